@@ -29,20 +29,27 @@ fn main() {
     let mut wrong = Vec::new();
     type Table = fn(&mut Vec<String>) -> String;
     let tables: [(&str, Table); 7] = [
-        ("these_cases", |wrong| simulated_intervals::table(IntervalScope::TheseCases, SIMULATIONS, wrong)),
+        ("these_cases", |wrong| {
+            simulated_intervals::table(IntervalScope::TheseCases, SIMULATIONS, wrong)
+        }),
         ("similar_cases", |wrong| {
             simulated_intervals::table(IntervalScope::SimilarCases, SIMULATIONS, wrong)
         }),
         ("similar_evals", |wrong| {
             simulated_intervals::table(IntervalScope::SimilarEvals, SIMULATIONS, wrong)
         }),
-        ("verdicts", |wrong| simulated_comparisons::verdicts(SIMULATIONS, wrong)),
-        ("claims", |wrong| simulated_comparisons::claims(SIMULATIONS, wrong)),
+        ("verdicts", |wrong| {
+            simulated_comparisons::verdicts(SIMULATIONS, wrong)
+        }),
+        ("claims", |wrong| {
+            simulated_comparisons::claims(SIMULATIONS, wrong)
+        }),
         ("holm", holm),
         ("differences", differences),
     ];
-    for (name, table) in
-        tables.into_iter().filter(|(name, _)| names.is_empty() || names.iter().any(|n| n == name))
+    for (name, table) in tables
+        .into_iter()
+        .filter(|(name, _)| names.is_empty() || names.iter().any(|n| n == name))
     {
         let table = table(&mut wrong);
         println!("{name}\n{table}");
@@ -65,7 +72,11 @@ fn percent(count: usize) -> f64 {
     100.0 * count as f64 / SIMULATIONS as f64
 }
 
-fn simulated<T: Send>(design: &Design, metrics: &[Metric], of: impl Fn(&Comparison) -> T + Sync) -> Vec<T> {
+fn simulated<T: Send>(
+    design: &Design,
+    metrics: &[Metric],
+    of: impl Fn(&Comparison) -> T + Sync,
+) -> Vec<T> {
     (0..SIMULATIONS)
         .into_par_iter()
         .map(|at| {
@@ -77,33 +88,61 @@ fn simulated<T: Send>(design: &Design, metrics: &[Metric], of: impl Fn(&Comparis
                 seed: at,
                 ..CompareSettings::default()
             };
-            let compared = compare(&reference, &[&candidate], &settings).expect("runs of one suite");
+            let compared =
+                compare(&reference, &[&candidate], &settings).expect("runs of one suite");
             of(&compared[0])
         })
         .collect()
 }
 
-const INDEPENDENT: Design =
-    Design { population: Population::Independent, cases: 400, samples: 1, change: Change::None, rich: false };
+const INDEPENDENT: Design = Design {
+    population: Population::Independent,
+    cases: 400,
+    samples: 1,
+    change: Change::None,
+    rich: false,
+};
 
 /// What comparisons of several metrics say when nothing changed, and of one when something did.
 fn holm(wrong: &mut Vec<String>) -> String {
     let one = vec![Metric::PassAt(1)];
     let three = vec![Metric::PassAt(1), Metric::Score, Metric::LatencyMeanMs];
-    let rich = |samples| Design { samples, rich: true, ..INDEPENDENT };
-    let drop = |samples| Design { samples, change: Change::Times(0.875), ..INDEPENDENT };
+    let rich = |samples| Design {
+        samples,
+        rich: true,
+        ..INDEPENDENT
+    };
+    let drop = |samples| Design {
+        samples,
+        change: Change::Times(0.875),
+        ..INDEPENDENT
+    };
     let lines = [
-        ("none", "400 cases, n = 1, 3 metrics with Holm", rich(1), &three),
-        ("none", "400 cases, n = 5, 3 metrics with Holm", rich(5), &three),
+        (
+            "none",
+            "400 cases, n = 1, 3 metrics with Holm",
+            rich(1),
+            &three,
+        ),
+        (
+            "none",
+            "400 cases, n = 5, 3 metrics with Holm",
+            rich(5),
+            &three,
+        ),
         ("10 points down", "400 cases, n = 1", drop(1), &one),
         ("10 points down", "400 cases, n = 5", drop(5), &one),
     ];
     let mut table =
-        "| True change | Design | `regression` | `improvement` |\n| --- | --- | --- | --- |\n".to_owned();
+        "| True change | Design | `regression` | `improvement` |\n| --- | --- | --- | --- |\n"
+            .to_owned();
     for (change, name, design, metrics) in lines {
         let verdicts = simulated(&design, metrics, |c| c.verdict);
         let of = |verdict| percent(verdicts.iter().filter(|v| **v == verdict).count());
-        let (worse, better) = (of(ComparisonVerdict::Regression), of(ComparisonVerdict::Improvement));
+        let (worse, better) = (
+            of(ComparisonVerdict::Regression),
+            of(ComparisonVerdict::Improvement),
+        );
         let holds = match design.change {
             Change::Times(_) if design.cases == 400 => worse > 95.0,
             Change::Times(_) => true,
@@ -112,7 +151,10 @@ fn holm(wrong: &mut Vec<String>) -> String {
         if !holds {
             wrong.push(format!("{change}, {name}: {worse:.2}"));
         }
-        let _ = writeln!(table, "| {change} | {name} | {worse:.1} % | {better:.1} % |");
+        let _ = writeln!(
+            table,
+            "| {change} | {name} | {worse:.1} % | {better:.1} % |"
+        );
     }
     table
 }
@@ -122,9 +164,15 @@ fn differences(wrong: &mut Vec<String>) -> String {
     type Estimator = fn(u32) -> f64;
     let n5: [(&str, Estimator); 5] = [
         ("pass_at_1", |c| f64::from(c) / 5.0),
-        ("pass_at_3", |c| pass_at_k(5, u64::from(c), 3).unwrap_or(0.0)),
-        ("pass_hat_3", |c| pass_hat_k(5, u64::from(c), 3).unwrap_or(0.0)),
-        ("pass_hat_3_unbiased", |c| pass_hat_k_unbiased(5, u64::from(c), 3).unwrap_or(0.0)),
+        ("pass_at_3", |c| {
+            pass_at_k(5, u64::from(c), 3).unwrap_or(0.0)
+        }),
+        ("pass_hat_3", |c| {
+            pass_hat_k(5, u64::from(c), 3).unwrap_or(0.0)
+        }),
+        ("pass_hat_3_unbiased", |c| {
+            pass_hat_k_unbiased(5, u64::from(c), 3).unwrap_or(0.0)
+        }),
         ("case_pass_rate", |c| f64::from(u8::from(c == 5))),
     ];
     let n1: [(&str, Estimator); 1] = [("pass_at_1", f64::from)];
@@ -135,7 +183,12 @@ fn differences(wrong: &mut Vec<String>) -> String {
         for (change, times) in [("none", 1.0), ("10 points down", 0.875)] {
             let mut rows = vec![Vec::new(); figures.len()];
             for cases in [50, 164, 400] {
-                let design = Design { cases, samples, change: Change::Times(times), ..INDEPENDENT };
+                let design = Design {
+                    cases,
+                    samples,
+                    change: Change::Times(times),
+                    ..INDEPENDENT
+                };
                 let truths: Vec<f64> = figures
                     .iter()
                     .map(|(_, of)| {
@@ -150,14 +203,22 @@ fn differences(wrong: &mut Vec<String>) -> String {
                         ci.is_some_and(|[low, high]| low <= truth && truth <= high)
                     };
                     let names = figures.iter().map(|(name, _)| *name);
-                    names.zip(truths.iter().copied()).map(covers).collect::<Vec<bool>>()
+                    names
+                        .zip(truths.iter().copied())
+                        .map(covers)
+                        .collect::<Vec<bool>>()
                 });
                 for (at, row) in rows.iter_mut().enumerate() {
                     row.push(percent(covered.iter().filter(|all| all[at]).count()));
                 }
             }
             for ((name, _), row) in figures.iter().zip(rows) {
-                line(&mut table, &format!("{name}, n = {samples} | {change}"), &row, wrong);
+                line(
+                    &mut table,
+                    &format!("{name}, n = {samples} | {change}"),
+                    &row,
+                    wrong,
+                );
             }
         }
     }

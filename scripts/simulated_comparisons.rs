@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use eval_harness::model::{
-    CaseScores, Comparison, ComparisonVerdict, EvalScores, IntervalScope, Metric, Outcome, RunScores,
+    CaseScores, Comparison, ComparisonVerdict, EvalScores, IntervalScope, Metric, Outcome,
+    RunScores,
 };
 use eval_harness::summary::compare::{CompareSettings, PAIRS, compare};
 use eval_stats::power::{Aim, Chances, Design as Plan, Population as Spread};
@@ -41,7 +42,11 @@ impl Design {
     pub fn runs(&self, dice: &mut Dice) -> (RunScores, RunScores) {
         let mut sides = [Vec::new(), Vec::new()];
         for (number, cases) in self.evals.iter().enumerate() {
-            let shift = if self.by_eval { 0.3 * (dice.unit() - 0.5) } else { 0.0 };
+            let shift = if self.by_eval {
+                0.3 * (dice.unit() - 0.5)
+            } else {
+                0.0
+            };
             let mut evals = [blank_eval(number), blank_eval(number)];
             for at in 0..*cases {
                 let p = dice.beta(self.mean, 1.0 - self.mean);
@@ -91,24 +96,43 @@ impl Design {
     /// Shares of regressions and of improvements.
     pub fn verdicts(&self, pairs: u64, seed: u64) -> [f64; 2] {
         let all = self.compared(pairs, seed, 0, |comparison| comparison.verdict);
-        let share = |verdict| all.iter().filter(|one| **one == verdict).count() as f64 / pairs as f64;
-        [share(ComparisonVerdict::Regression), share(ComparisonVerdict::Improvement)]
+        let share =
+            |verdict| all.iter().filter(|one| **one == verdict).count() as f64 / pairs as f64;
+        [
+            share(ComparisonVerdict::Regression),
+            share(ComparisonVerdict::Improvement),
+        ]
     }
 }
 
 fn add(eval: &mut EvalScores, at: usize, n: u32, c: u32) {
-    let outcome = if c == n { Outcome::Passed } else { Outcome::Failed };
+    let outcome = if c == n {
+        Outcome::Passed
+    } else {
+        Outcome::Failed
+    };
     if outcome == Outcome::Failed {
         eval.outcome = Outcome::Failed;
     }
     let id = format!("c{at}");
-    eval.cases.push(CaseScores { id, outcome: Some(outcome), samples: n, n, c, ..CaseScores::default() });
+    eval.cases.push(CaseScores {
+        id,
+        outcome: Some(outcome),
+        samples: n,
+        n,
+        c,
+        ..CaseScores::default()
+    });
 }
 
 fn unequal(evals: usize) -> Vec<usize> {
     // Quantiles of a log-normal distribution, from 1 to 60.
-    const SIZES: [usize; 20] = [1, 2, 2, 3, 4, 4, 5, 5, 6, 7, 7, 8, 9, 10, 12, 14, 16, 20, 28, 60];
-    (0..evals).map(|at| SIZES[at * SIZES.len() / evals]).collect()
+    const SIZES: [usize; 20] = [
+        1, 2, 2, 3, 4, 4, 5, 5, 6, 7, 7, 8, 9, 10, 12, 14, 16, 20, 28, 60,
+    ];
+    (0..evals)
+        .map(|at| SIZES[at * SIZES.len() / evals])
+        .collect()
 }
 
 /// Designs without a true difference, with their names.
@@ -120,28 +144,75 @@ pub fn equals() -> Vec<(String, Design)> {
         ("5 cases, n = 3".to_owned(), of(5, 3)),
         ("8 cases, n = 3".to_owned(), of(8, 3)),
         ("20 cases, n = 1".to_owned(), of(20, 1)),
-        ("20 cases, n = 3 and 10".to_owned(), Design { samples: [3, 10], ..of(20, 3) }),
-        ("20 cases, n = 10 and 1".to_owned(), Design { samples: [10, 1], ..of(20, 3) }),
-        ("5 evals of 1, 2, 3, 5, 9, n = 3".to_owned(), Design { evals: vec![1, 2, 3, 5, 9], ..of(20, 3) }),
-        ("50 cases of mean 0.95, n = 3".to_owned(), Design { mean: 0.95, ..of(50, 3) }),
+        (
+            "20 cases, n = 3 and 10".to_owned(),
+            Design {
+                samples: [3, 10],
+                ..of(20, 3)
+            },
+        ),
+        (
+            "20 cases, n = 10 and 1".to_owned(),
+            Design {
+                samples: [10, 1],
+                ..of(20, 3)
+            },
+        ),
+        (
+            "5 evals of 1, 2, 3, 5, 9, n = 3".to_owned(),
+            Design {
+                evals: vec![1, 2, 3, 5, 9],
+                ..of(20, 3)
+            },
+        ),
+        (
+            "50 cases of mean 0.95, n = 3".to_owned(),
+            Design {
+                mean: 0.95,
+                ..of(50, 3)
+            },
+        ),
         ("50 cases, n = 5".to_owned(), of(50, 5)),
-        ("20 evals of 1 to 60, n = 1".to_owned(), Design { evals: unequal(20), ..of(400, 1) }),
+        (
+            "20 evals of 1 to 60, n = 1".to_owned(),
+            Design {
+                evals: unequal(20),
+                ..of(400, 1)
+            },
+        ),
         ("400 cases, n = 1".to_owned(), of(400, 1)),
         ("400 cases, n = 5".to_owned(), of(400, 5)),
     ];
     for mean in [0.2, 0.5, 0.8, 0.9] {
         for cases in [10, 20, 50] {
-            all.push((format!("{cases} cases of mean {mean}, n = 3"), Design { mean, ..of(cases, 3) }));
+            all.push((
+                format!("{cases} cases of mean {mean}, n = 3"),
+                Design {
+                    mean,
+                    ..of(cases, 3)
+                },
+            ));
         }
     }
     for (name, evals) in [
         ("12 evals of 1 to 60", unequal(12)),
         ("8 evals of 20", vec![20; 8]),
-        ("12 evals, two with most", [vec![60, 60], vec![4; 10]].concat()),
+        (
+            "12 evals, two with most",
+            [vec![60, 60], vec![4; 10]].concat(),
+        ),
         ("40 evals of 10", vec![10; 40]),
     ] {
-        let design = Design { evals, by_eval: true, scope: IntervalScope::SimilarEvals, ..of(1, 3) };
-        all.push((format!("{name}, shifted by eval, n = 3 (similar_evals)"), design));
+        let design = Design {
+            evals,
+            by_eval: true,
+            scope: IntervalScope::SimilarEvals,
+            ..of(1, 3)
+        };
+        all.push((
+            format!("{name}, shifted by eval, n = 3 (similar_evals)"),
+            design,
+        ));
     }
     all
 }
@@ -151,7 +222,10 @@ pub fn verdicts(pairs: u64, wrong: &mut Vec<String>) -> String {
     let mut table = "| Design | No difference: `regression` | `improvement` | A fifth lost: `regression` |\n| --- | --- | --- | --- |\n".to_owned();
     for (at, (name, design)) in equals().into_iter().enumerate() {
         let [worse, better] = design.verdicts(pairs, 100 + at as u64);
-        let dropped = Design { times: 0.8, ..design.clone() };
+        let dropped = Design {
+            times: 0.8,
+            ..design.clone()
+        };
         let [found, _] = dropped.verdicts(pairs / 2, 200 + at as u64);
         let slack = 2.0 * (0.06f64 * 0.94 / pairs as f64).sqrt();
         let least = if name.contains("of mean 0.") && design.evals[0] >= 10 && design.mean < 0.93 {
@@ -160,10 +234,20 @@ pub fn verdicts(pairs: u64, wrong: &mut Vec<String>) -> String {
             0.0
         };
         if worse.max(better) > 0.06 + slack || worse.min(better) < least - slack {
-            wrong.push(format!("{name}: {:.1} / {:.1}", worse * 100.0, better * 100.0));
+            wrong.push(format!(
+                "{name}: {:.1} / {:.1}",
+                worse * 100.0,
+                better * 100.0
+            ));
         }
         let percent = |share: f64| format!("{:.1} %", share * 100.0);
-        let _ = writeln!(table, "| {name} | {} | {} | {} |", percent(worse), percent(better), percent(found));
+        let _ = writeln!(
+            table,
+            "| {name} | {} | {} | {} |",
+            percent(worse),
+            percent(better),
+            percent(found)
+        );
     }
     table
 }
@@ -185,7 +269,12 @@ pub fn planned() -> Vec<(String, Design)> {
         (200, 3),
     ]
     .into_iter()
-    .map(|(cases, samples)| (format!("{cases} cases, n = {samples}"), Design::of(cases, samples)))
+    .map(|(cases, samples)| {
+        (
+            format!("{cases} cases, n = {samples}"),
+            Design::of(cases, samples),
+        )
+    })
     .collect();
     let scope = IntervalScope::SimilarEvals;
     for (name, evals, samples) in [
@@ -193,7 +282,11 @@ pub fn planned() -> Vec<(String, Design)> {
         ("10 evals of 10", vec![10; 10], 1),
         ("20 evals of 5", vec![5; 20], 3),
     ] {
-        let design = Design { evals, scope, ..Design::of(1, samples) };
+        let design = Design {
+            evals,
+            scope,
+            ..Design::of(1, samples)
+        };
         all.push((format!("{name}, n = {samples} (similar_evals)"), design));
     }
     all
@@ -205,15 +298,29 @@ pub fn claims(pairs: u64, wrong: &mut Vec<String>) -> String {
         "| Design | `power`: drop | found | `compare` of equals: median drop | found |\n| --- | --- | --- | --- | --- |\n"
             .to_owned();
     for (at, (name, design)) in planned().into_iter().enumerate() {
-        let aim = Aim { alpha: 0.05, power: 0.8, seed: 0, pairs: PAIRS };
+        let aim = Aim {
+            alpha: 0.05,
+            power: 0.8,
+            seed: 0,
+            pairs: PAIRS,
+        };
         let eval = |cases: &usize| vec![design.samples; *cases];
         let plan = Plan {
             evals: design.evals.iter().map(eval).collect(),
             whole_evals: design.scope == IntervalScope::SimilarEvals,
         };
         let figure = |n: u32, c: u32| Some(f64::from(c) / f64::from(n));
-        let claimed =
-            aim.detectable(&plan, &Chances::of(Spread { rate: design.mean, within: 0.5 }, 0), &figure);
+        let claimed = aim.detectable(
+            &plan,
+            &Chances::of(
+                Spread {
+                    rate: design.mean,
+                    within: 0.5,
+                },
+                0,
+            ),
+            &figure,
+        );
         let mut drops: Vec<f64> = design
             .compared(60, 300 + at as u64, PAIRS, |comparison| {
                 comparison.detectable.as_ref().and_then(|found| found.drop)
@@ -230,7 +337,11 @@ pub fn claims(pairs: u64, wrong: &mut Vec<String>) -> String {
                 continue;
             };
             let times = 1.0 - (drop / design.mean).min(1.0);
-            let [found, _] = Design { times, ..design.clone() }.verdicts(pairs, 400 + at as u64);
+            let [found, _] = Design {
+                times,
+                ..design.clone()
+            }
+            .verdicts(pairs, 400 + at as u64);
             // Standard error of the claim and of this check.
             let slack = 0.03 + 2.0 * (0.16 / pairs as f64 + 0.16 / 1_000.0).sqrt();
             if which == "power" && (found - 0.8).abs() > slack {
@@ -240,7 +351,12 @@ pub fn claims(pairs: u64, wrong: &mut Vec<String>) -> String {
                     found * 100.0
                 ));
             }
-            let _ = write!(cells, " {:.1} points | {:.1} % |", drop * 100.0, found * 100.0);
+            let _ = write!(
+                cells,
+                " {:.1} points | {:.1} % |",
+                drop * 100.0,
+                found * 100.0
+            );
         }
         let _ = writeln!(table, "| {name} |{cells}");
     }

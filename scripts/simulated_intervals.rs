@@ -51,7 +51,10 @@ impl Chances {
     fn failing(self, k: u32) -> f64 {
         match self {
             Chances::Alike(p) => (1.0 - p).powi(k as i32),
-            Chances::Beta(mean) => (0..k).map(f64::from).map(|j| (1.0 - mean + j) / (1.0 + j)).product(),
+            Chances::Beta(mean) => (0..k)
+                .map(f64::from)
+                .map(|j| (1.0 - mean + j) / (1.0 + j))
+                .product(),
             Chances::Mix(most, rest, share) => {
                 (1.0 - share) * (1.0 - most).powi(k as i32) + share * (1.0 - rest).powi(k as i32)
             }
@@ -207,7 +210,9 @@ impl Sizes {
             Sizes::Unequal => format!("{evals} of 1 to 60"),
             Sizes::Dominated => format!("{evals}, two with most"),
             Sizes::Weighted(of) => {
-                let each = of.iter().map(|(size, weight)| format!("{size} (w = {weight})"));
+                let each = of
+                    .iter()
+                    .map(|(size, weight)| format!("{size} (w = {weight})"));
                 each.collect::<Vec<String>>().join(", ")
             }
         }
@@ -260,7 +265,8 @@ impl Score {
     pub fn holds(&self) -> bool {
         let runs = self.runs as f64;
         let slack = |p: f64| 2.0 * (p * (1.0 - p) / runs).sqrt();
-        self.covered as f64 / runs >= 0.93 - slack(0.93) && self.above as f64 / runs <= 0.035 + slack(0.035)
+        self.covered as f64 / runs >= 0.93 - slack(0.93)
+            && self.above as f64 / runs <= 0.035 + slack(0.035)
     }
 }
 
@@ -282,10 +288,15 @@ impl Setting {
     pub fn name(&self) -> String {
         let subject = match self.subject {
             Subject::Cases(cases, chances) => format!("{cases} | {}", chances.name()),
-            Subject::Evals(evals, sizes, means) => format!("{} | {}", sizes.name(evals), means.name()),
+            Subject::Evals(evals, sizes, means) => {
+                format!("{} | {}", sizes.name(evals), means.name())
+            }
         };
-        let metric =
-            if self.weights().is_some() { "weighted".to_owned() } else { format!("pass@{}", self.k) };
+        let metric = if self.weights().is_some() {
+            "weighted".to_owned()
+        } else {
+            format!("pass@{}", self.k)
+        };
         format!("{subject} | {metric}, n = {}", self.samples.name())
     }
 
@@ -303,12 +314,19 @@ impl Setting {
         };
         let total: f64 = evals.iter().map(|(_, weight)| weight).sum();
         let weight = |case: &Case| evals[case.eval].1 / evals[case.eval].0 as f64;
-        cases.iter().map(|case| weight(case) * value(case)).sum::<f64>() / total
+        cases
+            .iter()
+            .map(|case| weight(case) * value(case))
+            .sum::<f64>()
+            / total
     }
 
     fn run(&self, dice: &mut Dice, fixed: &[Case]) -> Vec<Case> {
         if self.scope == IntervalScope::TheseCases {
-            let again = |case: &Case| Case { passed: dice.passes(case.n, case.chance), ..*case };
+            let again = |case: &Case| Case {
+                passed: dice.passes(case.n, case.chance),
+                ..*case
+            };
             return fixed.iter().map(again).collect();
         }
         self.population(dice, fixed)
@@ -320,7 +338,12 @@ impl Setting {
         let mut add = |eval: usize, chance: f64, dice: &mut Dice| {
             let n = self.samples.of(cases.len(), dice);
             let passed = dice.passes(n, chance);
-            cases.push(Case { eval, chance, n, passed });
+            cases.push(Case {
+                eval,
+                chance,
+                n,
+                passed,
+            });
         };
         match self.subject {
             Subject::Cases(count, chances) => {
@@ -365,11 +388,20 @@ impl Setting {
                 for (eval, size) in sizes.draw(evals, dice).into_iter().enumerate() {
                     // As their cases' chances are drawn.
                     let q = means.draw(dice);
-                    fixed.extend((0..size).map(|_| Case { eval, chance: q, n: 0, passed: 0 }));
+                    fixed.extend((0..size).map(|_| Case {
+                        eval,
+                        chance: q,
+                        n: 0,
+                        passed: 0,
+                    }));
                 }
                 let kept = |q: f64| {
                     let (a, b) = (q.max(1e-3), (1.0 - q).max(1e-3));
-                    if matches!(means, Evals::Certain(_)) { q } else { a / (a + b) }
+                    if matches!(means, Evals::Certain(_)) {
+                        q
+                    } else {
+                        a / (a + b)
+                    }
                 };
                 let truth = self.mean(&fixed, |case| kept(case.chance));
                 (fixed, truth)
@@ -404,7 +436,9 @@ impl Setting {
                     .collect(),
                 _ => vec![Score::default(); alternatives_of(self.scope).len()],
             };
-            std::iter::once(score(self.own(&cases))).chain(others).collect::<Vec<Score>>()
+            std::iter::once(score(self.own(&cases)))
+                .chain(others)
+                .collect::<Vec<Score>>()
         };
         let add = |a: Vec<Score>, b: Vec<Score>| match (a.is_empty(), b.is_empty()) {
             (true, _) => b,
@@ -418,7 +452,11 @@ impl Setting {
     fn own(&self, cases: &[Case]) -> [f64; 2] {
         let mut over = OverCases::of_metric(self.scope, &Metric::PassAt(self.k));
         for case in cases {
-            let samples = Samples { n: case.n, sum: f64::from(case.passed), planned: case.n };
+            let samples = Samples {
+                n: case.n,
+                sum: f64::from(case.passed),
+                planned: case.n,
+            };
             over.add(case.eval, case.value(self.k), Some(samples));
         }
         let estimate = match self.weights() {
@@ -431,7 +469,10 @@ impl Setting {
     /// `None`: a method that knows no weights.
     fn alternatives(&self, cases: &[Case]) -> Vec<Option<[f64; 2]>> {
         let Some(evals) = self.weights() else {
-            return alternatives(self.scope, cases, self.k).into_iter().map(Some).collect();
+            return alternatives(self.scope, cases, self.k)
+                .into_iter()
+                .map(Some)
+                .collect();
         };
         let mean = self.mean(cases, |case| case.value(self.k));
         let weights: Vec<f64> = evals.iter().map(|(_, weight)| *weight).collect();
@@ -453,7 +494,9 @@ impl Setting {
 pub fn alternatives_of(scope: IntervalScope) -> &'static [&'static str] {
     match scope {
         IntervalScope::TheseCases => &["pooled Wilson", "stratified t"],
-        IntervalScope::SimilarCases => &["n_eff, t", "plus-two, t", "beta-binomial", "stratified t"],
+        IntervalScope::SimilarCases => {
+            &["n_eff, t", "plus-two, t", "beta-binomial", "stratified t"]
+        }
         IntervalScope::SimilarEvals => &["cluster t", "n_eff, t", "beta-binomial"],
     }
 }
@@ -472,22 +515,31 @@ fn alternatives(scope: IntervalScope, cases: &[Case], k: u32) -> Vec<[f64; 2]> {
                     return 0.0;
                 }
                 let of = |n, c| pass_at_k(n, c, u64::from(k)).unwrap_or(0.0);
-                let (without_pass, without_failure) =
-                    (if c > 0 { of(m - 1, c - 1) } else { 0.0 }, if c < m { of(m - 1, c) } else { 0.0 });
+                let (without_pass, without_failure) = (
+                    if c > 0 { of(m - 1, c - 1) } else { 0.0 },
+                    if c < m { of(m - 1, c) } else { 0.0 },
+                );
                 let (c, m) = (c as f64, m as f64);
                 let middle = (c * without_pass + (m - c) * without_failure) / m;
                 (m - 1.0) / m
-                    * (c * (without_pass - middle).powi(2) + (m - c) * (without_failure - middle).powi(2))
+                    * (c * (without_pass - middle).powi(2)
+                        + (m - c) * (without_failure - middle).powi(2))
             });
             let error = within.sum::<f64>().sqrt() / n;
-            vec![wilson(mean, samples, 1.96), around(mean, student(samples - n) * error)]
+            vec![
+                wilson(mean, samples, 1.96),
+                around(mean, student(samples - n) * error),
+            ]
         }
         IntervalScope::SimilarCases => {
             let square = variance(&values) / n;
             let t = student(n - 1.0);
             let two: Vec<f64> = values.iter().copied().chain([0.0, 1.0]).collect();
             let middle = two.iter().sum::<f64>() / (n + 2.0);
-            let plus_two = around(middle, student(n + 1.0) * (variance(&two) / (n + 2.0)).sqrt());
+            let plus_two = around(
+                middle,
+                student(n + 1.0) * (variance(&two) / (n + 2.0)).sqrt(),
+            );
             vec![
                 effective(mean, square, n, t),
                 plus_two,
@@ -503,7 +555,10 @@ fn alternatives(scope: IntervalScope, cases: &[Case], k: u32) -> Vec<[f64; 2]> {
                 (*sum, *size) = (*sum + value, *size + 1.0);
             }
             let evals = sums.len() as f64;
-            let squares: f64 = sums.iter().map(|(sum, size)| (sum - mean * size).powi(2)).sum();
+            let squares: f64 = sums
+                .iter()
+                .map(|(sum, size)| (sum - mean * size).powi(2))
+                .sum();
             let square = squares / (n * n) * evals / (evals - 1.0);
             let kish = n * n / sums.iter().map(|(_, size)| size * size).sum::<f64>();
             let t = student(evals - 1.0);
@@ -520,7 +575,11 @@ fn alternatives(scope: IntervalScope, cases: &[Case], k: u32) -> Vec<[f64; 2]> {
 fn variance(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let mean = values.iter().sum::<f64>() / n;
-    values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (n - 1.0)
+    values
+        .iter()
+        .map(|value| (value - mean).powi(2))
+        .sum::<f64>()
+        / (n - 1.0)
 }
 
 fn around(mean: f64, half: f64) -> [f64; 2] {
@@ -529,13 +588,24 @@ fn around(mean: f64, half: f64) -> [f64; 2] {
 
 fn wilson(p: f64, n: f64, z: f64) -> [f64; 2] {
     let centre = (p + z * z / (2.0 * n)) / (1.0 + z * z / n);
-    around(centre, z / (1.0 + z * z / n) * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt())
+    around(
+        centre,
+        z / (1.0 + z * z / n) * (p * (1.0 - p) / n + z * z / (4.0 * n * n)).sqrt(),
+    )
 }
 
 /// Wilson's interval of as many verdicts as have the variance that was seen.
 fn effective(mean: f64, square: f64, otherwise: f64, t: f64) -> [f64; 2] {
     let seen = square > 1e-15 && mean > 0.0 && mean < 1.0;
-    wilson(mean, if seen { mean * (1.0 - mean) / square } else { otherwise }, t)
+    wilson(
+        mean,
+        if seen {
+            mean * (1.0 - mean) / square
+        } else {
+            otherwise
+        },
+        t,
+    )
 }
 
 /// Of evals.
@@ -555,20 +625,37 @@ fn stratified(cases: &[Case], values: &[f64], weights: &[f64], mean: f64) -> [f6
         evals[case.eval].push(*value);
     }
     let n = values.len() as f64;
-    let several: Vec<f64> = evals.iter().filter(|eval| eval.len() > 1).map(|eval| variance(eval)).collect();
+    let several: Vec<f64> = evals
+        .iter()
+        .filter(|eval| eval.len() > 1)
+        .map(|eval| variance(eval))
+        .collect();
     let typical = several.iter().sum::<f64>() / several.len().max(1) as f64;
     let total: f64 = weights.iter().sum();
     let of = |(eval, weight): (&Vec<f64>, &f64)| {
-        let variance = if eval.len() > 1 { variance(eval) } else { typical };
+        let variance = if eval.len() > 1 {
+            variance(eval)
+        } else {
+            typical
+        };
         (weight / total).powi(2) * variance / eval.len() as f64
     };
     let square: f64 = evals.iter().zip(weights).map(of).sum();
-    around(mean, student((n - evals.len() as f64).max(1.0)) * square.sqrt())
+    around(
+        mean,
+        student((n - evals.len() as f64).max(1.0)) * square.sqrt(),
+    )
 }
 
 /// Beta-binomial over cases, on a grid over mean and concentration (after Bowyer, Aitchison & Ivanova 2025, arXiv:2503.01747).
 fn beta_binomial(cases: &[Case], k: u32) -> [f64; 2] {
-    posterior(cases.iter().map(|case| (f64::from(case.passed), f64::from(case.n))).collect(), k)
+    posterior(
+        cases
+            .iter()
+            .map(|case| (f64::from(case.passed), f64::from(case.n)))
+            .collect(),
+        k,
+    )
 }
 
 /// Of counts (passed, of how many), which need not be whole.
@@ -582,7 +669,11 @@ fn posterior(counts: Vec<(f64, f64)>, k: u32) -> [f64; 2] {
     }
     let near = (0..20).map(|i| 0.0005 + f64::from(i) * 0.0195 / 19.0);
     let middle = (0..115).map(|i| 0.025 + f64::from(i) * 0.95 / 114.0);
-    let mut means: Vec<f64> = near.clone().chain(middle).chain(near.map(|m| 1.0 - m)).collect();
+    let mut means: Vec<f64> = near
+        .clone()
+        .chain(middle)
+        .chain(near.map(|m| 1.0 - m))
+        .collect();
     means.sort_by(f64::total_cmp);
     let gap = |at: usize| {
         let (low, high) = (at.saturating_sub(1), (at + 1).min(means.len() - 1));
@@ -595,13 +686,21 @@ fn posterior(counts: Vec<(f64, f64)>, k: u32) -> [f64; 2] {
             let (a, b) = (mean * concentration, (1.0 - mean) * concentration);
             let ln_beta = |a: f64, b: f64| ln_gamma(a) + ln_gamma(b) - ln_gamma(a + b);
             let base = ln_beta(a, b);
-            let ln: f64 =
-                kinds.iter().map(|((c, n), times)| times * (ln_beta(a + c, b + n - c) - base)).sum();
-            let failing: f64 = (0..k).map(f64::from).map(|j| (b + j) / (a + b + j)).product();
+            let ln: f64 = kinds
+                .iter()
+                .map(|((c, n), times)| times * (ln_beta(a + c, b + n - c) - base))
+                .sum();
+            let failing: f64 = (0..k)
+                .map(f64::from)
+                .map(|j| (b + j) / (a + b + j))
+                .product();
             points.push((1.0 - failing, ln + gap(at).ln()));
         }
     }
-    let top = points.iter().map(|(_, ln)| *ln).fold(f64::NEG_INFINITY, f64::max);
+    let top = points
+        .iter()
+        .map(|(_, ln)| *ln)
+        .fold(f64::NEG_INFINITY, f64::max);
     points.sort_by(|a, b| a.0.total_cmp(&b.0));
     let total: f64 = points.iter().map(|(_, ln)| (ln - top).exp()).sum();
     let quantile = |share: f64| {
@@ -631,7 +730,9 @@ fn ln_gamma(x: f64) -> f64 {
     let sum = PARTS
         .iter()
         .enumerate()
-        .fold(1.000_000_000_190_015, |sum, (j, part)| sum + part / (x + 1.0 + j as f64));
+        .fold(1.000_000_000_190_015, |sum, (j, part)| {
+            sum + part / (x + 1.0 + j as f64)
+        });
     (x + 0.5) * base.ln() - base + (2.506_628_274_631_000_5 * sum / x).ln()
 }
 
@@ -657,7 +758,12 @@ pub fn settings(scope: IntervalScope) -> Vec<Setting> {
     let evals = |list: &[(usize, Sizes, Evals)]| -> Vec<Setting> {
         let of = |(evals, sizes, means): &(usize, Sizes, Evals)| {
             let subject = Subject::Evals(*evals, *sizes, *means);
-            [1, 5].map(|n| Setting { scope, subject, samples: Number::Each(n), k: 1 })
+            [1, 5].map(|n| Setting {
+                scope,
+                subject,
+                samples: Number::Each(n),
+                k: 1,
+            })
         };
         list.iter().flat_map(of).collect()
     };
@@ -666,7 +772,9 @@ pub fn settings(scope: IntervalScope) -> Vec<Setting> {
         IntervalScope::TheseCases | IntervalScope::SimilarCases => {
             let of = |(n, k): &(u32, u32)| (Number::Each(*n), *k);
             let figures: Vec<(Number, u32)> = match scope {
-                IntervalScope::TheseCases => [(3, 1), (5, 1), (5, 3), (10, 3)].iter().map(of).collect(),
+                IntervalScope::TheseCases => {
+                    [(3, 1), (5, 1), (5, 3), (10, 3)].iter().map(of).collect()
+                }
                 _ => [(1, 1), (5, 1), (5, 3)].iter().map(of).collect(),
             };
             let figures = [figures, vec![(Number::TwoToEight, 2)]].concat();
@@ -686,7 +794,16 @@ pub fn settings(scope: IntervalScope) -> Vec<Setting> {
                 &[(100, 1.0), (2, 9.0)][..],
                 &[(20, 1.0), (10, 2.0), (4, 5.0)],
                 &[(30, 1.0), (30, 1.0), (5, 10.0), (1, 3.0)],
-                &[(1, 9.0), (1, 3.0), (1, 3.0), (1, 1.0), (1, 1.0), (1, 1.0), (1, 1.0), (1, 1.0)],
+                &[
+                    (1, 9.0),
+                    (1, 3.0),
+                    (1, 3.0),
+                    (1, 1.0),
+                    (1, 1.0),
+                    (1, 1.0),
+                    (1, 1.0),
+                    (1, 1.0),
+                ],
             ];
             let of_weights = weighted.into_iter().flat_map(|of| {
                 [Evals::Beta(0.8), Evals::Beta(0.95), Evals::TwoKinds]
@@ -710,7 +827,9 @@ pub fn settings(scope: IntervalScope) -> Vec<Setting> {
                 });
                 all.extend(mixed);
                 all.extend(
-                    evals(&of_weights).into_iter().filter(|setting| setting.samples == Number::Each(5)),
+                    evals(&of_weights)
+                        .into_iter()
+                        .filter(|setting| setting.samples == Number::Each(5)),
                 );
             } else {
                 all.extend(evals(&[
@@ -810,8 +929,11 @@ pub fn table(scope: IntervalScope, runs: u64, wrong: &mut Vec<String>) -> String
             own.width()
         ));
     }
-    let above: Vec<String> =
-        others.iter().zip(above).map(|(name, above)| format!("{name} {above:.0} %")).collect();
+    let above: Vec<String> = others
+        .iter()
+        .zip(above)
+        .map(|(name, above)| format!("{name} {above:.0} %"))
+        .collect();
     text.push_str(&format!(
         "\nOf {lines} lines {wide} are more than 1.15 times as wide as the narrowest that holds there, at most {most:.2} times. The most \
          lower ends above the truth that the others have in any line: {}.\n",

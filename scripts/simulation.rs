@@ -74,8 +74,11 @@ impl Population {
 
     /// E p^k.
     fn moment(self, k: u32) -> f64 {
-        let rising =
-            |a: f64, b: f64| (0..k).map(|j| (a + f64::from(j)) / (a + b + f64::from(j))).product::<f64>();
+        let rising = |a: f64, b: f64| {
+            (0..k)
+                .map(|j| (a + f64::from(j)) / (a + b + f64::from(j)))
+                .product::<f64>()
+        };
         match self {
             Population::Independent => rising(0.8, 0.2),
         }
@@ -83,8 +86,14 @@ impl Population {
 
     /// The expectation over cases and samples of what an estimator says of `n` samples, when chances are multiplied by `times`.
     pub fn expected(self, n: u32, times: f64, estimator: impl Fn(u32) -> f64) -> f64 {
-        let choose = |n: u32, k: u32| (0..k).map(|i| f64::from(n - i) / f64::from(i + 1)).product::<f64>();
-        let moments: Vec<f64> = (0..=n).map(|k| self.moment(k) * times.powi(k as i32)).collect();
+        let choose = |n: u32, k: u32| {
+            (0..k)
+                .map(|i| f64::from(n - i) / f64::from(i + 1))
+                .product::<f64>()
+        };
+        let moments: Vec<f64> = (0..=n)
+            .map(|k| self.moment(k) * times.powi(k as i32))
+            .collect();
         // C(n, c) E p^c (1 - p)^(n - c), with the second factor multiplied out.
         let chance = |c: u32| {
             let parts = (0..=n - c).map(|i| {
@@ -118,7 +127,10 @@ impl Design {
                 Change::Times(times) => (eval, p * times),
             })
             .collect();
-        (self.run("A", &reference, dice), self.run("B", &candidate, dice))
+        (
+            self.run("A", &reference, dice),
+            self.run("B", &candidate, dice),
+        )
     }
 
     fn run(&self, label: &str, chances: &[(usize, f64)], dice: &mut Dice) -> RunScores {
@@ -146,9 +158,19 @@ impl Design {
 
     fn case(&self, at: usize, p: f64, dice: &mut Dice) -> CaseScores {
         let (n, c) = (self.samples, dice.passes(self.samples, p));
-        let outcome = Some(if c == n { Outcome::Passed } else { Outcome::Failed });
-        let mut case =
-            CaseScores { id: format!("c{at}"), outcome, samples: n, n, c, ..CaseScores::default() };
+        let outcome = Some(if c == n {
+            Outcome::Passed
+        } else {
+            Outcome::Failed
+        });
+        let mut case = CaseScores {
+            id: format!("c{at}"),
+            outcome,
+            samples: n,
+            n,
+            c,
+            ..CaseScores::default()
+        };
         if self.rich {
             let failed: f64 = (c..n).map(|_| 0.6 * dice.unit()).sum();
             case.score = Some((f64::from(c) + failed) / f64::from(n));

@@ -19,7 +19,10 @@
 
 // A server that tests start resets its connections by a system call.
 #![cfg_attr(not(test), forbid(unsafe_code))]
-#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, clippy::exit))]
+#![cfg_attr(
+    not(test),
+    warn(clippy::print_stdout, clippy::print_stderr, clippy::exit)
+)]
 
 pub mod baseline;
 #[allow(

@@ -33,10 +33,19 @@ fn answer(text: &str) -> Vec<u8> {
 fn verdict(question: &[u8]) -> Option<Vec<u8>> {
     // As it stands in the JSON of the request.
     let mark = br#"\"token\": \""#;
-    let at = question.windows(mark.len()).rposition(|bytes| bytes == mark)? + mark.len();
-    let token: Vec<u8> = question.get(at..)?.iter().copied().take_while(u8::is_ascii_hexdigit).collect();
+    let at = question
+        .windows(mark.len())
+        .rposition(|bytes| bytes == mark)?
+        + mark.len();
+    let token: Vec<u8> = question
+        .get(at..)?
+        .iter()
+        .copied()
+        .take_while(u8::is_ascii_hexdigit)
+        .collect();
     let token = String::from_utf8(token).ok()?;
-    let said = json!({"token": token, "justification": WORDS, "scores": {"overall": 5}, "passed": true});
+    let said =
+        json!({"token": token, "justification": WORDS, "scores": {"overall": 5}, "passed": true});
     Some(answer(&said.to_string()))
 }
 
@@ -46,16 +55,23 @@ fn frame(bytes: &[u8]) -> Option<(usize, usize)> {
     let head = std::str::from_utf8(bytes.get(..end)?).ok()?;
     let length = head.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
-        name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse().ok())?
+        name.eq_ignore_ascii_case("content-length")
+            .then(|| value.trim().parse().ok())?
     });
     Some((end, length.unwrap_or(0)))
 }
 
-async fn converse(mut stream: TcpStream, delay: Duration, answer: Arc<Vec<u8>>) -> Result<(), Failure> {
+async fn converse(
+    mut stream: TcpStream,
+    delay: Duration,
+    answer: Arc<Vec<u8>>,
+) -> Result<(), Failure> {
     stream.set_nodelay(true)?;
     let mut bytes: Vec<u8> = Vec::with_capacity(4096);
     loop {
-        let whole = frame(&bytes).map(|(head, body)| head + body).filter(|whole| bytes.len() >= *whole);
+        let whole = frame(&bytes)
+            .map(|(head, body)| head + body)
+            .filter(|whole| bytes.len() >= *whole);
         let Some(whole) = whole else {
             if stream.read_buf(&mut bytes).await? == 0 {
                 return Ok(());
@@ -81,9 +97,14 @@ async fn serve(delay: Duration) -> Result<(), Failure> {
 
 /// Asks like a harness that does nothing else: the same request, the answer read and understood.
 async fn ask(client: &reqwest::Client, url: &str, n: usize) -> Result<(), Failure> {
-    let question = json!({"model": "mock", "messages": [{"role": "user", "content": format!("case {n}")}]});
-    let request = client.post(url).header("content-type", "application/json").body(question.to_string());
-    let answer: Value = serde_json::from_slice(&request.send().await?.error_for_status()?.bytes().await?)?;
+    let question =
+        json!({"model": "mock", "messages": [{"role": "user", "content": format!("case {n}")}]});
+    let request = client
+        .post(url)
+        .header("content-type", "application/json")
+        .body(question.to_string());
+    let answer: Value =
+        serde_json::from_slice(&request.send().await?.error_for_status()?.bytes().await?)?;
     match answer["choices"][0]["message"]["content"].as_str() {
         Some(text) if text.starts_with("right") => Ok(()),
         _ => Err("another answer".into()),
@@ -91,8 +112,14 @@ async fn ask(client: &reqwest::Client, url: &str, n: usize) -> Result<(), Failur
 }
 
 async fn calls(url: &str, all: usize, at_once: usize) -> Result<(), Failure> {
-    rustls::crypto::ring::default_provider().install_default().ok();
-    let client = reqwest::Client::builder().no_proxy().tls_certs_only([]).tcp_nodelay(true).build()?;
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .ok();
+    let client = reqwest::Client::builder()
+        .no_proxy()
+        .tls_certs_only([])
+        .tcp_nodelay(true)
+        .build()?;
     let url = format!("{url}/chat/completions");
     let (next, start) = (AtomicUsize::new(0), Instant::now());
     let (next, url, client) = (Arc::new(next), Arc::new(url), client);
@@ -122,12 +149,16 @@ fn main() -> Result<(), Failure> {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
         ["--serve", ms] => {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()?;
             runtime.block_on(serve(Duration::from_millis(ms.parse()?)))
         }
         ["--client", url, all, at_once] => {
-            let runtime =
-                tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+            let runtime = tokio::runtime::Builder::new_multi_thread()
+                .worker_threads(2)
+                .enable_all()
+                .build()?;
             runtime.block_on(calls(url, all.parse()?, at_once.parse()?))
         }
         _ => Err("mock_model_server --serve MS | --client URL CALLS AT_ONCE".into()),

@@ -20,13 +20,22 @@ fn text(record: &Value, key: &str) -> String {
 }
 
 fn texts(record: &Value, key: &str) -> Vec<String> {
-    let list = record[key].as_array().map(Vec::as_slice).unwrap_or_default();
-    list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+    let list = record[key]
+        .as_array()
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    list.iter()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
 }
 
 fn lines(path: PathBuf) -> Result<Vec<Value>, Error> {
     let text = std::fs::read_to_string(path)?;
-    Ok(text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
+    Ok(text
+        .lines()
+        .map(serde_json::from_str)
+        .collect::<Result<_, _>>()?)
 }
 
 fn human_eval(record: &Value, code: String) -> (String, TestJob) {
@@ -35,7 +44,10 @@ fn human_eval(record: &Value, code: String) -> (String, TestJob) {
         tests: vec![text(record, "test")],
         entry_point: Some(text(record, "entry_point")),
         check: Some("check".to_owned()),
-        limits: Limits { wall: Duration::from_secs(20), ..Limits::default() },
+        limits: Limits {
+            wall: Duration::from_secs(20),
+            ..Limits::default()
+        },
         ..TestJob::default()
     };
     (text(record, "task_id"), job)
@@ -55,7 +67,13 @@ fn mbpp(record: &Value) -> (String, TestJob) {
 
 fn label(verdict: &TestVerdict) -> String {
     let whole = format!("{verdict:?}");
-    whole.split([' ', '{']).next().unwrap_or_default().chars().take(70).collect()
+    whole
+        .split([' ', '{'])
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .take(70)
+        .collect()
 }
 
 async fn run(name: &str, sandbox: &Sandbox, jobs: Vec<(String, TestJob)>, expect_pass: bool) {
@@ -72,7 +90,15 @@ async fn run(name: &str, sandbox: &Sandbox, jobs: Vec<(String, TestJob)>, expect
     for task in tasks {
         total += 1;
         match task.await {
-            Ok((id, Ok(TestReport { verdict, mode, mode_reason, .. }))) => {
+            Ok((
+                id,
+                Ok(TestReport {
+                    verdict,
+                    mode,
+                    mode_reason,
+                    ..
+                }),
+            )) => {
                 *labels.entry(label(&verdict)).or_default() += 1;
                 passed += usize::from(verdict == TestVerdict::Passed);
                 if mode == TestMode::InProcess {
@@ -85,7 +111,10 @@ async fn run(name: &str, sandbox: &Sandbox, jobs: Vec<(String, TestJob)>, expect
             other => println!("  broken: {other:?}"),
         }
     }
-    println!("{name}: {passed} of {total} passed in {:?}; {labels:?}", start.elapsed());
+    println!(
+        "{name}: {passed} of {total} passed in {:?}; {labels:?}",
+        start.elapsed()
+    );
     if !in_process.is_empty() && expect_pass {
         println!("  in process: {}", in_process.join("; "));
     }
@@ -98,18 +127,34 @@ async fn overhead(sandbox: &Sandbox) -> Result<(), Error> {
     let (mut plain, mut inside, mut isolated) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..60 {
         let start = Instant::now();
-        std::process::Command::new(&python).args(["-c", program]).output()?;
+        std::process::Command::new(&python)
+            .args(["-c", program])
+            .output()?;
         plain.push(start.elapsed());
         let start = Instant::now();
-        std::process::Command::new(&python).args(["-I", "-S", "-c", program]).output()?;
+        std::process::Command::new(&python)
+            .args(["-I", "-S", "-c", program])
+            .output()?;
         isolated.push(start.elapsed());
         let start = Instant::now();
-        sandbox.run_script(Script { code: program.to_owned(), ..Script::default() }).await?;
+        sandbox
+            .run_script(Script {
+                code: program.to_owned(),
+                ..Script::default()
+            })
+            .await?;
         inside.push(start.elapsed());
     }
-    for (name, mut times) in [("plain", plain), ("plain -I -S", isolated), ("sandbox", inside)] {
+    for (name, mut times) in [
+        ("plain", plain),
+        ("plain -I -S", isolated),
+        ("sandbox", inside),
+    ] {
         times.sort();
-        println!("start of an interpreter, {name}: {:.1} ms", times[30].as_secs_f64() * 1e3);
+        println!(
+            "start of an interpreter, {name}: {:.1} ms",
+            times[30].as_secs_f64() * 1e3
+        );
     }
     Ok(())
 }
@@ -117,18 +162,29 @@ async fn overhead(sandbox: &Sandbox) -> Result<(), Error> {
 #[tokio::main]
 async fn main() -> Result<(), Error> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let [helper, data, rest @ ..] = args.as_slice() else { return Err("HELPER DATA [TIER]".into()) };
+    let [helper, data, rest @ ..] = args.as_slice() else {
+        return Err("HELPER DATA [TIER]".into());
+    };
     let data = PathBuf::from(data);
-    let mut config = SandboxConfig { workers: 2, ..SandboxConfig::new(PathBuf::from(helper)) };
+    let mut config = SandboxConfig {
+        workers: 2,
+        ..SandboxConfig::new(PathBuf::from(helper))
+    };
     if let Some(tier) = rest.first() {
-        config.tiers = vec![if tier == "rootns" { Tier::Rootns } else { Tier::Userns }];
+        config.tiers = vec![if tier == "rootns" {
+            Tier::Rootns
+        } else {
+            Tier::Userns
+        }];
     }
     let sandbox = Sandbox::open(config).await?;
     println!("{:?} {:?}", sandbox.state(), sandbox.python()?);
     overhead(&sandbox).await?;
     let problems = lines(data.join("humaneval/HumanEval.jsonl"))?;
-    let canonical =
-        problems.iter().map(|r| human_eval(r, text(r, "prompt") + &text(r, "canonical_solution"))).collect();
+    let canonical = problems
+        .iter()
+        .map(|r| human_eval(r, text(r, "prompt") + &text(r, "canonical_solution")))
+        .collect();
     run("HumanEval canonical", &sandbox, canonical, true).await;
     let equal = "class E:\n  def __eq__(s, o): return True\n  def __ne__(s, o): return False\n  def __lt__(s, o): return True\n  def __abs__(s): return s\n  def __sub__(s, o): return s\n";
     let hostile: [(&str, &str, &str); 6] = [
@@ -151,9 +207,22 @@ async fn main() -> Result<(), Error> {
         run(name, &sandbox, jobs, false).await;
     }
     let all = lines(data.join("mbpp/mbpp.jsonl"))?;
-    run("MBPP canonical", &sandbox, all.iter().map(mbpp).collect(), true).await;
-    let sanitized: Vec<Value> =
-        serde_json::from_str(&std::fs::read_to_string(data.join("mbpp/sanitized-mbpp.json"))?)?;
-    run("MBPP sanitized canonical", &sandbox, sanitized.iter().map(mbpp).collect(), true).await;
+    run(
+        "MBPP canonical",
+        &sandbox,
+        all.iter().map(mbpp).collect(),
+        true,
+    )
+    .await;
+    let sanitized: Vec<Value> = serde_json::from_str(&std::fs::read_to_string(
+        data.join("mbpp/sanitized-mbpp.json"),
+    )?)?;
+    run(
+        "MBPP sanitized canonical",
+        &sandbox,
+        sanitized.iter().map(mbpp).collect(),
+        true,
+    )
+    .await;
     Ok(())
 }

@@ -36,7 +36,13 @@ print(round((used() - before) * 1000 / n, 3))
 fn cpu_ms(path: &str) -> f64 {
     let text = std::fs::read_to_string(path).unwrap_or_default();
     let after = text.rsplit(") ").next().unwrap_or_default();
-    let ticks = |i: usize| after.split(' ').nth(i).and_then(|t| t.parse::<f64>().ok()).unwrap_or(0.0);
+    let ticks = |i: usize| {
+        after
+            .split(' ')
+            .nth(i)
+            .and_then(|t| t.parse::<f64>().ok())
+            .unwrap_or(0.0)
+    };
     (ticks(11) + ticks(12)) * 10.0
 }
 
@@ -48,9 +54,17 @@ fn server() -> Option<u32> {
         if String::from_utf8_lossy(&line).contains("SETTINGS") {
             return Some(pid);
         }
-        for task in std::fs::read_dir(format!("/proc/{pid}/task")).ok()?.flatten() {
-            let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            waiting.extend(children.split_whitespace().filter_map(|p| p.parse::<u32>().ok()));
+        for task in std::fs::read_dir(format!("/proc/{pid}/task"))
+            .ok()?
+            .flatten()
+        {
+            let children =
+                std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            waiting.extend(
+                children
+                    .split_whitespace()
+                    .filter_map(|p| p.parse::<u32>().ok()),
+            );
         }
     }
     None
@@ -61,17 +75,33 @@ async fn main() -> Result<(), Error> {
     let mut arguments = std::env::args().skip(1);
     let helper = PathBuf::from(arguments.next().ok_or("which helper?")?);
     let jobs: u32 = arguments.next().map_or(Ok(300), |n| n.parse())?;
-    let config = SandboxConfig { jobs_per_server: u32::MAX, ..SandboxConfig::new(helper) };
+    let config = SandboxConfig {
+        jobs_per_server: u32::MAX,
+        ..SandboxConfig::new(helper)
+    };
     let sandbox = Sandbox::open(config).await?;
     let python = sandbox.python()?.path.clone();
-    let limits = Limits { wall: Duration::from_secs(30), ..Limits::default() };
+    let limits = Limits {
+        wall: Duration::from_secs(30),
+        ..Limits::default()
+    };
     for _ in 0..2 {
         for calls in [1usize, 7, 100] {
             let bare = std::process::Command::new(&python)
-                .args(["-s", "-S", "-c", BARE, &calls.to_string(), &jobs.to_string()])
+                .args([
+                    "-s",
+                    "-S",
+                    "-c",
+                    BARE,
+                    &calls.to_string(),
+                    &jobs.to_string(),
+                ])
                 .output()?;
             let bare = String::from_utf8_lossy(&bare.stdout).trim().to_owned();
-            let call = |i: usize| Call { args: vec![json!(i)], kwargs: Vec::new() };
+            let call = |i: usize| Call {
+                args: vec![json!(i)],
+                kwargs: Vec::new(),
+            };
             let job = FunctionJob {
                 code: "def f(x):\n    return x + 1\n".into(),
                 entry_point: "f".into(),
@@ -79,12 +109,19 @@ async fn main() -> Result<(), Error> {
                 per_call: Some(Duration::from_secs(5)),
                 limits: limits.clone(),
             };
-            sandbox.call_functions(job.clone(), |_, value| value).await?;
-            let stat = server().map(|pid| format!("/proc/{pid}/stat")).unwrap_or_default();
+            sandbox
+                .call_functions(job.clone(), |_, value| value)
+                .await?;
+            let stat = server()
+                .map(|pid| format!("/proc/{pid}/stat"))
+                .unwrap_or_default();
             let (start, server, ours) = (Instant::now(), cpu_ms(&stat), cpu_ms("/proc/self/stat"));
             let mut inside = Duration::ZERO;
             for _ in 0..jobs {
-                inside += sandbox.call_functions(job.clone(), |_, value| value).await?.cpu;
+                inside += sandbox
+                    .call_functions(job.clone(), |_, value| value)
+                    .await?
+                    .cpu;
             }
             let each = |ms: f64| ms / f64::from(jobs);
             println!(
@@ -96,11 +133,19 @@ async fn main() -> Result<(), Error> {
             );
         }
     }
-    let script = Script { code: "print(1)".into(), limits, ..Script::default() };
+    let script = Script {
+        code: "print(1)".into(),
+        limits,
+        ..Script::default()
+    };
     let (start, mut inside) = (Instant::now(), Duration::ZERO);
     for _ in 0..jobs {
         inside += sandbox.run_script(script.clone()).await?.cpu;
     }
-    println!("script: job {:?}, wall {:?}", inside / jobs, start.elapsed() / jobs);
+    println!(
+        "script: job {:?}, wall {:?}",
+        inside / jobs,
+        start.elapsed() / jobs
+    );
     Ok(())
 }

@@ -10,7 +10,9 @@ use eval_match::structural::compare;
 use serde_json::{Value, json};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let megabytes: usize = std::env::args().nth(1).map_or(Ok(10), |text| text.parse())?;
+    let megabytes: usize = std::env::args()
+        .nth(1)
+        .map_or(Ok(10), |text| text.parse())?;
     let user = |n: usize| {
         json!({"id": n, "name": format!("user {n}"), "email": format!("u{n}@x.example"), "active": n.is_multiple_of(3),
             "score": n as f64 / 7.0, "tags": ["a", "b", n % 10], "address": {"city": "Bern", "zip": n % 9000}})
@@ -23,10 +25,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let document = json!({"status": 200, "headers": {}, "body": {"users": users}}).to_string();
 
     let start = Instant::now();
-    let (expected, actual): (Value, Value) =
-        (serde_json::from_str(&document)?, serde_json::from_str(&document)?);
+    let (expected, actual): (Value, Value) = (
+        serde_json::from_str(&document)?,
+        serde_json::from_str(&document)?,
+    );
     let parsing = start.elapsed();
-    println!("{count} elements, {} bytes each; parsing both: {parsing:?}", document.len());
+    println!(
+        "{count} elements, {} bytes each; parsing both: {parsing:?}",
+        document.len()
+    );
 
     let rule = |expected: &Value, any_order: bool| Structural {
         expected: expected.clone(),
@@ -38,30 +45,49 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         tolerance: Default::default(),
         likeness: None,
     };
-    let with_users = |users: Vec<Value>| json!({"status": 200, "headers": {}, "body": {"users": users}});
+    let with_users =
+        |users: Vec<Value>| json!({"status": 200, "headers": {}, "body": {"users": users}});
     let mut one_differs = backward.clone();
     one_differs[count / 2]["name"] = json!("somebody else");
     let shifted: Vec<Value> = users_with_new_ids(&backward);
     let patterns = |n: usize| (0..n).map(|i| format!("users.*.k{i}")).collect::<Vec<_>>();
-    let template = json!({"id": "{{any_number}}", "name": "{{any_string}}", "email": "{{any_email}}"});
+    let template =
+        json!({"id": "{{any_number}}", "name": "{{any_string}}", "email": "{{any_email}}"});
     let cases: Vec<(&str, Structural, Value)> = vec![
         ("equal", rule(&expected, false), actual.clone()),
         (
             "equal, strict",
-            Structural { allow_additional_fields: false, ..rule(&expected, false) },
+            Structural {
+                allow_additional_fields: false,
+                ..rule(&expected, false)
+            },
             actual.clone(),
         ),
         ("equal, any order", rule(&expected, true), actual.clone()),
-        ("another order", rule(&expected, true), with_users(backward.clone())),
-        ("another order, one differs", rule(&expected, true), with_users(one_differs)),
+        (
+            "another order",
+            rule(&expected, true),
+            with_users(backward.clone()),
+        ),
+        (
+            "another order, one differs",
+            rule(&expected, true),
+            with_users(one_differs),
+        ),
         (
             "another order, ids ignored",
-            Structural { ignore_fields: vec!["users.*.id".to_owned()], ..rule(&expected, true) },
+            Structural {
+                ignore_fields: vec!["users.*.id".to_owned()],
+                ..rule(&expected, true)
+            },
             with_users(shifted),
         ),
         (
             "1,000 ignored paths",
-            Structural { ignore_fields: patterns(1_000), ..rule(&expected, false) },
+            Structural {
+                ignore_fields: patterns(1_000),
+                ..rule(&expected, false)
+            },
             actual.clone(),
         ),
         ("template", rule(&with_users(vec![template]), false), actual),
@@ -79,7 +105,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         } else {
             "differs"
         };
-        println!("{name:30} {took:>12.1?} {ratio:>6.2} x parsing  {verdict}, {} differences", result.total);
+        println!(
+            "{name:30} {took:>12.1?} {ratio:>6.2} x parsing  {verdict}, {} differences",
+            result.total
+        );
     }
     Ok(())
 }

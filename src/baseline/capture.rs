@@ -47,8 +47,10 @@ fn with_headers(output: &Value, keep: &[String], accepted: Option<&Value>) -> Va
             || named.is_some_and(|named| named.keys().any(|kept| kept.eq_ignore_ascii_case(name)))
     };
     if let Some(Value::Object(headers)) = output.get_mut("headers") {
-        let kept: Map<String, Value> =
-            std::mem::take(headers).into_iter().filter(|(name, _)| is_kept(name)).collect();
+        let kept: Map<String, Value> = std::mem::take(headers)
+            .into_iter()
+            .filter(|(name, _)| is_kept(name))
+            .collect();
         *headers = kept;
     }
     output
@@ -57,8 +59,7 @@ fn with_headers(output: &Value, keep: &[String], accepted: Option<&Value>) -> Va
 /// The value without templates that nobody wrote: an array whose only element got a matcher, and that is no template in the
 /// accepted baseline, stands for one element alone.
 fn without_new_templates(written: Value, accepted: Option<&Value>) -> Value {
-    let is_template =
-        |value: &Value| matches!(value.as_array().map(Vec::as_slice), Some([one]) if makes_template(one));
+    let is_template = |value: &Value| matches!(value.as_array().map(Vec::as_slice), Some([one]) if makes_template(one));
     match written {
         Value::Object(fields) => {
             let below = |(key, value): (String, Value)| {
@@ -71,8 +72,9 @@ fn without_new_templates(written: Value, accepted: Option<&Value>) -> Value {
             each_once(&array)
         }
         Value::Array(items) => {
-            let below =
-                |(index, value)| without_new_templates(value, accepted.and_then(|old| old.get(index)));
+            let below = |(index, value)| {
+                without_new_templates(value, accepted.and_then(|old| old.get(index)))
+            };
             Value::Array(items.into_iter().enumerate().map(below).collect())
         }
         other => other,
@@ -90,27 +92,41 @@ pub fn takes_a_baseline(grading: &Grading, has_one: bool) -> bool {
 
 /// How the structures are compared, if they are.
 pub fn structural(grading: &Grading) -> Option<&Structural> {
-    grading.graders.iter().find_map(|grader| match &grader.kind {
-        GraderKind::Code(CodeGrader::StructuralMatch(rule)) => Some(rule),
-        _ => None,
-    })
+    grading
+        .graders
+        .iter()
+        .find_map(|grader| match &grader.kind {
+            GraderKind::Code(CodeGrader::StructuralMatch(rule)) => Some(rule),
+            _ => None,
+        })
 }
 
 /// The part of a grading by which a new baseline is tried on its own output: what looks at it and runs nothing. `None` when
 /// nothing is left: then only a run can tell.
 pub fn trial(grading: &Grading) -> Option<Grading> {
     let looks = |grader: &&Grader| {
-        !grader.informative && matches!(grader.kind, GraderKind::Code(_)) && grader.kind.only_looks()
+        !grader.informative
+            && matches!(grader.kind, GraderKind::Code(_))
+            && grader.kind.only_looks()
     };
     let graders: Vec<Grader> = grading.graders.iter().filter(looks).cloned().collect();
-    let all = graders.len() == grading.graders.iter().filter(|grader| !grader.informative).count();
+    let all = graders.len()
+        == grading
+            .graders
+            .iter()
+            .filter(|grader| !grader.informative)
+            .count();
     let combine = match grading.combine {
         // The others could still make up for one that fails.
         combine if all => combine,
         Combine::All => Combine::All,
         _ => Combine::Any,
     };
-    (!graders.is_empty()).then_some(Grading { graders, combine, demands: None })
+    (!graders.is_empty()).then_some(Grading {
+        graders,
+        combine,
+        demands: None,
+    })
 }
 
 #[cfg(test)]
@@ -122,15 +138,19 @@ mod tests {
     fn captured(output: &Value, accepted: Option<&Value>) -> Value {
         let rules = Rules::new(&[]).unwrap();
         let keep = ["content-type".to_owned()];
-        Capture { rules: &rules, keep_headers: &keep, accepted, structural: None }
-            .written(output, false)
-            .unwrap()
+        Capture {
+            rules: &rules,
+            keep_headers: &keep,
+            accepted,
+            structural: None,
+        }
+        .written(output, false)
+        .unwrap()
     }
 
     #[test]
     fn of_headers_only_those_stay_that_somebody_asked_for() {
-        let output =
-            json!({"status": 200, "body": 1, "headers": {"content-type": "a", "date": "b", "x-api": "c"}});
+        let output = json!({"status": 200, "body": 1, "headers": {"content-type": "a", "date": "b", "x-api": "c"}});
         let plain = captured(&output, None);
         insta::assert_snapshot!(plain["headers"], @r#"{"content-type":"a"}"#);
         let accepted = json!({"status": 200, "body": 1, "headers": {"X-Api": "old"}});
@@ -147,14 +167,27 @@ mod tests {
         assert_eq!(without_new_templates(one.clone(), None), once);
         assert_eq!(without_new_templates(once.clone(), None), once);
         assert_eq!(without_new_templates(one.clone(), Some(&one)), one);
-        let two = json!({"users": [{"id": "{{any_uuid}}"}, {"id": "{{any_uuid}}"}], "in": one["in"]});
-        assert_eq!(without_new_templates(one.clone(), Some(&two))["users"], once["users"]);
+        let two =
+            json!({"users": [{"id": "{{any_uuid}}"}, {"id": "{{any_uuid}}"}], "in": one["in"]});
+        assert_eq!(
+            without_new_templates(one.clone(), Some(&two))["users"],
+            once["users"]
+        );
 
-        let redaction =
-            crate::model::Redaction { pattern: "^u-.*$".into(), placeholder: "{{any_string}}".into() };
+        let redaction = crate::model::Redaction {
+            pattern: "^u-.*$".into(),
+            placeholder: "{{any_string}}".into(),
+        };
         let rules = Rules::new(&[redaction]).unwrap();
-        let capture = Capture { rules: &rules, keep_headers: &[], accepted: None, structural: None };
-        let written = capture.written(&json!({"users": [{"id": "u-1"}]}), false).unwrap();
+        let capture = Capture {
+            rules: &rules,
+            keep_headers: &[],
+            accepted: None,
+            structural: None,
+        };
+        let written = capture
+            .written(&json!({"users": [{"id": "u-1"}]}), false)
+            .unwrap();
         let passes = |output: Value| compare(&rule(written.clone(), false), &output).matched;
         assert!(passes(json!({"users": [{"id": "u-2"}]})));
         assert!(!passes(json!({"users": [{"id": "u-2"}, {"id": "u-3"}]})));
@@ -189,14 +222,27 @@ mod tests {
             Just(Value::Null),
             any::<bool>().prop_map(Value::from),
             any::<i64>().prop_map(Value::from),
-            prop::sample::select(vec!["1.0", "1e400", "123456789012345678901234567890", "-0.0", "0.1"])
-                .prop_map(|digits| serde_json::from_str(digits).unwrap()),
+            prop::sample::select(vec![
+                "1.0",
+                "1e400",
+                "123456789012345678901234567890",
+                "-0.0",
+                "0.1"
+            ])
+            .prop_map(|digits| serde_json::from_str(digits).unwrap()),
             text().prop_map(Value::from),
         ];
         leaf.prop_recursive(4, 24, 4, |inner| {
             let key = prop_oneof![
-                prop::sample::select(vec!["status", "body", "headers", "content-type", "a.b", "*"])
-                    .prop_map(str::to_owned),
+                prop::sample::select(vec![
+                    "status",
+                    "body",
+                    "headers",
+                    "content-type",
+                    "a.b",
+                    "*"
+                ])
+                .prop_map(str::to_owned),
                 text(),
             ];
             prop_oneof![
@@ -210,7 +256,10 @@ mod tests {
     }
 
     fn rule(expected: Value, strict: bool) -> Structural {
-        Structural { allow_additional_fields: !strict, ..Structural::as_it_stands(expected) }
+        Structural {
+            allow_additional_fields: !strict,
+            ..Structural::as_it_stands(expected)
+        }
     }
 
     /// Every leaf of a value by its JSON pointer; empty containers are leaves.
@@ -218,10 +267,14 @@ mod tests {
         let step = |key: &str| format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
         match value {
             Value::Object(map) if !map.is_empty() => {
-                map.iter().for_each(|(key, inner)| leaves(inner, step(key), found));
+                map.iter()
+                    .for_each(|(key, inner)| leaves(inner, step(key), found));
             }
             Value::Array(items) if !items.is_empty() => {
-                items.iter().enumerate().for_each(|(n, inner)| leaves(inner, step(&n.to_string()), found));
+                items
+                    .iter()
+                    .enumerate()
+                    .for_each(|(n, inner)| leaves(inner, step(&n.to_string()), found));
             }
             _ => found.push(at),
         }

@@ -21,8 +21,13 @@ pub fn emit(file: &BaselineFile) -> String {
     let mut out = String::with_capacity(1024);
     let text = |value: &Option<String>| value.as_ref().map(|text| Value::String(text.clone()));
     let target = file.target.as_ref().map(|target| {
-        let name = target.name.as_ref().map(|name| ("name", Value::String(name.clone())));
-        name.into_iter().chain([("type", Value::String(target.kind.clone()))]).collect::<Vec<_>>()
+        let name = target
+            .name
+            .as_ref()
+            .map(|name| ("name", Value::String(name.clone())));
+        name.into_iter()
+            .chain([("type", Value::String(target.kind.clone()))])
+            .collect::<Vec<_>>()
     });
     let beside = file.output_file.as_ref().map(|beside| {
         vec![
@@ -157,7 +162,10 @@ fn leaf(out: &mut String, value: &Value, level: usize) {
 fn is_block(text: &str) -> bool {
     text.contains('\n')
         && text.chars().all(is_visible)
-        && text.lines().next().is_some_and(|line| !line.trim().is_empty() && !line.starts_with('\t'))
+        && text
+            .lines()
+            .next()
+            .is_some_and(|line| !line.trim().is_empty() && !line.starts_with('\t'))
 }
 
 fn block(out: &mut String, text: &str, level: usize) {
@@ -191,7 +199,11 @@ fn block(out: &mut String, text: &str, level: usize) {
 fn inline_text(out: &mut String, text: &str) {
     if is_plain(text) {
         out.push_str(text);
-    } else if text.contains(['"', '\\']) && text.chars().all(|c| c != '\n' && c != '\t' && is_visible(c)) {
+    } else if text.contains(['"', '\\'])
+        && text
+            .chars()
+            .all(|c| c != '\n' && c != '\t' && is_visible(c))
+    {
         out.push('\'');
         out.push_str(&text.replace('\'', "''"));
         out.push('\'');
@@ -202,14 +214,19 @@ fn inline_text(out: &mut String, text: &str) {
 
 /// True when the text means itself without quotes, also to readers of YAML 1.1 and to people.
 fn is_plain(text: &str) -> bool {
-    let (Some(first), Some(last)) = (text.chars().next(), text.chars().next_back()) else { return false };
-    let begins = first.is_alphanumeric() || matches!(first, '/' | '_' | '.' | '(' | '$' | '^' | '+' | ';');
+    let (Some(first), Some(last)) = (text.chars().next(), text.chars().next_back()) else {
+        return false;
+    };
+    let begins =
+        first.is_alphanumeric() || matches!(first, '/' | '_' | '.' | '(' | '$' | '^' | '+' | ';');
     begins
         && last != ' '
         && last != ':'
         && !text.contains(": ")
         && !text.contains(" #")
-        && text.chars().all(|c| c != '\n' && c != '\t' && is_visible(c))
+        && text
+            .chars()
+            .all(|c| c != '\n' && c != '\t' && is_visible(c))
         && text != "..."
         && matches!(scalar::plain(text), NodeValue::Text(_))
         && !is_word_of_older_yaml(text)
@@ -220,9 +237,9 @@ fn is_word_of_older_yaml(text: &str) -> bool {
     let lower = text.to_ascii_lowercase();
     matches!(lower.as_str(), "y" | "n" | "yes" | "no" | "on" | "off")
         || text.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '.' | '+'))
-            && text
-                .chars()
-                .all(|c| c.is_ascii_digit() || matches!(c, '_' | ':' | '.' | '+' | '-' | ',' | 'e' | 'E'))
+            && text.chars().all(|c| {
+                c.is_ascii_digit() || matches!(c, '_' | ':' | '.' | '+' | '-' | ',' | 'e' | 'E')
+            })
             && !text.contains('-')
 }
 

@@ -34,16 +34,26 @@ pub(super) fn lock(dir: &Path, longest: Duration) -> Result<FolderLock, NoLock> 
         let exclusive = loop {
             match folder.try_lock() {
                 Ok(()) => break true,
-                Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(PAUSE),
+                Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                    std::thread::sleep(PAUSE)
+                }
                 Err(TryLockError::WouldBlock) => return Err(NoLock::Busy(holder(&folder))),
-                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => break false,
+                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
+                    break false;
+                }
                 Err(TryLockError::Error(error)) => return Err(NoLock::Io(error)),
             }
         };
         // The folder may have been replaced while we waited; then the lock is on what is no longer there.
-        let (ours, there) = (folder.metadata().map_err(NoLock::Io)?, dir.metadata().map_err(NoLock::Io)?);
+        let (ours, there) = (
+            folder.metadata().map_err(NoLock::Io)?,
+            dir.metadata().map_err(NoLock::Io)?,
+        );
         if (ours.dev(), ours.ino()) == (there.dev(), there.ino()) {
-            return Ok(FolderLock { _folder: folder, exclusive });
+            return Ok(FolderLock {
+                _folder: folder,
+                exclusive,
+            });
         }
         if Instant::now() >= until {
             return Err(NoLock::Busy(None));
@@ -55,7 +65,9 @@ pub(super) fn lock(dir: &Path, longest: Duration) -> Result<FolderLock, NoLock> 
 fn holder(folder: &File) -> Option<u32> {
     let inode = format!(":{}", folder.metadata().ok()?.ino());
     let locks = std::fs::read_to_string("/proc/locks").ok()?;
-    let mut fields = locks.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
+    let mut fields = locks
+        .lines()
+        .map(|line| line.split_whitespace().collect::<Vec<_>>());
     let line = fields.find(|line| {
         line.get(1) == Some(&"FLOCK") && line.get(5).is_some_and(|file| file.ends_with(&inode))
     })?;

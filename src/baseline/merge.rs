@@ -16,13 +16,27 @@ const MAX_PAIRS: usize = 2_500;
 
 /// `written` is `output` as a baseline (see [`super::redact::Rules::written`]); `rules` is how the eval compares, when it
 /// compares structures.
-pub fn merge(accepted: &Value, output: &Value, written: &Value, rules: Option<&Structural>) -> Value {
+pub fn merge(
+    accepted: &Value,
+    output: &Value,
+    written: &Value,
+    rules: Option<&Structural>,
+) -> Value {
     let http = is_http(accepted) && is_http(output);
     let ignored = rules.map_or_else(Vec::new, |rules| {
         let paths = rules.ignore_fields.iter().chain(&rules.ignore_values);
-        paths.map(|path| resolve(path, http, [accepted, output])).collect()
+        paths
+            .map(|path| resolve(path, http, [accepted, output]))
+            .collect()
     });
-    Merge { rules, http, ignored, place: Vec::new(), pairs_left: MAX_PAIRS }.value(accepted, output, written)
+    Merge {
+        rules,
+        http,
+        ignored,
+        place: Vec::new(),
+        pairs_left: MAX_PAIRS,
+    }
+    .value(accepted, output, written)
 }
 
 /// As the comparison knows an HTTP baseline.
@@ -38,7 +52,11 @@ fn resolve(path: &str, http: bool, sides: [&Value; 2]) -> PathPattern {
     }
     let leads = |pattern: &PathPattern| sides.iter().any(|side| pattern.exists_in(side));
     let in_body = pattern.under("body");
-    if leads(&in_body) || !leads(&pattern) { in_body } else { pattern }
+    if leads(&in_body) || !leads(&pattern) {
+        in_body
+    } else {
+        pattern
+    }
 }
 
 struct Merge<'a> {
@@ -65,7 +83,9 @@ impl Merge<'_> {
                 self.array(old, new, written)
             }
             // 1 and 1.0 are one number.
-            _ if (is_free(accepted) || accepted.is_number()) && fits(accepted, output) => accepted.clone(),
+            _ if (is_free(accepted) || accepted.is_number()) && fits(accepted, output) => {
+                accepted.clone()
+            }
             _ => written.clone(),
         }
     }
@@ -83,14 +103,18 @@ impl Merge<'_> {
         new: &Map<String, Value>,
         written: &Map<String, Value>,
     ) -> Value {
-        let headers = self.http && matches!(self.place.as_slice(), [Place::Key(key)] if key == "headers");
+        let headers =
+            self.http && matches!(self.place.as_slice(), [Place::Key(key)] if key == "headers");
         let mut merged = Map::new();
         for (key, value) in new {
-            let Some(written) = written.get(key) else { continue };
+            let Some(written) = written.get(key) else {
+                continue;
+            };
             // Names of headers differ in case without meaning anything by it.
-            let known = old
-                .get_key_value(key)
-                .or_else(|| old.iter().find(|(name, _)| headers && name.eq_ignore_ascii_case(key)));
+            let known = old.get_key_value(key).or_else(|| {
+                old.iter()
+                    .find(|(name, _)| headers && name.eq_ignore_ascii_case(key))
+            });
             match known {
                 Some((name, accepted)) => {
                     let value = self.below(Place::Key(name.clone()), accepted, value, written);
@@ -116,7 +140,8 @@ impl Merge<'_> {
             return self.elements(new.iter().map(|_| template), new, written);
         }
         let pairs = old.len().saturating_mul(new.len());
-        if self.rules.is_some_and(|rules| rules.allow_field_reordering) && pairs <= self.pairs_left {
+        if self.rules.is_some_and(|rules| rules.allow_field_reordering) && pairs <= self.pairs_left
+        {
             self.pairs_left -= pairs;
             let (new, written) = self.in_old_order(old, new, written);
             return self.elements(old.iter(), &new, &written);
@@ -140,20 +165,29 @@ impl Merge<'_> {
     }
 
     /// The captured elements in the order of the accepted ones that they fit; the others take the free places.
-    fn in_old_order(&mut self, old: &[Value], new: &[Value], written: &[Value]) -> (Vec<Value>, Vec<Value>) {
+    fn in_old_order(
+        &mut self,
+        old: &[Value],
+        new: &[Value],
+        written: &[Value],
+    ) -> (Vec<Value>, Vec<Value>) {
         let mut places: Vec<Option<usize>> = vec![None; new.len()];
         let mut rest = Vec::new();
         let mut free: Vec<bool> = vec![true; new.len()];
         for (at, value) in new.iter().enumerate() {
-            let fitting = old.iter().enumerate().take(new.len()).find(|(index, accepted)| {
-                let is_free = free.get(*index).copied().unwrap_or(false);
-                is_free && {
-                    self.place.push(Place::Index(*index));
-                    let fits = self.fits_here(accepted, value);
-                    self.place.pop();
-                    fits
-                }
-            });
+            let fitting = old
+                .iter()
+                .enumerate()
+                .take(new.len())
+                .find(|(index, accepted)| {
+                    let is_free = free.get(*index).copied().unwrap_or(false);
+                    is_free && {
+                        self.place.push(Place::Index(*index));
+                        let fits = self.fits_here(accepted, value);
+                        self.place.pop();
+                        fits
+                    }
+                });
             match fitting.map(|(index, _)| index) {
                 Some(index) => {
                     free[index] = false;
@@ -163,15 +197,25 @@ impl Merge<'_> {
             }
         }
         let mut rest = rest.into_iter();
-        let order: Vec<usize> =
-            places.into_iter().filter_map(|place| place.or_else(|| rest.next())).collect();
-        let take = |from: &[Value]| order.iter().filter_map(|at| from.get(*at).cloned()).collect();
+        let order: Vec<usize> = places
+            .into_iter()
+            .filter_map(|place| place.or_else(|| rest.next()))
+            .collect();
+        let take = |from: &[Value]| {
+            order
+                .iter()
+                .filter_map(|at| from.get(*at).cloned())
+                .collect()
+        };
         (take(new), take(written))
     }
 
     /// Whether the eval's comparison takes `output` for `accepted` at this place.
     fn fits_here(&self, accepted: &Value, output: &Value) -> bool {
-        let mut rule = self.rules.cloned().unwrap_or_else(|| Structural::as_it_stands(Value::Null));
+        let mut rule = self
+            .rules
+            .cloned()
+            .unwrap_or_else(|| Structural::as_it_stands(Value::Null));
         // Fields that the baseline lacks are to be captured: only an exact fit keeps what is there. Whether a path leads
         // anywhere is for the comparison of the whole.
         rule.allow_additional_fields = false;
@@ -186,14 +230,18 @@ impl Merge<'_> {
 
     /// A value at this place of an otherwise empty document, so that paths mean the same.
     fn wrapped(&self, value: &Value) -> Value {
-        let inner = self.place.iter().rev().fold(value.clone(), |value, place| match place {
-            Place::Key(key) => Value::Object(Map::from_iter([(key.clone(), value)])),
-            Place::Index(index) => {
-                let mut items = vec![Value::Null; *index];
-                items.push(value);
-                Value::Array(items)
-            }
-        });
+        let inner = self
+            .place
+            .iter()
+            .rev()
+            .fold(value.clone(), |value, place| match place {
+                Place::Key(key) => Value::Object(Map::from_iter([(key.clone(), value)])),
+                Place::Index(index) => {
+                    let mut items = vec![Value::Null; *index];
+                    items.push(value);
+                    Value::Array(items)
+                }
+            });
         match inner {
             Value::Object(mut map) if self.http && !self.place.is_empty() => {
                 for key in ["status", "body"] {
@@ -206,15 +254,19 @@ impl Merge<'_> {
     }
 
     fn is_ignored(&self) -> bool {
-        self.ignored.iter().any(|pattern| pattern.names(&self.place))
+        self.ignored
+            .iter()
+            .any(|pattern| pattern.names(&self.place))
     }
 
     /// Whether `*` ignores whatever an array at this place holds.
     fn all_elements_are_ignored(&self) -> bool {
-        self.ignored.iter().any(|pattern| match pattern.0.split_last() {
-            Some((Step::Any, parent)) => PathPattern(parent.to_vec()).names(&self.place),
-            _ => false,
-        })
+        self.ignored
+            .iter()
+            .any(|pattern| match pattern.0.split_last() {
+                Some((Step::Any, parent)) => PathPattern(parent.to_vec()).names(&self.place),
+                _ => false,
+            })
     }
 }
 
@@ -232,7 +284,10 @@ mod tests {
             expected: Value::Null,
             allow_additional_fields: true,
             allow_field_reordering: any_order,
-            ignore_fields: ignore_fields.iter().map(|path| (*path).to_owned()).collect(),
+            ignore_fields: ignore_fields
+                .iter()
+                .map(|path| (*path).to_owned())
+                .collect(),
             ignore_values: Vec::new(),
             require_keys: Vec::new(),
             tolerance: BTreeMap::new(),
@@ -246,8 +301,7 @@ mod tests {
 
     #[test]
     fn matchers_stay_where_they_still_hold() {
-        let accepted =
-            json!({"id": "{{any_uuid}}", "n": "{{any_number}}", "name": "Ada", "gone": 1, "same": 1.0});
+        let accepted = json!({"id": "{{any_uuid}}", "n": "{{any_number}}", "name": "Ada", "gone": 1, "same": 1.0});
         let output = json!({"id": "not one", "n": 7, "name": "Bea", "new": true, "same": 1});
         insta::assert_snapshot!(merged(accepted, output, &rules(&[], false)), @r#"{"id":"not one","n":"{{any_number}}","name":"Bea","new":true,"same":1.0}"#);
     }
@@ -267,27 +321,33 @@ mod tests {
 
     #[test]
     fn what_is_not_compared_keeps_its_accepted_value() {
-        let accepted =
-            json!({"status": 200, "body": {"at": "monday", "users": [{"id": 1, "n": 1}], "log": ["a"]}});
-        let output =
-            json!({"status": 200, "body": {"at": "friday", "users": [{"id": 9, "n": 2}], "log": ["b", "c"]}});
-        let said = merged(accepted, output, &rules(&["at", "users.*.id", "log.*"], false));
+        let accepted = json!({"status": 200, "body": {"at": "monday", "users": [{"id": 1, "n": 1}], "log": ["a"]}});
+        let output = json!({"status": 200, "body": {"at": "friday", "users": [{"id": 9, "n": 2}], "log": ["b", "c"]}});
+        let said = merged(
+            accepted,
+            output,
+            &rules(&["at", "users.*.id", "log.*"], false),
+        );
         insta::assert_snapshot!(said, @r#"{"body":{"at":"monday","log":["a"],"users":[{"id":1,"n":2}]},"status":200}"#);
-        let gone = merged(json!({"at": 1, "x": 1}), json!({"x": 1}), &rules(&["at"], false));
+        let gone = merged(
+            json!({"at": 1, "x": 1}),
+            json!({"x": 1}),
+            &rules(&["at"], false),
+        );
         insta::assert_snapshot!(gone, @r#"{"x":1}"#);
     }
 
     #[test]
     fn arrays_in_any_order_keep_the_accepted_order() {
-        let accepted =
-            json!([{"n": 1, "id": "{{any_string}}"}, {"n": 2, "id": "{{any_string}}"}, {"n": 3, "id": "x"}]);
+        let accepted = json!([{"n": 1, "id": "{{any_string}}"}, {"n": 2, "id": "{{any_string}}"}, {"n": 3, "id": "x"}]);
         let output = json!([{"n": 4, "id": "x"}, {"n": 2, "id": "b"}, {"n": 1, "id": "a"}]);
         insta::assert_snapshot!(merged(accepted, output, &rules(&[], true)), @r#"[{"id":"{{any_string}}","n":1},{"id":"{{any_string}}","n":2},{"id":"x","n":4}]"#);
     }
 
     #[test]
     fn header_names_keep_their_accepted_spelling() {
-        let accepted = json!({"status": 200, "headers": {"Content-Type": "{{any_string}}"}, "body": 1});
+        let accepted =
+            json!({"status": 200, "headers": {"Content-Type": "{{any_string}}"}, "body": 1});
         let output = json!({"status": 200, "headers": {"content-type": "text/plain"}, "body": 1});
         insta::assert_snapshot!(merged(accepted, output, &rules(&[], false)), @r#"{"body":1,"headers":{"Content-Type":"{{any_string}}"},"status":200}"#);
     }

@@ -20,7 +20,8 @@ mod store_tests;
 pub use emit::emit;
 pub use replace::is_leftover;
 pub use scores::{
-    ScoreChanges, ScoreStore, ScoresEntry, ScoresError, ScoresOf, emit as emit_scores, score_changes,
+    ScoreChanges, ScoreStore, ScoresEntry, ScoresError, ScoresOf, emit as emit_scores,
+    score_changes,
 };
 pub use store::{Accepted, Broken, Entry, Locked, Store, StoreError};
 

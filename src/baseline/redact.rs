@@ -16,9 +16,17 @@ pub enum RedactError {
     #[error("the pattern `{pattern}` of `baselines.redact` does not compile: {reason}")]
     Pattern { pattern: String, reason: String },
     #[error("{path}: `{pattern}` gave up on this text: {reason}")]
-    GaveUp { path: String, pattern: String, reason: String },
+    GaveUp {
+        path: String,
+        pattern: String,
+        reason: String,
+    },
     #[error("{path}: `{pattern}` asks for {placeholder} here, which does not accept the text")]
-    Placeholder { path: String, pattern: String, placeholder: String },
+    Placeholder {
+        path: String,
+        pattern: String,
+        placeholder: String,
+    },
     #[error("{path}: the text and what was cut from it make no pattern that accepts it: {reason}")]
     Unusable { path: String, reason: String },
     #[error(
@@ -51,9 +59,17 @@ impl Rules {
                 })
             };
             let part = one(&redaction.pattern)?;
-            Ok(Rule { part, whole: one(&whole(&redaction.pattern))?, redaction: redaction.clone() })
+            Ok(Rule {
+                part,
+                whole: one(&whole(&redaction.pattern))?,
+                redaction: redaction.clone(),
+            })
         };
-        redactions.iter().map(compile).collect::<Result<_, _>>().map(|rules| Rules { rules })
+        redactions
+            .iter()
+            .map(compile)
+            .collect::<Result<_, _>>()
+            .map(|rules| Rules { rules })
     }
 
     /// The value as a baseline that accepts it: by the rules, with what was cut out as a secret (`secrets_cut`) free, and
@@ -62,7 +78,12 @@ impl Rules {
     /// # Errors
     /// The first text that a rule can't be used on, with its path.
     pub fn written(&self, value: &Value, secrets_cut: bool) -> Result<Value, RedactError> {
-        Writing { rules: self, secrets_cut, place: Vec::new() }.value(value)
+        Writing {
+            rules: self,
+            secrets_cut,
+            place: Vec::new(),
+        }
+        .value(value)
     }
 }
 
@@ -139,14 +160,19 @@ impl Writing<'_> {
         if self.secrets_cut {
             stretches = stretches.into_iter().flat_map(without_secrets).collect();
         }
-        if stretches.iter().all(|stretch| matches!(stretch, Stretch::Fixed(_))) {
+        if stretches
+            .iter()
+            .all(|stretch| matches!(stretch, Stretch::Fixed(_)))
+        {
             return Ok(literal(text));
         }
         self.pattern(text, &stretches)
     }
 
     fn is_whole(&self, rule: &Rule, text: &str) -> Result<bool, RedactError> {
-        rule.whole.matches_whole(text).map_err(|error| self.gave_up(rule, &error.to_string()))
+        rule.whole
+            .matches_whole(text)
+            .map_err(|error| self.gave_up(rule, &error.to_string()))
     }
 
     fn placeholder(&self, rule: &Rule, text: &str) -> Result<String, RedactError> {
@@ -155,7 +181,11 @@ impl Writing<'_> {
             return Ok(placeholder.clone());
         }
         let pattern = rule.redaction.pattern.clone();
-        Err(RedactError::Placeholder { path: self.path(), pattern, placeholder: placeholder.clone() })
+        Err(RedactError::Placeholder {
+            path: self.path(),
+            pattern,
+            placeholder: placeholder.clone(),
+        })
     }
 
     /// What a rule finds in a stretch, and what lies between.
@@ -167,9 +197,13 @@ impl Writing<'_> {
     ) -> Result<(), RedactError> {
         let mut from = 0;
         for found in rule.part.find_all(fixed) {
-            let range = found.map_err(|error| self.gave_up(rule, &error.to_string()))?.whole;
+            let range = found
+                .map_err(|error| self.gave_up(rule, &error.to_string()))?
+                .whole;
             // An empty match is no part of a text.
-            let Some(before) = fixed.get(from..range.start).filter(|_| !range.is_empty()) else { continue };
+            let Some(before) = fixed.get(from..range.start).filter(|_| !range.is_empty()) else {
+                continue;
+            };
             if !before.is_empty() {
                 into.push(Stretch::Fixed(before));
             }
@@ -184,7 +218,11 @@ impl Writing<'_> {
 
     fn gave_up(&self, rule: &Rule, reason: &str) -> RedactError {
         let pattern = rule.redaction.pattern.clone();
-        RedactError::GaveUp { path: self.path(), pattern, reason: reason.to_owned() }
+        RedactError::GaveUp {
+            path: self.path(),
+            pattern,
+            reason: reason.to_owned(),
+        }
     }
 
     /// One matcher of all stretches.
@@ -204,12 +242,17 @@ impl Writing<'_> {
             Err(error) => error.to_string(),
             Ok(_) => "its parts match alone, but not together".to_owned(),
         };
-        Err(RedactError::Unusable { path: self.path(), reason })
+        Err(RedactError::Unusable {
+            path: self.path(),
+            reason,
+        })
     }
 }
 
 fn without_secrets(stretch: Stretch<'_>) -> Vec<Stretch<'_>> {
-    let Stretch::Fixed(text) = stretch else { return vec![stretch] };
+    let Stretch::Fixed(text) = stretch else {
+        return vec![stretch];
+    };
     let mut parts = Vec::new();
     for (index, fixed) in text.split(REDACTED).enumerate() {
         if index > 0 {
@@ -266,8 +309,14 @@ mod tests {
         }
         "#);
         assert!(fits(&written["text"], &value["text"]));
-        assert!(fits(&written["text"], &json!("at 2027-01-02T03:04:05Z (req-\") in 1 ms.\n")));
-        assert!(!fits(&written["text"], &json!("at 2027-01-02T03:04:05Z (req-\") in 1 ms!\n")));
+        assert!(fits(
+            &written["text"],
+            &json!("at 2027-01-02T03:04:05Z (req-\") in 1 ms.\n")
+        ));
+        assert!(!fits(
+            &written["text"],
+            &json!("at 2027-01-02T03:04:05Z (req-\") in 1 ms!\n")
+        ));
     }
 
     #[test]
@@ -278,26 +327,38 @@ mod tests {
         assert_snapshot!(written.to_string(), @r#"{"greeting":"{{any_regex(\"hello (?:[\\s\\S]+)!\")}}","own":"{{any_regex(\"(?:[\\s\\S]+)\")}}"}"#);
         assert!(fits(&written["own"], &json!("tok-12\n34")));
         assert_eq!(none.written(&value, false).unwrap(), value);
-        let key = none.written(&json!({"a": {"x[redacted]": 1}}), true).unwrap_err();
+        let key = none
+            .written(&json!({"a": {"x[redacted]": 1}}), true)
+            .unwrap_err();
         assert_snapshot!(key, @r#"a["x[redacted]"]: a secret was cut out of a key, for which no matcher can stand; leave the field out of the output"#);
     }
 
     #[test]
     fn what_looks_like_a_matcher_is_written_as_a_literal() {
         let none = rules(&[]);
-        let written =
-            none.written(&json!(["{{any_uuid}}", "{{vars.x}}", "{{literal(\"x\")}}"]), false).unwrap();
+        let written = none
+            .written(
+                &json!(["{{any_uuid}}", "{{vars.x}}", "{{literal(\"x\")}}"]),
+                false,
+            )
+            .unwrap();
         assert_snapshot!(written.to_string(), @r#"["{{literal(\"{{any_uuid}}\")}}","{{vars.x}}","{{literal(\"{{literal(\\\"x\\\")}}\")}}"]"#);
     }
 
     #[test]
     fn a_rule_that_cannot_be_used_is_told() {
         let why = |pattern: &str, placeholder: &str, text: &str| {
-            rules(&[(pattern, placeholder)]).written(&json!({"a": [text]}), false).unwrap_err().to_string()
+            rules(&[(pattern, placeholder)])
+                .written(&json!({"a": [text]}), false)
+                .unwrap_err()
+                .to_string()
         };
         assert_snapshot!(why("v.*", "{{any_uuid}}", "v12"), @"a[0]: `v.*` asks for {{any_uuid}} here, which does not accept the text");
         assert_snapshot!(why("(?P<n>b)(?P=n)", "{{any_string}}", "bb1bb"), @"a[0]: the text and what was cut from it make no pattern that accepts it: Invalid group name in back reference: n");
-        let broken = [Redaction { pattern: "a(".to_owned(), placeholder: String::new() }];
+        let broken = [Redaction {
+            pattern: "a(".to_owned(),
+            placeholder: String::new(),
+        }];
         assert_snapshot!(Rules::new(&broken).unwrap_err(), @"the pattern `a(` of `baselines.redact` does not compile: unclosed group");
     }
 

@@ -21,7 +21,10 @@ pub(super) fn replace(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     let result = (|| {
         // Never through what somebody laid in the way.
         let _ = std::fs::remove_file(&fresh);
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&fresh)?;
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&fresh)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         std::fs::rename(&fresh, dir.join(name))
@@ -45,7 +48,12 @@ pub(super) fn remove(dir: &Path, name: &str) -> io::Result<bool> {
 /// Asks the device to keep what a folder lists. Some file systems don't do that for folders; the files are kept anyway.
 fn keep(dir: &Path) -> io::Result<()> {
     match File::open(dir)?.sync_all() {
-        Err(error) if matches!(error.kind(), io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported) => {
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::InvalidInput | io::ErrorKind::Unsupported
+            ) =>
+        {
             Ok(())
         }
         result => result,

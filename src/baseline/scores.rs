@@ -33,14 +33,27 @@ pub enum ScoresError {
     #[error("another process is writing in {}", .dir.display())]
     Busy { dir: PathBuf },
     #[error("cannot {what} {}: {source}", .path.display())]
-    Io { what: &'static str, path: PathBuf, source: io::Error },
+    Io {
+        what: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
     #[error("the score baseline {} cannot be used: {broken}", .path.display())]
-    Broken { path: PathBuf, broken: Box<BrokenScores> },
+    Broken {
+        path: PathBuf,
+        broken: Box<BrokenScores>,
+    },
     #[error("{} holds the scores of suite `{suite}` against target `{target}`", .path.display())]
-    Other { path: PathBuf, suite: String, target: String },
+    Other {
+        path: PathBuf,
+        suite: String,
+        target: String,
+    },
     #[error("no scores of suite `{suite}` against target `{target}` are pending")]
     NoPending { suite: String, target: String },
-    #[error("the pending scores were captured beside other accepted ones than those that are there now")]
+    #[error(
+        "the pending scores were captured beside other accepted ones than those that are there now"
+    )]
     AtOdds,
     #[error("the score baseline can't be read at `{rev}`: {source}")]
     Git { rev: String, source: GitError },
@@ -50,14 +63,18 @@ impl ScoresError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            ScoresError::Busy { .. } => {
-                Some(format!("it still was after {} s: wait for it, or end it", LONGEST_WAIT.as_secs()))
-            }
+            ScoresError::Busy { .. } => Some(format!(
+                "it still was after {} s: wait for it, or end it",
+                LONGEST_WAIT.as_secs()
+            )),
             ScoresError::Broken { broken, .. } => broken.hint(),
-            ScoresError::Other { .. } => Some("it was renamed or edited by hand: capture it anew".to_owned()),
-            ScoresError::NoPending { .. } => {
-                Some("`eval-harness baseline capture --scores --run latest` makes them pending".to_owned())
+            ScoresError::Other { .. } => {
+                Some("it was renamed or edited by hand: capture it anew".to_owned())
             }
+            ScoresError::NoPending { .. } => Some(
+                "`eval-harness baseline capture --scores --run latest` makes them pending"
+                    .to_owned(),
+            ),
             ScoresError::AtOdds => {
                 Some("capture again and look at the difference, or accept with --force".to_owned())
             }
@@ -96,11 +113,14 @@ pub struct ScoresEntry {
 impl ScoreStore {
     /// The scores in a folder of baselines (absolute).
     pub fn new(baselines: &Path) -> ScoreStore {
-        ScoreStore { dir: baselines.join("scores") }
+        ScoreStore {
+            dir: baselines.join("scores"),
+        }
     }
 
     pub fn path(&self, of: ScoresOf<'_>, standing: Standing) -> PathBuf {
-        self.dir.join(scores_file_name(of.suite, of.target, standing))
+        self.dir
+            .join(scores_file_name(of.suite, of.target, standing))
     }
 
     /// What is there; `None` when there is no such file.
@@ -113,7 +133,9 @@ impl ScoreStore {
         standing: Standing,
     ) -> Result<Option<ScoreBaselineFile>, ScoresError> {
         let path = self.path(of, standing);
-        let Some(text) = self.text(&path)? else { return Ok(None) };
+        let Some(text) = self.text(&path)? else {
+            return Ok(None);
+        };
         checked(&path, &text, of).map(Some)
     }
 
@@ -121,12 +143,25 @@ impl ScoreStore {
     ///
     /// # Errors
     /// Also when git does not know the revision.
-    pub fn at(&self, of: ScoresOf<'_>, rev: &str) -> Result<Option<ScoreBaselineFile>, ScoresError> {
+    pub fn at(
+        &self,
+        of: ScoresOf<'_>,
+        rev: &str,
+    ) -> Result<Option<ScoreBaselineFile>, ScoresError> {
         let path = self.path(of, Standing::Accepted);
-        let fail = |source| ScoresError::Git { rev: rev.to_owned(), source };
-        let there = self.dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));
+        let fail = |source| ScoresError::Git {
+            rev: rev.to_owned(),
+            source,
+        };
+        let there = self
+            .dir
+            .ancestors()
+            .find(|dir| dir.is_dir())
+            .unwrap_or(Path::new("/"));
         let commit = git::commit_of(there, rev).map_err(fail)?;
-        let Some(bytes) = git::file(&path, &commit).map_err(fail)? else { return Ok(None) };
+        let Some(bytes) = git::file(&path, &commit).map_err(fail)? else {
+            return Ok(None);
+        };
         checked(&path, &String::from_utf8_lossy(&bytes), of).map(Some)
     }
 
@@ -155,7 +190,11 @@ impl ScoreStore {
             .collect();
         names.sort();
         for path in names {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let name = path
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
             let read = Self::read_file(&path);
             let target = match &read {
                 Ok(file) if file.suite != suite => continue,
@@ -165,13 +204,20 @@ impl ScoreStore {
             let entry = match entries.iter_mut().find(|entry| entry.target == target) {
                 Some(entry) => entry,
                 None => {
-                    entries.push(ScoresEntry { target, accepted: None, pending: None });
+                    entries.push(ScoresEntry {
+                        target,
+                        accepted: None,
+                        pending: None,
+                    });
                     let last = entries.len() - 1;
                     &mut entries[last]
                 }
             };
-            let place =
-                if name.ends_with(".pending.json") { &mut entry.pending } else { &mut entry.accepted };
+            let place = if name.ends_with(".pending.json") {
+                &mut entry.pending
+            } else {
+                &mut entry.accepted
+            };
             *place = Some(read);
         }
         entries.sort_by(|a, b| a.target.cmp(&b.target));
@@ -182,9 +228,16 @@ impl ScoreStore {
     pub fn capture(&self, mut file: ScoreBaselineFile) -> Result<PathBuf, ScoresError> {
         let _lock = self.lock()?;
         let (suite, target) = (file.suite.clone(), file.target.name.clone());
-        let of = ScoresOf { suite: &suite, target: &target };
+        let of = ScoresOf {
+            suite: &suite,
+            target: &target,
+        };
         let accepted = self.text(&self.path(of, Standing::Accepted))?;
-        file.replaces = Some(accepted.as_deref().map_or_else(|| NOTHING.to_owned(), fingerprint));
+        file.replaces = Some(
+            accepted
+                .as_deref()
+                .map_or_else(|| NOTHING.to_owned(), fingerprint),
+        );
         let path = self.path(of, Standing::Pending);
         self.write(&path, &emit(&file))?;
         Ok(path)
@@ -196,9 +249,14 @@ impl ScoreStore {
     /// When nothing is pending, or when it was captured beside other accepted scores (unless `force`).
     pub fn accept(&self, of: ScoresOf<'_>, force: bool) -> Result<PathBuf, ScoresError> {
         let _lock = self.lock()?;
-        let Some(mut file) = self.read(of, Standing::Pending)? else { return Err(no_pending(of)) };
+        let Some(mut file) = self.read(of, Standing::Pending)? else {
+            return Err(no_pending(of));
+        };
         let path = self.path(of, Standing::Accepted);
-        let accepted = self.text(&path)?.as_deref().map_or_else(|| NOTHING.to_owned(), fingerprint);
+        let accepted = self
+            .text(&path)?
+            .as_deref()
+            .map_or_else(|| NOTHING.to_owned(), fingerprint);
         let replaces = file.replaces.take();
         let text = emit(&file);
         // Accepted already, by one who was killed before the pending file went.
@@ -222,7 +280,8 @@ impl ScoreStore {
 
     fn remove(&self, of: ScoresOf<'_>) -> Result<bool, ScoresError> {
         let name = scores_file_name(of.suite, of.target, Standing::Pending);
-        replace::remove(&self.dir, &name).map_err(|source| self.io("remove the pending scores in", source))
+        replace::remove(&self.dir, &name)
+            .map_err(|source| self.io("remove the pending scores in", source))
     }
 
     fn write(&self, path: &Path, text: &str) -> Result<(), ScoresError> {
@@ -235,10 +294,16 @@ impl ScoreStore {
     }
 
     fn text(&self, path: &Path) -> Result<Option<String>, ScoresError> {
-        let fail = |source| ScoresError::Io { what: "read", path: path.to_owned(), source };
+        let fail = |source| ScoresError::Io {
+            what: "read",
+            path: path.to_owned(),
+            source,
+        };
         match path.metadata() {
             Ok(file) if file.len() > LARGEST => {
-                return Err(fail(io::Error::other("it is larger than any score baseline")));
+                return Err(fail(io::Error::other(
+                    "it is larger than any score baseline",
+                )));
             }
             _ => {}
         }
@@ -252,7 +317,9 @@ impl ScoreStore {
     fn lock(&self) -> Result<FolderLock, ScoresError> {
         std::fs::create_dir_all(&self.dir).map_err(|source| self.io("make the folder", source))?;
         let held = lock(&self.dir, LONGEST_WAIT).map_err(|why| match why {
-            NoLock::Busy(_) => ScoresError::Busy { dir: self.dir.clone() },
+            NoLock::Busy(_) => ScoresError::Busy {
+                dir: self.dir.clone(),
+            },
             NoLock::Io(source) => self.io("lock", source),
         })?;
         if held.exclusive {
@@ -262,16 +329,26 @@ impl ScoreStore {
     }
 
     fn io(&self, what: &'static str, source: io::Error) -> ScoresError {
-        ScoresError::Io { what, path: self.dir.clone(), source }
+        ScoresError::Io {
+            what,
+            path: self.dir.clone(),
+            source,
+        }
     }
 }
 
 fn no_pending(of: ScoresOf<'_>) -> ScoresError {
-    ScoresError::NoPending { suite: of.suite.to_owned(), target: of.target.to_owned() }
+    ScoresError::NoPending {
+        suite: of.suite.to_owned(),
+        target: of.target.to_owned(),
+    }
 }
 
 fn parsed(path: &Path, text: &str) -> Result<ScoreBaselineFile, ScoresError> {
-    parse_scores(path, text).map_err(|broken| ScoresError::Broken { path: path.to_owned(), broken })
+    parse_scores(path, text).map_err(|broken| ScoresError::Broken {
+        path: path.to_owned(),
+        broken,
+    })
 }
 
 fn checked(path: &Path, text: &str, of: ScoresOf<'_>) -> Result<ScoreBaselineFile, ScoresError> {
@@ -280,7 +357,11 @@ fn checked(path: &Path, text: &str, of: ScoresOf<'_>) -> Result<ScoreBaselineFil
         return Ok(file);
     }
     let (suite, target) = (file.suite, file.target.name);
-    Err(ScoresError::Other { path: path.to_owned(), suite, target })
+    Err(ScoresError::Other {
+        path: path.to_owned(),
+        suite,
+        target,
+    })
 }
 
 /// Over the text as git keeps it, whatever line ends the checkout has.
@@ -324,7 +405,11 @@ impl ScoreChanges {
 /// Compares accepted scores with pending ones.
 pub fn score_changes(accepted: &ScoreBaselineFile, pending: &ScoreBaselineFile) -> ScoreChanges {
     let mut changes = ScoreChanges::default();
-    let names: BTreeSet<&String> = accepted.metrics.keys().chain(pending.metrics.keys()).collect();
+    let names: BTreeSet<&String> = accepted
+        .metrics
+        .keys()
+        .chain(pending.metrics.keys())
+        .collect();
     for name in names {
         let of = |file: &ScoreBaselineFile| file.metrics.get(name).map(|metric| metric.value);
         let (before, after) = (of(accepted), of(pending));
@@ -335,12 +420,18 @@ pub fn score_changes(accepted: &ScoreBaselineFile, pending: &ScoreBaselineFile) 
     let case = |file: &ScoreBaselineFile, eval: &str, case: &str| -> Option<ScoredCase> {
         file.evals.get(eval)?.cases.get(case).cloned()
     };
-    for (eval, id) in ids(accepted).into_iter().chain(ids(pending)).collect::<BTreeSet<_>>() {
+    for (eval, id) in ids(accepted)
+        .into_iter()
+        .chain(ids(pending))
+        .collect::<BTreeSet<_>>()
+    {
         let named = || (eval.to_owned(), id.to_owned());
         match (case(accepted, eval, id), case(pending, eval, id)) {
             (None, _) => changes.new.push(named()),
             (_, None) => changes.gone.push(named()),
-            (Some(before), Some(after)) if is_other(&before, &after) => changes.changed.push(named()),
+            (Some(before), Some(after)) if is_other(&before, &after) => {
+                changes.changed.push(named())
+            }
             (Some(before), Some(after)) => match (before.outcome, after.outcome) {
                 (ScoredOutcome::Failed, ScoredOutcome::Passed) => changes.fixed.push(named()),
                 (ScoredOutcome::Passed, ScoredOutcome::Failed) => changes.broken.push(named()),
@@ -357,24 +448,39 @@ fn is_other(before: &ScoredCase, after: &ScoredCase) -> bool {
     if let (Some(before), Some(after)) = (before.content, after.content) {
         return !before.is_task_of(&after);
     }
-    before.fingerprint.as_ref().zip(after.fingerprint.as_ref()).is_some_and(|(before, after)| before != after)
+    before
+        .fingerprint
+        .as_ref()
+        .zip(after.fingerprint.as_ref())
+        .is_some_and(|(before, after)| before != after)
 }
 
 /// Eval and case of every case.
 fn ids(file: &ScoreBaselineFile) -> Vec<(&str, &str)> {
     file.evals
         .iter()
-        .flat_map(|(eval, scored)| scored.cases.keys().map(move |case| (eval.as_str(), case.as_str())))
+        .flat_map(|(eval, scored)| {
+            scored
+                .cases
+                .keys()
+                .map(move |case| (eval.as_str(), case.as_str()))
+        })
         .collect()
 }
 
 /// The one form of a score baseline: pretty, sorted, a metric and a case a line.
 pub fn emit(file: &ScoreBaselineFile) -> String {
     let mut out = String::from("{\n");
-    let head = ScoreBaselineFile { metrics: Default::default(), evals: Default::default(), ..file.clone() };
+    let head = ScoreBaselineFile {
+        metrics: Default::default(),
+        evals: Default::default(),
+        ..file.clone()
+    };
     // The order of the fields is that of the type, so that `format_version` comes first.
     for key in ORDER {
-        let value = serde_json::to_value(&head).ok().and_then(|mut head| head.get_mut(key).map(Value::take));
+        let value = serde_json::to_value(&head)
+            .ok()
+            .and_then(|mut head| head.get_mut(key).map(Value::take));
         if let Some(value) = value.filter(|value| !value.is_null()) {
             let _ = writeln!(out, "  {}: {},", text(&key), text(&value));
         }
@@ -385,11 +491,19 @@ pub fn emit(file: &ScoreBaselineFile) -> String {
     for (at, (id, eval)) in file.evals.iter().enumerate() {
         out.push_str(if at == 0 { "\n" } else { ",\n" });
         let about = head_of(eval);
-        let _ = write!(out, "    {}: {{\n      {about}\n      \"cases\": {{", text(id));
+        let _ = write!(
+            out,
+            "    {}: {{\n      {about}\n      \"cases\": {{",
+            text(id)
+        );
         rows(&mut out, "        ", eval.cases.iter());
         out.push_str("}\n    }");
     }
-    out.push_str(if file.evals.is_empty() { "}\n}\n" } else { "\n  }\n}\n" });
+    out.push_str(if file.evals.is_empty() {
+        "}\n}\n"
+    } else {
+        "\n  }\n}\n"
+    });
     out
 }
 
@@ -409,7 +523,11 @@ fn head_of(eval: &ScoredEval) -> String {
     add(&mut line, "score_threshold", eval.score_threshold.as_ref());
     add(&mut line, "type", eval.kind.as_ref());
     add(&mut line, "category", eval.category.as_ref());
-    add(&mut line, "tags", Some(&eval.tags).filter(|tags| !tags.is_empty()));
+    add(
+        &mut line,
+        "tags",
+        Some(&eval.tags).filter(|tags| !tags.is_empty()),
+    );
     add(&mut line, "difficulty", eval.difficulty.as_ref());
     add(&mut line, "criticality", eval.criticality.as_ref());
     line
@@ -440,7 +558,13 @@ fn rows<'a, T: Serialize + 'a>(
 ) {
     let mut any = false;
     for (name, value) in entries {
-        let _ = write!(out, "{}\n{indent}{}: {}", if any { "," } else { "" }, text(name), text(value));
+        let _ = write!(
+            out,
+            "{}\n{indent}{}: {}",
+            if any { "," } else { "" },
+            text(name),
+            text(value)
+        );
         any = true;
     }
     if any {
@@ -462,12 +586,28 @@ fn text(value: &(impl Serialize + ?Sized)) -> String {
 struct OneLine;
 
 impl serde_json::ser::Formatter for OneLine {
-    fn begin_array_value<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        if first { Ok(()) } else { writer.write_all(b", ") }
+    fn begin_array_value<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        if first {
+            Ok(())
+        } else {
+            writer.write_all(b", ")
+        }
     }
 
-    fn begin_object_key<W: ?Sized + io::Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        if first { Ok(()) } else { writer.write_all(b", ") }
+    fn begin_object_key<W: ?Sized + io::Write>(
+        &mut self,
+        writer: &mut W,
+        first: bool,
+    ) -> io::Result<()> {
+        if first {
+            Ok(())
+        } else {
+            writer.write_all(b", ")
+        }
     }
 
     fn begin_object_value<W: ?Sized + io::Write>(&mut self, writer: &mut W) -> io::Result<()> {

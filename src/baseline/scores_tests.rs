@@ -9,7 +9,11 @@ use crate::model::{Criticality, Difficulty, EvalType};
 use crate::spec::{SCORES_VERSION, ScoredEval, ScoredMetric, ScoredTarget};
 
 fn case(n: u32, c: u32) -> ScoredCase {
-    let outcome = if n == c { ScoredOutcome::Passed } else { ScoredOutcome::Failed };
+    let outcome = if n == c {
+        ScoredOutcome::Passed
+    } else {
+        ScoredOutcome::Failed
+    };
     let score = Some(f64::from(c) / f64::from(n));
     ScoredCase {
         n,
@@ -24,7 +28,10 @@ fn case(n: u32, c: u32) -> ScoredCase {
 }
 
 fn file(run: &str, cases: &[(&str, u32, u32)]) -> ScoreBaselineFile {
-    let cases = cases.iter().map(|(id, n, c)| ((*id).to_owned(), case(*n, *c))).collect();
+    let cases = cases
+        .iter()
+        .map(|(id, n, c)| ((*id).to_owned(), case(*n, *c)))
+        .collect();
     let eval = ScoredEval {
         outcome: ScoredOutcome::Failed,
         score: Some(0.5),
@@ -37,12 +44,20 @@ fn file(run: &str, cases: &[(&str, u32, u32)]) -> ScoreBaselineFile {
         criticality: None,
         cases,
     };
-    let metric = ScoredMetric { value: 2.0 / 3.0, ci: Some([0.25, 0.875]), n_cases: 2 };
+    let metric = ScoredMetric {
+        value: 2.0 / 3.0,
+        ci: Some([0.25, 0.875]),
+        n_cases: 2,
+    };
     ScoreBaselineFile {
         format_version: SCORES_VERSION,
         suite: "My suite".into(),
         suite_version: None,
-        target: ScoredTarget { name: "solver".into(), kind: "command".into(), fingerprint: None },
+        target: ScoredTarget {
+            name: "solver".into(),
+            kind: "command".into(),
+            fingerprint: None,
+        },
         captured_at: "2026-03-01T00:00:00.000Z".into(),
         run_id: run.into(),
         commit: Some("c0ffee".into()),
@@ -61,7 +76,10 @@ fn id_of(c: u32) -> String {
     format!("tag {c}")
 }
 
-const OF: ScoresOf<'static> = ScoresOf { suite: "My suite", target: "solver" };
+const OF: ScoresOf<'static> = ScoresOf {
+    suite: "My suite",
+    target: "solver",
+};
 
 #[test]
 fn a_case_is_a_line_and_the_rest_is_sorted() {
@@ -156,18 +174,28 @@ fn what_is_accepted_changes_by_accept_alone() {
     let dir = tempfile::tempdir().unwrap();
     let store = ScoreStore::new(dir.path());
     assert_eq!(store.read(OF, Standing::Accepted).unwrap(), None);
-    assert!(matches!(store.accept(OF, false), Err(ScoresError::NoPending { .. })));
+    assert!(matches!(
+        store.accept(OF, false),
+        Err(ScoresError::NoPending { .. })
+    ));
     store.capture(file("first", &[("one", 1, 1)])).unwrap();
     assert_eq!(store.read(OF, Standing::Accepted).unwrap(), None);
     let path = store.accept(OF, false).unwrap();
     assert_eq!(path.file_name().unwrap(), "My%20suite.solver.json");
     let accepted = store.read(OF, Standing::Accepted).unwrap().unwrap();
-    assert_eq!(accepted, file("first", &[("one", 1, 1)]), "nothing pending stays in it");
+    assert_eq!(
+        accepted,
+        file("first", &[("one", 1, 1)]),
+        "nothing pending stays in it"
+    );
     assert_eq!(store.read(OF, Standing::Pending).unwrap(), None);
 
     store.capture(file("second", &[("one", 1, 0)])).unwrap();
     assert!(store.reject(OF).unwrap() && !store.reject(OF).unwrap());
-    assert_eq!(store.read(OF, Standing::Accepted).unwrap().unwrap().run_id, "first");
+    assert_eq!(
+        store.read(OF, Standing::Accepted).unwrap().unwrap().run_id,
+        "first"
+    );
 
     // Somebody pulled other scores after the capture; the line ends of a checkout are no change.
     store.capture(file("third", &[("one", 1, 0)])).unwrap();
@@ -176,8 +204,17 @@ fn what_is_accepted_changes_by_accept_alone() {
     assert!(matches!(store.accept(OF, false), Err(ScoresError::AtOdds)));
     std::fs::write(&path, text.replace('\n', "\r\n")).unwrap();
     store.accept(OF, false).unwrap();
-    assert_eq!(store.read(OF, Standing::Accepted).unwrap().unwrap().run_id, "third");
-    assert_eq!(std::fs::read_dir(dir.path().join("scores")).unwrap().count(), 1, "no temporary file is left");
+    assert_eq!(
+        store.read(OF, Standing::Accepted).unwrap().unwrap().run_id,
+        "third"
+    );
+    assert_eq!(
+        std::fs::read_dir(dir.path().join("scores"))
+            .unwrap()
+            .count(),
+        1,
+        "no temporary file is left"
+    );
 }
 
 #[test]
@@ -189,11 +226,18 @@ fn scores_of_another_suite_under_this_name_are_refused_and_listed_apart() {
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replace("My suite", "Other")).unwrap();
     let error = store.read(OF, Standing::Accepted).unwrap_err().to_string();
-    assert!(error.ends_with("holds the scores of suite `Other` against target `solver`"), "{error}");
+    assert!(
+        error.ends_with("holds the scores of suite `Other` against target `solver`"),
+        "{error}"
+    );
     assert!(store.of_suite("My suite").unwrap().is_empty());
     std::fs::write(dir.path().join("scores/x.y.pending.json"), "{").unwrap();
     let entries = store.of_suite("Other").unwrap();
-    let [ours, broken] = &entries[..] else { panic!("{entries:?}") };
-    assert!(ours.target == "solver" && matches!(ours.accepted, Some(Ok(_))) && ours.pending.is_none());
+    let [ours, broken] = &entries[..] else {
+        panic!("{entries:?}")
+    };
+    assert!(
+        ours.target == "solver" && matches!(ours.accepted, Some(Ok(_))) && ours.pending.is_none()
+    );
     assert!(broken.target == "x.y.pending.json" && matches!(broken.pending, Some(Err(_))));
 }

@@ -43,7 +43,11 @@ impl State {
 
     /// As programs read it.
     pub fn name(self) -> &'static str {
-        if self == State::OverridesInline { "overrides_inline" } else { self.words() }
+        if self == State::OverridesInline {
+            "overrides_inline"
+        } else {
+            self.words()
+        }
     }
 }
 
@@ -52,7 +56,10 @@ impl State {
 pub enum File<'a> {
     Absent,
     Broken,
-    There { fingerprint: Fingerprint, input_hash: Option<&'a str> },
+    There {
+        fingerprint: Fingerprint,
+        input_hash: Option<&'a str>,
+    },
 }
 
 /// An eval of the suite.
@@ -74,7 +81,9 @@ pub fn states(eval: Option<Regression>, accepted: File, pending: File) -> Vec<St
         states.insert(0, State::Orphaned);
         return states;
     };
-    let inline = eval.origin.filter(|origin| origin.place == BaselinePlace::Inline);
+    let inline = eval
+        .origin
+        .filter(|origin| origin.place == BaselinePlace::Inline);
     let counts = match accepted {
         File::There { fingerprint, .. } => Some(fingerprint),
         _ => inline.map(|origin| origin.fingerprint),
@@ -86,13 +95,23 @@ pub fn states(eval: Option<Regression>, accepted: File, pending: File) -> Vec<St
         (_, None) if accepted == File::Absent => states.push(State::None),
         _ => {}
     }
-    if let File::There { input_hash: Some(of), .. } = accepted
+    if let File::There {
+        input_hash: Some(of),
+        ..
+    } = accepted
         && of != eval.input_hash.to_string()
     {
         states.push(State::Stale);
     }
-    let overrides =
-        |origin: &BaselineOrigin| matches!(origin.place, BaselinePlace::Store { overrides_inline: true, .. });
+    let overrides = |origin: &BaselineOrigin| {
+        matches!(
+            origin.place,
+            BaselinePlace::Store {
+                overrides_inline: true,
+                ..
+            }
+        )
+    };
     if matches!(accepted, File::There { .. }) {
         if states.is_empty() {
             states.push(State::Ok);
@@ -115,31 +134,65 @@ mod tests {
     }
 
     fn origin(place: BaselinePlace) -> BaselineOrigin {
-        BaselineOrigin { place, captured_at: None, input_hash: None, fingerprint: print("inline") }
+        BaselineOrigin {
+            place,
+            captured_at: None,
+            input_hash: None,
+            fingerprint: print("inline"),
+        }
     }
 
     #[test]
     fn every_standing_has_its_words() {
         let now = print("input").to_string();
-        let of = |text: &str, hash| File::There { fingerprint: print(text), input_hash: hash };
+        let of = |text: &str, hash| File::There {
+            fingerprint: print(text),
+            input_hash: hash,
+        };
         let (there, stale) = (of("a", Some(now.as_str())), of("a", Some("0123")));
         let (inline, over) = (
             origin(BaselinePlace::Inline),
-            origin(BaselinePlace::Store { path: "x".into(), overrides_inline: true }),
+            origin(BaselinePlace::Store {
+                path: "x".into(),
+                overrides_inline: true,
+            }),
         );
-        let plain = origin(BaselinePlace::Store { path: "x".into(), overrides_inline: false });
-        let eval = |origin| Some(Regression { origin, input_hash: print("input") });
+        let plain = origin(BaselinePlace::Store {
+            path: "x".into(),
+            overrides_inline: false,
+        });
+        let eval = |origin| {
+            Some(Regression {
+                origin,
+                input_hash: print("input"),
+            })
+        };
         for (eval, accepted, pending, said) in [
             (eval(Some(&plain)), there, File::Absent, "ok"),
             (eval(Some(&plain)), of("a", None), File::Absent, "ok"),
-            (eval(Some(&over)), there, File::Absent, "ok, overrides inline"),
+            (
+                eval(Some(&over)),
+                there,
+                File::Absent,
+                "ok, overrides inline",
+            ),
             (eval(Some(&plain)), stale, File::Absent, "stale"),
             (eval(Some(&plain)), there, of("b", None), "changed"),
-            (eval(Some(&over)), stale, of("b", None), "changed, stale, overrides inline"),
+            (
+                eval(Some(&over)),
+                stale,
+                of("b", None),
+                "changed, stale, overrides inline",
+            ),
             (eval(None), File::Absent, of("b", None), "new"),
             (eval(None), File::Absent, File::Absent, "none"),
             (eval(Some(&inline)), File::Absent, File::Absent, "inline"),
-            (eval(Some(&inline)), File::Absent, of("b", None), "changed, inline"),
+            (
+                eval(Some(&inline)),
+                File::Absent,
+                of("b", None),
+                "changed, inline",
+            ),
             (None, there, File::Absent, "orphaned"),
             (None, File::Absent, there, "orphaned"),
             (None, File::Broken, File::Absent, "orphaned, broken"),
@@ -147,7 +200,10 @@ mod tests {
             (eval(Some(&plain)), there, File::Broken, "broken"),
             (eval(None), File::Absent, File::Broken, "broken, none"),
         ] {
-            let words: Vec<&str> = states(eval, accepted, pending).into_iter().map(State::words).collect();
+            let words: Vec<&str> = states(eval, accepted, pending)
+                .into_iter()
+                .map(State::words)
+                .collect();
             assert_eq!(words.join(", "), said);
         }
     }

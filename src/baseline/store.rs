@@ -31,7 +31,11 @@ pub enum StoreError {
     #[error("another process{} is writing in {}", by(*.holder), .dir.display())]
     Busy { dir: PathBuf, holder: Option<u32> },
     #[error("cannot {what} {}: {source}", .path.display())]
-    Io { what: &'static str, path: PathBuf, source: io::Error },
+    Io {
+        what: &'static str,
+        path: PathBuf,
+        source: io::Error,
+    },
     #[error("there is no pending baseline of `{id}`")]
     NoPending { id: String },
     /// The accepted output is another than the one that the pending one was captured against.
@@ -56,9 +60,10 @@ impl StoreError {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
         match self {
-            StoreError::Busy { .. } => {
-                Some(format!("it still was after {} s: wait for it, or end it", LONGEST_WAIT.as_secs()))
-            }
+            StoreError::Busy { .. } => Some(format!(
+                "it still was after {} s: wait for it, or end it",
+                LONGEST_WAIT.as_secs()
+            )),
             StoreError::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull => {
                 Some("the disk is full; nothing that was accepted has changed".to_owned())
             }
@@ -71,18 +76,24 @@ impl StoreError {
                 Some("is the folder yours to write in?".to_owned())
             }
             StoreError::Io { source, .. }
-                if matches!(source.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory) =>
+                if matches!(
+                    source.kind(),
+                    io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory
+                ) =>
             {
                 Some("a file stands where the folder should be".to_owned())
             }
-            StoreError::NoPending { .. } => Some("`eval-harness baseline capture` makes one".to_owned()),
+            StoreError::NoPending { .. } => {
+                Some("`eval-harness baseline capture` makes one".to_owned())
+            }
             StoreError::AtOdds { .. } => {
                 Some("capture again and look at the difference, or accept with --force".to_owned())
             }
             StoreError::Replaced { .. } => Some("look at it again; nothing was changed".to_owned()),
-            StoreError::Broken { broken, .. } => {
-                broken.problems.iter().find_map(|problem| problem.hint.clone())
-            }
+            StoreError::Broken { broken, .. } => broken
+                .problems
+                .iter()
+                .find_map(|problem| problem.hint.clone()),
             StoreError::Io { .. } | StoreError::Unfit { .. } => None,
         }
     }
@@ -99,13 +110,17 @@ pub struct Broken {
 impl Broken {
     /// The first error.
     pub fn first(&self) -> Option<&Problem> {
-        self.problems.iter().find(|problem| problem.severity == Severity::Error)
+        self.problems
+            .iter()
+            .find(|problem| problem.severity == Severity::Error)
     }
 }
 
 impl std::fmt::Display for Broken {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Some(first) = self.first() else { return write!(f, "{}", self.path.display()) };
+        let Some(first) = self.first() else {
+            return write!(f, "{}", self.path.display());
+        };
         match first.span {
             Some(span) => write!(f, "{}: {}", self.sources.place(span), first.message),
             None => f.write_str(&first.message),
@@ -139,12 +154,18 @@ pub struct Locked<'a> {
 impl Store {
     /// The store in a folder (absolute).
     pub fn new(dir: PathBuf) -> Store {
-        Store { folder: Folder::Disk(dir.clone()), dir }
+        Store {
+            folder: Folder::Disk(dir.clone()),
+            dir,
+        }
     }
 
     /// The accepted baselines as they were at a revision. It can't be changed.
     pub fn at(folder: Folder) -> Store {
-        Store { dir: folder.dir().to_owned(), folder }
+        Store {
+            dir: folder.dir().to_owned(),
+            folder,
+        }
     }
 
     pub fn dir(&self) -> &Path {
@@ -159,17 +180,24 @@ impl Store {
         let names = self.folder.names().map_err(self.io("list"))?;
         let mut entries: BTreeMap<String, Entry> = BTreeMap::new();
         for name in names.iter().filter(|name| !name.starts_with('.')) {
-            let Some(stem) = name.strip_suffix(".yaml") else { continue };
+            let Some(stem) = name.strip_suffix(".yaml") else {
+                continue;
+            };
             let (stem, standing) = match stem.strip_suffix(".pending") {
                 Some(stem) => (stem, Standing::Pending),
                 None => (stem, Standing::Accepted),
             };
-            let Some(read) = self.read(name, |reader| reader.of_file(name)) else { continue };
+            let Some(read) = self.read(name, |reader| reader.of_file(name)) else {
+                continue;
+            };
             let id = match &read {
                 Ok(kept) => kept.file.eval_id.clone(),
                 Err(_) => unescape_path_component(stem).unwrap_or_else(|| stem.to_owned()),
             };
-            let entry = entries.entry(id.clone()).or_insert_with(|| Entry { id, ..Entry::default() });
+            let entry = entries.entry(id.clone()).or_insert_with(|| Entry {
+                id,
+                ..Entry::default()
+            });
             match standing {
                 Standing::Accepted => entry.accepted = Some(read),
                 Standing::Pending => entry.pending = Some(read),
@@ -183,25 +211,42 @@ impl Store {
     ///
     /// # Errors
     /// When the folder cannot be listed.
-    pub fn pending_entries(&self, wanted: impl Fn(&str) -> bool + Sync) -> Result<Vec<Entry>, StoreError> {
+    pub fn pending_entries(
+        &self,
+        wanted: impl Fn(&str) -> bool + Sync,
+    ) -> Result<Vec<Entry>, StoreError> {
         let names = self.folder.names().map_err(self.io("list"))?;
-        let names: Vec<&str> =
-            names.iter().map(String::as_str).filter(|name| name.ends_with(".pending.yaml")).collect();
+        let names: Vec<&str> = names
+            .iter()
+            .map(String::as_str)
+            .filter(|name| name.ends_with(".pending.yaml"))
+            .collect();
         let threads = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let share = names.len().div_ceil(threads).max(MIN_SHARE);
         let read = |names: &[&str]| -> Vec<Entry> {
-            names.iter().filter_map(|name| self.pending_entry(name, &wanted)).collect()
+            names
+                .iter()
+                .filter_map(|name| self.pending_entry(name, &wanted))
+                .collect()
         };
         let mut entries: Vec<Entry> = std::thread::scope(|scope| {
-            let readers: Vec<_> = names.chunks(share).map(|names| scope.spawn(|| read(names))).collect();
-            readers.into_iter().flat_map(|reader| reader.join().unwrap_or_default()).collect()
+            let readers: Vec<_> = names
+                .chunks(share)
+                .map(|names| scope.spawn(|| read(names)))
+                .collect();
+            readers
+                .into_iter()
+                .flat_map(|reader| reader.join().unwrap_or_default())
+                .collect()
         });
         entries.sort_by(|a, b| a.id.cmp(&b.id));
         Ok(entries)
     }
 
     fn pending_entry(&self, name: &str, wanted: impl Fn(&str) -> bool) -> Option<Entry> {
-        let stem = name.strip_suffix(".pending.yaml").filter(|stem| !stem.starts_with('.'))?;
+        let stem = name
+            .strip_suffix(".pending.yaml")
+            .filter(|stem| !stem.starts_with('.'))?;
         let said = unescape_path_component(stem);
         if said.as_deref().is_some_and(|id| !wanted(id)) {
             return None;
@@ -235,7 +280,10 @@ impl Store {
     }
 
     fn one(&self, id: &str, standing: Standing) -> Result<Option<Kept>, StoreError> {
-        let broken = |broken| StoreError::Broken { id: id.to_owned(), broken: Box::new(broken) };
+        let broken = |broken| StoreError::Broken {
+            id: id.to_owned(),
+            broken: Box::new(broken),
+        };
         self.of_eval(id, standing).transpose().map_err(broken)
     }
 
@@ -244,14 +292,27 @@ impl Store {
         self.read(&name, |reader| reader.of_eval(id, standing))
     }
 
-    fn read(&self, name: &str, read: impl FnOnce(&mut Reader) -> Found) -> Option<Result<Kept, Broken>> {
+    fn read(
+        &self,
+        name: &str,
+        read: impl FnOnce(&mut Reader) -> Found,
+    ) -> Option<Result<Kept, Broken>> {
         let (mut sources, mut problems) = (Sources::new(), Problems::new());
         let cwd = self.dir.parent().unwrap_or(&self.dir);
-        let mut reader = Reader { folder: &self.folder, sources: &mut sources, problems: &mut problems, cwd };
+        let mut reader = Reader {
+            folder: &self.folder,
+            sources: &mut sources,
+            problems: &mut problems,
+            cwd,
+        };
         match read(&mut reader) {
             Found::Nothing => None,
             Found::Kept(kept) => Some(Ok(*kept)),
-            Found::Broken => Some(Err(Broken { path: self.dir.join(name), problems, sources })),
+            Found::Broken => Some(Err(Broken {
+                path: self.dir.join(name),
+                problems,
+                sources,
+            })),
         }
     }
 
@@ -265,20 +326,32 @@ impl Store {
 
     pub(super) fn lock_within(&self, longest: Duration) -> Result<Locked<'_>, StoreError> {
         if !matches!(self.folder, Folder::Disk(_)) {
-            return Err(self.io("write at a revision to")(io::ErrorKind::Unsupported.into()));
+            return Err(self.io("write at a revision to")(
+                io::ErrorKind::Unsupported.into(),
+            ));
         }
         std::fs::create_dir_all(&self.dir).map_err(self.io("make the folder"))?;
         let held = lock(&self.dir, longest).map_err(|why| match why {
-            NoLock::Busy(holder) => StoreError::Busy { dir: self.dir.clone(), holder },
+            NoLock::Busy(holder) => StoreError::Busy {
+                dir: self.dir.clone(),
+                holder,
+            },
             NoLock::Io(source) => self.io("lock")(source),
         })?;
         if held.exclusive {
             replace::clear(&self.dir);
         }
-        Ok(Locked { store: self, _lock: held })
+        Ok(Locked {
+            store: self,
+            _lock: held,
+        })
     }
 
     fn io(&self, what: &'static str) -> impl Fn(io::Error) -> StoreError {
-        move |source| StoreError::Io { what, path: self.dir.clone(), source }
+        move |source| StoreError::Io {
+            what,
+            path: self.dir.clone(),
+            source,
+        }
     }
 }

@@ -444,10 +444,16 @@ fn at_least_one(text: &str) -> Result<usize, String> {
 
 /// `I/N`: part I of N.
 fn shard(text: &str) -> Result<Shard, String> {
-    let parts = text.split_once('/').and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
+    let parts = text
+        .split_once('/')
+        .and_then(|(i, n)| Some((i.parse().ok()?, n.parse().ok()?)));
     match parts {
-        Some((index, of)) if 1 <= index && index <= of && of <= MAX_SHARDS => Ok(Shard { index, of }),
-        _ => Err(format!("write I/N with I from 1 to N, such as 2/5, and N up to {MAX_SHARDS}")),
+        Some((index, of)) if 1 <= index && index <= of && of <= MAX_SHARDS => {
+            Ok(Shard { index, of })
+        }
+        _ => Err(format!(
+            "write I/N with I from 1 to N, such as 2/5, and N up to {MAX_SHARDS}"
+        )),
     }
 }
 
@@ -460,7 +466,8 @@ fn positive_seconds(text: &str) -> Result<f64, String> {
 
 /// A word of one of the closed lists that files use, too.
 fn word<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
-    serde_json::from_value(serde_json::Value::String(text.to_owned())).map_err(|error| error.to_string())
+    serde_json::from_value(serde_json::Value::String(text.to_owned()))
+        .map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -476,12 +483,18 @@ mod tests {
 
     #[test]
     fn a_wrong_word_is_answered_with_the_right_ones() {
-        let error = Cli::try_parse_from(["eval-harness", "run", "--format", "jsn"]).unwrap_err().to_string();
+        let error = Cli::try_parse_from(["eval-harness", "run", "--format", "jsn"])
+            .unwrap_err()
+            .to_string();
         assert!(
-            error.contains("expected one of `terminal`, `json`, `markdown`, `html`, `junit`, `comment`"),
+            error.contains(
+                "expected one of `terminal`, `json`, `markdown`, `html`, `junit`, `comment`"
+            ),
             "{error}"
         );
-        let error = Cli::try_parse_from(["eval-harness", "run", "--var", "novalue"]).unwrap_err().to_string();
+        let error = Cli::try_parse_from(["eval-harness", "run", "--var", "novalue"])
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("write KEY=VALUE"), "{error}");
     }
 
@@ -499,10 +512,14 @@ mod tests {
             ("--shard", "1/10001", "N up to 10000"),
             ("--shard", "1", "write I/N"),
         ] {
-            let error = Cli::try_parse_from(["eval-harness", "run", flag, wrong]).unwrap_err().to_string();
+            let error = Cli::try_parse_from(["eval-harness", "run", flag, wrong])
+                .unwrap_err()
+                .to_string();
             assert!(error.contains(reason), "{flag} {wrong}: {error}");
         }
-        assert!(Cli::try_parse_from(["eval-harness", "run", "--timeout", "0.5", "--jobs", "2"]).is_ok());
+        assert!(
+            Cli::try_parse_from(["eval-harness", "run", "--timeout", "0.5", "--jobs", "2"]).is_ok()
+        );
     }
 
     #[test]

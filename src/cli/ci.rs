@@ -38,14 +38,19 @@ struct Told<'a> {
 impl Github {
     /// The step that this process is part of, if it is and somebody wants to see it there.
     pub fn of(mode: CiMode) -> Option<Github> {
-        let path = |name: &str| std::env::var_os(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+        let path = |name: &str| {
+            std::env::var_os(name)
+                .filter(|path| !path.is_empty())
+                .map(PathBuf::from)
+        };
         let within = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
         match mode {
             CiMode::None => None,
             CiMode::Auto if !within => None,
-            CiMode::Auto | CiMode::Github => {
-                Some(Github { summary: path("GITHUB_STEP_SUMMARY"), output: path("GITHUB_OUTPUT") })
-            }
+            CiMode::Auto | CiMode::Github => Some(Github {
+                summary: path("GITHUB_STEP_SUMMARY"),
+                output: path("GITHUB_OUTPUT"),
+            }),
         }
     }
 
@@ -71,7 +76,13 @@ impl Github {
     }
 
     /// Of a phase; `path` is where its report lies, `code` the exit code.
-    pub fn tell_phase(&self, console: &Console, report: &PhaseReport, path: Option<&str>, code: u8) {
+    pub fn tell_phase(
+        &self,
+        console: &Console,
+        report: &PhaseReport,
+        path: Option<&str>,
+        code: u8,
+    ) {
         let mut page = Vec::new();
         if let Err(error) = phase::report::markdown(report, &mut page) {
             console.warn(&format!("no summary for GitHub: {error}"));
@@ -99,10 +110,13 @@ impl Github {
                 None => "The journal has it all.".to_owned(),
             };
             if let Err(error) = append_summary(file, told.markdown, &rest) {
-                console.warn(&format!("the summary of this step cannot be written: {error}"));
+                console.warn(&format!(
+                    "the summary of this step cannot be written: {error}"
+                ));
             }
         }
-        told.outputs.extend(told.report.map(|path| ("report", path.to_owned())));
+        told.outputs
+            .extend(told.report.map(|path| ("report", path.to_owned())));
         let lines: String = told
             .outputs
             .iter()
@@ -113,7 +127,9 @@ impl Github {
             && let Err(error) = begins_line(file)
                 .and_then(|begins| append(file, &if begins { lines } else { format!("\n{lines}") }))
         {
-            console.warn(&format!("the outputs of this step cannot be written: {error}"));
+            console.warn(&format!(
+                "the outputs of this step cannot be written: {error}"
+            ));
         }
     }
 }
@@ -137,7 +153,14 @@ fn append_summary(file: &Path, markdown: &str, rest: &str) -> std::io::Result<()
         ));
     }
     // What stands before need not end with its line.
-    append(file, &if used > 0 { format!("\n\n{text}") } else { text })
+    append(
+        file,
+        &if used > 0 {
+            format!("\n\n{text}")
+        } else {
+            text
+        },
+    )
 }
 
 /// True where nothing stands before on the line: a value that somebody wrote without its line end would swallow our first name.
@@ -157,7 +180,11 @@ fn begins_line(file: &Path) -> std::io::Result<bool> {
 }
 
 fn append(file: &Path, text: &str) -> std::io::Result<()> {
-    OpenOptions::new().append(true).create(true).open(file)?.write_all(text.as_bytes())
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(file)?
+        .write_all(text.as_bytes())
 }
 
 /// What the steps of a phase are to be looked at for. Of a step that does not block everything is a warning.
@@ -169,7 +196,12 @@ fn of_phase(report: &PhaseReport) -> Vec<Annotation> {
             (StepStatus::Failed, FailureAction::Block) => Level::Error,
             _ => Level::Warning,
         };
-        let title = format!("{}: {} {}", report.metadata.name, step.name, step.status.name());
+        let title = format!(
+            "{}: {} {}",
+            report.metadata.name,
+            step.name,
+            step.status.name()
+        );
         all.push(Annotation::new(level, None, &title, &step.reason));
         all.extend(of_step(step, level));
     }
@@ -177,12 +209,30 @@ fn of_phase(report: &PhaseReport) -> Vec<Annotation> {
 }
 
 fn of_step(step: &StepResult, level: Level) -> Vec<Annotation> {
-    let tests = step.tests.iter().flat_map(|tests| &tests.failures).map(|test| {
-        let name = format!("{} {}", test.suite, test.name);
-        Annotation::new(level, None, &format!("test failed: {}", name.trim()), &test.message)
-    });
-    let evals = step.eval.iter().flat_map(|eval| annotations::of_run(&eval.eval_report)).map(|found| {
-        Annotation { level: if level == Level::Error { found.level } else { Level::Warning }, ..found }
-    });
+    let tests = step
+        .tests
+        .iter()
+        .flat_map(|tests| &tests.failures)
+        .map(|test| {
+            let name = format!("{} {}", test.suite, test.name);
+            Annotation::new(
+                level,
+                None,
+                &format!("test failed: {}", name.trim()),
+                &test.message,
+            )
+        });
+    let evals = step
+        .eval
+        .iter()
+        .flat_map(|eval| annotations::of_run(&eval.eval_report))
+        .map(|found| Annotation {
+            level: if level == Level::Error {
+                found.level
+            } else {
+                Level::Warning
+            },
+            ..found
+        });
     tests.chain(evals).collect()
 }

@@ -36,16 +36,23 @@ pub fn asked(
         Some(resumed) => {
             let mut sessions = journal::sessions(&resumed.paths.journal())?;
             // The run before it is the one before it began, however often it went on since.
-            let began = sessions.first().map(|first| first.timestamp.clone()).unwrap_or_default();
-            sessions.pop().map(|said| RunStarted { timestamp: began, ..said })
+            let began = sessions
+                .first()
+                .map(|first| first.timestamp.clone())
+                .unwrap_or_default();
+            sessions.pop().map(|said| RunStarted {
+                timestamp: began,
+                ..said
+            })
         }
         None => None,
     };
     let (fail_on, allow_changed) = (args.compared.fail_on, args.compared.allow_changed);
-    let has_side =
-        session.as_ref().is_some_and(|said| said.score_baseline.is_some() || said.compared_run.is_some());
-    let names_one =
-        args.compared.name_a_side() && resumed.is_none_or(|resumed| resumed.compares_anew || !has_side);
+    let has_side = session
+        .as_ref()
+        .is_some_and(|said| said.score_baseline.is_some() || said.compared_run.is_some());
+    let names_one = args.compared.name_a_side()
+        && resumed.is_none_or(|resumed| resumed.compares_anew || !has_side);
     if !names_one {
         if fail_on.is_some() && !has_side {
             return Err(Failure::wrong(
@@ -59,15 +66,27 @@ pub fn asked(
             )
             .hint("name it: `--compare-to previous`, or `--baseline` for the accepted scores"));
         }
-        return Ok(Compared { fail_on, allow_changed, ..Compared::default() });
+        return Ok(Compared {
+            fail_on,
+            allow_changed,
+            ..Compared::default()
+        });
     }
     let mut compared = match &args.compared.compare_to {
         Some(word) => {
             let side = side(console, word, plan, filters, session.as_ref())?;
             let fail_on = fail_on.unwrap_or(FailOn::Significant);
-            Compared { compared_run: Some(Box::new(side)), fail_on: Some(fail_on), ..Compared::default() }
+            Compared {
+                compared_run: Some(Box::new(side)),
+                fail_on: Some(fail_on),
+                ..Compared::default()
+            }
         }
-        None => Compared { score_baseline: scores::asked(args, plan)?, fail_on, ..Compared::default() },
+        None => Compared {
+            score_baseline: scores::asked(args, plan)?,
+            fail_on,
+            ..Compared::default()
+        },
     };
     compared.allow_changed = allow_changed;
     if let Some(was) = session.as_ref().and_then(of_session) {
@@ -97,15 +116,28 @@ fn side(
         filters: filters.to_vec(),
         file: None,
     };
-    let side = Words { console, places: &places, target: None }.reference(word, &beside)?;
+    let side = Words {
+        console,
+        places: &places,
+        target: None,
+    }
+    .reference(word, &beside)?;
     if session.is_some_and(|said| is_of_run(&side, &said.run_id)) {
-        return Err(Failure::wrong(format!("`{}` is the run itself that goes on", one_line(word)))
-            .hint("`previous` is the run before it"));
+        return Err(Failure::wrong(format!(
+            "`{}` is the run itself that goes on",
+            one_line(word)
+        ))
+        .hint("`previous` is the run before it"));
     }
     if side.side.suite != plan.suite.name {
         let (other, own) = (one_line(&side.side.suite), one_line(&plan.suite.name));
-        let message = format!("`{}` holds the scores of suite `{other}`, not of `{own}`", one_line(word));
-        return Err(Failure::wrong(message).hint("`previous` is the latest run of this suite and target"));
+        let message = format!(
+            "`{}` holds the scores of suite `{other}`, not of `{own}`",
+            one_line(word)
+        );
+        return Err(
+            Failure::wrong(message).hint("`previous` is the latest run of this suite and target")
+        );
     }
     // A shard has a part of the cases, and need share none with a run that had another part of them.
     if plan.shard.is_none() && !shares_a_case(&side, plan) {
@@ -123,10 +155,17 @@ fn shares_a_case(side: &RunScores, plan: &Plan) -> bool {
     let known: HashSet<(&str, &str)> = side
         .evals
         .iter()
-        .flat_map(|eval| eval.cases.iter().map(|case| (eval.id.as_str(), case.id.as_str())))
+        .flat_map(|eval| {
+            eval.cases
+                .iter()
+                .map(|case| (eval.id.as_str(), case.id.as_str()))
+        })
         .collect();
-    let planned =
-        plan.evals.iter().flat_map(|eval| eval.cases.outlines().map(|case| (eval.info.id.as_str(), case.id)));
+    let planned = plan.evals.iter().flat_map(|eval| {
+        eval.cases
+            .outlines()
+            .map(|case| (eval.info.id.as_str(), case.id))
+    });
     let mut planned = planned.peekable();
     planned.peek().is_none() || planned.any(|case| known.contains(&case))
 }
@@ -147,7 +186,11 @@ fn run_words(run: &RunScores) -> String {
 }
 
 fn baseline_words(read: &ScoreBaselineRead) -> String {
-    let at = read.rev.as_ref().map(|rev| format!(" at {}", one_line(rev))).unwrap_or_default();
+    let at = read
+        .rev
+        .as_ref()
+        .map(|rev| format!(" at {}", one_line(rev)))
+        .unwrap_or_default();
     format!("{}{at} ({})", one_line(&read.path), read.file.run_id)
 }
 

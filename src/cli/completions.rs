@@ -50,8 +50,12 @@ pub fn answered() -> bool {
         return false;
     }
     let here = std::env::current_dir().ok();
-    let asked = clap_complete::CompleteEnv::with_factory(Cli::command).var(ASKED_BY).bin(PROGRAM);
-    asked.try_complete(std::env::args_os(), here.as_deref()).unwrap_or(true)
+    let asked = clap_complete::CompleteEnv::with_factory(Cli::command)
+        .var(ASKED_BY)
+        .bin(PROGRAM);
+    asked
+        .try_complete(std::env::args_os(), here.as_deref())
+        .unwrap_or(true)
 }
 
 /// Which names an argument takes.
@@ -74,7 +78,9 @@ pub enum NameKind {
 /// Completes an argument with names of the suite and of its results.
 pub fn by(names: NameKind) -> ArgValueCompleter {
     ArgValueCompleter::new(move |typed: &OsStr| {
-        let Some(typed) = typed.to_str() else { return Vec::new() };
+        let Some(typed) = typed.to_str() else {
+            return Vec::new();
+        };
         let found = candidates(names, &TypedWords::of(std::env::args_os()));
         let fitting = found.into_iter().filter(|name| name.starts_with(typed));
         fitting.take(MOST).map(CompletionCandidate::new).collect()
@@ -82,15 +88,29 @@ pub fn by(names: NameKind) -> ArgValueCompleter {
 }
 
 fn candidates(names: NameKind, words: &TypedWords) -> Vec<String> {
-    let Ok(cwd) = std::env::current_dir() else { return Vec::new() };
+    let Ok(cwd) = std::env::current_dir() else {
+        return Vec::new();
+    };
     let of = match suite_path(words.suite.as_deref()) {
         Ok(suite) => suite_names(&suite, &cwd),
-        Err(_) => SuiteNames { results: nearest_results(&cwd), ..SuiteNames::default() },
+        Err(_) => SuiteNames {
+            results: nearest_results(&cwd),
+            ..SuiteNames::default()
+        },
     };
-    let results = words.output_dir.clone().unwrap_or_else(|| of.results.clone());
+    let results = words
+        .output_dir
+        .clone()
+        .unwrap_or_else(|| of.results.clone());
     let runs = |more: &[&str]| {
-        let ids = journal::list_runs(&results).into_iter().rev().map(|run| run.run_id);
-        more.iter().map(|word| (*word).to_owned()).chain(ids).collect()
+        let ids = journal::list_runs(&results)
+            .into_iter()
+            .rev()
+            .map(|run| run.run_id);
+        more.iter()
+            .map(|word| (*word).to_owned())
+            .chain(ids)
+            .collect()
     };
     match names {
         NameKind::Evals => of.evals.into_iter().collect(),
@@ -106,7 +126,10 @@ fn candidates(names: NameKind, words: &TypedWords) -> Vec<String> {
 }
 
 fn nearest_results(cwd: &Path) -> PathBuf {
-    cwd.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(cwd).join("results")
+    cwd.ancestors()
+        .find(|dir| dir.join(".git").exists())
+        .unwrap_or(cwd)
+        .join("results")
 }
 
 /// What the words that were typed so far say of where names are.
@@ -119,19 +142,28 @@ struct TypedWords {
 impl TypedWords {
     /// The words of a script stand behind `--`. A shell that breaks words at `=` gives it as a word.
     fn of(words: impl Iterator<Item = OsString>) -> TypedWords {
-        let words: Vec<String> =
-            words.skip_while(|word| word != "--").filter_map(|word| word.into_string().ok()).collect();
+        let words: Vec<String> = words
+            .skip_while(|word| word != "--")
+            .filter_map(|word| word.into_string().ok())
+            .collect();
         let value = |name: &str| {
             let with_value = format!("{name}=");
-            words.iter().enumerate().rev().find_map(|(at, word)| match word.strip_prefix(&with_value) {
-                Some(value) => Some(PathBuf::from(value)),
-                None if word == name => {
-                    words.iter().skip(at + 1).find(|word| *word != "=").map(PathBuf::from)
+            words.iter().enumerate().rev().find_map(|(at, word)| {
+                match word.strip_prefix(&with_value) {
+                    Some(value) => Some(PathBuf::from(value)),
+                    None if word == name => words
+                        .iter()
+                        .skip(at + 1)
+                        .find(|word| *word != "=")
+                        .map(PathBuf::from),
+                    None => None,
                 }
-                None => None,
             })
         };
-        TypedWords { suite: value("--suite"), output_dir: value("--output-dir") }
+        TypedWords {
+            suite: value("--suite"),
+            output_dir: value("--output-dir"),
+        }
     }
 }
 
@@ -146,12 +178,18 @@ mod tests {
             suite: suite.map(PathBuf::from),
             output_dir: results.map(PathBuf::from),
         };
-        assert_eq!(of("p -- eval-harness run --suite a.yaml --eval"), both(Some("a.yaml"), None));
+        assert_eq!(
+            of("p -- eval-harness run --suite a.yaml --eval"),
+            both(Some("a.yaml"), None)
+        );
         assert_eq!(
             of("p -- eval-harness run --suite=a.yaml --output-dir = r --eval"),
             both(Some("a.yaml"), Some("r"))
         );
-        assert_eq!(of("p -- eval-harness run --suite a --suite b"), both(Some("b"), None));
+        assert_eq!(
+            of("p -- eval-harness run --suite a --suite b"),
+            both(Some("b"), None)
+        );
         assert_eq!(of("p --suite before -- eval-harness run"), both(None, None));
     }
 }

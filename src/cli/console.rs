@@ -26,7 +26,9 @@ struct WorkflowLog;
 impl Write for WorkflowLog {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let lines = String::from_utf8_lossy(bytes);
-        io::stderr().lock().write_all(without_commands(&lines).as_bytes())?;
+        io::stderr()
+            .lock()
+            .write_all(without_commands(&lines).as_bytes())?;
         Ok(bytes.len())
     }
 
@@ -46,7 +48,12 @@ impl Console {
         // Without any locale a modern terminal is likelier than an old one; with `C` the user asked for ASCII.
         let unicode = !dumb && locale != "C" && locale != "POSIX";
         let workflow = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
-        Console { color, no_color: set("NO_COLOR") || dumb, unicode, workflow }
+        Console {
+            color,
+            no_color: set("NO_COLOR") || dumb,
+            unicode,
+            workflow,
+        }
     }
 
     fn colored(&self, terminal: bool) -> bool {
@@ -59,7 +66,11 @@ impl Console {
 
     /// stderr for those who write whole lines to it.
     pub fn stderr(&self) -> Box<dyn Write + Send> {
-        if self.workflow { Box::new(WorkflowLog) } else { Box::new(io::stderr()) }
+        if self.workflow {
+            Box::new(WorkflowLog)
+        } else {
+            Box::new(io::stderr())
+        }
     }
 
     pub fn stderr_is_terminal(&self) -> bool {
@@ -92,7 +103,11 @@ impl Console {
     /// A file as people are shown it: seen from the current folder; a page for a browser, at a terminal, as an address to open,
     /// where that is short.
     pub fn path(&self, cwd: &Path, path: &Path) -> String {
-        let address = if io::stdout().is_terminal() { address(path) } else { None };
+        let address = if io::stdout().is_terminal() {
+            address(path)
+        } else {
+            None
+        };
         address.unwrap_or_else(|| path.strip_prefix(cwd).unwrap_or(path).display().to_string())
     }
 
@@ -158,13 +173,16 @@ const LONGEST_ADDRESS: usize = 70;
 /// The address of a page, if it is short and needs no encoding.
 fn address(path: &Path) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/-_.~".contains(c);
-    let text = path.to_str().filter(|text| text.ends_with(".html") && text.starts_with('/'))?;
+    let text = path
+        .to_str()
+        .filter(|text| text.ends_with(".html") && text.starts_with('/'))?;
     let address = format!("file://{text}");
     (text.chars().all(plain) && address.len() <= LONGEST_ADDRESS).then_some(address)
 }
 
 fn width(term: &Term) -> usize {
-    term.size_checked().map_or(80, |(_, columns)| usize::from(columns).clamp(40, 160))
+    term.size_checked()
+        .map_or(80, |(_, columns)| usize::from(columns).clamp(40, 160))
 }
 
 #[cfg(test)]
@@ -177,7 +195,12 @@ mod tests {
         let page = "/p/results/2026-03-04/run-101500.html";
         assert_eq!(told(page), Some(format!("file://{page}")));
         let long = format!("/{}/run-101500.html", "x".repeat(LONGEST_ADDRESS));
-        for none in ["/p/run-101500.json", "results/run-101500.html", "/p q/run-101500.html", &long] {
+        for none in [
+            "/p/run-101500.json",
+            "results/run-101500.html",
+            "/p q/run-101500.html",
+            &long,
+        ] {
             assert_eq!(told(none), None, "{none}");
         }
     }

@@ -41,7 +41,9 @@ pub fn calls(prepared: &Prepared) -> (u64, usize) {
         }
         calls = calls.saturating_add(u64::from(Prepared::samples(outline)));
     }
-    let at_once = lanes.values().fold(others, |sum, most| sum.saturating_add(*most));
+    let at_once = lanes
+        .values()
+        .fold(others, |sum, most| sum.saturating_add(*most));
     (calls, at_once.min(plan.settings.in_flight))
 }
 
@@ -54,8 +56,10 @@ fn is_offline(plan: &Plan, endpoint: &Endpoint) -> bool {
 /// What models would be asked: labels with lines, to be shown one below the other.
 pub fn lines(prepared: &Prepared) -> io::Result<Vec<(&'static str, String)>> {
     let asked = asked(prepared)?;
-    let mut lines: Vec<(&'static str, String)> =
-        judged(prepared).map(|words| ("judged", words)).into_iter().collect();
+    let mut lines: Vec<(&'static str, String)> = judged(prepared)
+        .map(|words| ("judged", words))
+        .into_iter()
+        .collect();
     lines.extend(told(&asked));
     if !asked.is_empty() {
         lines.extend(budget(prepared.plan.settings.models.budget).map(|words| ("budget", words)));
@@ -70,8 +74,17 @@ fn judged(prepared: &Prepared) -> Option<String> {
     let mut lanes: BTreeMap<&str, usize> = BTreeMap::new();
     for outline in plan.evals.iter().flat_map(|eval| eval.cases.outlines()) {
         let mut votes = 0u64;
-        for panel in outline.profile.graders.iter().filter_map(|grader| grader.panel.as_ref()) {
-            for model in panel.models.iter().filter(|model| !is_offline(plan, &model.endpoint)) {
+        for panel in outline
+            .profile
+            .graders
+            .iter()
+            .filter_map(|grader| grader.panel.as_ref())
+        {
+            for model in panel
+                .models
+                .iter()
+                .filter(|model| !is_offline(plan, &model.endpoint))
+            {
                 let limits = &model.endpoint.limits;
                 lanes.insert(&limits.lane, limits.max_concurrency);
                 votes += u64::from(panel.votes);
@@ -80,16 +93,22 @@ fn judged(prepared: &Prepared) -> Option<String> {
         calls = calls.saturating_add(votes.saturating_mul(u64::from(Prepared::samples(outline))));
         widest = widest.max(votes);
     }
-    let lanes = lanes.values().fold(0usize, |sum, most| sum.saturating_add(*most)) as u64;
+    let lanes = lanes
+        .values()
+        .fold(0usize, |sum, most| sum.saturating_add(*most)) as u64;
     // All votes on one output may be asked for at once.
-    let at_once = lanes.min((plan.settings.in_flight as u64).saturating_mul(widest)).min(calls);
+    let at_once = lanes
+        .min((plan.settings.in_flight as u64).saturating_mul(widest))
+        .min(calls);
     let number = |n: u64| group_digits(usize::try_from(n).unwrap_or(usize::MAX));
     match calls {
         0 => None,
         1 => Some("1 call of a judge".to_owned()),
-        calls => {
-            Some(format!("up to {} calls of judges, at most {} at once", number(calls), number(at_once)))
-        }
+        calls => Some(format!(
+            "up to {} calls of judges, at most {} at once",
+            number(calls),
+            number(at_once)
+        )),
     }
 }
 
@@ -103,8 +122,9 @@ fn asked(prepared: &Prepared) -> io::Result<BTreeMap<Role, Asked>> {
     for eval in &plan.evals {
         let is_model = |target: &Option<Target>| matches!(target.as_ref().or(plan.target.as_ref()), Some(Target::Model(model)) if !is_offline(plan, &model.endpoint));
         let profiles = eval.cases.profiles();
-        let judged =
-            profiles.iter().any(|profile| profile.graders.iter().any(|grader| grader.panel.is_some()));
+        let judged = profiles
+            .iter()
+            .any(|profile| profile.graders.iter().any(|grader| grader.panel.is_some()));
         if !judged && !profiles.iter().any(|profile| is_model(&profile.target)) {
             continue;
         }
@@ -116,15 +136,29 @@ fn asked(prepared: &Prepared) -> io::Result<BTreeMap<Role, Asked>> {
                 let bytes = runtime.block_on(question_bytes(model, &case));
                 of_role(&mut all, model, false).add(samples, bytes, model);
             }
-            for judge in case.grading.graders.iter().filter_map(|grader| grader.kind.judge()) {
+            for judge in case
+                .grading
+                .graders
+                .iter()
+                .filter_map(|grader| grader.kind.judge())
+            {
                 let mut bytes = None;
-                for model in judge.models.iter().filter(|model| !is_offline(plan, &model.endpoint)) {
+                for model in judge
+                    .models
+                    .iter()
+                    .filter(|model| !is_offline(plan, &model.endpoint))
+                {
                     // What is asked is the same for all models.
-                    let shared =
-                        *bytes.get_or_insert_with(|| runtime.block_on(judge_question_bytes(judge, &case)));
+                    let shared = *bytes.get_or_insert_with(|| {
+                        runtime.block_on(judge_question_bytes(judge, &case))
+                    });
                     let own = model.system.as_ref().map_or(0, String::len);
                     let calls = samples.saturating_mul(u64::from(judge.votes));
-                    of_role(&mut all, model, true).add(calls, shared.map(|bytes| bytes + own), model);
+                    of_role(&mut all, model, true).add(
+                        calls,
+                        shared.map(|bytes| bytes + own),
+                        model,
+                    );
                 }
             }
         }
@@ -132,12 +166,17 @@ fn asked(prepared: &Prepared) -> io::Result<BTreeMap<Role, Asked>> {
     Ok(all)
 }
 
-fn of_role<'a>(all: &'a mut BTreeMap<Role, Asked>, model: &ModelTarget, judges: bool) -> &'a mut Asked {
-    all.entry((model.endpoint.name(), judges)).or_insert_with(|| Asked {
-        answers: Some(0),
-        price: model.endpoint.price,
-        ..Asked::default()
-    })
+fn of_role<'a>(
+    all: &'a mut BTreeMap<Role, Asked>,
+    model: &ModelTarget,
+    judges: bool,
+) -> &'a mut Asked {
+    all.entry((model.endpoint.name(), judges))
+        .or_insert_with(|| Asked {
+            answers: Some(0),
+            price: model.endpoint.price,
+            ..Asked::default()
+        })
 }
 
 impl Asked {
@@ -146,13 +185,18 @@ impl Asked {
         self.calls = self.calls.saturating_add(calls);
         match bytes {
             Some(bytes) => {
-                self.questions = self.questions.saturating_add(calls.saturating_mul(about_tokens(bytes)));
+                self.questions = self
+                    .questions
+                    .saturating_add(calls.saturating_mul(about_tokens(bytes)));
             }
             None => self.unread = self.unread.saturating_add(calls),
         }
         let longest = longest_answer(&model.endpoint, &model.sampling);
         let most = longest.map(|most| most.saturating_mul(calls));
-        self.answers = self.answers.zip(most).map(|(sum, most)| sum.saturating_add(most));
+        self.answers = self
+            .answers
+            .zip(most)
+            .map(|(sum, most)| sum.saturating_add(most));
     }
 }
 
@@ -166,13 +210,22 @@ fn told(all: &BTreeMap<Role, Asked>) -> Vec<(&'static str, String)> {
         };
         let unread = match asked.unread {
             0 => String::new(),
-            n => format!(", and {} that can't be read now", plural(n as usize, "question")),
+            n => format!(
+                ", and {} that can't be read now",
+                plural(n as usize, "question")
+            ),
         };
         let calls = plural(usize::try_from(asked.calls).unwrap_or(usize::MAX), "call");
         let questions = number(asked.questions);
         let name = one_line(name);
-        let (label, but) = if *judges { ("judge", " without the outputs") } else { ("model", "") };
-        let words = format!("{name}, {calls}, about {questions} tokens of questions{but}{unread}, {answers}");
+        let (label, but) = if *judges {
+            ("judge", " without the outputs")
+        } else {
+            ("model", "")
+        };
+        let words = format!(
+            "{name}, {calls}, about {questions} tokens of questions{but}{unread}, {answers}"
+        );
         lines.push((label, words));
     }
     if all.is_empty() {
@@ -184,14 +237,23 @@ fn told(all: &BTreeMap<Role, Asked>) -> Vec<(&'static str, String)> {
 
 /// The cost of all models, as far as it is known.
 fn dollars(all: &BTreeMap<Role, Asked>) -> String {
-    let unknown: Vec<String> =
-        all.iter().filter(|(_, asked)| asked.price.is_none()).map(|((name, _), _)| one_line(name)).collect();
+    let unknown: Vec<String> = all
+        .iter()
+        .filter(|(_, asked)| asked.price.is_none())
+        .map(|((name, _), _)| one_line(name))
+        .collect();
     let known = || all.values().filter_map(|asked| Some((asked, asked.price?)));
     if known().next().is_none() {
         return format!("unknown: nobody says the price of {}", unknown.join(", "));
     }
-    let of = |input, output| Tokens { input, output, ..Tokens::default() };
-    let questions: f64 = known().map(|(asked, price)| cost_of(&price, of(asked.questions, 0))).sum();
+    let of = |input, output| Tokens {
+        input,
+        output,
+        ..Tokens::default()
+    };
+    let questions: f64 = known()
+        .map(|(asked, price)| cost_of(&price, of(asked.questions, 0)))
+        .sum();
     let with_answers: Option<f64> = known()
         .map(|(asked, price)| match asked.answers {
             Some(most) => Some(cost_of(&price, of(asked.questions, most))),
@@ -216,8 +278,18 @@ fn dollars(all: &BTreeMap<Role, Asked>) -> String {
 
 /// The budget, and what may come on top of it (docs/cost.md).
 fn budget(budget: Budget) -> Option<String> {
-    let tokens = |n: u64| format!("{} tokens", group_digits(usize::try_from(n).unwrap_or(usize::MAX)));
-    let parts: Vec<String> = budget.usd.map(cost).into_iter().chain(budget.tokens.map(tokens)).collect();
+    let tokens = |n: u64| {
+        format!(
+            "{} tokens",
+            group_digits(usize::try_from(n).unwrap_or(usize::MAX))
+        )
+    };
+    let parts: Vec<String> = budget
+        .usd
+        .map(cost)
+        .into_iter()
+        .chain(budget.tokens.map(tokens))
+        .collect();
     let beyond = "calls in flight may exceed it; `max_tokens` limits by how much";
     (!parts.is_empty()).then(|| format!("{}; {beyond}", parts.join(", ")))
 }
@@ -227,16 +299,28 @@ mod tests {
     use super::*;
 
     fn asked(calls: u64, questions: u64, answers: Option<u64>, price: Option<f64>) -> Asked {
-        let price =
-            price.map(|input| Price { input, output: 2.0 * input, cached_input: None, cache_write: None });
-        Asked { calls, questions, unread: 0, answers, price }
+        let price = price.map(|input| Price {
+            input,
+            output: 2.0 * input,
+            cached_input: None,
+            cache_write: None,
+        });
+        Asked {
+            calls,
+            questions,
+            unread: 0,
+            answers,
+            price,
+        }
     }
 
     fn shown(all: &[(&str, Asked)]) -> String {
-        let all = all.iter().map(|(name, asked)| match name.strip_prefix("judge ") {
-            Some(name) => ((name.to_owned(), true), asked.clone()),
-            None => (((*name).to_owned(), false), asked.clone()),
-        });
+        let all = all
+            .iter()
+            .map(|(name, asked)| match name.strip_prefix("judge ") {
+                Some(name) => ((name.to_owned(), true), asked.clone()),
+                None => (((*name).to_owned(), false), asked.clone()),
+            });
         told(&all.collect())
             .into_iter()
             .map(|(label, words)| format!("{label}: {words}"))
@@ -247,16 +331,30 @@ mod tests {
     #[test]
     fn budget_is_shown_with_what_calls_in_flight_may_add() {
         assert_eq!(budget(Budget::default()), None);
-        let line = budget(Budget { usd: Some(2.5), tokens: Some(9_000) }).unwrap();
+        let line = budget(Budget {
+            usd: Some(2.5),
+            tokens: Some(9_000),
+        })
+        .unwrap();
         insta::assert_snapshot!(line, @"$2.50, 9000 tokens; calls in flight may exceed it; `max_tokens` limits by how much");
     }
 
     #[test]
     fn what_is_not_known_is_told() {
         let known = asked(40, 12_345, Some(20_000), Some(1.0));
-        let unlimited = Asked { answers: None, ..known.clone() };
-        let unpriced = Asked { price: None, unread: 1, ..known.clone() };
-        let free = Asked { price: asked(1, 1, None, Some(0.0)).price, ..unlimited.clone() };
+        let unlimited = Asked {
+            answers: None,
+            ..known.clone()
+        };
+        let unpriced = Asked {
+            price: None,
+            unread: 1,
+            ..known.clone()
+        };
+        let free = Asked {
+            price: asked(1, 1, None, Some(0.0)).price,
+            ..unlimited.clone()
+        };
         insta::assert_snapshot!(shown(&[]), @"cost: none that is known: no model is asked");
         insta::assert_snapshot!(shown(&[("openai:a", known.clone())]), @"
         model: openai:a, 40 calls, about 12,345 tokens of questions, at most 20,000 of answers

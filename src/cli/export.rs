@@ -18,17 +18,29 @@ use eval_base::text::sanitize;
 use eval_base::whole_file::WholeFile;
 
 pub fn export(console: &Console, args: &ExportArgs) -> Exit {
-    let (evals, cases) = (Globs::new(&args.eval, "eval")?, Globs::new(&args.case, "case")?);
+    let (evals, cases) = (
+        Globs::new(&args.eval, "eval")?,
+        Globs::new(&args.case, "case")?,
+    );
     let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;
     let paths = journal::find_run(&dir, &args.run)?;
-    let index = journal::index_samples(&paths.journal(), |eval, case| evals.fit(eval) && cases.fit(case))
-        .map_err(Failure::wrong)?;
-    let mut writer = Exporter { paths: &paths, format: args.format, outcomes: &args.outcome };
+    let index = journal::index_samples(&paths.journal(), |eval, case| {
+        evals.fit(eval) && cases.fit(case)
+    })
+    .map_err(Failure::wrong)?;
+    let mut writer = Exporter {
+        paths: &paths,
+        format: args.format,
+        outcomes: &args.outcome,
+    };
     let done = match &args.output {
         Some(file) => to_file(file, |out| writer.write(&index, out))?,
         None => {
             let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-            match writer.write(&index, &mut out).and_then(|done| Ok(out.flush().map(|()| done)?)) {
+            match writer
+                .write(&index, &mut out)
+                .and_then(|done| Ok(out.flush().map(|()| done)?))
+            {
                 // Nobody reads on.
                 Err(ExportError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
                     return Ok(ExitCode::Pass);
@@ -39,17 +51,27 @@ pub fn export(console: &Console, args: &ExportArgs) -> Exit {
     };
     let total = done.written + done.without_output;
     if total == 0 {
-        return Err(Failure::wrong(match (index.is_empty(), done.other_outcomes) {
-            (true, _) => format!("no finished sample of {} fits", paths.run_id),
-            (false, others) => format!("none of the {others} samples that fit ended as asked by --outcome"),
-        }));
+        return Err(Failure::wrong(
+            match (index.is_empty(), done.other_outcomes) {
+                (true, _) => format!("no finished sample of {} fits", paths.run_id),
+                (false, others) => {
+                    format!("none of the {others} samples that fit ended as asked by --outcome")
+                }
+            },
+        ));
     }
     if let Some(file) = &args.output {
-        console.note(&format!("wrote {} to {}", counted(done.written, "output"), file.display()));
+        console.note(&format!(
+            "wrote {} to {}",
+            counted(done.written, "output"),
+            file.display()
+        ));
     }
     if done.without_output > 0 {
         let samples = counted(done.without_output, "sample");
-        console.note(&format!("left out {samples} without an output that could be judged"));
+        console.note(&format!(
+            "left out {samples} without an output that could be judged"
+        ));
     }
     Ok(ExitCode::Pass)
 }
@@ -64,17 +86,31 @@ struct Globs(Vec<(String, GlobMatcher)>);
 impl Globs {
     fn new(patterns: &[String], flag: &str) -> Result<Globs, Failure> {
         let glob = |pattern: &String| {
-            let glob = GlobBuilder::new(pattern).literal_separator(false).backslash_escape(true).build();
+            let glob = GlobBuilder::new(pattern)
+                .literal_separator(false)
+                .backslash_escape(true)
+                .build();
             let glob = glob.map_err(|error| {
-                Failure::wrong(format!("`--{flag} {pattern}` is not a glob: {}", error.kind()))
+                Failure::wrong(format!(
+                    "`--{flag} {pattern}` is not a glob: {}",
+                    error.kind()
+                ))
             })?;
             Ok((pattern.clone(), glob.compile_matcher()))
         };
-        patterns.iter().map(glob).collect::<Result<_, _>>().map(Globs)
+        patterns
+            .iter()
+            .map(glob)
+            .collect::<Result<_, _>>()
+            .map(Globs)
     }
 
     fn fit(&self, id: &str) -> bool {
-        self.0.is_empty() || self.0.iter().any(|(text, glob)| text == id || glob.is_match(id))
+        self.0.is_empty()
+            || self
+                .0
+                .iter()
+                .any(|(text, glob)| text == id || glob.is_match(id))
     }
 }
 
@@ -87,7 +123,11 @@ enum ExportError {
     #[error(
         "the output of case `{case}` (eval `{eval}`, sample {sample}) is JSON, which a completion can't hold"
     )]
-    Json { eval: String, case: String, sample: u32 },
+    Json {
+        eval: String,
+        case: String,
+        sample: u32,
+    },
 }
 
 impl From<ExportError> for Failure {
@@ -174,7 +214,11 @@ impl Exporter<'_> {
                 continue;
             }
             // Graded again, what was said before a failure could pass.
-            let output = if attempt.is_answer() { journal::output_of(self.paths, attempt)? } else { None };
+            let output = if attempt.is_answer() {
+                journal::output_of(self.paths, attempt)?
+            } else {
+                None
+            };
             let Some(output) = output else {
                 done.without_output += 1;
                 continue;
@@ -212,8 +256,13 @@ impl Exporter<'_> {
             }
             ExportFormat::Completions => {
                 if json.is_some() {
-                    let (eval, case) = (sanitize(&sample.eval).into(), sanitize(&sample.case).into());
-                    return Err(ExportError::Json { eval, case, sample: sample.sample });
+                    let (eval, case) =
+                        (sanitize(&sample.eval).into(), sanitize(&sample.case).into());
+                    return Err(ExportError::Json {
+                        eval,
+                        case,
+                        sample: sample.sample,
+                    });
                 }
                 let line = CompletionLine {
                     task_id: &sample.case,
@@ -233,7 +282,8 @@ fn to_file(
     path: &Path,
     write: impl FnOnce(&mut WholeFile) -> Result<Done, ExportError>,
 ) -> Result<Done, Failure> {
-    let cannot = |error: io::Error| Failure::incomplete(format!("cannot write {}: {error}", path.display()));
+    let cannot =
+        |error: io::Error| Failure::incomplete(format!("cannot write {}: {error}", path.display()));
     let mut out = WholeFile::create(path).map_err(cannot)?;
     let done = write(&mut out)?;
     if done.written > 0 {

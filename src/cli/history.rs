@@ -24,21 +24,38 @@ pub fn history(console: &Console, args: &HistoryArgs) -> Exit {
         threads: suite::cpus(),
     };
     let history = history::history(&asked.results, &request);
-    history.warnings.iter().for_each(|warning| console.warn(warning));
+    history
+        .warnings
+        .iter()
+        .for_each(|warning| console.warn(warning));
     let known = known(&history, &asked);
     if let Some(wanted) = &wanted {
         wanted.check(&known)?;
     }
-    let shown = Shown { evals: wanted.as_ref().map(|wanted| wanted as &dyn EvalFilter) };
+    let shown = Shown {
+        evals: wanted.as_ref().map(|wanted| wanted as &dyn EvalFilter),
+    };
     let mut out = Vec::new();
     match args.format {
         ListFormat::Json => page::json(&history, shown, &mut out)?,
         ListFormat::Human => {
-            let seen = history.groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.evals);
-            if !seen.into_iter().any(|eval| wanted.as_ref().is_none_or(|wanted| wanted.takes(&eval.id))) {
+            let seen = history
+                .groups
+                .iter()
+                .flat_map(|group| &group.runs)
+                .flat_map(|run| &run.evals);
+            if !seen
+                .into_iter()
+                .any(|eval| wanted.as_ref().is_none_or(|wanted| wanted.takes(&eval.id)))
+            {
                 out.extend(nothing(&asked, wanted.is_some()).as_bytes());
             }
-            page::render(&history, shown, &console.terminal_options(args.verbose), &mut out)?;
+            page::render(
+                &history,
+                shown,
+                &console.terminal_options(args.verbose),
+                &mut out,
+            )?;
         }
     }
     console.result(&out)?;
@@ -56,14 +73,21 @@ fn asked(console: &Console, args: &HistoryArgs) -> Result<Asked, Failure> {
         Some(path) => Some(path.clone()),
         None => suite::suite_path(None).ok(),
     };
-    let Some(path) = path.filter(|_| args.suite.is_some() || !args.all_suites || args.output_dir.is_none())
+    let Some(path) =
+        path.filter(|_| args.suite.is_some() || !args.all_suites || args.output_dir.is_none())
     else {
-        return Ok(Asked { results: report::results_dir(None, args.output_dir.as_deref())?, plan: None });
+        return Ok(Asked {
+            results: report::results_dir(None, args.output_dir.as_deref())?,
+            plan: None,
+        });
     };
     let request = LoadRequest {
         suite: path,
         purpose: Purpose::List,
-        overrides: Overrides { output_dir: args.output_dir.clone(), ..Overrides::default() },
+        overrides: Overrides {
+            output_dir: args.output_dir.clone(),
+            ..Overrides::default()
+        },
         env: suite::environment(),
         cwd: suite::cwd()?,
         cpus: suite::cpus(),
@@ -74,14 +98,23 @@ fn asked(console: &Console, args: &HistoryArgs) -> Result<Asked, Failure> {
         Some(plan) if loaded.problems.error_count() == 0 => plan,
         plan => suite::plan_or_problems(console, load::Loaded { plan, ..loaded })?,
     };
-    Ok(Asked { results: plan.reporting.output_dir.clone(), plan: Some(plan) })
+    Ok(Asked {
+        results: plan.reporting.output_dir.clone(),
+        plan: Some(plan),
+    })
 }
 
 /// Ids of evals that are there, or were.
 fn known(history: &History, asked: &Asked) -> BTreeSet<String> {
-    let past = history.groups.iter().flat_map(|group| &group.runs).flat_map(|run| &run.evals);
+    let past = history
+        .groups
+        .iter()
+        .flat_map(|group| &group.runs)
+        .flat_map(|run| &run.evals);
     let planned = asked.plan.iter().flat_map(|plan| &plan.evals);
-    past.map(|eval| eval.id.to_string()).chain(planned.map(|eval| eval.info.id.clone())).collect()
+    past.map(|eval| eval.id.to_string())
+        .chain(planned.map(|eval| eval.info.id.clone()))
+        .collect()
 }
 
 fn nothing(asked: &Asked, some: bool) -> String {
@@ -104,8 +137,9 @@ impl Wanted {
     fn of(args: &HistoryArgs) -> Result<Option<Wanted>, Failure> {
         let mut globs = Vec::new();
         for pattern in &args.eval {
-            let glob = IdGlobs::new(std::slice::from_ref(pattern))
-                .map_err(|why| Failure::wrong(format!("`--eval {pattern}` is not a glob: {why}")))?;
+            let glob = IdGlobs::new(std::slice::from_ref(pattern)).map_err(|why| {
+                Failure::wrong(format!("`--eval {pattern}` is not a glob: {why}"))
+            })?;
             globs.push((pattern.clone(), glob));
         }
         Ok((!globs.is_empty()).then_some(Wanted { globs }))

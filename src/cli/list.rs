@@ -15,7 +15,8 @@ use crate::baseline::capture::takes_a_baseline;
 use crate::gate::ExitCode;
 use crate::load::{Overrides, Purpose};
 use crate::model::{
-    BaselineOrigin, BaselinePlace, Bound, Eval, EvalType, GraderOutline, Judge, Plan, Profile, Target,
+    BaselineOrigin, BaselinePlace, Bound, Eval, EvalType, GraderOutline, Judge, Plan, Profile,
+    Target,
 };
 use crate::run::Prepared;
 use eval_base::text::{one_line, plural, truncate_width, width};
@@ -27,13 +28,19 @@ pub fn list(console: &Console, args: &ListArgs) -> Exit {
     let mut page = BufWriter::with_capacity(64 * 1024, Page { console });
     match args.format {
         ListFormat::Json => {
-            eval_base::json::to_writer_pretty(&mut page, &Listing(&plan)).map_err(io::Error::from)?;
+            eval_base::json::to_writer_pretty(&mut page, &Listing(&plan))
+                .map_err(io::Error::from)?;
             writeln!(page)?;
         }
         ListFormat::Human => {
             table(&mut page, &plan, args.verbose)?;
             let cases: usize = plan.evals.iter().map(|eval| eval.cases.len()).sum();
-            write!(page, "\n{}, {}", plural(plan.evals.len(), "eval"), plural(cases, "case"))?;
+            write!(
+                page,
+                "\n{}, {}",
+                plural(plan.evals.len(), "eval"),
+                plural(cases, "case")
+            )?;
             if (plan.evals.len(), cases) != (total.evals, total.cases) {
                 write!(page, " of {} and {}", total.evals, total.cases)?;
             }
@@ -67,7 +74,11 @@ pub fn dry_run(console: &Console, prepared: &Prepared, compared: Option<&str>) -
     let samples = prepared.total_samples();
     let target = plan.target.as_ref().map_or("none", |target| target.kind());
     writeln!(page, "\nsuite      {}", one_line(&plan.suite.name))?;
-    writeln!(page, "target     {} ({target})", one_line(&plan.target_name))?;
+    writeln!(
+        page,
+        "target     {} ({target})",
+        one_line(&plan.target_name)
+    )?;
     let calls = match estimate::calls(prepared) {
         (0, _) => "no calls of the target".to_owned(),
         (1, _) => "1 call of the target".to_owned(),
@@ -83,7 +94,11 @@ pub fn dry_run(console: &Console, prepared: &Prepared, compared: Option<&str>) -
             Bound::Min => "at least",
             Bound::Max => "at most",
         };
-        writeln!(page, "threshold  {} {sign} {}", threshold.metric, threshold.value)?;
+        writeln!(
+            page,
+            "threshold  {} {sign} {}",
+            threshold.metric, threshold.value
+        )?;
     }
     if plan.gate.require_all_evals {
         writeln!(page, "threshold  all evals pass")?;
@@ -115,15 +130,27 @@ fn model_of(plan: &Plan, profile: &Profile) -> Option<String> {
 fn methods(profile: &Profile, mark: bool) -> Vec<String> {
     let mut methods: Vec<String> = Vec::new();
     for grader in &profile.graders {
-        let inferred = if mark && grader.inferred { " (inferred)" } else { "" };
+        let inferred = if mark && grader.inferred {
+            " (inferred)"
+        } else {
+            ""
+        };
         let not = if grader.negate { "not " } else { "" };
-        let names: Vec<&str> = grader.measures.iter().map(|(name, _)| name.as_str()).collect();
+        let names: Vec<&str> = grader
+            .measures
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect();
         let measures = if mark && !names.is_empty() {
             format!(" (measures {})", names.join(", "))
         } else {
             String::new()
         };
-        let shown = if mark && grader.informative { " (informative)" } else { "" };
+        let shown = if mark && grader.informative {
+            " (informative)"
+        } else {
+            ""
+        };
         let method = format!("{not}{}{inferred}{measures}{shown}", grader.method);
         if !methods.contains(&method) {
             methods.push(method);
@@ -134,7 +161,12 @@ fn methods(profile: &Profile, mark: bool) -> Vec<String> {
 
 fn eval_methods(eval: &Eval) -> String {
     let mut all: Vec<String> = Vec::new();
-    for method in eval.cases.profiles().into_iter().flat_map(|profile| methods(profile, false)) {
+    for method in eval
+        .cases
+        .profiles()
+        .into_iter()
+        .flat_map(|profile| methods(profile, false))
+    {
         if !all.contains(&method) {
             all.push(method);
         }
@@ -148,7 +180,9 @@ fn baseline_of(eval: &Eval) -> io::Result<Option<Option<BaselineOrigin>>> {
     if eval.info.kind != EvalType::Regression || eval.cases.len() != 1 {
         return Ok(None);
     }
-    let Some(case) = eval.cases.get(0) else { return Ok(None) };
+    let Some(case) = eval.cases.get(0) else {
+        return Ok(None);
+    };
     let case = case.map_err(io::Error::other)?;
     let origin = case.baseline.as_deref();
     Ok(takes_a_baseline(&case.grading, origin.is_some()).then(|| origin.cloned()))
@@ -158,22 +192,41 @@ fn baseline_words(origin: Option<&BaselineOrigin>) -> String {
     match origin.map(|origin| &origin.place) {
         None => "none; `eval-harness baseline capture` captures one".to_owned(),
         Some(BaselinePlace::Inline) => "beside the eval".to_owned(),
-        Some(BaselinePlace::Store { path, overrides_inline }) => {
-            let note = if *overrides_inline { " (overrides the inline one)" } else { "" };
+        Some(BaselinePlace::Store {
+            path,
+            overrides_inline,
+        }) => {
+            let note = if *overrides_inline {
+                " (overrides the inline one)"
+            } else {
+                ""
+            };
             format!("{}{note}", relative(path))
         }
     }
 }
 
 fn table(page: &mut impl Write, plan: &Plan, verbose: bool) -> io::Result<()> {
-    let ids: Vec<String> =
-        plan.evals.iter().map(|eval| truncate_width(&one_line(&eval.info.id), 32).into_owned()).collect();
+    let ids: Vec<String> = plan
+        .evals
+        .iter()
+        .map(|eval| truncate_width(&one_line(&eval.info.id), 32).into_owned())
+        .collect();
     let column = ids.iter().map(|id| width(id)).max().unwrap_or(4).max(4);
-    writeln!(page, "{:column$}  {:10}  {:>5}  GRADERS", "EVAL", "TYPE", "CASES")?;
+    writeln!(
+        page,
+        "{:column$}  {:10}  {:>5}  GRADERS",
+        "EVAL", "TYPE", "CASES"
+    )?;
     for (eval, id) in plan.evals.iter().zip(&ids) {
         let pad = " ".repeat(column - width(id));
         let kind = type_name(eval.info.kind);
-        writeln!(page, "{id}{pad}  {kind:10}  {:>5}  {}", eval.cases.len(), eval_methods(eval))?;
+        writeln!(
+            page,
+            "{id}{pad}  {kind:10}  {:>5}  {}",
+            eval.cases.len(),
+            eval_methods(eval)
+        )?;
         if let Some(origin) = baseline_of(eval)? {
             writeln!(page, "  baseline: {}", baseline_words(origin.as_ref()))?;
         }
@@ -185,15 +238,21 @@ fn table(page: &mut impl Write, plan: &Plan, verbose: bool) -> io::Result<()> {
                     .unwrap_or_default();
                 let graders = methods(outline.profile, true).join(", ");
                 let case = case.case.map_err(io::Error::other)?;
-                let asks =
-                    model_of(plan, outline.profile).map(|name| format!("  asks {name}")).unwrap_or_default();
+                let asks = model_of(plan, outline.profile)
+                    .map(|name| format!("  asks {name}"))
+                    .unwrap_or_default();
                 writeln!(
                     page,
                     "  {}  {graders}{samples}  {}{asks}",
                     one_line(outline.id),
                     one_line(&case.origin)
                 )?;
-                for judge in case.grading.graders.iter().filter_map(|grader| grader.kind.judge()) {
+                for judge in case
+                    .grading
+                    .graders
+                    .iter()
+                    .filter_map(|grader| grader.kind.judge())
+                {
                     writeln!(page, "    judged by {}", judges::words(judge))?;
                 }
             }
@@ -302,9 +361,17 @@ impl Serialize for ListedCases<'_> {
 fn listed_baseline(origin: BaselineOrigin) -> ListedBaseline {
     let (from, path, overrides_inline) = match &origin.place {
         BaselinePlace::Inline => ("inline", None, false),
-        BaselinePlace::Store { path, overrides_inline } => ("store", Some(relative(path)), *overrides_inline),
+        BaselinePlace::Store {
+            path,
+            overrides_inline,
+        } => ("store", Some(relative(path)), *overrides_inline),
     };
-    ListedBaseline { captured_at: origin.captured_at, from, overrides_inline, path }
+    ListedBaseline {
+        captured_at: origin.captured_at,
+        from,
+        overrides_inline,
+        path,
+    }
 }
 
 fn listed_grader<'a>(grader: &'a GraderOutline, judge: Option<&'a Judge>) -> ListedGrader<'a> {
@@ -313,7 +380,11 @@ fn listed_grader<'a>(grader: &'a GraderOutline, judge: Option<&'a Judge>) -> Lis
         informative: grader.informative,
         judge: judge.map(judges::listed),
         method: grader.method,
-        metrics: grader.measures.iter().map(|(name, _)| name.as_str()).collect(),
+        metrics: grader
+            .measures
+            .iter()
+            .map(|(name, _)| name.as_str())
+            .collect(),
         negate: grader.negate,
         r#type: grader.grader_type.name(),
     }

@@ -56,12 +56,20 @@ pub(crate) struct Failure {
 impl Failure {
     /// The command line, a definition or a setting is wrong; nothing ran.
     fn wrong(message: impl std::fmt::Display) -> Self {
-        Failure { code: ExitCode::Wrong, message: message.to_string(), hint: None }
+        Failure {
+            code: ExitCode::Wrong,
+            message: message.to_string(),
+            hint: None,
+        }
     }
 
     /// Something broke while it ran, so that nothing is decided.
     fn incomplete(message: impl std::fmt::Display) -> Self {
-        Failure { code: ExitCode::Incomplete, message: message.to_string(), hint: None }
+        Failure {
+            code: ExitCode::Incomplete,
+            message: message.to_string(),
+            hint: None,
+        }
     }
 
     fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -90,10 +98,16 @@ impl From<std::io::Error> for Failure {
 /// Runs the command line of this process.
 pub fn main() -> process::ExitCode {
     // A cell of the sandbox is this program again; it must not do anything before it is shut in.
-    if std::env::args_os().nth(1).is_some_and(|arg| arg == eval_sandbox::CELL_ARGUMENT) {
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|arg| arg == eval_sandbox::CELL_ARGUMENT)
+    {
         eval_sandbox::cell_main();
     }
-    if std::env::args_os().nth(1).is_some_and(|arg| arg == grade::GRADER_ARGUMENT) {
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|arg| arg == grade::GRADER_ARGUMENT)
+    {
         grade::grader_process_main();
     }
     if completions::answered() {
@@ -104,8 +118,15 @@ pub fn main() -> process::ExitCode {
         Err(error) => {
             // Nobody reads on: that is not an error.
             let _ = error.print();
-            let shown = matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion);
-            return exit(if shown { ExitCode::Pass } else { ExitCode::Wrong });
+            let shown = matches!(
+                error.kind(),
+                ErrorKind::DisplayHelp | ErrorKind::DisplayVersion
+            );
+            return exit(if shown {
+                ExitCode::Pass
+            } else {
+                ExitCode::Wrong
+            });
         }
     };
     let console = Console::new(cli.color);

@@ -24,26 +24,43 @@ pub fn init(console: &Console, args: &InitArgs) -> Exit {
 /// The folder's name is the skill's, as the standard asks.
 fn install_skill(console: &Console, args: &InitArgs, folder: Option<&Path>) -> Exit {
     let folder = folder.unwrap_or_else(|| {
-        Path::new(if args.dir.join(".claude").is_dir() { ".claude/skills" } else { ".agents/skills" })
+        Path::new(if args.dir.join(".claude").is_dir() {
+            ".claude/skills"
+        } else {
+            ".agents/skills"
+        })
     });
     let path = folder.join(scaffold::SKILL_NAME).join("SKILL.md");
-    write_new(console, args, vec![(path.display().to_string(), scaffold::SKILL.to_owned())])?;
-    console.result(b"coding agents that read skills now know how to author, run and read evals\n")?;
+    write_new(
+        console,
+        args,
+        vec![(path.display().to_string(), scaffold::SKILL.to_owned())],
+    )?;
+    console
+        .result(b"coding agents that read skills now know how to author, run and read evals\n")?;
     Ok(ExitCode::Pass)
 }
 
 /// Writes files below the project's folder; none when one of them is there with another text, unless that was asked for.
-fn write_new(console: &Console, args: &InitArgs, files: Vec<(String, String)>) -> Result<(), Failure> {
+fn write_new(
+    console: &Console,
+    args: &InitArgs,
+    files: Vec<(String, String)>,
+) -> Result<(), Failure> {
     let taken: Vec<String> = files
         .iter()
         .map(|(path, text)| (args.dir.join(path), text))
         // A file that says the same (a schema, say) is in nobody's way.
-        .filter(|(path, text)| path.exists() && std::fs::read_to_string(path).ok().as_ref() != Some(text))
+        .filter(|(path, text)| {
+            path.exists() && std::fs::read_to_string(path).ok().as_ref() != Some(text)
+        })
         .map(|(path, _)| path.display().to_string())
         .collect();
     if !taken.is_empty() && !args.force {
-        return Err(Failure::wrong(format!("already there: {}", taken.join(", ")))
-            .hint("nothing was written; --force writes over them"));
+        return Err(
+            Failure::wrong(format!("already there: {}", taken.join(", ")))
+                .hint("nothing was written; --force writes over them"),
+        );
     }
     for (path, text) in files {
         write(&args.dir.join(&path), &text)?;
@@ -60,15 +77,21 @@ pub fn new(console: &Console, args: &NewArgs) -> Exit {
     if args.id.trim().is_empty() {
         return Err(Failure::wrong("an id can't be empty"));
     }
-    let default =
-        || PathBuf::from("evals").join(folder).join(format!("{}.yaml", escape_path_component(&args.id)));
+    let default = || {
+        PathBuf::from("evals")
+            .join(folder)
+            .join(format!("{}.yaml", escape_path_component(&args.id)))
+    };
     let path = args.output.clone().unwrap_or_else(default);
     if path.exists() && !args.force {
         return Err(Failure::wrong(format!("already there: {}", path.display()))
             .hint("nothing was written; --force writes over it"));
     }
     write(&path, &scaffold::new_eval(folder, &args.id, &path))?;
-    let advice = format!("wrote {path}\ncheck it: eval-harness validate {path}\n", path = path.display());
+    let advice = format!(
+        "wrote {path}\ncheck it: eval-harness validate {path}\n",
+        path = path.display()
+    );
     console.result(advice.as_bytes())?;
     Ok(ExitCode::Pass)
 }

@@ -13,7 +13,9 @@ pub fn tell(console: &Console, channels: &[Channel], message: &Message) -> Vec<S
     let told = std::thread::scope(|scope| {
         scope
             .spawn(|| {
-                let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+                let runtime = tokio::runtime::Builder::new_current_thread()
+                    .enable_all()
+                    .build();
                 match runtime {
                     Ok(runtime) => runtime.block_on(told(channels, message)),
                     Err(error) => vec![format!("notify: cannot start: {error}")],

@@ -15,7 +15,14 @@ pub fn power(console: &Console, args: &PowerArgs) -> Exit {
     let run = match &args.run {
         Some(word) => {
             let places = Places::of_plan(&plan)?;
-            Some(Words { console, places: &places, target: None }.run_alone(word)?)
+            Some(
+                Words {
+                    console,
+                    places: &places,
+                    target: None,
+                }
+                .run_alone(word)?,
+            )
         }
         None => None,
     };
@@ -46,8 +53,11 @@ fn plan(console: &Console, args: &PowerArgs) -> Result<(Plan, Vec<String>), Fail
         filters: args.filters.clone(),
         ..SuiteArgs::default()
     };
-    let overrides =
-        || Overrides { output_dir: args.output_dir.clone(), asks_nobody: true, ..Overrides::default() };
+    let overrides = || Overrides {
+        output_dir: args.output_dir.clone(),
+        asks_nobody: true,
+        ..Overrides::default()
+    };
     let selected = suite::load(&of, Purpose::List, overrides())?;
     let listed = suite::plan_or_problems(console, selected.loaded)?;
     // How many samples a recording holds is known once it is opened.
@@ -55,6 +65,8 @@ fn plan(console: &Console, args: &PowerArgs) -> Result<(Plan, Vec<String>), Fail
         loaded if loaded.problems.error_count() == 0 => loaded.plan,
         _ => None,
     };
-    let settled = settled.and_then(|plan| run::prepare(plan).ok()).map(|prepared| prepared.plan);
+    let settled = settled
+        .and_then(|plan| run::prepare(plan).ok())
+        .map(|prepared| prepared.plan);
     Ok((settled.unwrap_or(listed), selected.filters))
 }

@@ -7,14 +7,19 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value};
 
-const NOTE: &str = "<!-- Written by `eval-harness schema`. Change the types in src/, not this page. -->\n\n";
+const NOTE: &str =
+    "<!-- Written by `eval-harness schema`. Change the types in src/, not this page. -->\n\n";
 
 /// One validation code: id, slug, explanation.
 pub type CodeRow = (&'static str, &'static str, &'static str);
 
 /// Titles of the kinds of files, by schema name, in the order of the page.
 const KINDS: [(&str, &str, &str); 9] = [
-    ("suite", "Suites", "What `run --suite` takes. `eval_suite:` is its only key."),
+    (
+        "suite",
+        "Suites",
+        "What `run --suite` takes. `eval_suite:` is its only key.",
+    ),
     (
         "eval",
         "Eval files",
@@ -28,14 +33,26 @@ const KINDS: [(&str, &str, &str); 9] = [
          | `metadata:` with `test_cases:` or `dataset:` | an [EvalFile](#evalfile): one eval of many cases |\n\
          | `metadata:` with `baseline:` and `test_case:` | a [RegressionDocument](#regressiondocument) |",
     ),
-    ("graders", "Graders files", "What `graders: {$ref: ...}` of a suite names."),
-    ("thresholds", "Thresholds files", "What `thresholds: {$ref: ...}` of a suite names."),
+    (
+        "graders",
+        "Graders files",
+        "What `graders: {$ref: ...}` of a suite names.",
+    ),
+    (
+        "thresholds",
+        "Thresholds files",
+        "What `thresholds: {$ref: ...}` of a suite names.",
+    ),
     (
         "recorded",
         "Recorded outputs",
         "JSON lines: what a `recorded` target and `--outputs` read. One object a line.",
     ),
-    ("baseline", "Baseline files", "YAML files in the suite's `baselines` folder; see baselines.md."),
+    (
+        "baseline",
+        "Baseline files",
+        "YAML files in the suite's `baselines` folder; see baselines.md.",
+    ),
     (
         "scores",
         "Score baselines",
@@ -46,19 +63,33 @@ const KINDS: [(&str, &str, &str); 9] = [
         "Phase plans",
         "Evals as a step of an implementation plan: `eval-harness phase --plan FILE`; see phases.md.",
     ),
-    ("trigger", "Triggers", "When a suite is to be run: `eval-harness phase --trigger FILE`; see phases.md."),
+    (
+        "trigger",
+        "Triggers",
+        "When a suite is to be run: `eval-harness phase --trigger FILE`; see phases.md.",
+    ),
 ];
 
 /// `docs/formats.md`: every key of every kind of file. Schemas come by name, with other spellings as `x-aliases`.
 pub fn formats_markdown(schemas: &BTreeMap<&str, Value>) -> String {
-    let mut page = Page { out: format!("{NOTE}# Formats\n\n{INTRODUCTION}"), types: Types::default() };
+    let mut page = Page {
+        out: format!("{NOTE}# Formats\n\n{INTRODUCTION}"),
+        types: Types::default(),
+    };
     for (name, title, text) in KINDS {
-        let Some(schema) = schemas.get(name) else { continue };
+        let Some(schema) = schemas.get(name) else {
+            continue;
+        };
         page.types.add(schema);
-        let _ = write!(page.out, "\n## {title}\n\nSchema: `schemas/{name}.schema.json`. {text}\n");
+        let _ = write!(
+            page.out,
+            "\n## {title}\n\nSchema: `schemas/{name}.schema.json`. {text}\n"
+        );
         page.body(schema, None);
     }
-    page.out.push_str("\n## Types\n\nWhat the tables above and below refer to, in alphabetical order.\n");
+    page.out.push_str(
+        "\n## Types\n\nWhat the tables above and below refer to, in alphabetical order.\n",
+    );
     let types: Vec<(String, Value)> = page.types.listed();
     for (name, schema) in types {
         let _ = write!(page.out, "\n### {name}\n");
@@ -89,8 +120,14 @@ pub fn codes_markdown(codes: &[CodeRow]) -> String {
         let own = id.get(..4).unwrap_or(id);
         if own != group {
             group = own;
-            let title = GROUPS.iter().find(|(prefix, _)| *prefix == own).map_or(own, |(_, title)| *title);
-            let _ = write!(page, "\n## {title}\n\n| Code | Name | Meaning |\n| --- | --- | --- |\n");
+            let title = GROUPS
+                .iter()
+                .find(|(prefix, _)| *prefix == own)
+                .map_or(own, |(_, title)| *title);
+            let _ = write!(
+                page,
+                "\n## {title}\n\n| Code | Name | Meaning |\n| --- | --- | --- |\n"
+            );
         }
         let _ = writeln!(page, "| {id} | `{slug}` | {} |", cell(explanation));
     }
@@ -116,7 +153,12 @@ struct Types(BTreeMap<String, Value>);
 
 impl Types {
     fn add(&mut self, schema: &Value) {
-        for (name, definition) in schema.get("$defs").and_then(Value::as_object).into_iter().flatten() {
+        for (name, definition) in schema
+            .get("$defs")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
             self.0.insert(name.clone(), definition.clone());
         }
     }
@@ -127,8 +169,13 @@ impl Types {
 
     /// The types that get a section: not mere lists of words, which stand where they are used.
     fn listed(&self) -> Vec<(String, Value)> {
-        let sections = self.0.iter().filter(|(name, schema)| words(schema).is_none() && *name != "Eval");
-        let mut listed: Vec<_> = sections.map(|(name, schema)| (self.title(name), schema.clone())).collect();
+        let sections = self
+            .0
+            .iter()
+            .filter(|(name, schema)| words(schema).is_none() && *name != "Eval");
+        let mut listed: Vec<_> = sections
+            .map(|(name, schema)| (self.title(name), schema.clone()))
+            .collect();
         listed.sort_by_key(|(title, _)| title.to_lowercase());
         listed
     }
@@ -153,13 +200,22 @@ impl Page {
         if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
             self.table(schema, properties, tag);
         }
-        let branches: Vec<&Value> =
-            schema.get("oneOf").and_then(Value::as_array).into_iter().flatten().collect();
-        for branch in branches.iter().filter(|branch| branch.get("properties").is_some()) {
+        let branches: Vec<&Value> = schema
+            .get("oneOf")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+            .collect();
+        for branch in branches
+            .iter()
+            .filter(|branch| branch.get("properties").is_some())
+        {
             self.branch(branch);
         }
-        let described: Vec<&&Value> =
-            branches.iter().filter(|branch| branch.get("const").is_some()).collect();
+        let described: Vec<&&Value> = branches
+            .iter()
+            .filter(|branch| branch.get("const").is_some())
+            .collect();
         if !described.is_empty() {
             self.out.push('\n');
         }
@@ -177,10 +233,17 @@ impl Page {
     }
 
     fn branch(&mut self, branch: &Value) {
-        let Some(properties) = branch.get("properties").and_then(Value::as_object) else { return };
-        let tag = properties.iter().find(|(_, value)| value.get("const").is_some());
+        let Some(properties) = branch.get("properties").and_then(Value::as_object) else {
+            return;
+        };
+        let tag = properties
+            .iter()
+            .find(|(_, value)| value.get("const").is_some());
         if let Some((key, value)) = tag {
-            let word = value.get("const").and_then(Value::as_str).unwrap_or_default();
+            let word = value
+                .get("const")
+                .and_then(Value::as_str)
+                .unwrap_or_default();
             let _ = write!(self.out, "\n#### `{key}: {word}`\n");
         }
         if let Some(text) = describe(branch) {
@@ -192,7 +255,11 @@ impl Page {
     /// A value that may be written in two ways: both in words, and the keys of an object that has no name.
     fn either(&mut self, condition: &Value, schema: &Value) {
         if !is_eval(schema) {
-            let _ = write!(self.out, "\nValue: {}.\n", self.conditional(condition, schema));
+            let _ = write!(
+                self.out,
+                "\nValue: {}.\n",
+                self.conditional(condition, schema)
+            );
         }
         for branch in ["then", "else"] {
             let inline = schema.get(branch).filter(|b| b.get("properties").is_some());
@@ -213,18 +280,29 @@ impl Page {
             .flatten()
             .filter_map(Value::as_str)
             .collect();
-        self.out.push_str("\n| Key | Value | Meaning |\n| --- | --- | --- |\n");
+        self.out
+            .push_str("\n| Key | Value | Meaning |\n| --- | --- | --- |\n");
         let (first, rest): (Vec<_>, Vec<_>) = properties
             .iter()
             .filter(|(key, _)| Some(key.as_str()) != tag)
             .partition(|(key, _)| required.contains(&key.as_str()));
         for (key, value) in first.iter().chain(&rest) {
-            let bold = if required.contains(&key.as_str()) { "**" } else { "" };
-            let line =
-                format!("| {bold}`{key}`{bold} | {} | {} |", cell(&self.shape(value)), cell(&meaning(value)));
+            let bold = if required.contains(&key.as_str()) {
+                "**"
+            } else {
+                ""
+            };
+            let line = format!(
+                "| {bold}`{key}`{bold} | {} | {} |",
+                cell(&self.shape(value)),
+                cell(&meaning(value))
+            );
             let _ = writeln!(self.out, "{line}");
         }
-        if let Some(value) = owner.get("additionalProperties").filter(|value| value.is_object()) {
+        if let Some(value) = owner
+            .get("additionalProperties")
+            .filter(|value| value.is_object())
+        {
             let _ = writeln!(
                 self.out,
                 "| any other | {} | {} |",
@@ -236,8 +314,10 @@ impl Page {
 
     /// What may stand as a value, in words.
     fn shape(&self, schema: &Value) -> String {
-        if let Some(name) =
-            schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next())
+        if let Some(name) = schema
+            .get("$ref")
+            .and_then(Value::as_str)
+            .and_then(|path| path.rsplit('/').next())
         {
             return match self.types.get(name).and_then(words) {
                 Some(words) => words,
@@ -266,7 +346,9 @@ impl Page {
     }
 
     fn conditional(&self, condition: &Value, schema: &Value) -> String {
-        let other = schema.get("else").map_or_else(|| "any value".to_owned(), |s| self.shape(s));
+        let other = schema
+            .get("else")
+            .map_or_else(|| "any value".to_owned(), |s| self.shape(s));
         if is_reference(condition) {
             return format!("`$ref`, or {other}");
         }
@@ -293,14 +375,22 @@ impl Page {
         let shapes: Vec<String> = kinds
             .iter()
             .filter(|kind| **kind != "null")
-            .map(|kind| match (*kind, schema.get("items"), schema.get("additionalProperties")) {
-                ("array", Some(items), _) => match self.shape(items) {
-                    shape if shape.contains(" or ") => format!("list, each {shape}"),
-                    shape => format!("list of {shape}"),
-                },
-                ("object", _, Some(values @ Value::Object(_))) => format!("map of {}", self.shape(values)),
-                ("integer" | "number", ..) => format!("{}{}", type_word(kind), range(schema)),
-                _ => type_word(kind).to_owned(),
+            .map(|kind| {
+                match (
+                    *kind,
+                    schema.get("items"),
+                    schema.get("additionalProperties"),
+                ) {
+                    ("array", Some(items), _) => match self.shape(items) {
+                        shape if shape.contains(" or ") => format!("list, each {shape}"),
+                        shape => format!("list of {shape}"),
+                    },
+                    ("object", _, Some(values @ Value::Object(_))) => {
+                        format!("map of {}", self.shape(values))
+                    }
+                    ("integer" | "number", ..) => format!("{}{}", type_word(kind), range(schema)),
+                    _ => type_word(kind).to_owned(),
+                }
             })
             .collect();
         shapes.join(" or ")
@@ -314,10 +404,18 @@ fn words(schema: &Value) -> Option<String> {
         return quoted(word);
     }
     if let Some(list) = schema.get("enum").and_then(Value::as_array) {
-        return list.iter().map(quoted).collect::<Option<Vec<_>>>().map(|words| words.join(", "));
+        return list
+            .iter()
+            .map(quoted)
+            .collect::<Option<Vec<_>>>()
+            .map(|words| words.join(", "));
     }
     let branches = schema.get("oneOf")?.as_array()?;
-    branches.iter().map(words).collect::<Option<Vec<_>>>().map(|words| words.join(", "))
+    branches
+        .iter()
+        .map(words)
+        .collect::<Option<Vec<_>>>()
+        .map(|words| words.join(", "))
 }
 
 fn is_reference(condition: &Value) -> bool {
@@ -345,7 +443,12 @@ fn type_word(kind: &str) -> &'static str {
 }
 
 fn range(schema: &Value) -> String {
-    let bound = |key: &str| schema.get(key).and_then(Value::as_f64).map(|n| n.to_string());
+    let bound = |key: &str| {
+        schema
+            .get(key)
+            .and_then(Value::as_f64)
+            .map(|n| n.to_string())
+    };
     match (bound("minimum"), bound("maximum")) {
         (Some(low), Some(high)) => format!(", {low} to {high}"),
         (Some(low), None) if low != "0" || schema.get("format").is_none_or(|f| f == "double") => {
@@ -357,7 +460,10 @@ fn range(schema: &Value) -> String {
 }
 
 fn describe(schema: &Value) -> Option<String> {
-    schema.get("description").and_then(Value::as_str).map(str::to_owned)
+    schema
+        .get("description")
+        .and_then(Value::as_str)
+        .map(str::to_owned)
 }
 
 /// The description, the default that it does not name, and other spellings.
@@ -365,7 +471,9 @@ fn meaning(schema: &Value) -> String {
     let mut parts: Vec<String> = describe(schema).into_iter().collect();
     let told = parts.first().is_some_and(|text| text.contains("Default"));
     match schema.get("default") {
-        Some(Value::String(word)) if !told && !word.is_empty() => parts.push(format!("Default `{word}`.")),
+        Some(Value::String(word)) if !told && !word.is_empty() => {
+            parts.push(format!("Default `{word}`."))
+        }
         Some(Value::Bool(flag)) if !told => parts.push(format!("Default {flag}.")),
         _ => {}
     }
@@ -384,7 +492,10 @@ fn meaning(schema: &Value) -> String {
 
 /// Text for a cell of a table.
 fn cell(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").replace('|', "\\|")
+    text.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .replace('|', "\\|")
 }
 
 #[cfg(test)]
@@ -445,8 +556,10 @@ mod tests {
 
     #[test]
     fn codes_stand_in_groups() {
-        let page =
-            codes_markdown(&[("EH0101", "unreadable", "Not there."), ("EH0201", "unknown-key", "A | B.")]);
+        let page = codes_markdown(&[
+            ("EH0101", "unreadable", "Not there."),
+            ("EH0201", "unknown-key", "A | B."),
+        ]);
         insta::assert_snapshot!(page.split_once("only warnings.\n").unwrap().1, @r##"
         ## Reading files
 

@@ -10,12 +10,18 @@ use crate::run::{self, RegradeRequest, Said};
 use eval_base::clock::SystemClock;
 
 pub fn regrade(console: &Console, args: &RegradeArgs) -> Exit {
-    let dir = results_dir(args.suite.suite.as_deref(), args.session.output_dir.as_deref())?;
+    let dir = results_dir(
+        args.suite.suite.as_deref(),
+        args.session.output_dir.as_deref(),
+    )?;
     // What `regrade` takes `run` takes, too.
     let words = resume::typed("regrade", "--run");
     let again = resume::again(&dir, &args.run, words)?;
     // Judges are asked, the target is not.
-    let overrides = Overrides { asks_only_judges: true, ..overrides(&again.args) };
+    let overrides = Overrides {
+        asks_only_judges: true,
+        ..overrides(&again.args)
+    };
     let selected = suite::load(&again.args.suite, Purpose::Run, overrides)?;
     let plan = suite::plan_or_problems(console, selected.loaded)?;
     let after = AfterRun::of(&plan);
@@ -32,7 +38,16 @@ pub fn regrade(console: &Console, args: &RegradeArgs) -> Exit {
     let source = again.run.paths;
     let finished = drive(console, &again.args, async |helper, cancel, observers| {
         let clock = &SystemClock;
-        run::regrade(RegradeRequest { plan, source, helper, clock, said, cancel, observers }).await
+        run::regrade(RegradeRequest {
+            plan,
+            source,
+            helper,
+            clock,
+            said,
+            cancel,
+            observers,
+        })
+        .await
     })?;
     conclude(console, &again.args, &finished, &after)
 }

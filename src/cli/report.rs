@@ -46,18 +46,27 @@ pub fn report(console: &Console, args: &ReportArgs) -> Exit {
         say_how_to_go_on(console, &summary);
     }
     if let Some(file) = &args.output {
-        write_report(file, args.format, &summary)
-            .map_err(|error| Failure::incomplete(format!("cannot write {}: {error}", file.display())))?;
+        write_report(file, args.format, &summary).map_err(|error| {
+            Failure::incomplete(format!("cannot write {}: {error}", file.display()))
+        })?;
         return Ok(exit_code(&summary));
     }
     let mut page = Vec::new();
     if args.format == ReportFormat::Terminal {
-        terminal::render(&summary, &console.terminal_options(args.verbose), &[], &mut page)?;
+        terminal::render(
+            &summary,
+            &console.terminal_options(args.verbose),
+            &[],
+            &mut page,
+        )?;
     } else {
         report::render(args.format, &summary, &mut page).map_err(Failure::wrong)?;
     }
     // What people read; a machine's formats stay whole.
-    if matches!(args.format, ReportFormat::Terminal | ReportFormat::Markdown | ReportFormat::Comment) {
+    if matches!(
+        args.format,
+        ReportFormat::Terminal | ReportFormat::Markdown | ReportFormat::Comment
+    ) {
         page = ci::for_log(Github::of(CiMode::Auto).as_ref(), page);
     }
     console.result(&page)?;
@@ -72,12 +81,16 @@ fn side_by_side(console: &Console, args: &ReportArgs, runs: &[Summary]) -> Exit 
     let worst = ExitCode::gravest(&codes);
     if let Some(file) = &args.output {
         let written = write_whole(file, |out| sides.write(args.format, out));
-        written.map_err(|error| Failure::incomplete(format!("cannot write {}: {error}", file.display())))?;
+        written.map_err(|error| {
+            Failure::incomplete(format!("cannot write {}: {error}", file.display()))
+        })?;
         return Ok(worst);
     }
     let mut page = Vec::new();
     match args.format {
-        ReportFormat::Terminal => sides.render(&console.terminal_options(args.verbose), &mut page)?,
+        ReportFormat::Terminal => {
+            sides.render(&console.terminal_options(args.verbose), &mut page)?
+        }
         format => sides.write(format, &mut page).map_err(Failure::wrong)?,
     }
     if matches!(args.format, ReportFormat::Terminal | ReportFormat::Markdown) {
@@ -110,6 +123,9 @@ pub fn results_dir(suite: Option<&Path>, output_dir: Option<&Path>) -> Result<Pa
             return Ok(plan.reporting.output_dir);
         }
     }
-    let root = cwd.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(&cwd);
+    let root = cwd
+        .ancestors()
+        .find(|dir| dir.join(".git").exists())
+        .unwrap_or(&cwd);
     Ok(root.join("results"))
 }

@@ -14,8 +14,13 @@ use eval_base::redact::REDACTED;
 
 /// The words after the verb of this process, without an option that only names the run.
 pub fn typed(verb: &str, naming: &str) -> Vec<String> {
-    let words = std::env::args_os().skip(1).skip_while(|word| word != verb).skip(1);
-    let words: Option<Vec<String>> = words.map(|word: OsString| word.into_string().ok()).collect();
+    let words = std::env::args_os()
+        .skip(1)
+        .skip_while(|word| word != verb)
+        .skip(1);
+    let words: Option<Vec<String>> = words
+        .map(|word: OsString| word.into_string().ok())
+        .collect();
     // Words that are no UTF-8 can't be journalled; then a resumed run needs all of its arguments again.
     without(words.unwrap_or_default(), naming)
 }
@@ -40,7 +45,10 @@ fn without_display(words: Vec<String>) -> Vec<String> {
     let words = without(words, "--progress").into_iter();
     let words = words.filter(|word| !matches!(word.as_str(), "--events" | "--quiet" | "--verbose"));
     // Short ones may be joined with others: `-qj4`.
-    let shorts = |word: String| match word.strip_prefix('-').filter(|rest| rest.starts_with(['q', 'v'])) {
+    let shorts = |word: String| match word
+        .strip_prefix('-')
+        .filter(|rest| rest.starts_with(['q', 'v']))
+    {
         Some(rest) => Some(rest.trim_start_matches(['q', 'v']))
             .filter(|rest| !rest.is_empty())
             .map(|rest| format!("-{rest}")),
@@ -78,13 +86,25 @@ pub fn again(results: &Path, run: &str, typed: Vec<String>) -> Result<Again, Fai
     let session = journal::sessions(&paths.journal())?.pop();
     let session = session.ok_or_else(|| Failure::wrong("the journal holds no run"))?;
     let (args, words, compares_anew) = merged(&session, typed, &suite::cwd()?)?;
-    Ok(Again { run: Resumed { paths, compares_anew }, args, words })
+    Ok(Again {
+        run: Resumed {
+            paths,
+            compares_anew,
+        },
+        args,
+        words,
+    })
 }
 
 /// Refuses arguments of which the journal does not hold all: a request with `[redacted]` for its token would be answered, and the
 /// answer judged.
 pub fn secrets_are_given(args: &RunArgs) -> Result<(), Failure> {
-    let given: BTreeMap<&String, &String> = args.suite.vars.iter().map(|(name, text)| (name, text)).collect();
+    let given: BTreeMap<&String, &String> = args
+        .suite
+        .vars
+        .iter()
+        .map(|(name, text)| (name, text))
+        .collect();
     let lost: Vec<String> = given
         .iter()
         .filter(|(_, text)| text.contains(REDACTED))
@@ -114,7 +134,10 @@ fn merged(
 ) -> Result<(RunArgs, Vec<String>, bool), Failure> {
     let unreadable = |error: clap::Error| {
         let message = error.to_string();
-        Failure::wrong(format!("the arguments of run {} can't be understood: {message}", session.run_id))
+        Failure::wrong(format!(
+            "the arguments of run {} can't be understood: {message}",
+            session.run_id
+        ))
     };
     let own = parse(&typed).map_err(unreadable)?;
     // Of most options the last one counts; targets would add up.
@@ -138,7 +161,11 @@ fn merged(
     words.extend(typed);
     let mut args = parse(&words).map_err(unreadable)?;
     // A project that was moved or copied goes on from here.
-    let there = session.cwd.as_deref().filter(|dir| dir.is_dir()).unwrap_or(here);
+    let there = session
+        .cwd
+        .as_deref()
+        .filter(|dir| dir.is_dir())
+        .unwrap_or(here);
     if there != here {
         let mut from_there = |flag: &str, value: &mut Option<PathBuf>, typed_now: bool| {
             if let Some(path) = value.as_mut().filter(|_| !typed_now) {
@@ -150,10 +177,26 @@ fn merged(
             args.suite.suite = suite::default_suite(there);
         }
         from_there("--suite", &mut args.suite.suite, own.suite.suite.is_some());
-        from_there("--outputs", &mut args.suite.outputs, own.suite.outputs.is_some());
-        from_there("--record", &mut args.models.record, own.models.record.is_some());
-        from_there("--replay", &mut args.models.replay, own.models.replay.is_some());
-        from_there("--output-dir", &mut args.session.output_dir, own.session.output_dir.is_some());
+        from_there(
+            "--outputs",
+            &mut args.suite.outputs,
+            own.suite.outputs.is_some(),
+        );
+        from_there(
+            "--record",
+            &mut args.models.record,
+            own.models.record.is_some(),
+        );
+        from_there(
+            "--replay",
+            &mut args.models.replay,
+            own.models.replay.is_some(),
+        );
+        from_there(
+            "--output-dir",
+            &mut args.session.output_dir,
+            own.session.output_dir.is_some(),
+        );
     }
     Ok((args, words, compares_anew))
 }

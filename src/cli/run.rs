@@ -29,9 +29,14 @@ pub fn run(console: &Console, args: &RunArgs) -> Exit {
         };
     };
     if args.suite.target.len() > 1 {
-        return Err(Failure::wrong("a run has one target: go on with the run of each target by its id"));
+        return Err(Failure::wrong(
+            "a run has one target: go on with the run of each target by its id",
+        ));
     }
-    let dir = results_dir(args.suite.suite.as_deref(), args.session.output_dir.as_deref())?;
+    let dir = results_dir(
+        args.suite.suite.as_deref(),
+        args.session.output_dir.as_deref(),
+    )?;
     let again = resume::again(&dir, run, words)?;
     resume::secrets_are_given(&again.args)?;
     start(console, &again.args, again.words, Some(again.run))
@@ -88,7 +93,10 @@ impl Ready {
         let plan = suite::plan_or_problems(console, selected.loaded)?;
         let asked = compared::asked(console, args, &plan, &selected.filters, resume.as_ref())?;
         let prepared = run::prepare(plan).map_err(failure)?;
-        prepared.warnings.iter().for_each(|warning| console.warn(warning));
+        prepared
+            .warnings
+            .iter()
+            .for_each(|warning| console.warn(warning));
         let compared = asked.described();
         let said = Said {
             capture: false,
@@ -101,19 +109,42 @@ impl Ready {
             cwd: suite::cwd().ok(),
         };
         let after = AfterRun::of(&prepared.plan);
-        Ok(Ready { prepared, compared, said, after, resume: resume.map(|run| run.paths) })
+        Ok(Ready {
+            prepared,
+            compared,
+            said,
+            after,
+            resume: resume.map(|run| run.paths),
+        })
     }
 
     pub fn drive(self, console: &Console, args: &RunArgs) -> Result<(Finished, AfterRun), Failure> {
-        let Ready { prepared, compared: _, said, after, resume } = self;
+        let Ready {
+            prepared,
+            compared: _,
+            said,
+            after,
+            resume,
+        } = self;
         let finished = drive(console, args, async |helper, cancel, observers| {
             let git = run::git_state(&prepared.plan.suite.dir);
-            let request =
-                RunRequest { prepared, helper, clock: &SystemClock, git, said, cancel, observers, resume };
+            let request = RunRequest {
+                prepared,
+                helper,
+                clock: &SystemClock,
+                git,
+                said,
+                cancel,
+                observers,
+                resume,
+            };
             run::run(request).await
         })?;
         if !finished.ran {
-            console.note(&format!("run {} is complete: nothing was left to run", finished.paths.run_id));
+            console.note(&format!(
+                "run {} is complete: nothing was left to run",
+                finished.paths.run_id
+            ));
         }
         Ok((finished, after))
     }
@@ -141,8 +172,13 @@ pub fn conclude_with(
     untold.extend(shown.err().map(|failure| failure.message));
     let mut code = exit_code(&finished.summary);
     if !untold.is_empty() {
-        untold.iter().for_each(|message| console.error(message, None));
-        console.note(&format!("the journal is whole: {}", finished.paths.journal().display()));
+        untold
+            .iter()
+            .for_each(|message| console.error(message, None));
+        console.note(&format!(
+            "the journal is whole: {}",
+            finished.paths.journal().display()
+        ));
         // A failed gate stays failed; what nobody could read has not passed.
         if matches!(code, ExitCode::Pass | ExitCode::Pending) {
             code = ExitCode::Incomplete;
@@ -161,9 +197,17 @@ pub fn conclude_with(
 
 /// The report that people are pointed to, as seen from the project root: Markdown before the others, else the journal.
 fn report_of(after: &AfterRun, finished: &Finished, written: &[PathBuf]) -> String {
-    let markdown = written.iter().find(|path| path.extension().is_some_and(|e| e == "md"));
-    let report = markdown.or(written.first()).map_or_else(|| finished.paths.journal(), PathBuf::clone);
-    report.strip_prefix(&after.root).unwrap_or(&report).display().to_string()
+    let markdown = written
+        .iter()
+        .find(|path| path.extension().is_some_and(|e| e == "md"));
+    let report = markdown
+        .or(written.first())
+        .map_or_else(|| finished.paths.journal(), PathBuf::clone);
+    report
+        .strip_prefix(&after.root)
+        .unwrap_or(&report)
+        .display()
+        .to_string()
 }
 
 /// Rings the bell and tells the channels.
@@ -184,7 +228,10 @@ pub fn say_how_to_go_on(console: &Console, summary: &Summary) {
     let metadata = &summary.metadata;
     if metadata.interrupted {
         console.note(&match &metadata.regrade_of {
-            None => format!("`eval-harness run --resume {}` continues it", metadata.run_id),
+            None => format!(
+                "`eval-harness run --resume {}` continues it",
+                metadata.run_id
+            ),
             Some(other) => format!("`eval-harness regrade --run {other}` starts it anew"),
         });
     }
@@ -223,11 +270,16 @@ where
         .enable_all()
         .build()
         .map_err(|error| Failure::incomplete(format!("cannot start: {error}")))?;
-    let helper = std::env::current_exe()
-        .map_err(|error| Failure::incomplete(format!("cannot find this program's own file: {error}")))?;
+    let helper = std::env::current_exe().map_err(|error| {
+        Failure::incomplete(format!("cannot find this program's own file: {error}"))
+    })?;
     runtime.block_on(async {
         let cancel = Cancel::default();
-        let mode = if args.session.quiet { ProgressMode::None } else { args.session.progress };
+        let mode = if args.session.quiet {
+            ProgressMode::None
+        } else {
+            args.session.progress
+        };
         let mut progress = Progress::new(mode, console);
         signals::listen(cancel.clone(), progress.speaker())
             .map_err(|error| Failure::incomplete(format!("cannot listen for signals: {error}")))?;
@@ -257,7 +309,11 @@ impl Observer for EventLines {
 }
 
 pub fn failure(error: RunError) -> Failure {
-    let failure = if error.is_definition() { Failure::wrong(&error) } else { Failure::incomplete(&error) };
+    let failure = if error.is_definition() {
+        Failure::wrong(&error)
+    } else {
+        Failure::incomplete(&error)
+    };
     match error.hint() {
         Some(hint) => failure.hint(hint),
         None => failure,
@@ -280,14 +336,30 @@ fn show(
         return Ok(());
     }
     if args.session.quiet {
-        let reasons: String = summary.gate.reasons.iter().map(|reason| format!("  {reason}\n")).collect();
+        let reasons: String = summary
+            .gate
+            .reasons
+            .iter()
+            .map(|reason| format!("  {reason}\n"))
+            .collect();
         let text = format!("{}\n{reasons}", summary.gate.decision.name());
-        let page = ci::for_log(github, eval_base::text::sanitize(&text).into_owned().into_bytes());
+        let page = ci::for_log(
+            github,
+            eval_base::text::sanitize(&text).into_owned().into_bytes(),
+        );
         return Ok(console.result(&page)?);
     }
     let cwd = suite::cwd()?;
-    let paths: Vec<String> = written.iter().map(|path| console.path(&cwd, path)).collect();
+    let paths: Vec<String> = written
+        .iter()
+        .map(|path| console.path(&cwd, path))
+        .collect();
     let mut page = Vec::new();
-    terminal::render(summary, &console.terminal_options(args.session.verbose), &paths, &mut page)?;
+    terminal::render(
+        summary,
+        &console.terminal_options(args.session.verbose),
+        &paths,
+        &mut page,
+    )?;
     Ok(console.result(&ci::for_log(github, page))?)
 }

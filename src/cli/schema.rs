@@ -36,7 +36,10 @@ pub fn schema(console: &Console, args: &SchemaArgs) -> Exit {
         different.push(path);
     }
     if args.check && !different.is_empty() {
-        let names: Vec<String> = different.iter().map(|path| path.display().to_string()).collect();
+        let names: Vec<String> = different
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
         return Err(Failure {
             code: ExitCode::Fail,
             message: format!("not what the types say: {}", names.join(", ")),
@@ -65,24 +68,42 @@ fn schemas(folder: &Path) -> Vec<(PathBuf, String)> {
             ("power", written_schema::<PowerReport>()),
             ("journal", written_schema::<Event>()),
         ])
-        .map(|(name, schema)| (folder.join(format!("{name}.schema.json")), format!("{schema:#}\n")))
+        .map(|(name, schema)| {
+            (
+                folder.join(format!("{name}.schema.json")),
+                format!("{schema:#}\n"),
+            )
+        })
         .collect()
 }
 
 /// The pages of `docs/` that are made from the types.
 fn pages() -> [(PathBuf, String); 2] {
-    let canonical_schemas: BTreeMap<&str, Value> =
-        SchemaKind::ALL.iter().map(|kind| (kind.name(), canonical(*kind))).collect();
-    let codes: Vec<reference::CodeRow> =
-        Code::ALL.iter().map(|code| (code.id(), code.slug(), code.explanation())).collect();
+    let canonical_schemas: BTreeMap<&str, Value> = SchemaKind::ALL
+        .iter()
+        .map(|kind| (kind.name(), canonical(*kind)))
+        .collect();
+    let codes: Vec<reference::CodeRow> = Code::ALL
+        .iter()
+        .map(|code| (code.id(), code.slug(), code.explanation()))
+        .collect();
     [
-        (PathBuf::from("docs/formats.md"), reference::formats_markdown(&canonical_schemas)),
-        (PathBuf::from("docs/validation-codes.md"), reference::codes_markdown(&codes)),
+        (
+            PathBuf::from("docs/formats.md"),
+            reference::formats_markdown(&canonical_schemas),
+        ),
+        (
+            PathBuf::from("docs/validation-codes.md"),
+            reference::codes_markdown(&codes),
+        ),
     ]
 }
 
 /// The schema of what this program writes: `run-<time>.json`, or a line of a journal.
 fn written_schema<T: schemars::JsonSchema>() -> Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
-    settings.into_generator().into_root_schema_for::<T>().to_value()
+    settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value()
 }

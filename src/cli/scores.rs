@@ -12,27 +12,48 @@ use crate::model::{Plan, ScoreBaselineRead, Standing};
 /// # Errors
 /// When there is none, or when it can't be used: nothing ran.
 pub fn asked(args: &RunArgs, plan: &Plan) -> Result<Option<Box<ScoreBaselineRead>>, Failure> {
-    let Some(file) = &args.compared.baseline else { return Ok(None) };
-    let of = ScoresOf { suite: &plan.suite.name, target: &plan.target_name };
+    let Some(file) = &args.compared.baseline else {
+        return Ok(None);
+    };
+    let of = ScoresOf {
+        suite: &plan.suite.name,
+        target: &plan.target_name,
+    };
     let store = ScoreStore::new(&plan.baselines.dir);
     let rev = args.suite.against.as_deref().filter(|_| file.is_none());
     let (path, found) = match (file, rev) {
         (Some(file), _) => {
             let path = suite::cwd()?.join(file);
-            (path.clone(), Some(ScoreStore::read_file(&path).map_err(named)?))
+            (
+                path.clone(),
+                Some(ScoreStore::read_file(&path).map_err(named)?),
+            )
         }
-        (None, Some(rev)) => (store.path(of, Standing::Accepted), store.at(of, rev).map_err(failure)?),
-        (None, None) => {
-            (store.path(of, Standing::Accepted), store.read(of, Standing::Accepted).map_err(failure)?)
-        }
+        (None, Some(rev)) => (
+            store.path(of, Standing::Accepted),
+            store.at(of, rev).map_err(failure)?,
+        ),
+        (None, None) => (
+            store.path(of, Standing::Accepted),
+            store.read(of, Standing::Accepted).map_err(failure)?,
+        ),
     };
     let shown = shown(&path, &plan.suite.root);
-    let Some(file) = found else { return Err(missing(of, &shown, rev)) };
+    let Some(file) = found else {
+        return Err(missing(of, &shown, rev));
+    };
     if file.suite != of.suite {
-        let message = format!("{shown} holds the scores of suite `{}`, not of `{}`", file.suite, of.suite);
+        let message = format!(
+            "{shown} holds the scores of suite `{}`, not of `{}`",
+            file.suite, of.suite
+        );
         return Err(Failure::wrong(message));
     }
-    Ok(Some(Box::new(ScoreBaselineRead { path: shown, rev: rev.map(str::to_owned), file })))
+    Ok(Some(Box::new(ScoreBaselineRead {
+        path: shown,
+        rev: rev.map(str::to_owned),
+        file,
+    })))
 }
 
 pub fn missing(of: ScoresOf<'_>, shown: &str, rev: Option<&str>) -> Failure {
@@ -44,7 +65,11 @@ pub fn missing(of: ScoresOf<'_>, shown: &str, rev: Option<&str>) -> Failure {
 }
 
 pub fn failure(error: ScoresError) -> Failure {
-    let failure = if error.is_definition() { Failure::wrong(&error) } else { Failure::incomplete(&error) };
+    let failure = if error.is_definition() {
+        Failure::wrong(&error)
+    } else {
+        Failure::incomplete(&error)
+    };
     match error.hint() {
         Some(hint) => failure.hint(hint),
         None => failure,

@@ -19,7 +19,12 @@ use eval_base::text::one_line;
 /// Runs the plan on each target. Every target's plan is loaded and checked before any of them runs.
 pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> Exit {
     let mut seen = BTreeSet::new();
-    let targets: Vec<&String> = args.suite.target.iter().filter(|target| seen.insert(*target)).collect();
+    let targets: Vec<&String> = args
+        .suite
+        .target
+        .iter()
+        .filter(|target| seen.insert(*target))
+        .collect();
     let mut ready = Vec::with_capacity(targets.len());
     for target in targets {
         let mut words = resume::without(words.to_vec(), "--target");
@@ -90,7 +95,9 @@ fn show(
         Some(first) => sides.write_files(&first.paths, formats),
         None => Default::default(),
     };
-    failed.iter().for_each(|message| console.error(message, None));
+    failed
+        .iter()
+        .for_each(|message| console.error(message, None));
     if !args.session.events {
         let mut page = Vec::new();
         match args.session.quiet {
@@ -106,7 +113,10 @@ fn show(
                 page.extend_from_slice(paths(console, &written)?.as_bytes());
             }
         }
-        console.result(&ci::for_log(Github::of(args.session.ci.mode).as_ref(), page))?;
+        console.result(&ci::for_log(
+            Github::of(args.session.ci.mode).as_ref(),
+            page,
+        ))?;
     }
     Ok(!failed.is_empty())
 }
@@ -116,7 +126,10 @@ fn paths(console: &Console, written: &[PathBuf]) -> Result<String, Failure> {
     let cwd = suite::cwd()?;
     let line = |(at, path): (usize, &PathBuf)| {
         let path = console.path(&cwd, path);
-        format!("{}{path}\n", if at == 0 { "\nreports  " } else { "         " })
+        format!(
+            "{}{path}\n",
+            if at == 0 { "\nreports  " } else { "         " }
+        )
     };
     Ok(written.iter().enumerate().map(line).collect())
 }

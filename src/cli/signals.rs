@@ -10,8 +10,11 @@ pub fn listen(cancel: Cancel, say: impl Fn(&str) + Send + 'static) -> std::io::R
     let mut interrupt = signal(SignalKind::interrupt())?;
     let mut terminate = signal(SignalKind::terminate())?;
     // Who started this with `nohup` wants it to outlive its terminal.
-    let mut hangup =
-        if is_ignored(SignalKind::hangup()) { None } else { Some(signal(SignalKind::hangup())?) };
+    let mut hangup = if is_ignored(SignalKind::hangup()) {
+        None
+    } else {
+        Some(signal(SignalKind::hangup())?)
+    };
     tokio::spawn(async move {
         loop {
             tokio::select! {
@@ -42,7 +45,9 @@ async fn next(signal: &mut Option<Signal>) -> Option<()> {
 fn is_ignored(signal: SignalKind) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok()).unwrap_or(0);
+    let mask = mask
+        .and_then(|digits| u64::from_str_radix(digits.trim(), 16).ok())
+        .unwrap_or(0);
     let bit = u32::try_from(signal.as_raw_value() - 1).unwrap_or(u32::MAX);
     mask.checked_shr(bit).unwrap_or(0) & 1 == 1
 }

@@ -13,8 +13,12 @@ use crate::run;
 use eval_base::text::plural;
 
 /// Looked for in this order when `--suite` is not given.
-const DEFAULT_SUITES: [&str; 4] =
-    ["evals/eval-suite.yaml", "eval-suite.yaml", "evals/eval-suite.yml", "eval-suite.yml"];
+const DEFAULT_SUITES: [&str; 4] = [
+    "evals/eval-suite.yaml",
+    "eval-suite.yaml",
+    "evals/eval-suite.yml",
+    "eval-suite.yml",
+];
 
 pub fn suite_path(given: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(path) = given {
@@ -28,7 +32,10 @@ pub fn suite_path(given: Option<&Path>) -> Result<PathBuf, Failure> {
 
 /// The suite that is meant in a folder when none is named.
 pub fn default_suite(folder: &Path) -> Option<PathBuf> {
-    DEFAULT_SUITES.iter().map(|path| folder.join(path)).find(|path| path.is_file())
+    DEFAULT_SUITES
+        .iter()
+        .map(|path| folder.join(path))
+        .find(|path| path.is_file())
 }
 
 pub fn cwd() -> Result<PathBuf, Failure> {
@@ -79,17 +86,29 @@ pub fn load(args: &SuiteArgs, purpose: Purpose, more: Overrides) -> Result<Selec
     };
     let mut failed_in = None;
     if let Some(run) = &args.filters.failed_in {
-        let dir = report::results_dir(Some(&request.suite), request.overrides.output_dir.as_deref())?;
+        let dir = report::results_dir(
+            Some(&request.suite),
+            request.overrides.output_dir.as_deref(),
+        )?;
         let (paths, cases) = not_passed(&dir, run)?;
         request.overrides.filters.only = Some(cases);
-        failed_in = Some(if run == "latest" { paths.run_id } else { run.clone() });
+        failed_in = Some(if run == "latest" {
+            paths.run_id
+        } else {
+            run.clone()
+        });
     }
     let mut words = request.overrides.filters.describe();
     if let Some(run) = &failed_in {
         words.retain(|word| !word.ends_with("named cases"));
         words.push(format!("not passed in {run}"));
     }
-    Ok(Selected { loaded: load::load(&request), filters: words, failed_in, request })
+    Ok(Selected {
+        loaded: load::load(&request),
+        filters: words,
+        failed_in,
+        request,
+    })
 }
 
 /// The target that is named, where there can be only one.
@@ -97,7 +116,9 @@ fn one_target(named: &[String]) -> Result<Option<String>, Failure> {
     match named {
         [] => Ok(None),
         [name] => Ok(Some(name.clone())),
-        _ => Err(Failure::wrong("several targets are something for `run`: name one")),
+        _ => Err(Failure::wrong(
+            "several targets are something for `run`: name one",
+        )),
     }
 }
 
@@ -115,11 +136,17 @@ fn filters(args: &SuiteArgs) -> Filters {
 }
 
 /// The cases of an earlier run that did not pass.
-fn not_passed(results: &Path, run: &str) -> Result<(RunPaths, BTreeSet<(String, String)>), Failure> {
+fn not_passed(
+    results: &Path,
+    run: &str,
+) -> Result<(RunPaths, BTreeSet<(String, String)>), Failure> {
     let paths = crate::journal::find_run(results, run)?;
     let cases = run::not_passed(&paths.journal()).map_err(super::run::failure)?;
     if cases.is_empty() {
-        return Err(Failure::wrong(format!("every case of {} passed, so nothing is selected", paths.run_id)));
+        return Err(Failure::wrong(format!(
+            "every case of {} passed, so nothing is selected",
+            paths.run_id
+        )));
     }
     Ok((paths, cases))
 }
@@ -127,15 +154,24 @@ fn not_passed(results: &Path, run: &str) -> Result<(RunPaths, BTreeSet<(String, 
 /// The plan, or every problem on stderr and exit code 2. Warnings are shown either way.
 pub fn plan_or_problems(console: &Console, loaded: Loaded) -> Result<Plan, Failure> {
     if !loaded.problems.is_empty() {
-        console.note(render::human(&loaded.problems, &loaded.sources, human_options(console)).trim_end());
+        console.note(
+            render::human(&loaded.problems, &loaded.sources, human_options(console)).trim_end(),
+        );
     }
     let errors = loaded.problems.error_count();
     match loaded.plan {
         Some(plan) if errors == 0 => Ok(plan),
-        _ => Err(Failure::wrong(format!("{} in the suite; nothing ran", plural(errors.max(1), "problem")))),
+        _ => Err(Failure::wrong(format!(
+            "{} in the suite; nothing ran",
+            plural(errors.max(1), "problem")
+        ))),
     }
 }
 
 pub fn human_options(console: &Console) -> render::HumanOptions {
-    render::HumanOptions { width: console.stderr_width(), colour: console.stderr_color(), limit: 200 }
+    render::HumanOptions {
+        width: console.stderr_width(),
+        colour: console.stderr_color(),
+        limit: 200,
+    }
 }

@@ -13,16 +13,26 @@ pub fn validate(console: &Console, args: &ValidateArgs) -> Exit {
         let request = LoadRequest {
             suite: suite::suite_path(args.suite.as_deref())?,
             purpose: Purpose::Validate,
-            overrides: Overrides { vars: args.vars.clone(), ..Overrides::default() },
+            overrides: Overrides {
+                vars: args.vars.clone(),
+                ..Overrides::default()
+            },
             env: suite::environment(),
             cwd: suite::cwd()?,
             cpus: suite::cpus(),
         };
         let loaded = load::load(&request);
-        let what =
-            format!("{} with {}", plural(loaded.total.evals, "eval"), plural(loaded.total.cases, "case"));
+        let what = format!(
+            "{} with {}",
+            plural(loaded.total.evals, "eval"),
+            plural(loaded.total.cases, "case")
+        );
         // They are no mistakes in a file: more cases may be on their way.
-        loaded.plan.iter().flat_map(run::too_few).for_each(|warning| console.warn(&warning));
+        loaded
+            .plan
+            .iter()
+            .flat_map(run::too_few)
+            .for_each(|warning| console.warn(&warning));
         (loaded.problems, loaded.sources, what)
     } else {
         let checked = load::check_files(&CheckRequest {
@@ -31,7 +41,11 @@ pub fn validate(console: &Console, args: &ValidateArgs) -> Exit {
             env: suite::environment(),
             cwd: suite::cwd()?,
         });
-        (checked.problems, checked.sources, plural(checked.files, "file"))
+        (
+            checked.problems,
+            checked.sources,
+            plural(checked.files, "file"),
+        )
     };
     show(console, args, &problems, &sources, &what)?;
     let bad = problems.has_errors() || (args.strict && !problems.is_empty());
@@ -47,7 +61,9 @@ fn show(
 ) -> std::io::Result<()> {
     match args.format {
         ProblemFormat::Json => return console.result(render::json(problems, sources).as_bytes()),
-        ProblemFormat::Github => return console.result(render::github(problems, sources).as_bytes()),
+        ProblemFormat::Github => {
+            return console.result(render::github(problems, sources).as_bytes());
+        }
         ProblemFormat::Human => {}
     }
     if std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true") {

@@ -23,15 +23,29 @@ pub fn unanswerable(
 ) -> Vec<String> {
     let mut problems = Vec::new();
     for threshold in &spec.thresholds {
-        let Ok(MetricName { metric, part }) = threshold.metric.parse() else { continue };
-        let composite = composites.iter().find(|composite| metric == Metric::Named(composite.name.clone()));
-        let parts = composite.into_iter().flat_map(|composite| &composite.components);
+        let Ok(MetricName { metric, part }) = threshold.metric.parse() else {
+            continue;
+        };
+        let composite = composites
+            .iter()
+            .find(|composite| metric == Metric::Named(composite.name.clone()));
+        let parts = composite
+            .into_iter()
+            .flat_map(|composite| &composite.components);
         let parts = parts.filter_map(|component| component.metric.parse::<Metric>().ok());
-        let Extent { samples, kinds, judged } = extent(part.as_ref());
+        let Extent {
+            samples,
+            kinds,
+            judged,
+        } = extent(part.as_ref());
         for metric in std::iter::once(metric).chain(parts) {
-            let name = MetricName { metric: metric.clone(), part: part.clone() };
+            let name = MetricName {
+                metric: metric.clone(),
+                part: part.clone(),
+            };
             let lacks = |kind: EvalType, word: &str| {
-                let message = format!("the threshold on {name} needs a {word} eval, but none is selected");
+                let message =
+                    format!("the threshold on {name} needs a {word} eval, but none is selected");
                 (!kinds.contains(&kind)).then_some(message)
             };
             problems.extend(match metric {
@@ -65,16 +79,32 @@ mod tests {
     const REG: EvalType = EvalType::Regression;
 
     fn said(metric: &str, fewest: u32, kinds: &[EvalType]) -> Vec<String> {
-        let threshold = Threshold { metric: metric.into(), bound: Bound::Min, value: 0.5, on: Figure::Value };
-        let spec = GateSpec { thresholds: vec![threshold], ..GateSpec::default() };
+        let threshold = Threshold {
+            metric: metric.into(),
+            bound: Bound::Min,
+            value: 0.5,
+            on: Figure::Value,
+        };
+        let spec = GateSpec {
+            thresholds: vec![threshold],
+            ..GateSpec::default()
+        };
         // The whole run has more than its parts.
         let samples = |n| {
             let eval = testing::eval("e", [Arc::new(testing::case("c"))].into_iter().collect());
             PlannedSamples::of(&[Arc::new(eval)], |_, _| Some(n))
         };
         let extent = |part: Option<&Part>| match part {
-            None => Extent { samples: samples(fewest), kinds: kinds.iter().copied().collect(), judged: true },
-            Some(_) => Extent { samples: samples(fewest - 1), kinds: [CAP].into(), judged: false },
+            None => Extent {
+                samples: samples(fewest),
+                kinds: kinds.iter().copied().collect(),
+                judged: true,
+            },
+            Some(_) => Extent {
+                samples: samples(fewest - 1),
+                kinds: [CAP].into(),
+                judged: false,
+            },
         };
         unanswerable(&spec, &[], extent)
     }
@@ -109,14 +139,19 @@ mod tests {
 
     #[test]
     fn a_rate_of_evals_that_were_filtered_out_is_a_definition_error() {
-        assert_eq!(said("regression_pass_rate", 1, &[CAP, REG]), Vec::<String>::new());
+        assert_eq!(
+            said("regression_pass_rate", 1, &[CAP, REG]),
+            Vec::<String>::new()
+        );
         assert_eq!(
             said("regression_pass_rate", 1, &[CAP]),
             ["the threshold on regression_pass_rate needs a regression eval, but none is selected"]
         );
         assert_eq!(
             said("regression_pass_rate[tag=a]", 1, &[CAP, REG]),
-            ["the threshold on regression_pass_rate[tag=a] needs a regression eval, but none is selected"]
+            [
+                "the threshold on regression_pass_rate[tag=a] needs a regression eval, but none is selected"
+            ]
         );
     }
 }

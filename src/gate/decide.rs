@@ -2,8 +2,8 @@
 
 use super::{ExitCode, near};
 use crate::model::{
-    Bound, Criticality, Decision, Estimate, EvalTally, EvalType, Figure, Gate, GateSpec, Outcome, Shard,
-    Tallies, Tally, Threshold, ThresholdResult,
+    Bound, Criticality, Decision, Estimate, EvalTally, EvalType, Figure, Gate, GateSpec, Outcome,
+    Shard, Tallies, Tally, Threshold, ThresholdResult,
 };
 use eval_stats::{reaches, stays_within};
 
@@ -17,23 +17,41 @@ pub fn decide(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[S
         return undecided(spec, tallies, interrupted, shards);
     }
     // A figure that has no value even with all human grades is missing for another reason.
-    let lacking = spec.thresholds.iter().any(|threshold| meets(threshold, &tallies.best).is_none());
-    let undecided = if people_decide(tallies) && !lacking { Decision::Pending } else { Decision::Incomplete };
-    let mut thresholds: Vec<ThresholdResult> =
-        spec.thresholds.iter().map(|threshold| hold(threshold, tallies, undecided)).collect();
+    let lacking = spec
+        .thresholds
+        .iter()
+        .any(|threshold| meets(threshold, &tallies.best).is_none());
+    let undecided = if people_decide(tallies) && !lacking {
+        Decision::Pending
+    } else {
+        Decision::Incomplete
+    };
+    let mut thresholds: Vec<ThresholdResult> = spec
+        .thresholds
+        .iter()
+        .map(|threshold| hold(threshold, tallies, undecided))
+        .collect();
     thresholds.extend(all_evals(spec, tallies, undecided));
     // One after the other: what misses one demand at worst and another at best may meet both in between.
     let demands = demands(spec, tallies);
     let decision = if demands.iter().all(|both| *both == (Some(true), Some(true))) {
         Decision::Pass
-    } else if demands.iter().any(|both| matches!(both, (Some(false) | None, Some(false)))) {
+    } else if demands
+        .iter()
+        .any(|both| matches!(both, (Some(false) | None, Some(false))))
+    {
         // An upper bound on a pass rate is met by the worst reading and missed by the best: that decides nothing.
         Decision::Fail
     } else {
         undecided
     };
     let reasons = reasons(spec, tallies, &thresholds, decision);
-    Gate { decision, exit_code: ExitCode::of(decision, interrupted).code(), thresholds, reasons }
+    Gate {
+        decision,
+        exit_code: ExitCode::of(decision, interrupted).code(),
+        thresholds,
+        reasons,
+    }
 }
 
 /// Only where nothing but human grades is missing do people decide.
@@ -44,11 +62,21 @@ pub(super) fn people_decide(tallies: &Tallies) -> bool {
 /// The gate of a part of a suite: its figures beside the thresholds, but no decision.
 fn undecided(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[Shard]) -> Gate {
     let decision = Decision::Undecided;
-    let shown = |threshold| ThresholdResult { status: decision, ..hold(threshold, tallies, decision) };
-    let required = all_evals(spec, tallies, decision).map(|row| ThresholdResult { status: decision, ..row });
+    let shown = |threshold| ThresholdResult {
+        status: decision,
+        ..hold(threshold, tallies, decision)
+    };
+    let required = all_evals(spec, tallies, decision).map(|row| ThresholdResult {
+        status: decision,
+        ..row
+    });
     let indices: Vec<String> = shards.iter().map(|shard| shard.index.to_string()).collect();
     let of = shards.first().map_or(0, |shard| shard.of);
-    let (noun, verb) = if shards.len() == 1 { ("shard", "decides") } else { ("shards", "decide") };
+    let (noun, verb) = if shards.len() == 1 {
+        ("shard", "decides")
+    } else {
+        ("shards", "decide")
+    };
     let reason = format!(
         "{noun} {} of {of} {verb} no gate; join the shards with `eval-harness report --run A --run B ...`",
         indices.join(", ")
@@ -65,9 +93,13 @@ fn undecided(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[Sh
 fn demands(spec: &GateSpec, tallies: &Tallies) -> Vec<(Option<bool>, Option<bool>)> {
     let Tallies { worst, best, .. } = tallies;
     let evals = |tally: &Tally| Some(!tally.evals.is_empty() && evals_allow(spec, tally));
-    let thresholds =
-        spec.thresholds.iter().map(|threshold| (meets(threshold, worst), meets(threshold, best)));
-    std::iter::once((evals(worst), evals(best))).chain(thresholds).collect()
+    let thresholds = spec
+        .thresholds
+        .iter()
+        .map(|threshold| (meets(threshold, worst), meets(threshold, best)));
+    std::iter::once((evals(worst), evals(best)))
+        .chain(thresholds)
+        .collect()
 }
 
 fn evals_must_pass(spec: &GateSpec) -> bool {
@@ -78,10 +110,18 @@ fn evals_must_pass(spec: &GateSpec) -> bool {
 /// evals are required; `max_regressions` forgives regressions that are not critical.
 fn evals_allow(spec: &GateSpec, tally: &Tally) -> bool {
     let bad = |eval: &&EvalTally| eval.outcome != Outcome::Passed;
-    let failed = |kind: EvalType| tally.evals.iter().filter(move |eval| eval.kind == kind).filter(bad);
-    let critical = failed(EvalType::Regression).any(|eval| eval.criticality == Some(Criticality::Critical));
+    let failed = |kind: EvalType| {
+        tally
+            .evals
+            .iter()
+            .filter(move |eval| eval.kind == kind)
+            .filter(bad)
+    };
+    let critical =
+        failed(EvalType::Regression).any(|eval| eval.criticality == Some(Criticality::Critical));
     let regressions = failed(EvalType::Regression).count();
-    let capabilities_allow = !evals_must_pass(spec) || failed(EvalType::Capability).next().is_none();
+    let capabilities_allow =
+        !evals_must_pass(spec) || failed(EvalType::Capability).next().is_none();
     !critical && regressions <= spec.max_regressions.unwrap_or(0) as usize && capabilities_allow
 }
 
@@ -107,14 +147,21 @@ pub(super) fn within(value: f64, threshold: &Threshold) -> bool {
 }
 
 fn hold(threshold: &Threshold, tallies: &Tallies, undecided: Decision) -> ThresholdResult {
-    let status = match (meets(threshold, &tallies.worst), meets(threshold, &tallies.best)) {
+    let status = match (
+        meets(threshold, &tallies.worst),
+        meets(threshold, &tallies.best),
+    ) {
         (Some(true), Some(true)) => Decision::Pass,
         (Some(false), Some(false)) => Decision::Fail,
         _ => undecided,
     };
     ThresholdResult {
         metric: threshold.metric.clone(),
-        value: tallies.actual.metrics.get(&threshold.metric).and_then(|estimate| figure(threshold, estimate)),
+        value: tallies
+            .actual
+            .metrics
+            .get(&threshold.metric)
+            .and_then(|estimate| figure(threshold, estimate)),
         bound: threshold.bound,
         threshold: threshold.value,
         on: threshold.on,
@@ -130,8 +177,18 @@ fn all_evals(spec: &GateSpec, tallies: &Tallies, undecided: Decision) -> Option<
         (_, false) => Decision::Fail,
         (false, true) => undecided,
     };
-    let ended = |outcome| tallies.actual.evals.iter().filter(|eval| eval.outcome == outcome).count();
-    let (passed, graded) = (ended(Outcome::Passed), ended(Outcome::Passed) + ended(Outcome::Failed));
+    let ended = |outcome| {
+        tallies
+            .actual
+            .evals
+            .iter()
+            .filter(|eval| eval.outcome == outcome)
+            .count()
+    };
+    let (passed, graded) = (
+        ended(Outcome::Passed),
+        ended(Outcome::Passed) + ended(Outcome::Failed),
+    );
     spec.require_all_evals.then(|| ThresholdResult {
         metric: ALL_EVALS.to_owned(),
         value: (graded > 0).then(|| passed as f64 / graded as f64),
@@ -159,23 +216,36 @@ fn reasons(
         }
     }
     let failed = |kind: EvalType| {
-        evals.iter().filter(|eval| eval.kind == kind && eval.outcome == Outcome::Failed).collect::<Vec<_>>()
+        evals
+            .iter()
+            .filter(|eval| eval.kind == kind && eval.outcome == Outcome::Failed)
+            .collect::<Vec<_>>()
     };
     let capabilities = failed(EvalType::Capability);
     if evals_must_pass(spec) && !capabilities.is_empty() {
-        let required = if spec.require_all_evals { ", and `require: all_evals` holds" } else { "" };
+        let required = if spec.require_all_evals {
+            ", and `require: all_evals` holds"
+        } else {
+            ""
+        };
         reasons.push(format!("{} failed{required}", named(&capabilities, "eval")));
     }
     let regressions = failed(EvalType::Regression);
-    let (critical, other): (Vec<&EvalTally>, Vec<&EvalTally>) =
-        regressions.into_iter().partition(|eval| eval.criticality == Some(Criticality::Critical));
+    let (critical, other): (Vec<&EvalTally>, Vec<&EvalTally>) = regressions
+        .into_iter()
+        .partition(|eval| eval.criticality == Some(Criticality::Critical));
     if !critical.is_empty() {
-        reasons
-            .push(format!("{} failed, which no threshold forgives", named(&critical, "critical regression")));
+        reasons.push(format!(
+            "{} failed, which no threshold forgives",
+            named(&critical, "critical regression")
+        ));
     }
     let allowed = spec.max_regressions.unwrap_or(0) as usize;
     if !other.is_empty() && other.len() + critical.len() > allowed {
-        reasons.push(format!("{} failed ({allowed} allowed)", named(&other, "regression")));
+        reasons.push(format!(
+            "{} failed ({allowed} allowed)",
+            named(&other, "regression")
+        ));
     }
     if matches!(decision, Decision::Incomplete | Decision::Pending) {
         reasons.push(open_reason(tallies));
@@ -199,14 +269,26 @@ fn threshold_reason(threshold: &Threshold, result: &ThresholdResult, tallies: &T
             let (value, bound) = apart(value, result.threshold);
             if status == Decision::Fail {
                 let near = settled(tallies, name).and_then(|estimate| {
-                    let lack = tallies.lacks.iter().find(|lack| lack.threshold == *threshold);
-                    near::miss(threshold, estimate, tallies.actual.shares.get(name).copied(), lack)
+                    let lack = tallies
+                        .lacks
+                        .iter()
+                        .find(|lack| lack.threshold == *threshold);
+                    near::miss(
+                        threshold,
+                        estimate,
+                        tallies.actual.shares.get(name).copied(),
+                        lack,
+                    )
                 });
                 let near = near.map(|near| format!(": {near}")).unwrap_or_default();
                 format!("{of}{name} is {value}, {sign} {bound} was asked{near}")
             } else {
                 // A worst case that has no value says itself what is missing.
-                let open = tallies.worst.metrics.get(name).and_then(|worst| worst.undefined.as_deref());
+                let open = tallies
+                    .worst
+                    .metrics
+                    .get(name)
+                    .and_then(|worst| worst.undefined.as_deref());
                 let open = open.map(|open| format!(" ({open})")).unwrap_or_default();
                 format!(
                     "{of}{name} is {value} over what was graded; whether it is {sign} {bound} depends on the rest{open}"
@@ -215,8 +297,13 @@ fn threshold_reason(threshold: &Threshold, result: &ThresholdResult, tallies: &T
         }
         (None, _) => {
             let reason = match tallies.actual.metrics.get(name) {
-                Some(Estimate { undefined: Some(reason), .. }) => reason,
-                Some(Estimate { note: Some(note), .. }) => note,
+                Some(Estimate {
+                    undefined: Some(reason),
+                    ..
+                }) => reason,
+                Some(Estimate {
+                    note: Some(note), ..
+                }) => note,
                 Some(Estimate { value: Some(_), .. }) => "too few cases for an interval",
                 _ => "it has no value here",
             };
@@ -231,22 +318,30 @@ fn settled<'a>(tallies: &'a Tallies, name: &str) -> Option<&'a Estimate> {
         [&tallies.actual, &tallies.worst, &tallies.best].map(|tally| tally.metrics.get(name));
     let closed = tallies.errored + tallies.skipped + tallies.pending == 0;
     let same = |other: Option<&Estimate>| {
-        other.zip(actual).is_some_and(|(other, actual)| (other.value, other.ci) == (actual.value, actual.ci))
+        other
+            .zip(actual)
+            .is_some_and(|(other, actual)| (other.value, other.ci) == (actual.value, actual.ci))
     };
     actual.filter(|_| closed && same(worst) && same(best))
 }
 
 fn open_reason(tallies: &Tallies) -> String {
-    let parts: Vec<String> =
-        [(tallies.errored, "errored"), (tallies.skipped, "skipped"), (tallies.pending, "pending")]
-            .iter()
-            .filter(|(n, _)| *n > 0)
-            .map(|(n, word)| format!("{n} {word}"))
-            .collect();
+    let parts: Vec<String> = [
+        (tallies.errored, "errored"),
+        (tallies.skipped, "skipped"),
+        (tallies.pending, "pending"),
+    ]
+    .iter()
+    .filter(|(n, _)| *n > 0)
+    .map(|(n, word)| format!("{n} {word}"))
+    .collect();
     if parts.is_empty() {
         "a metric that the gate needs has no value".to_owned()
     } else {
-        format!("samples without a grade leave it open: {}", parts.join(", "))
+        format!(
+            "samples without a grade leave it open: {}",
+            parts.join(", ")
+        )
     }
 }
 
@@ -256,13 +351,22 @@ fn named(evals: &[&EvalTally], noun: &str) -> String {
     if evals.len() > 3 {
         ids.push("...");
     }
-    format!("{} {noun}{} ({})", evals.len(), if evals.len() == 1 { "" } else { "s" }, ids.join(", "))
+    format!(
+        "{} {noun}{} ({})",
+        evals.len(),
+        if evals.len() == 1 { "" } else { "s" },
+        ids.join(", ")
+    )
 }
 
 /// A value with up to 4 decimals, or with as many more as it takes to see on which side of the bound it is; and the bound as it
 /// was written.
 fn apart(value: f64, bound: f64) -> (String, String) {
-    let written = if bound.abs() >= 1e12 { number(bound, 0) } else { bound.to_string() };
+    let written = if bound.abs() >= 1e12 {
+        number(bound, 0)
+    } else {
+        bound.to_string()
+    };
     let stands_right = |decimals: &usize| {
         let shown = number(value, *decimals).parse::<f64>();
         shown.is_ok_and(|shown| shown.partial_cmp(&bound) == value.partial_cmp(&bound))
@@ -313,7 +417,11 @@ mod tests {
             .collect();
         let ci = pass_at_1.map(|value| [value - 0.1, value + 0.1]);
         let metrics = BTreeMap::from([("pass_at_1".to_owned(), estimate(pass_at_1, ci))]);
-        Tally { evals, metrics, shares: BTreeMap::new() }
+        Tally {
+            evals,
+            metrics,
+            shares: BTreeMap::new(),
+        }
     }
 
     fn settled(tally: Tally) -> Tallies {
@@ -329,8 +437,16 @@ mod tests {
     }
 
     fn at_least(value: f64, on: Figure) -> GateSpec {
-        let threshold = Threshold { metric: "pass_at_1".into(), bound: Bound::Min, value, on };
-        GateSpec { thresholds: vec![threshold], ..GateSpec::default() }
+        let threshold = Threshold {
+            metric: "pass_at_1".into(),
+            bound: Bound::Min,
+            value,
+            on,
+        };
+        GateSpec {
+            thresholds: vec![threshold],
+            ..GateSpec::default()
+        }
     }
 
     const CAP: EvalType = EvalType::Capability;
@@ -339,9 +455,15 @@ mod tests {
     #[test]
     fn without_thresholds_every_eval_must_pass() {
         let spec = GateSpec::default();
-        let good = settled(tally(&[(CAP, None, Outcome::Passed), (REG, None, Outcome::Passed)], None));
+        let good = settled(tally(
+            &[(CAP, None, Outcome::Passed), (REG, None, Outcome::Passed)],
+            None,
+        ));
         assert_eq!(decide(&spec, &good, false, &[]).exit_code, 0);
-        let bad = settled(tally(&[(CAP, None, Outcome::Passed), (CAP, None, Outcome::Failed)], None));
+        let bad = settled(tally(
+            &[(CAP, None, Outcome::Passed), (CAP, None, Outcome::Failed)],
+            None,
+        ));
         let gate = decide(&spec, &bad, false, &[]);
         assert_eq!((gate.decision, gate.exit_code), (Decision::Fail, 1));
         assert_eq!(gate.reasons, ["1 eval (e1) failed"]);
@@ -349,24 +471,48 @@ mod tests {
 
     #[test]
     fn all_evals_may_be_required_beside_thresholds() {
-        let spec = GateSpec { require_all_evals: true, ..at_least(0.5, Figure::Value) };
+        let spec = GateSpec {
+            require_all_evals: true,
+            ..at_least(0.5, Figure::Value)
+        };
         let of = |outcomes: [Outcome; 2], kind| {
-            tally(&outcomes.map(|outcome| (kind, Some(Criticality::Low), outcome)), Some(0.9))
+            tally(
+                &outcomes.map(|outcome| (kind, Some(Criticality::Low), outcome)),
+                Some(0.9),
+            )
         };
         let rows = |gate: &Gate| -> Vec<(String, Option<f64>, Decision)> {
-            gate.thresholds.iter().map(|row| (row.metric.clone(), row.value, row.status)).collect()
+            gate.thresholds
+                .iter()
+                .map(|row| (row.metric.clone(), row.value, row.status))
+                .collect()
         };
         let both = |evals: Option<f64>, status| {
-            vec![("pass_at_1".to_owned(), Some(0.9), Decision::Pass), ("all_evals".to_owned(), evals, status)]
+            vec![
+                ("pass_at_1".to_owned(), Some(0.9), Decision::Pass),
+                ("all_evals".to_owned(), evals, status),
+            ]
         };
         use Outcome::{Errored, Failed, Passed};
         let gate = decide(&spec, &settled(of([Passed, Passed], CAP)), false, &[]);
-        assert_eq!((gate.exit_code, rows(&gate)), (0, both(Some(1.0), Decision::Pass)));
+        assert_eq!(
+            (gate.exit_code, rows(&gate)),
+            (0, both(Some(1.0), Decision::Pass))
+        );
         let gate = decide(&spec, &settled(of([Passed, Failed], CAP)), false, &[]);
-        assert_eq!((gate.exit_code, rows(&gate)), (1, both(Some(0.5), Decision::Fail)));
-        assert_eq!(gate.reasons, ["1 eval (e1) failed, and `require: all_evals` holds"]);
+        assert_eq!(
+            (gate.exit_code, rows(&gate)),
+            (1, both(Some(0.5), Decision::Fail))
+        );
+        assert_eq!(
+            gate.reasons,
+            ["1 eval (e1) failed, and `require: all_evals` holds"]
+        );
         let gate = decide(&spec, &settled(of([Passed, Failed], REG)), false, &[]);
-        assert_eq!((gate.exit_code, rows(&gate)), (1, both(Some(0.5), Decision::Fail)));
+        assert_eq!(
+            (gate.exit_code, rows(&gate)),
+            (1, both(Some(0.5), Decision::Fail))
+        );
         // What has no grade is read both ways.
         let open = |worst: [Outcome; 2], best: [Outcome; 2], pending| Tallies {
             lacks: Vec::new(),
@@ -377,23 +523,70 @@ mod tests {
             skipped: 0,
             pending,
         };
-        let gate = decide(&spec, &open([Passed, Failed], [Passed, Passed], 0), false, &[]);
-        assert_eq!((gate.exit_code, rows(&gate)), (3, both(Some(1.0), Decision::Incomplete)));
-        let gate = decide(&spec, &open([Passed, Failed], [Passed, Passed], 1), false, &[]);
-        assert_eq!((gate.exit_code, rows(&gate)), (4, both(Some(1.0), Decision::Pending)));
-        let gate = decide(&spec, &open([Failed, Failed], [Failed, Passed], 0), false, &[]);
-        assert_eq!((gate.exit_code, rows(&gate)), (1, both(Some(1.0), Decision::Fail)));
-        let gate = decide(&spec, &open([Passed, Passed], [Passed, Passed], 0), false, &[]);
-        assert_eq!((gate.exit_code, rows(&gate)), (0, both(Some(1.0), Decision::Pass)));
+        let gate = decide(
+            &spec,
+            &open([Passed, Failed], [Passed, Passed], 0),
+            false,
+            &[],
+        );
+        assert_eq!(
+            (gate.exit_code, rows(&gate)),
+            (3, both(Some(1.0), Decision::Incomplete))
+        );
+        let gate = decide(
+            &spec,
+            &open([Passed, Failed], [Passed, Passed], 1),
+            false,
+            &[],
+        );
+        assert_eq!(
+            (gate.exit_code, rows(&gate)),
+            (4, both(Some(1.0), Decision::Pending))
+        );
+        let gate = decide(
+            &spec,
+            &open([Failed, Failed], [Failed, Passed], 0),
+            false,
+            &[],
+        );
+        assert_eq!(
+            (gate.exit_code, rows(&gate)),
+            (1, both(Some(1.0), Decision::Fail))
+        );
+        let gate = decide(
+            &spec,
+            &open([Passed, Passed], [Passed, Passed], 0),
+            false,
+            &[],
+        );
+        assert_eq!(
+            (gate.exit_code, rows(&gate)),
+            (0, both(Some(1.0), Decision::Pass))
+        );
         // A missed threshold fails it all the same, and a shard decides neither.
-        let high = GateSpec { require_all_evals: true, ..at_least(0.95, Figure::Value) };
-        assert_eq!(decide(&high, &settled(of([Passed, Passed], CAP)), false, &[]).exit_code, 1);
+        let high = GateSpec {
+            require_all_evals: true,
+            ..at_least(0.95, Figure::Value)
+        };
+        assert_eq!(
+            decide(&high, &settled(of([Passed, Passed], CAP)), false, &[]).exit_code,
+            1
+        );
         let shard = [Shard { index: 1, of: 2 }];
         let gate = decide(&spec, &settled(of([Passed, Failed], CAP)), false, &shard);
-        assert_eq!(rows(&gate)[1], ("all_evals".to_owned(), Some(0.5), Decision::Undecided));
+        assert_eq!(
+            rows(&gate)[1],
+            ("all_evals".to_owned(), Some(0.5), Decision::Undecided)
+        );
         // Alone it is the rule of a gate without thresholds.
-        let alone = GateSpec { require_all_evals: true, ..GateSpec::default() };
-        assert_eq!(decide(&alone, &settled(of([Passed, Failed], CAP)), false, &[]).exit_code, 1);
+        let alone = GateSpec {
+            require_all_evals: true,
+            ..GateSpec::default()
+        };
+        assert_eq!(
+            decide(&alone, &settled(of([Passed, Failed], CAP)), false, &[]).exit_code,
+            1
+        );
     }
 
     #[test]
@@ -406,35 +599,65 @@ mod tests {
 
     #[test]
     fn with_thresholds_failed_capabilities_are_listed_but_decide_nothing() {
-        let run = settled(tally(&[(CAP, None, Outcome::Failed), (CAP, None, Outcome::Passed)], Some(0.9)));
-        assert_eq!(decide(&at_least(0.9, Figure::Value), &run, false, &[]).decision, Decision::Pass);
+        let run = settled(tally(
+            &[(CAP, None, Outcome::Failed), (CAP, None, Outcome::Passed)],
+            Some(0.9),
+        ));
+        assert_eq!(
+            decide(&at_least(0.9, Figure::Value), &run, false, &[]).decision,
+            Decision::Pass
+        );
         let gate = decide(&at_least(0.95, Figure::Value), &run, false, &[]);
         assert_eq!(gate.decision, Decision::Fail);
-        assert_eq!(gate.reasons, ["pass_at_1 is 0.9, at least 0.95 was asked: 0.05 short"]);
-        assert_eq!(decide(&at_least(0.85, Figure::CiLower), &run, false, &[]).decision, Decision::Fail);
+        assert_eq!(
+            gate.reasons,
+            ["pass_at_1 is 0.9, at least 0.95 was asked: 0.05 short"]
+        );
+        assert_eq!(
+            decide(&at_least(0.85, Figure::CiLower), &run, false, &[]).decision,
+            Decision::Fail
+        );
     }
 
     #[test]
     fn a_reason_never_says_that_a_number_misses_itself() {
         let run = settled(tally(&[(CAP, None, Outcome::Passed)], Some(0.849_99)));
         let gate = decide(&at_least(0.85, Figure::Value), &run, false, &[]);
-        assert_eq!(gate.reasons, ["pass_at_1 is 0.84999, at least 0.85 was asked: 0.00001 short"]);
+        assert_eq!(
+            gate.reasons,
+            ["pass_at_1 is 0.84999, at least 0.85 was asked: 0.00001 short"]
+        );
         assert_eq!(apart(2000.0, 100.0), ("2000".to_owned(), "100".to_owned()));
-        assert_eq!(apart(0.5655, 0.99999), ("0.5655".to_owned(), "0.99999".to_owned()));
-        assert_eq!(apart(0.99996, 0.99999), ("0.99996".to_owned(), "0.99999".to_owned()));
+        assert_eq!(
+            apart(0.5655, 0.99999),
+            ("0.5655".to_owned(), "0.99999".to_owned())
+        );
+        assert_eq!(
+            apart(0.99996, 0.99999),
+            ("0.99996".to_owned(), "0.99999".to_owned())
+        );
     }
 
     #[test]
     fn a_critical_regression_fails_whatever_is_allowed() {
-        let other = settled(tally(&[(REG, Some(Criticality::High), Outcome::Failed)], Some(1.0)));
-        let critical = settled(tally(&[(REG, Some(Criticality::Critical), Outcome::Failed)], Some(1.0)));
+        let other = settled(tally(
+            &[(REG, Some(Criticality::High), Outcome::Failed)],
+            Some(1.0),
+        ));
+        let critical = settled(tally(
+            &[(REG, Some(Criticality::Critical), Outcome::Failed)],
+            Some(1.0),
+        ));
         let mut spec = at_least(0.5, Figure::Value);
         assert_eq!(decide(&spec, &other, false, &[]).decision, Decision::Fail);
         spec.max_regressions = Some(1);
         assert_eq!(decide(&spec, &other, false, &[]).decision, Decision::Pass);
         let gate = decide(&spec, &critical, false, &[]);
         assert_eq!(gate.decision, Decision::Fail);
-        assert_eq!(gate.reasons, ["1 critical regression (e0) failed, which no threshold forgives"]);
+        assert_eq!(
+            gate.reasons,
+            ["1 critical regression (e0) failed, which no threshold forgives"]
+        );
     }
 
     #[test]
@@ -449,12 +672,30 @@ mod tests {
             pending,
         };
         let spec = at_least(0.7, Figure::Value);
-        assert_eq!(decide(&spec, &open(0.8, 0.9, 1, 0), false, &[]).decision, Decision::Pass);
-        assert_eq!(decide(&spec, &open(0.5, 0.6, 1, 0), false, &[]).decision, Decision::Fail);
-        assert_eq!(decide(&spec, &open(0.5, 0.9, 1, 0), false, &[]).exit_code, 3);
-        assert_eq!(decide(&spec, &open(0.5, 0.9, 0, 2), false, &[]).exit_code, 4);
-        assert_eq!(decide(&spec, &open(0.5, 0.9, 1, 2), false, &[]).exit_code, 3);
-        assert_eq!(decide(&spec, &open(0.8, 0.9, 1, 0), true, &[]).exit_code, 130);
+        assert_eq!(
+            decide(&spec, &open(0.8, 0.9, 1, 0), false, &[]).decision,
+            Decision::Pass
+        );
+        assert_eq!(
+            decide(&spec, &open(0.5, 0.6, 1, 0), false, &[]).decision,
+            Decision::Fail
+        );
+        assert_eq!(
+            decide(&spec, &open(0.5, 0.9, 1, 0), false, &[]).exit_code,
+            3
+        );
+        assert_eq!(
+            decide(&spec, &open(0.5, 0.9, 0, 2), false, &[]).exit_code,
+            4
+        );
+        assert_eq!(
+            decide(&spec, &open(0.5, 0.9, 1, 2), false, &[]).exit_code,
+            3
+        );
+        assert_eq!(
+            decide(&spec, &open(0.8, 0.9, 1, 0), true, &[]).exit_code,
+            130
+        );
     }
 
     #[test]
@@ -476,7 +717,10 @@ mod tests {
             "the lower end of the interval of pass_at_1 is undefined: too few cases for an interval"
         );
         let waits = Tallies { pending: 1, ..run };
-        assert_eq!(decide(&at_least(0.0, Figure::Value), &waits, false, &[]).exit_code, 3);
+        assert_eq!(
+            decide(&at_least(0.0, Figure::Value), &waits, false, &[]).exit_code,
+            3
+        );
     }
 
     #[test]
@@ -496,7 +740,8 @@ mod tests {
         let gate = decide(&spec, &run, false, &[]);
         assert_eq!((gate.decision, gate.exit_code), (Decision::Incomplete, 3));
         // At worst the one is missed, at best the other; in between both may be met.
-        spec.thresholds.extend(at_least(0.45, Figure::Value).thresholds);
+        spec.thresholds
+            .extend(at_least(0.45, Figure::Value).thresholds);
         let gate = decide(&spec, &run, false, &[]);
         assert_eq!((gate.decision, gate.exit_code), (Decision::Incomplete, 3));
         spec.thresholds[0].value = 0.3;
@@ -506,12 +751,22 @@ mod tests {
     #[test]
     fn a_shard_decides_nothing() {
         let bad = settled(tally(&[(CAP, None, Outcome::Failed)], Some(0.5)));
-        let gate = decide(&at_least(0.9, Figure::Value), &bad, false, &[Shard { index: 1, of: 3 }]);
+        let gate = decide(
+            &at_least(0.9, Figure::Value),
+            &bad,
+            false,
+            &[Shard { index: 1, of: 3 }],
+        );
         assert_eq!((gate.decision, gate.exit_code), (Decision::Undecided, 0));
-        assert_eq!((gate.thresholds[0].value, gate.thresholds[0].status), (Some(0.5), Decision::Undecided));
+        assert_eq!(
+            (gate.thresholds[0].value, gate.thresholds[0].status),
+            (Some(0.5), Decision::Undecided)
+        );
         assert_eq!(
             gate.reasons,
-            ["shard 1 of 3 decides no gate; join the shards with `eval-harness report --run A --run B ...`"]
+            [
+                "shard 1 of 3 decides no gate; join the shards with `eval-harness report --run A --run B ...`"
+            ]
         );
         let two = [Shard { index: 1, of: 3 }, Shard { index: 3, of: 3 }];
         let gate = decide(&GateSpec::default(), &bad, true, &two);

@@ -10,7 +10,12 @@ pub fn doubted(gate: Gate, warnings: &[RunWarning], interrupted: bool) -> Gate {
         return gate;
     }
     let (decision, reasons) = doubted_decision((gate.decision, gate.reasons), warnings);
-    Gate { decision, exit_code: ExitCode::of(decision, interrupted).code(), reasons, ..gate }
+    Gate {
+        decision,
+        exit_code: ExitCode::of(decision, interrupted).code(),
+        reasons,
+        ..gate
+    }
 }
 
 /// A decision and its reasons with the warnings of every run that was read for it, by the rule of [`doubted`].
@@ -33,17 +38,32 @@ mod tests {
     #[test]
     fn only_a_pass_is_taken_back() {
         let message = "1 record can't be read".to_owned();
-        let warnings = [RunWarning { kind: RunWarningKind::LostRecords, count: 1, message }];
-        let gate = |decision, exit_code| Gate { decision, exit_code, thresholds: vec![], reasons: vec![] };
+        let warnings = [RunWarning {
+            kind: RunWarningKind::LostRecords,
+            count: 1,
+            message,
+        }];
+        let gate = |decision, exit_code| Gate {
+            decision,
+            exit_code,
+            thresholds: vec![],
+            reasons: vec![],
+        };
         let of = |decision, code, interrupted| {
             let gate = doubted(gate(decision, code), &warnings, interrupted);
             (gate.decision, gate.exit_code, gate.reasons.len())
         };
         assert_eq!(of(Decision::Pass, 0, false), (Decision::Incomplete, 3, 1));
-        assert_eq!(of(Decision::Pass, 130, true), (Decision::Incomplete, 130, 1));
+        assert_eq!(
+            of(Decision::Pass, 130, true),
+            (Decision::Incomplete, 130, 1)
+        );
         assert_eq!(of(Decision::Fail, 1, false), (Decision::Fail, 1, 0));
         assert_eq!(of(Decision::Pending, 4, false), (Decision::Pending, 4, 0));
-        assert_eq!(of(Decision::Undecided, 0, false), (Decision::Undecided, 0, 0));
+        assert_eq!(
+            of(Decision::Undecided, 0, false),
+            (Decision::Undecided, 0, 0)
+        );
         assert_eq!(doubted(gate(Decision::Pass, 0), &[], false).exit_code, 0);
     }
 }

@@ -40,6 +40,9 @@ impl ExitCode {
     pub fn gravest(codes: &[ExitCode]) -> ExitCode {
         use ExitCode::{Fail, Incomplete, Interrupted, Pass, Pending, Wrong};
         let order = [Wrong, Interrupted, Fail, Incomplete, Pending];
-        order.into_iter().find(|code| codes.contains(code)).unwrap_or(Pass)
+        order
+            .into_iter()
+            .find(|code| codes.contains(code))
+            .unwrap_or(Pass)
     }
 }

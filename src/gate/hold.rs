@@ -20,7 +20,11 @@ pub fn hold(fail_on: FailOn, comparisons: &[&Comparison]) -> (Decision, Vec<Stri
     let (mut fails, mut open) = (Vec::new(), Vec::new());
     for comparison in comparisons {
         let (decision, reason) = one(fail_on, comparison);
-        let of = if several { format!("{}: ", comparison.candidate.label) } else { String::new() };
+        let of = if several {
+            format!("{}: ", comparison.candidate.label)
+        } else {
+            String::new()
+        };
         match decision {
             Decision::Fail => fails.push(format!("{of}{reason}")),
             Decision::Pass => {}
@@ -40,21 +44,40 @@ pub fn hold(fail_on: FailOn, comparisons: &[&Comparison]) -> (Decision, Vec<Stri
 }
 
 fn one(fail_on: FailOn, comparison: &Comparison) -> (Decision, String) {
-    let CaseChanges { compared, ungraded, changed, .. } = &comparison.cases;
+    let CaseChanges {
+        compared,
+        ungraded,
+        changed,
+        ..
+    } = &comparison.cases;
     match fail_on {
         FailOn::Never => (Decision::Pass, String::new()),
         _ if compared + ungraded.count + changed.count == 0 => {
-            let why = "no case is the same on both sides, so that no regression is ruled out".to_owned();
+            let why =
+                "no case is the same on both sides, so that no regression is ruled out".to_owned();
             (Decision::Incomplete, why)
         }
         FailOn::Significant => significant(comparison),
         FailOn::Any => {
-            let CaseChanges { broken, may_be_broken, .. } = &comparison.cases;
+            let CaseChanges {
+                broken,
+                may_be_broken,
+                ..
+            } = &comparison.cases;
             flips("case", broken.count, *may_be_broken, comparison)
         }
         FailOn::Critical => {
-            let CaseChanges { broken_critical, may_be_broken_critical, .. } = comparison.cases;
-            match flips("case of a critical eval", broken_critical, may_be_broken_critical, comparison) {
+            let CaseChanges {
+                broken_critical,
+                may_be_broken_critical,
+                ..
+            } = comparison.cases;
+            match flips(
+                "case of a critical eval",
+                broken_critical,
+                may_be_broken_critical,
+                comparison,
+            ) {
                 (Decision::Pass, _) => no_critical(&comparison.cases),
                 decided => decided,
             }
@@ -63,33 +86,54 @@ fn one(fail_on: FailOn, comparison: &Comparison) -> (Decision, String) {
 }
 
 fn significant(comparison: &Comparison) -> (Decision, String) {
-    let verdicts = [comparison.verdict, comparison.verdict_worst, comparison.verdict_best];
+    let verdicts = [
+        comparison.verdict,
+        comparison.verdict_worst,
+        comparison.verdict_best,
+    ];
     let said = || comparison.sentences.first().cloned().unwrap_or_default();
     // A metric that was to decide and could not be tested has not passed.
     let decides = |name: &String| {
         let named = |metric: &&MetricDifference| metric.name == *name;
-        let test = comparison.metrics.iter().find(named).and_then(|metric| metric.test.as_ref());
+        let test = comparison
+            .metrics
+            .iter()
+            .find(named)
+            .and_then(|metric| metric.test.as_ref());
         test.is_some_and(|test| test.decides)
     };
-    let untested: Vec<&String> = comparison.settings.metrics.iter().filter(|name| !decides(name)).collect();
+    let untested: Vec<&String> = comparison
+        .settings
+        .metrics
+        .iter()
+        .filter(|name| !decides(name))
+        .collect();
     let undecided = || match untested.as_slice() {
         [name] if comparison.settings.metrics.len() > 1 => (
             Decision::Incomplete,
             format!("{name} could not be compared, so that no regression of it is ruled out"),
         ),
-        _ => (Decision::Incomplete, format!("{}, so that no regression is ruled out", said())),
+        _ => (
+            Decision::Incomplete,
+            format!("{}, so that no regression is ruled out", said()),
+        ),
     };
-    let worse = verdicts.iter().filter(|verdict| **verdict == ComparisonVerdict::Regression).count();
+    let worse = verdicts
+        .iter()
+        .filter(|verdict| **verdict == ComparisonVerdict::Regression)
+        .count();
     match worse {
         3 => (Decision::Fail, said()),
         0 if untested.is_empty() => (Decision::Pass, String::new()),
         0 => undecided(),
-        _ if comparison.verdict == ComparisonVerdict::Regression => {
-            (Decision::Incomplete, format!("{}; samples without a grade could undo that", said()))
-        }
+        _ if comparison.verdict == ComparisonVerdict::Regression => (
+            Decision::Incomplete,
+            format!("{}; samples without a grade could undo that", said()),
+        ),
         _ if !untested.is_empty() => undecided(),
         _ => {
-            let why = "samples without a grade leave open whether the candidate is worse".to_owned();
+            let why =
+                "samples without a grade leave open whether the candidate is worse".to_owned();
             (Decision::Incomplete, why)
         }
     }
@@ -102,7 +146,10 @@ fn flips(what: &str, broken: usize, open: usize, comparison: &Comparison) -> (De
     };
     if broken > 0 {
         let fail = if broken == 1 { "fails" } else { "fail" };
-        return (Decision::Fail, format!("{} that passed in the reference {fail} now", cases(broken)));
+        return (
+            Decision::Fail,
+            format!("{} that passed in the reference {fail} now", cases(broken)),
+        );
     }
     if open > 0 {
         let have = if open == 1 { "has" } else { "have" };
@@ -135,7 +182,10 @@ fn no_critical(cases: &CaseChanges) -> (Decision, String) {
         1 => ("was not", "it is not known to be well"),
         _ => ("was", "none is known to be well"),
     };
-    (Decision::Incomplete, format!("{there} in the reference {verb} compared, so that {known}"))
+    (
+        Decision::Incomplete,
+        format!("{there} in the reference {verb} compared, so that {known}"),
+    )
 }
 
 /// The gate of a run that is held against a reference, too: one more demand beside its own. `comparison` is `None` when it could
@@ -152,19 +202,41 @@ pub fn held(
     }
     let comparisons: Vec<&Comparison> = comparison.into_iter().collect();
     let waits = |comparison: &Comparison| {
-        let CaseChanges { ungraded_samples_reference, ungraded_samples_candidate, .. } = comparison.cases;
+        let CaseChanges {
+            ungraded_samples_reference,
+            ungraded_samples_candidate,
+            ..
+        } = comparison.cases;
         ungraded_samples_candidate > 0 && ungraded_samples_reference == 0 && people_decide(tallies)
     };
     let (demand, reasons) = match hold(fail_on, &comparisons) {
-        (Decision::Incomplete, reasons) if comparison.is_some_and(waits) => (Decision::Pending, reasons),
+        (Decision::Incomplete, reasons) if comparison.is_some_and(waits) => {
+            (Decision::Pending, reasons)
+        }
         demand => demand,
     };
     let order = [Decision::Fail, Decision::Incomplete, Decision::Pending];
     let both = [gate.decision, demand];
-    let decision = order.into_iter().find(|word| both.contains(word)).unwrap_or(Decision::Pass);
-    let Gate { thresholds, reasons: mut all, .. } = gate;
-    all.extend(reasons.into_iter().map(|reason| format!("beside the reference: {reason}")));
-    Gate { decision, exit_code: ExitCode::of(decision, interrupted).code(), thresholds, reasons: all }
+    let decision = order
+        .into_iter()
+        .find(|word| both.contains(word))
+        .unwrap_or(Decision::Pass);
+    let Gate {
+        thresholds,
+        reasons: mut all,
+        ..
+    } = gate;
+    all.extend(
+        reasons
+            .into_iter()
+            .map(|reason| format!("beside the reference: {reason}")),
+    );
+    Gate {
+        decision,
+        exit_code: ExitCode::of(decision, interrupted).code(),
+        thresholds,
+        reasons: all,
+    }
 }
 
 #[cfg(test)]

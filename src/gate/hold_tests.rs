@@ -6,7 +6,11 @@ use crate::model::{ComparisonVerdict::*, DifferenceTest, FlipList, Tally, Thresh
 
 fn compared(verdicts: [ComparisonVerdict; 3], tested: bool) -> Comparison {
     let mut comparison = testing::comparison();
-    [comparison.verdict, comparison.verdict_worst, comparison.verdict_best] = verdicts;
+    [
+        comparison.verdict,
+        comparison.verdict_worst,
+        comparison.verdict_best,
+    ] = verdicts;
     comparison.sentences = vec!["SAID".into()];
     comparison.cases.compared = 10;
     if let Some(metric) = comparison.metrics.first_mut() {
@@ -34,9 +38,15 @@ fn significant_fails_only_when_all_three_readings_say_regression() {
         for worst in [Regression, None] {
             for best in [Regression, None, Improvement] {
                 for tested in [true, false] {
-                    let held = said(FailOn::Significant, &compared([graded, worst, best], tested));
+                    let held = said(
+                        FailOn::Significant,
+                        &compared([graded, worst, best], tested),
+                    );
                     table += &format!("{graded:?} {worst:?} {best:?} {tested}: {held}\n");
-                    let regressions = [graded, worst, best].iter().filter(|v| **v == Regression).count();
+                    let regressions = [graded, worst, best]
+                        .iter()
+                        .filter(|v| **v == Regression)
+                        .count();
                     let decision = held.split(' ').next().unwrap();
                     let wanted = match regressions {
                         3 => "Fail",
@@ -46,13 +56,22 @@ fn significant_fails_only_when_all_three_readings_say_regression() {
                     assert_eq!(decision, wanted, "{graded:?} {worst:?} {best:?} {tested}");
                     // The other words look at cases alone.
                     for word in [FailOn::Any, FailOn::Critical, FailOn::Never] {
-                        assert_eq!(said(word, &compared([graded, worst, best], tested)), "Pass ");
+                        assert_eq!(
+                            said(word, &compared([graded, worst, best], tested)),
+                            "Pass "
+                        );
                     }
                 }
             }
         }
     }
-    let line = |start: &str| table.lines().find(|line| line.starts_with(start)).unwrap().to_owned();
+    let line = |start: &str| {
+        table
+            .lines()
+            .find(|line| line.starts_with(start))
+            .unwrap()
+            .to_owned()
+    };
     insta::assert_snapshot!([
         line("Regression Regression Regression true"),
         line("Regression Regression None true"),
@@ -88,9 +107,15 @@ fn flips_fail_and_what_may_have_flipped_is_incomplete() {
     for (broken, critical) in [(0, 0), (1, 0), (2, 1), (3, 2)] {
         for (open, open_critical) in [(0, 0), (1, 0), (4, 2)] {
             let mut comparison = compared([None; 3], true);
-            comparison.cases.broken = FlipList { count: broken, cases: vec![] };
+            comparison.cases.broken = FlipList {
+                count: broken,
+                cases: vec![],
+            };
             comparison.cases.broken_critical = critical;
-            (comparison.cases.may_be_broken, comparison.cases.may_be_broken_critical) = (open, open_critical);
+            (
+                comparison.cases.may_be_broken,
+                comparison.cases.may_be_broken_critical,
+            ) = (open, open_critical);
             let [any, only] = [FailOn::Any, FailOn::Critical].map(|word| said(word, &comparison));
             table += &format!("{broken}/{critical} {open}/{open_critical} any: {any}\n");
             table += &format!("{broken}/{critical} {open}/{open_critical} critical: {only}\n");
@@ -142,7 +167,10 @@ fn with_nothing_to_compare_only_never_passes() {
 fn critical_cases_that_were_all_written_anew_or_renamed_are_not_well() {
     let mut comparison = compared([None; 3], true);
     let mut of = |there: usize, compared: usize| {
-        (comparison.cases.reference_critical, comparison.cases.compared_critical) = (there, compared);
+        (
+            comparison.cases.reference_critical,
+            comparison.cases.compared_critical,
+        ) = (there, compared);
         let other = [FailOn::Any, FailOn::Significant].map(|word| said(word, &comparison));
         assert_eq!(other, ["Pass ", "Pass "]);
         said(FailOn::Critical, &comparison)
@@ -156,7 +184,8 @@ fn critical_cases_that_were_all_written_anew_or_renamed_are_not_well() {
 
 #[test]
 fn of_several_candidates_the_worst_decides_and_each_is_named() {
-    let [good, bad, open] = [[None; 3], [Regression; 3], [None, Regression, None]].map(|v| compared(v, true));
+    let [good, bad, open] =
+        [[None; 3], [Regression; 3], [None, Regression, None]].map(|v| compared(v, true));
     let named = |mut comparison: Comparison, label: &str| {
         comparison.candidate.label = label.into();
         comparison
@@ -168,14 +197,21 @@ fn of_several_candidates_the_worst_decides_and_each_is_named() {
     bad: SAID
     open: samples without a grade leave open whether the candidate is worse
     ");
-    assert_eq!(hold(FailOn::Significant, &[&good, &open]).0, Decision::Incomplete);
-    assert_eq!(hold(FailOn::Significant, &[&good, &good]), (Decision::Pass, vec![]));
+    assert_eq!(
+        hold(FailOn::Significant, &[&good, &open]).0,
+        Decision::Incomplete
+    );
+    assert_eq!(
+        hold(FailOn::Significant, &[&good, &good]),
+        (Decision::Pass, vec![])
+    );
 }
 
 #[test]
 fn the_graver_of_gate_and_comparison_counts() {
     use Decision::{Fail, Incomplete, Pass, Pending, Undecided};
-    let [good, bad, open] = [[None; 3], [Regression; 3], [None, Regression, None]].map(|v| compared(v, true));
+    let [good, bad, open] =
+        [[None; 3], [Regression; 3], [None, Regression, None]].map(|v| compared(v, true));
     let table = [
         // The gate's own, and with a good, an open and a bad comparison.
         (Pass, [Pass, Incomplete, Fail]),
@@ -189,8 +225,19 @@ fn the_graver_of_gate_and_comparison_counts() {
             for interrupted in [false, true] {
                 let exit_code = ExitCode::of(own, interrupted).code();
                 let thresholds: Vec<ThresholdResult> = vec![];
-                let gate = Gate { decision: own, exit_code, thresholds, reasons: vec!["own".into()] };
-                let gate = held(gate, FailOn::Significant, Some(comparison), &lacking(0, 0, 0), interrupted);
+                let gate = Gate {
+                    decision: own,
+                    exit_code,
+                    thresholds,
+                    reasons: vec!["own".into()],
+                };
+                let gate = held(
+                    gate,
+                    FailOn::Significant,
+                    Some(comparison),
+                    &lacking(0, 0, 0),
+                    interrupted,
+                );
                 assert_eq!(gate.decision, wanted, "{own:?}");
                 assert_eq!(gate.exit_code, ExitCode::of(wanted, interrupted).code());
                 assert_eq!(gate.reasons[0], "own");
@@ -199,7 +246,12 @@ fn the_graver_of_gate_and_comparison_counts() {
             }
         }
     }
-    let gate = Gate { decision: Pass, exit_code: 0, thresholds: vec![], reasons: vec![] };
+    let gate = Gate {
+        decision: Pass,
+        exit_code: 0,
+        thresholds: vec![],
+        reasons: vec![],
+    };
     let gate = held(gate, FailOn::Any, Option::None, &lacking(0, 0, 0), false);
     assert_eq!((gate.decision, gate.exit_code), (Incomplete, 3));
     insta::assert_snapshot!(gate.reasons.join("\n"), @"beside the reference: nothing could be compared, so that no regression is ruled out");
@@ -208,7 +260,15 @@ fn the_graver_of_gate_and_comparison_counts() {
 /// A run of which so many samples errored, were skipped and wait for a human grade.
 fn lacking(errored: usize, skipped: usize, pending: usize) -> Tallies {
     let [actual, worst, best] = [Tally::default(), Tally::default(), Tally::default()];
-    Tallies { lacks: Vec::new(), actual, worst, best, errored, skipped, pending }
+    Tallies {
+        lacks: Vec::new(),
+        actual,
+        worst,
+        best,
+        errored,
+        skipped,
+        pending,
+    }
 }
 
 #[test]
@@ -218,10 +278,23 @@ fn where_only_human_grades_of_the_run_are_missing_people_decide() {
     for (errored, skipped, pending) in [(0, 0, 2), (1, 0, 2), (0, 1, 2), (1, 0, 0)] {
         for reference in [0, 1] {
             let mut open = compared([None, Regression, None], true);
-            (open.cases.ungraded_samples_reference, open.cases.ungraded_samples_candidate) = (reference, 2);
-            let gate = Gate { decision: Pass, exit_code: 0, thresholds: vec![], reasons: vec![] };
-            let held =
-                held(gate, FailOn::Significant, Some(&open), &lacking(errored, skipped, pending), false);
+            (
+                open.cases.ungraded_samples_reference,
+                open.cases.ungraded_samples_candidate,
+            ) = (reference, 2);
+            let gate = Gate {
+                decision: Pass,
+                exit_code: 0,
+                thresholds: vec![],
+                reasons: vec![],
+            };
+            let held = held(
+                gate,
+                FailOn::Significant,
+                Some(&open),
+                &lacking(errored, skipped, pending),
+                false,
+            );
             table.push((held.decision, held.exit_code));
         }
     }
@@ -229,8 +302,23 @@ fn where_only_human_grades_of_the_run_are_missing_people_decide() {
     assert_eq!(table[1..], [(Incomplete, 3); 7]);
     // What people can't mend is none of theirs, and what failed has failed.
     for (verdicts, wanted) in [([None; 3], Pass), ([Regression; 3], Fail)] {
-        let gate = Gate { decision: Pass, exit_code: 0, thresholds: vec![], reasons: vec![] };
+        let gate = Gate {
+            decision: Pass,
+            exit_code: 0,
+            thresholds: vec![],
+            reasons: vec![],
+        };
         let one = compared(verdicts, true);
-        assert_eq!(held(gate, FailOn::Significant, Some(&one), &lacking(0, 0, 2), false).decision, wanted);
+        assert_eq!(
+            held(
+                gate,
+                FailOn::Significant,
+                Some(&one),
+                &lacking(0, 0, 2),
+                false
+            )
+            .decision,
+            wanted
+        );
     }
 }

@@ -22,12 +22,15 @@ pub(super) fn miss(
     let one_sided = (threshold.on, threshold.bound);
     Some(match one_sided {
         (Figure::Value, Bound::Min) => {
-            let more =
-                share.filter(|_| is_of_verdicts(threshold)).and_then(|share| more_passes(threshold, share));
+            let more = share
+                .filter(|_| is_of_verdicts(threshold))
+                .and_then(|share| more_passes(threshold, share));
             more.unwrap_or_else(|| short(value, threshold))
         }
         (Figure::Value, Bound::Max) => short(value, threshold),
-        (Figure::CiLower, Bound::Min) | (Figure::CiUpper, Bound::Max) if within(value, threshold) => {
+        (Figure::CiLower, Bound::Min) | (Figure::CiUpper, Bound::Max)
+            if within(value, threshold) =>
+        {
             lacking(threshold, estimate, value, share, lack)
         }
         // The value is not met, or the far end misses, and so does all that lies before it.
@@ -36,10 +39,18 @@ pub(super) fn miss(
 }
 
 fn short(value: f64, threshold: &Threshold) -> String {
-    let word = if threshold.bound == Bound::Min { "short" } else { "over" };
+    let word = if threshold.bound == Bound::Min {
+        "short"
+    } else {
+        "over"
+    };
     let by = (value - threshold.value).abs();
     // Two digits that count, however small it is.
-    let decimals = if by > 0.0 { (1.0 - by.log10().floor()).clamp(1.0, 17.0) as usize } else { 0 };
+    let decimals = if by > 0.0 {
+        (1.0 - by.log10().floor()).clamp(1.0, 17.0) as usize
+    } else {
+        0
+    };
     format!("{} {word}", number(by, decimals))
 }
 
@@ -78,12 +89,23 @@ fn more_passes(threshold: &Threshold, [passed, n]: [u64; 2]) -> Option<String> {
     }
     while met - missed > 1 {
         let middle = missed + (met - missed) / 2;
-        if meets(middle) { met = middle } else { missed = middle }
+        if meets(middle) {
+            met = middle
+        } else {
+            missed = middle
+        }
     }
     let more = met - passed;
     // A case that passed on a later attempt is passed, and is none of these.
-    let unit = if metric.k().is_some() { "first attempt" } else { unit(&metric) };
-    Some(format!("{passed} of {n} {} passed; {more} more would have met it", plural(unit, n)))
+    let unit = if metric.k().is_some() {
+        "first attempt"
+    } else {
+        unit(&metric)
+    };
+    Some(format!(
+        "{passed} of {n} {} passed; {more} more would have met it",
+        plural(unit, n)
+    ))
 }
 
 /// The value meets the demand, and the end of its interval does not.
@@ -94,20 +116,32 @@ fn lacking(
     share: Option<[u64; 2]>,
     lack: Option<&Lack>,
 ) -> String {
-    let metric = threshold.metric.parse::<MetricName>().ok().map(|name| name.metric);
+    let metric = threshold
+        .metric
+        .parse::<MetricName>()
+        .ok()
+        .map(|name| name.metric);
     let unit = lack.map_or(metric.as_ref().map_or("case", unit), |lack| lack.unit);
-    let fact = format!("the value itself, {}, meets it; only data is lacking", number(value, 4));
+    let fact = format!(
+        "the value itself, {}, meets it; only data is lacking",
+        number(value, 4)
+    );
     let share = share.filter(|share| is_of_counts(estimate, *share));
     let more = match (share, lack) {
         (Some(share), _) => exact(threshold, share, estimate.level),
         _ if (value - threshold.value).abs() <= 1e-9 => More::Never,
-        (None, Some(lack)) => lack.needed.map_or(More::Many, |needed| More::About([lack.units, needed])),
+        (None, Some(lack)) => lack
+            .needed
+            .map_or(More::Many, |needed| More::About([lack.units, needed])),
         (None, None) => return fact,
     };
     let rest = match more {
         More::Exact { more, passing } if passing == more => {
             let pass = if more == 1 { "passes" } else { "pass" };
-            format!("{more} more {} that {pass} would have met it", plural(unit, more))
+            format!(
+                "{more} more {} that {pass} would have met it",
+                plural(unit, more)
+            )
         }
         More::Exact { more, passing } => format!(
             "{more} more {}, {passing} of them passing (the same rate), would have met it",
@@ -144,7 +178,9 @@ fn lacking(
 fn is_of_counts(estimate: &Estimate, [passed, n]: [u64; 2]) -> bool {
     let near = |a: f64, b: f64| (a - b).abs() <= 1e-9;
     let of_counts = of_counts(passed as f64, n as f64, estimate.level).ok();
-    of_counts.zip(estimate.ci).is_some_and(|(of, [low, high])| near(of.low, low) && near(of.high, high))
+    of_counts
+        .zip(estimate.ci)
+        .is_some_and(|(of, [low, high])| near(of.low, low) && near(of.high, high))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -162,7 +198,11 @@ enum More {
 
 /// What [`Demand::more_at_the_same_rate`] finds.
 fn exact(threshold: &Threshold, [passed, n]: [u64; 2], level: f64) -> More {
-    let demand = Demand { upper: threshold.bound == Bound::Max, value: threshold.value, level };
+    let demand = Demand {
+        upper: threshold.bound == Bound::Max,
+        value: threshold.value,
+        level,
+    };
     match demand.more_at_the_same_rate(passed, n) {
         power::More::Exact { more, passing } => More::Exact { more, passing },
         power::More::Many => More::Many,
@@ -171,7 +211,11 @@ fn exact(threshold: &Threshold, [passed, n]: [u64; 2], level: f64) -> More {
 }
 
 fn plural(unit: &'static str, n: u64) -> String {
-    if n == 1 { unit.to_owned() } else { format!("{unit}s") }
+    if n == 1 {
+        unit.to_owned()
+    } else {
+        format!("{unit}s")
+    }
 }
 
 #[cfg(test)]

@@ -17,7 +17,13 @@ struct Evals {
 }
 
 fn evals(passed: u64, failed: u64, errored: u64, skipped: u64, pending: u64) -> Evals {
-    Evals { passed, failed, errored, skipped, pending }
+    Evals {
+        passed,
+        failed,
+        errored,
+        skipped,
+        pending,
+    }
 }
 
 const NAMES: [&str; 5] = [
@@ -55,21 +61,33 @@ impl Evals {
         };
         let outcomes = (0..passed).map(|at| eval(at, Outcome::Passed));
         let outcomes = outcomes.chain((0..failed).map(|at| eval(at, Outcome::Failed)));
-        let evals =
-            outcomes.chain((n..n.max(self.passed + self.failed)).map(|at| eval(at, Outcome::Errored)));
-        let mut metrics: BTreeMap<String, Estimate> =
-            NAMES.iter().map(|name| ((*name).to_owned(), estimate.clone())).collect();
+        let evals = outcomes
+            .chain((n..n.max(self.passed + self.failed)).map(|at| eval(at, Outcome::Errored)));
+        let mut metrics: BTreeMap<String, Estimate> = NAMES
+            .iter()
+            .map(|name| ((*name).to_owned(), estimate.clone()))
+            .collect();
         // The worst latency that a sample without a grade might have had is unknown.
         let latency = |value: Option<f64>| Estimate {
             value,
             ci: None,
-            undefined: value.is_none().then(|| "samples without a grade have no upper bound".to_owned()),
+            undefined: value
+                .is_none()
+                .then(|| "samples without a grade have no upper bound".to_owned()),
             ..estimate.clone()
         };
-        let known = self.open() == 0 || (passed, failed) != (self.passed, self.failed + self.open());
+        let known =
+            self.open() == 0 || (passed, failed) != (self.passed, self.failed + self.open());
         metrics.insert("latency_p95_ms".into(), latency(known.then_some(100.0)));
-        let shares = NAMES.iter().map(|name| ((*name).to_owned(), [passed, n])).collect();
-        Tally { evals: evals.collect(), metrics, shares }
+        let shares = NAMES
+            .iter()
+            .map(|name| ((*name).to_owned(), [passed, n]))
+            .collect();
+        Tally {
+            evals: evals.collect(),
+            metrics,
+            shares,
+        }
     }
 
     fn tallies(self) -> Tallies {
@@ -86,8 +104,21 @@ impl Evals {
 }
 
 fn decided(run: Evals, metric: &str, (bound, on): (Bound, Figure), value: f64) -> Gate {
-    let threshold = Threshold { metric: metric.into(), bound, value, on };
-    decide(&GateSpec { thresholds: vec![threshold], ..GateSpec::default() }, &run.tallies(), false, &[])
+    let threshold = Threshold {
+        metric: metric.into(),
+        bound,
+        value,
+        on,
+    };
+    decide(
+        &GateSpec {
+            thresholds: vec![threshold],
+            ..GateSpec::default()
+        },
+        &run.tallies(),
+        false,
+        &[],
+    )
 }
 
 const MIN: (Bound, Figure) = (Bound::Min, Figure::Value);
@@ -139,7 +170,11 @@ fn every_bound_with_every_kind_of_sample_without_a_grade() {
     for metric in NAMES {
         for (run, bound, value, code) in &rows {
             let gate = decided(*run, metric, *bound, *value);
-            assert_eq!(gate.exit_code, *code, "{metric} {bound:?} {value} of {run:?}: {:?}", gate.reasons);
+            assert_eq!(
+                gate.exit_code, *code,
+                "{metric} {bound:?} {value} of {run:?}: {:?}",
+                gate.reasons
+            );
             assert_eq!(gate.reasons.is_empty(), *code == 0, "{:?}", gate.reasons);
             let status = match code {
                 0 => Decision::Pass,
@@ -158,7 +193,11 @@ fn every_bound_with_every_kind_of_sample_without_a_grade() {
         (evals(16, 2, 0, 0, 2), 100.0, 4),
         (evals(16, 2, 0, 2, 0), 99.0, 1),
     ] {
-        assert_eq!(decided(run, "latency_p95_ms", MAX, value).exit_code, code, "{run:?} {value}");
+        assert_eq!(
+            decided(run, "latency_p95_ms", MAX, value).exit_code,
+            code,
+            "{run:?} {value}"
+        );
     }
 }
 
@@ -173,8 +212,20 @@ fn of_two_thresholds_the_worse_decides() {
             value,
             on: Figure::Value,
         };
-        let thresholds = vec![threshold("pass_rate", first), threshold("score[tag=critical]", second)];
-        decide(&GateSpec { thresholds, ..GateSpec::default() }, run, interrupted, &[]).exit_code
+        let thresholds = vec![
+            threshold("pass_rate", first),
+            threshold("score[tag=critical]", second),
+        ];
+        decide(
+            &GateSpec {
+                thresholds,
+                ..GateSpec::default()
+            },
+            run,
+            interrupted,
+            &[],
+        )
+        .exit_code
     };
     // 16 to 17 of 19: 0.842 to 0.895.
     for (first, second, errored, pending) in [
@@ -184,18 +235,36 @@ fn of_two_thresholds_the_worse_decides() {
         (0.9, 0.8, ExitCode::Fail, ExitCode::Fail),
         (0.88, 0.88, ExitCode::Incomplete, ExitCode::Pending),
     ] {
-        assert_eq!(gate(&run, first, second, false), errored.code(), "{first} {second}");
-        assert_eq!(gate(&waits, first, second, false), pending.code(), "{first} {second}");
-        assert_eq!(gate(&run, first, second, true), 130, "an interrupted run is that first");
+        assert_eq!(
+            gate(&run, first, second, false),
+            errored.code(),
+            "{first} {second}"
+        );
+        assert_eq!(
+            gate(&waits, first, second, false),
+            pending.code(),
+            "{first} {second}"
+        );
+        assert_eq!(
+            gate(&run, first, second, true),
+            130,
+            "an interrupted run is that first"
+        );
     }
 }
 
 #[test]
 fn words_of_near_misses_are_only_for_what_is_settled() {
-    let said =
-        |run: Evals, metric: &str, bound, value| decided(run, metric, bound, value).reasons.join(" / ");
+    let said = |run: Evals, metric: &str, bound, value| {
+        decided(run, metric, bound, value).reasons.join(" / ")
+    };
     assert_eq!(
-        said(evals(18, 2, 0, 0, 0), "pass_rate[type=regression]", MIN, 0.95),
+        said(
+            evals(18, 2, 0, 0, 0),
+            "pass_rate[type=regression]",
+            MIN,
+            0.95
+        ),
         "pass_rate[type=regression] is 0.9, at least 0.95 was asked: 18 of 20 evals passed; 1 more would have met it"
     );
     assert_eq!(

@@ -16,10 +16,19 @@ const LISTED: usize = 20;
 const PLACES: usize = 60;
 
 /// Grades by one of the methods that need no process; `None` for the others.
-pub(super) fn grade(grader: &CodeGrader, value: &OutputValue, patterns: &Patterns) -> Option<Grade> {
+pub(super) fn grade(
+    grader: &CodeGrader,
+    value: &OutputValue,
+    patterns: &Patterns,
+) -> Option<Grade> {
     let method = grader.method();
     let (judged, expected) = match grader {
-        CodeGrader::ExactMatch { any_of, case_sensitive, trim_whitespace, normalize_newlines } => {
+        CodeGrader::ExactMatch {
+            any_of,
+            case_sensitive,
+            trim_whitespace,
+            normalize_newlines,
+        } => {
             let options = text::TextOptions {
                 trim_whitespace: *trim_whitespace,
                 normalize_newlines: *normalize_newlines,
@@ -27,25 +36,68 @@ pub(super) fn grade(grader: &CodeGrader, value: &OutputValue, patterns: &Pattern
             };
             (exact(any_of, value, options), one_of(any_of))
         }
-        CodeGrader::Contains { must_include, must_not_include, case_sensitive } => {
-            let parts = text::contains(&as_text(value), must_include, must_not_include, *case_sensitive);
-            (if parts.matched() { Judged::Passed } else { lacking(&parts) }, None)
+        CodeGrader::Contains {
+            must_include,
+            must_not_include,
+            case_sensitive,
+        } => {
+            let parts = text::contains(
+                &as_text(value),
+                must_include,
+                must_not_include,
+                *case_sensitive,
+            );
+            (
+                if parts.matched() {
+                    Judged::Passed
+                } else {
+                    lacking(&parts)
+                },
+                None,
+            )
         }
-        CodeGrader::Regex { patterns: sources, flags, must_match, capture_groups } => {
-            (regex(sources, *flags, *must_match, capture_groups, value, patterns), None)
-        }
-        CodeGrader::Numeric { any_of, absolute, relative, min, max } => {
-            let rule =
-                numeric::Rule { any_of, absolute: *absolute, relative: *relative, min: *min, max: *max };
+        CodeGrader::Regex {
+            patterns: sources,
+            flags,
+            must_match,
+            capture_groups,
+        } => (
+            regex(
+                sources,
+                *flags,
+                *must_match,
+                capture_groups,
+                value,
+                patterns,
+            ),
+            None,
+        ),
+        CodeGrader::Numeric {
+            any_of,
+            absolute,
+            relative,
+            min,
+            max,
+        } => {
+            let rule = numeric::Rule {
+                any_of,
+                absolute: *absolute,
+                relative: *relative,
+                min: *min,
+                max: *max,
+            };
             let compared = match value {
                 OutputValue::Json(value) => numeric::compare_json(value, &rule),
-                OutputValue::Text(text) | OutputValue::Program(text) => numeric::compare_text(text, &rule),
+                OutputValue::Text(text) | OutputValue::Program(text) => {
+                    numeric::compare_text(text, &rule)
+                }
             };
             (Judged::of(compared), one_of(any_of))
         }
-        CodeGrader::Json { any_of, schema } => {
-            (json_value(any_of, schema.as_ref(), value, patterns), one_of(any_of))
-        }
+        CodeGrader::Json { any_of, schema } => (
+            json_value(any_of, schema.as_ref(), value, patterns),
+            one_of(any_of),
+        ),
         CodeGrader::StructuralMatch(rule) => {
             let expected = match &rule.expected {
                 text @ Value::String(_) => eval_match::without_literals(text),
@@ -70,9 +122,15 @@ pub(super) fn no_baseline(eval: &str) -> Grade {
     } else {
         format!("'{}'", eval.replace('\'', r"'\''"))
     };
-    let why =
-        format!("there is no baseline to compare with; `eval-harness baseline capture {id}` captures one");
-    Grade::errored(GraderType::Code, CodeGrader::NoBaseline.method(), Cause::NoBaseline, why)
+    let why = format!(
+        "there is no baseline to compare with; `eval-harness baseline capture {id}` captures one"
+    );
+    Grade::errored(
+        GraderType::Code,
+        CodeGrader::NoBaseline.method(),
+        Cause::NoBaseline,
+        why,
+    )
 }
 
 /// The answer of one method.
@@ -90,7 +148,11 @@ enum Judged {
 
 impl Judged {
     fn failed(reason: impl Into<String>) -> Judged {
-        Judged::Failed { reason: reason.into(), score: 0.0, details: Map::new() }
+        Judged::Failed {
+            reason: reason.into(),
+            score: 0.0,
+            details: Map::new(),
+        }
     }
 
     fn of(result: Result<eval_match::Comparison, String>) -> Judged {
@@ -104,10 +166,18 @@ impl Judged {
     fn into_grade(self, method: &str) -> Grade {
         match self {
             Judged::Passed => Grade::passed(GraderType::Code, method),
-            Judged::PassedWith(details) => Grade { details, ..Grade::passed(GraderType::Code, method) },
-            Judged::Failed { reason, score, details } => Grade {
+            Judged::PassedWith(details) => Grade {
                 details,
-                ..Grade::failed(GraderType::Code, method, Cause::WrongAnswer, reason).with_score(score)
+                ..Grade::passed(GraderType::Code, method)
+            },
+            Judged::Failed {
+                reason,
+                score,
+                details,
+            } => Grade {
+                details,
+                ..Grade::failed(GraderType::Code, method, Cause::WrongAnswer, reason)
+                    .with_score(score)
             },
             Judged::Broken(why) => Grade::errored(GraderType::Code, method, Cause::Harness, why),
         }
@@ -123,7 +193,11 @@ fn lacking(parts: &text::Parts) -> Judged {
             details.insert(key.to_owned(), json!(listed));
         }
     }
-    Judged::Failed { reason: parts.reason(), score: 0.0, details }
+    Judged::Failed {
+        reason: parts.reason(),
+        score: 0.0,
+        details,
+    }
 }
 
 /// What was expected, for the grade: the value itself when there is one, else all alternatives.
@@ -180,8 +254,8 @@ fn among(alternatives: usize, reason: String) -> String {
 
 /// Equality of two JSON values, by value.
 fn equal(expected: &Value, actual: &Value) -> Result<eval_match::Comparison, String> {
-    let wanted =
-        Datum::from_json(expected).map_err(|why| format!("the expected value can't be compared: {why}"))?;
+    let wanted = Datum::from_json(expected)
+        .map_err(|why| format!("the expected value can't be compared: {why}"))?;
     let Ok(got) = Datum::from_json(actual) else {
         return Ok(eval_match::Comparison::differs(
             "the output is nested too deeply, or holds a number beyond all bounds",
@@ -190,10 +264,15 @@ fn equal(expected: &Value, actual: &Value) -> Result<eval_match::Comparison, Str
     if eval_match::equals(&got, &wanted, Equality::Yaml) {
         return Ok(eval_match::Comparison::matched());
     }
-    let differences = structural::compare(&Structural::as_it_stands(expected.clone()), actual).differences;
+    let differences =
+        structural::compare(&Structural::as_it_stands(expected.clone()), actual).differences;
     let reason = match differences.as_slice() {
         [] => {
-            format!("expected {}, got {}", in_reason(&expected.to_string()), in_reason(&actual.to_string()))
+            format!(
+                "expected {}, got {}",
+                in_reason(&expected.to_string()),
+                in_reason(&actual.to_string())
+            )
         }
         [one] => one.to_string(),
         [first, rest @ ..] => format!("{first}; and {} more", differences_word(rest.len())),
@@ -202,7 +281,11 @@ fn equal(expected: &Value, actual: &Value) -> Result<eval_match::Comparison, Str
 }
 
 fn differences_word(n: usize) -> String {
-    if n == 1 { "1 difference".to_owned() } else { format!("{n} differences") }
+    if n == 1 {
+        "1 difference".to_owned()
+    } else {
+        format!("{n} differences")
+    }
 }
 
 fn regex(
@@ -221,7 +304,9 @@ fn regex(
         };
         let hit = match pattern.search(&output) {
             Ok(hit) => hit,
-            Err(error) => return Judged::Broken(format!("the pattern `{source}` gave up: {error}")),
+            Err(error) => {
+                return Judged::Broken(format!("the pattern `{source}` gave up: {error}"));
+            }
         };
         let Some(hit) = hit else { continue };
         if !must_match {
@@ -232,11 +317,17 @@ fn regex(
         }
         let mut details = Map::new();
         for group in groups {
-            let text = hit.group(group).map_or(Value::Null, |text| Value::String(in_reason(text)));
+            let text = hit
+                .group(group)
+                .map_or(Value::Null, |text| Value::String(in_reason(text)));
             details.insert(group.clone(), text);
         }
         let captured = Map::from_iter([("groups".to_owned(), Value::Object(details))]);
-        return if groups.is_empty() { Judged::Passed } else { Judged::PassedWith(captured) };
+        return if groups.is_empty() {
+            Judged::Passed
+        } else {
+            Judged::PassedWith(captured)
+        };
     }
     match (sources, must_match) {
         ([], _) => Judged::Broken("regex has no pattern".to_owned()),
@@ -246,7 +337,12 @@ fn regex(
     }
 }
 
-fn json_value(any_of: &[Value], schema: Option<&Value>, value: &OutputValue, patterns: &Patterns) -> Judged {
+fn json_value(
+    any_of: &[Value],
+    schema: Option<&Value>,
+    value: &OutputValue,
+    patterns: &Patterns,
+) -> Judged {
     let actual = match as_json(value) {
         Ok(actual) => actual,
         Err(error) => return Judged::failed(format!("the output is not JSON: {error}")),
@@ -276,7 +372,11 @@ fn json_value(any_of: &[Value], schema: Option<&Value>, value: &OutputValue, pat
             };
             let reason = format!("does not match the schema: {first}{more}");
             let details = Map::from_iter([("schema_errors".to_owned(), json!(errors))]);
-            return Judged::Failed { reason, score: 0.0, details };
+            return Judged::Failed {
+                reason,
+                score: 0.0,
+                details,
+            };
         }
     }
     let mut first = None;
@@ -287,7 +387,9 @@ fn json_value(any_of: &[Value], schema: Option<&Value>, value: &OutputValue, pat
             Err(why) => return Judged::Broken(why),
         };
     }
-    first.map_or(Judged::Passed, |reason| Judged::failed(among(any_of.len(), reason)))
+    first.map_or(Judged::Passed, |reason| {
+        Judged::failed(among(any_of.len(), reason))
+    })
 }
 
 /// A baseline that is a text is compared with the output as a text, any other with the output as JSON.
@@ -314,7 +416,9 @@ fn structure(rule: &Structural, value: &OutputValue) -> Judged {
 /// `None` where the output has to be read as JSON after all.
 fn text_structure(rule: &Structural, wanted: &str, value: &OutputValue) -> Option<Judged> {
     let text = match value {
-        OutputValue::Text(text) | OutputValue::Program(text) | OutputValue::Json(Value::String(text)) => text,
+        OutputValue::Text(text)
+        | OutputValue::Program(text)
+        | OutputValue::Json(Value::String(text)) => text,
         OutputValue::Json(_) => return None,
     };
     let options = text::TextOptions::default();
@@ -322,18 +426,26 @@ fn text_structure(rule: &Structural, wanted: &str, value: &OutputValue) -> Optio
         let levelled = Value::String(options.apply(text).into_owned());
         let result = structural::compare(rule, &levelled);
         // In a text a number can only be written out.
-        let written_out = matches!(value, OutputValue::Text(_)) && !result.matched && as_json(value).is_ok();
+        let written_out =
+            matches!(value, OutputValue::Text(_)) && !result.matched && as_json(value).is_ok();
         return (!written_out).then(|| structural_verdict(rule, result));
     }
     let meant = eval_match::literal_text(wanted);
     let comparison = text::exact(text, meant.as_deref().unwrap_or(wanted), options);
-    Some(if comparison.matched { Judged::Passed } else { Judged::failed(comparison.reason) })
+    Some(if comparison.matched {
+        Judged::Passed
+    } else {
+        Judged::failed(comparison.reason)
+    })
 }
 
 fn structural_verdict(rule: &Structural, result: structural::StructuralResult) -> Judged {
     let mut details = Map::new();
     if !result.warnings.is_empty() {
-        details.insert("warnings".to_owned(), json!(result.warnings.iter().take(LISTED).collect::<Vec<_>>()));
+        details.insert(
+            "warnings".to_owned(),
+            json!(result.warnings.iter().take(LISTED).collect::<Vec<_>>()),
+        );
     }
     if let Some(likeness) = rule.likeness {
         let lowest = result.lowest_likeness.unwrap_or(1.0);
@@ -343,7 +455,11 @@ fn structural_verdict(rule: &Structural, result: structural::StructuralResult) -
         );
     }
     if result.matched {
-        return if details.is_empty() { Judged::Passed } else { Judged::PassedWith(details) };
+        return if details.is_empty() {
+            Judged::Passed
+        } else {
+            Judged::PassedWith(details)
+        };
     }
     if let Some(why) = result.undecided {
         return Judged::Broken(why);
@@ -359,9 +475,16 @@ fn structural_verdict(rule: &Structural, result: structural::StructuralResult) -
     let reason = match result.differences.as_slice() {
         [] => "the output differs from the baseline".to_owned(),
         [one] => one.to_string(),
-        [first, ..] => format!("{first}; and {} more", differences_word(result.total.saturating_sub(1))),
+        [first, ..] => format!(
+            "{first}; and {} more",
+            differences_word(result.total.saturating_sub(1))
+        ),
     };
-    Judged::Failed { reason, score: result.score.min(1.0 - f64::EPSILON), details }
+    Judged::Failed {
+        reason,
+        score: result.score.min(1.0 - f64::EPSILON),
+        details,
+    }
 }
 
 #[cfg(test)]

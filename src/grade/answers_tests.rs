@@ -5,8 +5,19 @@ fn told(grader: &CodeGrader, value: OutputValue) -> String {
     let g = grade(grader, &value, &Patterns::default()).unwrap();
     assert_eq!(g.score.is_none(), g.outcome == Outcome::Errored);
     assert_eq!(g.outcome == Outcome::Passed, g.score == Some(1.0));
-    let details = if g.details.is_empty() { String::new() } else { format!(" {}", Value::Object(g.details)) };
-    format!("{} {} {}{details}", g.outcome, g.cause.map_or("-", Cause::name), g.reason).trim_end().to_owned()
+    let details = if g.details.is_empty() {
+        String::new()
+    } else {
+        format!(" {}", Value::Object(g.details))
+    };
+    format!(
+        "{} {} {}{details}",
+        g.outcome,
+        g.cause.map_or("-", Cause::name),
+        g.reason
+    )
+    .trim_end()
+    .to_owned()
 }
 
 fn text_of(text: &str) -> OutputValue {
@@ -32,8 +43,14 @@ fn exact_match_compares_texts_as_texts_and_json_by_value() {
         told(&exact_of(&[json!(42)]), text_of("42")),
         told(&exact_of(&[json!(42)]), text_of("42.0")),
         told(&exact_of(&[json!(42)]), OutputValue::Json(json!(42.0))),
-        told(&exact_of(&[json!({"a": [1, 2]})]), text_of("{ \"a\": [1, 2.0] }")),
-        told(&exact_of(&[json!({"a": [1, 2]})]), OutputValue::Json(json!({"a": [1, 3], "b": 1}))),
+        told(
+            &exact_of(&[json!({"a": [1, 2]})]),
+            text_of("{ \"a\": [1, 2.0] }"),
+        ),
+        told(
+            &exact_of(&[json!({"a": [1, 2]})]),
+            OutputValue::Json(json!({"a": [1, 3], "b": 1})),
+        ),
         told(&exact_of(&[json!(true)]), OutputValue::Json(json!(1))),
         told(&exact_of(&[json!("42")]), OutputValue::Json(json!(42))),
         told(&exact_of(&[json!("t")]), OutputValue::Json(json!("t"))),
@@ -63,7 +80,10 @@ fn contains_names_what_is_missing_and_what_must_not_be() {
         must_not_include: vec!["secret".into()],
         case_sensitive: false,
     };
-    let lines = [told(&grader, text_of("ALPHA beta")), told(&grader, text_of("alpha SECRET"))];
+    let lines = [
+        told(&grader, text_of("ALPHA beta")),
+        told(&grader, text_of("alpha SECRET")),
+    ];
     insta::assert_snapshot!(lines.join("\n"), @r##"
     passed -
     failed wrong_answer missing "Beta"; contains "secret", which it must not {"forbidden":["secret"],"missing":["Beta"]}
@@ -79,7 +99,10 @@ fn regex_scores_follow_the_verdict() {
         capture_groups: groups.iter().map(|g| (*g).to_owned()).collect(),
     };
     let lines = [
-        told(&regex(&[r"(?P<y>\d{4})-(\d\d)"], true, &["y", "2"]), text_of("on 2024-05")),
+        told(
+            &regex(&[r"(?P<y>\d{4})-(\d\d)"], true, &["y", "2"]),
+            text_of("on 2024-05"),
+        ),
         told(&regex(&["a", "b"], true, &[]), text_of("b")),
         told(&regex(&["a"], true, &[]), text_of("b")),
         told(&regex(&["a", "c"], true, &[]), text_of("b")),
@@ -112,8 +135,16 @@ fn a_pattern_that_backtracks_for_ever_is_errored() {
         must_match: false,
         capture_groups: vec![],
     };
-    let g = grade(&grader, &text_of(&format!("{}!", "a".repeat(60))), &Patterns::default()).unwrap();
-    assert_eq!((g.outcome, g.cause), (Outcome::Errored, Some(Cause::Harness)));
+    let g = grade(
+        &grader,
+        &text_of(&format!("{}!", "a".repeat(60))),
+        &Patterns::default(),
+    )
+    .unwrap();
+    assert_eq!(
+        (g.outcome, g.cause),
+        (Outcome::Errored, Some(Cause::Harness))
+    );
 }
 
 #[test]
@@ -127,7 +158,10 @@ fn numbers_within_tolerance() {
     };
     let lines = [
         told(&grader(vec![json!(2.72)], Some(0.01)), text_of("2.725")),
-        told(&grader(vec![json!(2.72)], Some(0.01)), text_of("it is 2.72")),
+        told(
+            &grader(vec![json!(2.72)], Some(0.01)),
+            text_of("it is 2.72"),
+        ),
         told(&grader(vec![json!(30)], None), OutputValue::Json(json!(30))),
         told(&grader(vec![json!("x")], None), text_of("1")),
     ];
@@ -141,18 +175,29 @@ fn numbers_within_tolerance() {
 
 #[test]
 fn json_values_and_schemas() {
-    let grader =
-        |any_of: &[Value], schema: Option<Value>| CodeGrader::Json { any_of: any_of.to_vec(), schema };
+    let grader = |any_of: &[Value], schema: Option<Value>| CodeGrader::Json {
+        any_of: any_of.to_vec(),
+        schema,
+    };
     let schema = json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}, "n": {"maximum": 3}}});
     let lines = [
         told(&grader(&[], None), text_of("{\"a\": 1}")),
         told(&grader(&[], None), text_of("{\"a\": }")),
         told(&grader(&[json!({"a": 1})], None), text_of("{\"a\": 1.0}")),
-        told(&grader(&[json!({"a": 1, "b": 2, "c": {"d": 1}})], None), text_of("{\"a\": true, \"c\": {}}")),
+        told(
+            &grader(&[json!({"a": 1, "b": 2, "c": {"d": 1}})], None),
+            text_of("{\"a\": true, \"c\": {}}"),
+        ),
         told(&grader(&[json!(1), json!(2)], None), text_of("3")),
         told(&grader(&[], Some(schema.clone())), text_of("{\"id\": 1}")),
-        told(&grader(&[], Some(schema)), text_of("{\"id\": \"x\", \"n\": 5}")),
-        told(&grader(&[], Some(json!({"type": "nonsense"}))), text_of("1")),
+        told(
+            &grader(&[], Some(schema)),
+            text_of("{\"id\": \"x\", \"n\": 5}"),
+        ),
+        told(
+            &grader(&[], Some(json!({"type": "nonsense"}))),
+            text_of("1"),
+        ),
     ];
     insta::assert_snapshot!(lines.join("\n"), @r##"
     passed -
@@ -172,7 +217,10 @@ fn structures_name_the_paths_that_differ() {
         json!({"id": "{{any_uuid}}", "n": 1, "list": [1, 2]}),
     ));
     let lines = [
-        told(&rule, text_of(r#"{"id": "123e4567-e89b-42d3-a456-426614174000", "n": 1.0, "list": [1, 2]}"#)),
+        told(
+            &rule,
+            text_of(r#"{"id": "123e4567-e89b-42d3-a456-426614174000", "n": 1.0, "list": [1, 2]}"#),
+        ),
         told(&rule, text_of(r#"{"id": "x", "n": 2, "list": [1, 2]}"#)),
         told(&rule, text_of("no")),
     ];

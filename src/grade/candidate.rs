@@ -40,7 +40,10 @@ pub(super) fn candidate(value: &OutputValue, wanted: Wanted) -> Result<String, S
         return Ok(text.to_owned());
     }
     // What a program must define of `Solution.solve` is `Solution`.
-    let wanted = Wanted { entry_point: wanted.entry_point.and_then(|path| path.split('.').next()), ..wanted };
+    let wanted = Wanted {
+        entry_point: wanted.entry_point.and_then(|path| path.split('.').next()),
+        ..wanted
+    };
     let code = code_of(text, wanted)?;
     if code.trim().is_empty() {
         return Err("the output's code block is empty".to_owned());
@@ -50,10 +53,13 @@ pub(super) fn candidate(value: &OutputValue, wanted: Wanted) -> Result<String, S
 
 fn code_of(text: &str, wanted: Wanted) -> Result<String, String> {
     let blocks = fences(text);
-    let Some(first) = blocks.first() else { return Ok(text.to_owned()) };
+    let Some(first) = blocks.first() else {
+        return Ok(text.to_owned());
+    };
     // A completion that runs on into a lone fence: the fence closes what the prompt had opened.
     let before = text.get(..first.start).unwrap_or_default();
-    if blocks.len() == 1 && !first.closed && first.language.is_empty() && !before.trim().is_empty() {
+    if blocks.len() == 1 && !first.closed && first.language.is_empty() && !before.trim().is_empty()
+    {
         return Ok(before.to_owned());
     }
     let is_wanted = |code: &str| match wanted.entry_point {
@@ -68,13 +74,20 @@ fn code_of(text: &str, wanted: Wanted) -> Result<String, String> {
             .find(|l| !l.trim().is_empty())
             .is_some_and(|l| l.starts_with("    ") || l.starts_with('\t'));
     if (is_wanted(before) || is_body) && !blocks.iter().any(|block| is_wanted(&block.content)) {
-        let inside = text.get(first.start..).is_some_and(|fence| fence.starts_with([' ', '\t']));
+        let inside = text
+            .get(first.start..)
+            .is_some_and(|fence| fence.starts_with([' ', '\t']));
         return Ok(if inside { text } else { before }.to_owned());
     }
-    let usable: Vec<&Fence> =
-        blocks.iter().filter(|b| b.language.is_empty() || b.language == "python").collect();
+    let usable: Vec<&Fence> = blocks
+        .iter()
+        .filter(|b| b.language.is_empty() || b.language == "python")
+        .collect();
     if usable.is_empty() {
-        return Err(format!("the output's code is {}, not Python", first.language));
+        return Err(format!(
+            "the output's code is {}, not Python",
+            first.language
+        ));
     }
     let defines_wanted = |block: &&&Fence| is_wanted(&block.content);
     let tagged = |block: &&&Fence| block.language == "python";
@@ -84,9 +97,15 @@ fn code_of(text: &str, wanted: Wanted) -> Result<String, String> {
         .filter(tagged)
         .find(defines_wanted)
         .or_else(|| usable.iter().rev().find(defines_wanted))
-        .or_else(|| usable.iter().find(|b| tagged(b) && !b.content.trim().is_empty()))
+        .or_else(|| {
+            usable
+                .iter()
+                .find(|b| tagged(b) && !b.content.trim().is_empty())
+        })
         .or_else(|| usable.iter().find(|b| !b.content.trim().is_empty()));
-    Ok(chosen.map(|block| block.content.clone()).unwrap_or_default())
+    Ok(chosen
+        .map(|block| block.content.clone())
+        .unwrap_or_default())
 }
 
 /// Code behind a text that belongs before it whatever the code defines.
@@ -103,8 +122,10 @@ fn assemble(code: &str, wanted: Wanted) -> String {
     if wanted.prefix.trim().is_empty() {
         return code.to_owned();
     }
-    let continues =
-        code.lines().find(|line| !line.trim().is_empty()).is_some_and(|line| line.starts_with([' ', '\t']));
+    let continues = code
+        .lines()
+        .find(|line| !line.trim().is_empty())
+        .is_some_and(|line| line.starts_with([' ', '\t']));
     match wanted.entry_point {
         Some(name) if !continues && defines(code, name) => {
             let mut head = head(wanted.prefix, name);
@@ -135,7 +156,11 @@ fn futures_first(code: &str) -> (String, Cow<'_, str>) {
         }
         rest = rest.get(line.len()..).unwrap_or_default();
     }
-    if futures.is_empty() { (futures, Cow::Borrowed(code)) } else { (futures, Cow::Owned(before + rest)) }
+    if futures.is_empty() {
+        (futures, Cow::Borrowed(code))
+    } else {
+        (futures, Cow::Owned(before + rest))
+    }
 }
 
 /// What a prompt has before the function that it asks for; only its imports when it does not begin that function.
@@ -184,7 +209,9 @@ fn defined_name(line: &str) -> Option<&str> {
 }
 
 fn word(text: &str) -> Option<&str> {
-    let end = text.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(text.len());
+    let end = text
+        .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .unwrap_or(text.len());
     text.get(..end).filter(|name| !name.is_empty())
 }
 
@@ -206,7 +233,11 @@ mod tests {
     const PROMPT: &str = "from typing import List\n\n\ndef helper(x):\n    return x\n\n\ndef solve(n: int) -> int:\n    \"\"\"Doc\"\"\"\n";
 
     fn wanted() -> Wanted<'static> {
-        Wanted { prefix: PROMPT, entry_point: Some("solve"), tests: "" }
+        Wanted {
+            prefix: PROMPT,
+            entry_point: Some("solve"),
+            tests: "",
+        }
     }
 
     fn text(text: &str) -> OutputValue {
@@ -215,22 +246,33 @@ mod tests {
 
     #[test]
     fn a_completion_continues_the_prompt_untouched() {
-        assert_eq!(candidate(&text("    return n\n"), wanted()), Ok(format!("{PROMPT}    return n\n")));
+        assert_eq!(
+            candidate(&text("    return n\n"), wanted()),
+            Ok(format!("{PROMPT}    return n\n"))
+        );
         let redefining = "    return 1\n\ndef solve(n):\n    return 2\n";
-        assert_eq!(candidate(&text(redefining), wanted()), Ok(format!("{PROMPT}{redefining}")));
+        assert_eq!(
+            candidate(&text(redefining), wanted()),
+            Ok(format!("{PROMPT}{redefining}"))
+        );
     }
 
     #[test]
     fn a_whole_function_follows_the_prompts_imports_and_helpers() {
         let head = "from typing import List\n\n\ndef helper(x):\n    return x\n\n\n";
-        let answer =
-            "Sure!\n```python\ndef solve(n):\n    return n\n```\nUsage:\n```python\nprint(solve(1))\n```\n";
-        assert_eq!(candidate(&text(answer), wanted()), Ok(format!("{head}def solve(n):\n    return n\n")));
+        let answer = "Sure!\n```python\ndef solve(n):\n    return n\n```\nUsage:\n```python\nprint(solve(1))\n```\n";
+        assert_eq!(
+            candidate(&text(answer), wanted()),
+            Ok(format!("{head}def solve(n):\n    return n\n"))
+        );
         assert_eq!(
             candidate(&text("def solve(n):\n    return n"), wanted()),
             Ok(format!("{head}def solve(n):\n    return n"))
         );
-        let elsewhere = Wanted { prefix: "import re\nfrom a import (\n  b,\n)\nx = 1\n", ..wanted() };
+        let elsewhere = Wanted {
+            prefix: "import re\nfrom a import (\n  b,\n)\nx = 1\n",
+            ..wanted()
+        };
         assert_eq!(
             candidate(&text("def solve(n): pass"), elsewhere),
             Ok("import re\nfrom a import (\n  b,\n)\ndef solve(n): pass".into())
@@ -240,8 +282,7 @@ mod tests {
     #[test]
     fn future_imports_stay_first() {
         let head = "from typing import List\n\n\ndef helper(x):\n    return x\n\n\n";
-        let answer =
-            "# mine\n\nfrom __future__ import annotations\nimport re\n\ndef solve(n):\n    return n\n";
+        let answer = "# mine\n\nfrom __future__ import annotations\nimport re\n\ndef solve(n):\n    return n\n";
         assert_eq!(
             candidate(&text(answer), wanted()),
             Ok(format!(
@@ -253,7 +294,10 @@ mod tests {
     #[test]
     fn a_solution_is_a_whole_program() {
         let program = OutputValue::Program("print('```')\n```\n".into());
-        assert_eq!(candidate(&program, wanted()), Ok("print('```')\n```\n".into()));
+        assert_eq!(
+            candidate(&program, wanted()),
+            Ok("print('```')\n```\n".into())
+        );
         let marked = OutputValue::Program("\u{feff}x = 1".into());
         assert_eq!(candidate(&marked, wanted()), Ok("x = 1".into()));
     }
@@ -261,19 +305,36 @@ mod tests {
     #[test]
     fn the_block_that_the_tests_are_about_is_taken() {
         let answer = "```\npip install x\n```\n```python\ndef area(r):\n    return r\n```\n```python\nassert area(1) == 1\n```";
-        let wanted = Wanted { tests: "assert area(2) == 2", ..Wanted::default() };
-        assert_eq!(candidate(&text(answer), wanted), Ok("def area(r):\n    return r\n".into()));
+        let wanted = Wanted {
+            tests: "assert area(2) == 2",
+            ..Wanted::default()
+        };
+        assert_eq!(
+            candidate(&text(answer), wanted),
+            Ok("def area(r):\n    return r\n".into())
+        );
         let tagged_first = "```\ndef area(r): return 1\n```\n```py\ndef area(r): return 2\n```";
-        assert_eq!(candidate(&text(tagged_first), wanted), Ok("def area(r): return 2\n".into()));
-        assert_eq!(candidate(&text("```\nfoo()\n```"), wanted), Ok("foo()\n".into()));
+        assert_eq!(
+            candidate(&text(tagged_first), wanted),
+            Ok("def area(r): return 2\n".into())
+        );
+        assert_eq!(
+            candidate(&text("```\nfoo()\n```"), wanted),
+            Ok("foo()\n".into())
+        );
     }
 
     #[test]
     fn a_dotted_entry_point_is_defined_by_its_class() {
-        let answer =
-            "```python\nprint(1)\n```\n```python\nclass Solution:\n    pass\n```\n```python\nprint(2)\n```";
-        let wanted = Wanted { entry_point: Some("Solution.solve"), ..Wanted::default() };
-        assert_eq!(candidate(&text(answer), wanted), Ok("class Solution:\n    pass\n".into()));
+        let answer = "```python\nprint(1)\n```\n```python\nclass Solution:\n    pass\n```\n```python\nprint(2)\n```";
+        let wanted = Wanted {
+            entry_point: Some("Solution.solve"),
+            ..Wanted::default()
+        };
+        assert_eq!(
+            candidate(&text(answer), wanted),
+            Ok("class Solution:\n    pass\n".into())
+        );
     }
 
     #[test]
@@ -286,34 +347,69 @@ mod tests {
 
     #[test]
     fn a_fence_in_or_after_code_is_not_the_code() {
-        let body = "    x = n\n    \"\"\"\n    ```\n    solve(1)\n    ```\n    \"\"\"\n    return x\n";
-        assert_eq!(candidate(&text(body), wanted()), Ok(format!("{PROMPT}{body}")));
+        let body =
+            "    x = n\n    \"\"\"\n    ```\n    solve(1)\n    ```\n    \"\"\"\n    return x\n";
+        assert_eq!(
+            candidate(&text(body), wanted()),
+            Ok(format!("{PROMPT}{body}"))
+        );
         let whole = format!("def solve(n):\n{body}");
-        let alone = Wanted { prefix: "", ..wanted() };
+        let alone = Wanted {
+            prefix: "",
+            ..wanted()
+        };
         assert_eq!(candidate(&text(&whole), alone), Ok(whole.clone()));
         assert_eq!(
-            candidate(&text(&whole), Wanted { entry_point: None, tests: "assert solve(1)", ..alone }),
+            candidate(
+                &text(&whole),
+                Wanted {
+                    entry_point: None,
+                    tests: "assert solve(1)",
+                    ..alone
+                }
+            ),
             Ok(whole)
         );
         let explained = "    return n\n```\n\nExample:\n```python\nprint(solve(1))\n```\n";
-        assert_eq!(candidate(&text(explained), wanted()), Ok(format!("{PROMPT}    return n\n")));
+        assert_eq!(
+            candidate(&text(explained), wanted()),
+            Ok(format!("{PROMPT}    return n\n"))
+        );
         let fenced_body = "Sure:\n```python\n    return n\n```\n";
-        assert_eq!(candidate(&text(fenced_body), wanted()), Ok(format!("{PROMPT}    return n\n")));
+        assert_eq!(
+            candidate(&text(fenced_body), wanted()),
+            Ok(format!("{PROMPT}    return n\n"))
+        );
     }
 
     #[test]
     fn nothing_to_run_is_told() {
         let no = |value: OutputValue| candidate(&value, wanted()).unwrap_err();
         assert_eq!(no(text(" \n\t")), "the output is empty");
-        assert_eq!(no(OutputValue::Program(String::new())), "the output is empty");
-        assert_eq!(no(text("```python\n\n```")), "the output's code block is empty");
-        assert_eq!(no(text("```rust\nfn main() {}\n```")), "the output's code is rust, not Python");
-        assert_eq!(no(OutputValue::Json(json!({"a": 1}))), "the output is JSON, not code");
+        assert_eq!(
+            no(OutputValue::Program(String::new())),
+            "the output is empty"
+        );
+        assert_eq!(
+            no(text("```python\n\n```")),
+            "the output's code block is empty"
+        );
+        assert_eq!(
+            no(text("```rust\nfn main() {}\n```")),
+            "the output's code is rust, not Python"
+        );
+        assert_eq!(
+            no(OutputValue::Json(json!({"a": 1}))),
+            "the output is JSON, not code"
+        );
     }
 
     #[test]
     fn names_are_whole_words() {
-        assert!(!defines("def solver(n): pass\n  def solve(): pass", "solve"));
+        assert!(!defines(
+            "def solver(n): pass\n  def solve(): pass",
+            "solve"
+        ));
         assert!(defines("async def solve(n): pass", "solve"));
         assert!(defines("solve = lambda n: n", "solve"));
         assert!(!defines("solve == 1", "solve"));

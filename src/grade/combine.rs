@@ -19,8 +19,12 @@ pub(super) type Graded<'a> = (f64, Option<&'a Grade>);
 
 /// Decides by what is known.
 pub(super) fn decide(combine: Combine, grades: &[Graded]) -> Decision {
-    let count =
-        |outcome: Outcome| grades.iter().filter(|(_, g)| g.is_some_and(|g| g.outcome == outcome)).count();
+    let count = |outcome: Outcome| {
+        grades
+            .iter()
+            .filter(|(_, g)| g.is_some_and(|g| g.outcome == outcome))
+            .count()
+    };
     let (passed, failed) = (count(Outcome::Passed), count(Outcome::Failed));
     let open = grades.len() - passed - failed;
     let at_least = |n: usize| {
@@ -56,7 +60,10 @@ fn weighted_bounds(grades: &[Graded]) -> (f64, f64) {
         return (0.0, 1.0);
     }
     let with = |unknown: f64| {
-        let sum: f64 = grades.iter().map(|(w, g)| w * g.and_then(known_score).unwrap_or(unknown)).sum();
+        let sum: f64 = grades
+            .iter()
+            .map(|(w, g)| w * g.and_then(known_score).unwrap_or(unknown))
+            .sum();
         (sum / total).clamp(0.0, 1.0)
     };
     (with(0.0), with(1.0))
@@ -64,7 +71,11 @@ fn weighted_bounds(grades: &[Graded]) -> (f64, f64) {
 
 /// The score over all grades.
 pub(super) fn combined_score(combine: Combine, grades: &[Graded]) -> f64 {
-    let known = || grades.iter().filter_map(|(_, grade)| grade.and_then(known_score));
+    let known = || {
+        grades
+            .iter()
+            .filter_map(|(_, grade)| grade.and_then(known_score))
+    };
     match combine {
         Combine::All => known().fold(1.0, f64::min),
         Combine::Any => known().fold(0.0, f64::max),
@@ -73,7 +84,10 @@ pub(super) fn combined_score(combine: Combine, grades: &[Graded]) -> f64 {
 }
 
 fn known_score(grade: &Grade) -> Option<f64> {
-    grade.outcome.is_graded().then(|| grade.score.unwrap_or(0.0))
+    grade
+        .outcome
+        .is_graded()
+        .then(|| grade.score.unwrap_or(0.0))
 }
 
 /// The verdict over all grades, in the order written.
@@ -103,10 +117,18 @@ pub(super) fn combine(combine: Combine, weights: &[f64], grades: Vec<Option<Grad
                 // Without a failed grade: what passed has too low a score, or there are fewer graders than must pass.
                 _ => decisive.and_then(|g| g.cause).or(Some(Cause::Threshold)),
             };
-            (Outcome::Failed, cause, failure_reason(combine, &paired, decisive))
+            (
+                Outcome::Failed,
+                cause,
+                failure_reason(combine, &paired, decisive),
+            )
         }
         Decision::Open => match first(Outcome::Errored).or(first(Outcome::Pending)) {
-            Some(grade) => (grade.outcome, grade.cause, named_reason(grade, grades.len())),
+            Some(grade) => (
+                grade.outcome,
+                grade.cause,
+                named_reason(grade, grades.len()),
+            ),
             None => (
                 Outcome::Errored,
                 Some(Cause::Harness),
@@ -115,19 +137,37 @@ pub(super) fn combine(combine: Combine, weights: &[f64], grades: Vec<Option<Grad
         },
     };
     let score = outcome.is_graded().then_some(score);
-    Verdict { outcome, score, cause, reason, grades: grades.into_iter().flatten().collect() }
+    Verdict {
+        outcome,
+        score,
+        cause,
+        reason,
+        grades: grades.into_iter().flatten().collect(),
+    }
 }
 
 fn failure_reason(combine: Combine, grades: &[Graded], decisive: Option<&Grade>) -> String {
-    let why = decisive.map(|g| named_reason(g, grades.len())).unwrap_or_default();
-    let then_why = if why.is_empty() { String::new() } else { format!("; {why}") };
-    let passed = grades.iter().filter(|(_, g)| g.is_some_and(|g| g.outcome == Outcome::Passed)).count();
+    let why = decisive
+        .map(|g| named_reason(g, grades.len()))
+        .unwrap_or_default();
+    let then_why = if why.is_empty() {
+        String::new()
+    } else {
+        format!("; {why}")
+    };
+    let passed = grades
+        .iter()
+        .filter(|(_, g)| g.is_some_and(|g| g.outcome == Outcome::Passed))
+        .count();
     match combine {
         _ if grades.len() == 1 && decisive.is_some() => why,
         Combine::All => why,
         Combine::Any => format!("none of {} graders passed{then_why}", grades.len()),
         Combine::AtLeast { n } => {
-            format!("{passed} of {} graders passed, {n} needed{then_why}", grades.len())
+            format!(
+                "{passed} of {} graders passed, {n} needed{then_why}",
+                grades.len()
+            )
         }
         Combine::Weighted { pass_threshold } => {
             let (_, highest) = weighted_bounds(grades);
@@ -143,7 +183,11 @@ fn named_reason(grade: &Grade, graders: usize) -> String {
     if graders == 1 {
         return grade.reason.clone();
     }
-    format!("{}: {}", grade.grader.as_deref().unwrap_or(&grade.method), grade.reason)
+    format!(
+        "{}: {}",
+        grade.grader.as_deref().unwrap_or(&grade.method),
+        grade.reason
+    )
 }
 
 /// Passed and failed change places, the score with them; what is not known stays unknown. A failure that says nothing of
@@ -151,7 +195,10 @@ fn named_reason(grade: &Grade, graders: usize) -> String {
 pub(super) fn negate(grade: Grade) -> Grade {
     let judged = |cause: &Cause| matches!(cause, Cause::WrongAnswer | Cause::Threshold);
     if grade.outcome == Outcome::Failed && !grade.cause.as_ref().is_some_and(judged) {
-        return Grade { reason: format!("{} (negating it does not make it pass)", grade.reason), ..grade };
+        return Grade {
+            reason: format!("{} (negating it does not make it pass)", grade.reason),
+            ..grade
+        };
     }
     let score = grade.score.map(|s| 1.0 - s);
     match grade.outcome {
@@ -191,7 +238,12 @@ mod tests {
     }
 
     fn errored() -> Grade {
-        Grade::errored(GraderType::Model, "model", Cause::JudgeUnreachable, "no judge")
+        Grade::errored(
+            GraderType::Model,
+            "model",
+            Cause::JudgeUnreachable,
+            "no judge",
+        )
     }
 
     fn pending() -> Grade {
@@ -201,15 +253,22 @@ mod tests {
     fn told(how: Combine, weights: &[f64], grades: &[Grade]) -> String {
         let v = combine(how, weights, grades.iter().cloned().map(Some).collect());
         let score = v.score.map_or("-".into(), |s| s.to_string());
-        format!("{} {score} {} {}", v.outcome, v.cause.map_or("-", Cause::name), v.reason)
-            .trim_end()
-            .to_owned()
+        format!(
+            "{} {score} {} {}",
+            v.outcome,
+            v.cause.map_or("-", Cause::name),
+            v.reason
+        )
+        .trim_end()
+        .to_owned()
     }
 
     #[test]
     fn verdicts_read_well() {
         let at_least = Combine::AtLeast { n: 2 };
-        let weighted = Combine::Weighted { pass_threshold: 0.7 };
+        let weighted = Combine::Weighted {
+            pass_threshold: 0.7,
+        };
         let one = [1.0; 3];
         let lines = [
             told(Combine::All, &one, &[passed()]),
@@ -223,7 +282,11 @@ mod tests {
             told(at_least, &one, &[passed(), failed("a"), failed("b")]),
             told(at_least, &one, &[passed(), passed(), errored()]),
             told(weighted, &[7.0, 3.0], &[passed(), failed("a")]),
-            told(weighted, &[0.7, 0.1, 0.2], &[passed(), errored(), failed("x")]),
+            told(
+                weighted,
+                &[0.7, 0.1, 0.2],
+                &[passed(), errored(), failed("x")],
+            ),
             told(weighted, &[6.0, 4.0], &[passed(), failed("a")]),
             told(weighted, &[0.0, 0.0], &[passed(), failed("a")]),
             told(weighted, &[1.0], &[passed().with_score(0.3)]),
@@ -252,9 +315,15 @@ mod tests {
     #[test]
     fn negation_swaps_what_is_known() {
         let n = negate(passed());
-        assert_eq!((n.outcome, n.score, n.cause), (Outcome::Failed, Some(0.0), Some(Cause::WrongAnswer)));
+        assert_eq!(
+            (n.outcome, n.score, n.cause),
+            (Outcome::Failed, Some(0.0), Some(Cause::WrongAnswer))
+        );
         let n = negate(failed("x").with_score(0.25));
-        assert_eq!((n.outcome, n.score, n.cause), (Outcome::Passed, Some(0.75), None));
+        assert_eq!(
+            (n.outcome, n.score, n.cause),
+            (Outcome::Passed, Some(0.75), None)
+        );
         assert_eq!(n.reason, "negated: x");
         assert_eq!(negate(errored()), errored());
         assert_eq!(negate(pending()), pending());
@@ -262,11 +331,23 @@ mod tests {
 
     #[test]
     fn what_was_not_judged_does_not_pass_by_negation() {
-        for cause in
-            [Cause::NoCode, Cause::Forged, Cause::SandboxViolation, Cause::SyntaxError, Cause::Exited]
-        {
-            let n = negate(Grade::failed(GraderType::Code, "code_execution", cause, "why"));
-            assert_eq!((n.outcome, n.score, n.cause), (Outcome::Failed, Some(0.0), Some(cause)));
+        for cause in [
+            Cause::NoCode,
+            Cause::Forged,
+            Cause::SandboxViolation,
+            Cause::SyntaxError,
+            Cause::Exited,
+        ] {
+            let n = negate(Grade::failed(
+                GraderType::Code,
+                "code_execution",
+                cause,
+                "why",
+            ));
+            assert_eq!(
+                (n.outcome, n.score, n.cause),
+                (Outcome::Failed, Some(0.0), Some(cause))
+            );
             assert_eq!(n.reason, "why (negating it does not make it pass)");
         }
     }
@@ -276,7 +357,9 @@ mod tests {
             Just(Combine::All),
             Just(Combine::Any),
             (0..6usize).prop_map(|n| Combine::AtLeast { n }),
-            (0..=20u32).prop_map(|t| Combine::Weighted { pass_threshold: f64::from(t) / 20.0 }),
+            (0..=20u32).prop_map(|t| Combine::Weighted {
+                pass_threshold: f64::from(t) / 20.0
+            }),
         ]
     }
 
@@ -289,7 +372,11 @@ mod tests {
             Combine::AtLeast { n } => n_passed >= n.max(1),
             Combine::Weighted { pass_threshold } => {
                 let total: f64 = weights.iter().sum();
-                let sum: f64 = weights.iter().zip(passes).map(|(w, p)| if *p { *w } else { 0.0 }).sum();
+                let sum: f64 = weights
+                    .iter()
+                    .zip(passes)
+                    .map(|(w, p)| if *p { *w } else { 0.0 })
+                    .sum();
                 sum / total >= pass_threshold - 1e-9
             }
         }

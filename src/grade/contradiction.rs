@@ -53,8 +53,16 @@ pub fn contradiction(verdict: &Verdict, rule: RecordedRule<'_>) -> Option<Contra
     if rule == RecordedRule::All && is_single_pass(verdict) {
         return None;
     }
-    let deciding: Vec<&Grade> = verdict.grades.iter().filter(|grade| !grade.informative).collect();
-    let passed = || deciding.iter().filter(|grade| grade.outcome == Outcome::Passed);
+    let deciding: Vec<&Grade> = verdict
+        .grades
+        .iter()
+        .filter(|grade| !grade.informative)
+        .collect();
+    let passed = || {
+        deciding
+            .iter()
+            .filter(|grade| grade.outcome == Outcome::Passed)
+    };
     if passed().any(|grade| grade.cause.is_some()) {
         return Some(Contradiction::GradeCause);
     }
@@ -73,29 +81,46 @@ pub fn contradiction(verdict: &Verdict, rule: RecordedRule<'_>) -> Option<Contra
         return None;
     }
     let weight = |at: usize| weights.get(at).copied().unwrap_or(1.0);
-    let graded: Vec<Graded> =
-        deciding.iter().enumerate().map(|(at, grade)| (weight(at), Some(*grade))).collect();
+    let graded: Vec<Graded> = deciding
+        .iter()
+        .enumerate()
+        .map(|(at, grade)| (weight(at), Some(*grade)))
+        .collect();
     if decide(how, &graded) != Decision::Passed {
         return Some(Contradiction::Grades);
     }
     let score = combined_score(how, &graded);
-    let differs = verdict.score.is_some_and(|said| (said - score).abs() > 1e-6);
+    let differs = verdict
+        .score
+        .is_some_and(|said| (said - score).abs() > 1e-6);
     differs.then_some(Contradiction::Score)
 }
 
 /// Nearly all verdicts that pass: no more has to be looked at.
 fn is_single_pass(verdict: &Verdict) -> bool {
-    let [grade] = verdict.grades.as_slice() else { return false };
+    let [grade] = verdict.grades.as_slice() else {
+        return false;
+    };
     let is_plain = grade.outcome == Outcome::Passed && grade.cause.is_none() && !grade.informative;
     is_plain && grade.score == Some(1.0) && verdict.score == Some(1.0)
 }
 
 /// Of one vote the score is what decides. A grade that was negated has the opposite score.
 fn is_below_threshold(grade: &Grade) -> bool {
-    let Some(judged) = grade.judged.as_deref().filter(|judged| judged.votes.len() == 1) else { return false };
+    let Some(judged) = grade
+        .judged
+        .as_deref()
+        .filter(|judged| judged.votes.len() == 1)
+    else {
+        return false;
+    };
     // Without criteria nothing but the vote itself counts, and journals of counts hold no thresholds.
     let counts = judged.pass_threshold > 0.0 && !judged.criteria.is_empty();
-    counts && !grade.negated && grade.score.is_some_and(|score| !reaches(score, judged.pass_threshold))
+    counts
+        && !grade.negated
+        && grade
+            .score
+            .is_some_and(|score| !reaches(score, judged.pass_threshold))
 }
 
 #[cfg(test)]
@@ -114,13 +139,28 @@ mod tests {
     }
 
     fn errored() -> Grade {
-        Grade::errored(GraderType::Model, "model", Cause::JudgeUnreachable, "no judge")
+        Grade::errored(
+            GraderType::Model,
+            "model",
+            Cause::JudgeUnreachable,
+            "no judge",
+        )
     }
 
     fn rules() -> Vec<CombineRule> {
-        [Combine::All, Combine::Any, Combine::AtLeast { n: 2 }, Combine::Weighted { pass_threshold: 0.6 }]
-            .map(|how| CombineRule { how, weights: vec![1.0, 2.0, 3.0] })
-            .to_vec()
+        [
+            Combine::All,
+            Combine::Any,
+            Combine::AtLeast { n: 2 },
+            Combine::Weighted {
+                pass_threshold: 0.6,
+            },
+        ]
+        .map(|how| CombineRule {
+            how,
+            weights: vec![1.0, 2.0, 3.0],
+        })
+        .to_vec()
     }
 
     #[test]
@@ -129,7 +169,11 @@ mod tests {
         for rule in rules() {
             for code in 0..grades.len().pow(3) {
                 let picked = [code % 4, code / 4 % 4, code / 16].map(|at| grades[at].clone());
-                let verdict = combine(rule.how, &rule.weights, picked.into_iter().map(Some).collect());
+                let verdict = combine(
+                    rule.how,
+                    &rule.weights,
+                    picked.into_iter().map(Some).collect(),
+                );
                 assert_eq!(
                     contradiction(&verdict, RecordedRule::Written(&rule)),
                     None,
@@ -142,29 +186,62 @@ mod tests {
     #[test]
     fn a_failure_that_was_made_a_pass_contradicts_its_grades() {
         for rule in rules() {
-            let grades = vec![Some(failed()), Some(failed()), Some(failed().with_score(0.5))];
+            let grades = vec![
+                Some(failed()),
+                Some(failed()),
+                Some(failed().with_score(0.5)),
+            ];
             let verdict = combine(rule.how, &rule.weights, grades);
-            let changed = Verdict { outcome: Outcome::Passed, ..verdict.clone() };
-            assert_eq!(contradiction(&changed, RecordedRule::Written(&rule)), Some(Contradiction::Cause));
-            let changed = Verdict { cause: None, ..changed };
-            assert_eq!(contradiction(&changed, RecordedRule::Written(&rule)), Some(Contradiction::Grades));
+            let changed = Verdict {
+                outcome: Outcome::Passed,
+                ..verdict.clone()
+            };
+            assert_eq!(
+                contradiction(&changed, RecordedRule::Written(&rule)),
+                Some(Contradiction::Cause)
+            );
+            let changed = Verdict {
+                cause: None,
+                ..changed
+            };
+            assert_eq!(
+                contradiction(&changed, RecordedRule::Written(&rule)),
+                Some(Contradiction::Grades)
+            );
             let mut changed = changed;
-            changed.grades.iter_mut().for_each(|grade| grade.outcome = Outcome::Passed);
+            changed
+                .grades
+                .iter_mut()
+                .for_each(|grade| grade.outcome = Outcome::Passed);
             assert_eq!(
                 contradiction(&changed, RecordedRule::Written(&rule)),
                 Some(Contradiction::GradeCause)
             );
             changed.score = Some(0.9);
-            changed.grades.iter_mut().for_each(|grade| grade.cause = None);
+            changed
+                .grades
+                .iter_mut()
+                .for_each(|grade| grade.cause = None);
             let weighted = matches!(rule.how, Combine::Weighted { .. });
-            let expected = if weighted { Contradiction::Grades } else { Contradiction::Score };
-            assert_eq!(contradiction(&changed, RecordedRule::Written(&rule)), Some(expected), "{rule:?}");
+            let expected = if weighted {
+                Contradiction::Grades
+            } else {
+                Contradiction::Score
+            };
+            assert_eq!(
+                contradiction(&changed, RecordedRule::Written(&rule)),
+                Some(expected),
+                "{rule:?}"
+            );
         }
     }
 
     #[test]
     fn informative_grades_and_grades_that_were_not_needed_decide_nothing() {
-        let shown = Grade { informative: true, ..failed() };
+        let shown = Grade {
+            informative: true,
+            ..failed()
+        };
         let verdict = Verdict {
             outcome: Outcome::Passed,
             score: Some(1.0),
@@ -172,13 +249,25 @@ mod tests {
             reason: String::new(),
             grades: vec![shown, passed()],
         };
-        let any = CombineRule { how: Combine::Any, weights: vec![1.0; 3] };
+        let any = CombineRule {
+            how: Combine::Any,
+            weights: vec![1.0; 3],
+        };
         assert_eq!(contradiction(&verdict, RecordedRule::Written(&any)), None);
         assert_eq!(contradiction(&verdict, RecordedRule::All), None);
-        let two = CombineRule { how: Combine::AtLeast { n: 2 }, weights: vec![1.0; 3] };
+        let two = CombineRule {
+            how: Combine::AtLeast { n: 2 },
+            weights: vec![1.0; 3],
+        };
         assert_eq!(contradiction(&verdict, RecordedRule::Written(&two)), None);
         assert_eq!(
-            contradiction(&Verdict { grades: Vec::new(), ..verdict }, RecordedRule::Written(&two)),
+            contradiction(
+                &Verdict {
+                    grades: Vec::new(),
+                    ..verdict
+                },
+                RecordedRule::Written(&two)
+            ),
             None
         );
     }
@@ -193,15 +282,27 @@ mod tests {
             reason: String::new(),
             grades,
         };
-        assert_eq!(contradiction(&verdict, RecordedRule::All), Some(Contradiction::Grades));
+        assert_eq!(
+            contradiction(&verdict, RecordedRule::All),
+            Some(Contradiction::Grades)
+        );
         assert_eq!(contradiction(&verdict, RecordedRule::Absent), None);
-        let named = Verdict { cause: Some(Cause::WrongAnswer), ..verdict };
-        assert_eq!(contradiction(&named, RecordedRule::Absent), Some(Contradiction::Cause));
+        let named = Verdict {
+            cause: Some(Cause::WrongAnswer),
+            ..verdict
+        };
+        assert_eq!(
+            contradiction(&named, RecordedRule::Absent),
+            Some(Contradiction::Cause)
+        );
     }
 
     #[test]
     fn a_negated_judge_below_its_threshold_contradicts_nothing() {
-        let judged = Judged { pass_threshold: 0.7, ..judged() };
+        let judged = Judged {
+            pass_threshold: 0.7,
+            ..judged()
+        };
         let mut grade = passed().with_score(0.4);
         grade.judged = Some(Box::new(judged));
         let verdict = |grade: &Grade| Verdict {
@@ -211,9 +312,15 @@ mod tests {
             reason: String::new(),
             grades: vec![grade.clone()],
         };
-        assert_eq!(contradiction(&verdict(&grade), RecordedRule::All), Some(Contradiction::BelowThreshold));
+        assert_eq!(
+            contradiction(&verdict(&grade), RecordedRule::All),
+            Some(Contradiction::BelowThreshold)
+        );
         grade.reason = "negated: said by hand".to_owned();
-        assert_eq!(contradiction(&verdict(&grade), RecordedRule::All), Some(Contradiction::BelowThreshold));
+        assert_eq!(
+            contradiction(&verdict(&grade), RecordedRule::All),
+            Some(Contradiction::BelowThreshold)
+        );
         // The reason is left out where the output holds a secret.
         grade.reason = "left out".to_owned();
         grade.negated = true;

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::model::{
-    Cause, CodeExecution, CodeGrader, Executor, Fingerprint, Grade, GraderType, MinimumTrust, Outcome,
-    SandboxDemand, StdoutComparison, Tests, Trust,
+    Cause, CodeExecution, CodeGrader, Executor, Fingerprint, Grade, GraderType, MinimumTrust,
+    Outcome, SandboxDemand, StdoutComparison, Tests, Trust,
 };
 use eval_sandbox::{ModeChoice, Sandbox, TestMode};
 
@@ -36,7 +36,9 @@ pub(super) async fn refuse(
     sandbox: &Sandbox,
     modes: &Modes,
 ) -> Option<Grade> {
-    let CodeGrader::CodeExecution(execution) = code else { return None };
+    let CodeGrader::CodeExecution(execution) = code else {
+        return None;
+    };
     if demand.accepts(Trust::InProcess) {
         return None;
     }
@@ -48,9 +50,19 @@ pub(super) async fn refuse(
         };
         return shared.then(|| too_weak(METHOD, demand, Trust::InProcess, ""));
     }
-    let believed = matches!(execution.tests, Tests::Stdio { compare: StdoutComparison::ExitCode, .. });
+    let believed = matches!(
+        execution.tests,
+        Tests::Stdio {
+            compare: StdoutComparison::ExitCode,
+            ..
+        }
+    );
     if execution.in_process || believed {
-        let why = if believed { "`compare: exit_code` believes the program's exit code" } else { "" };
+        let why = if believed {
+            "`compare: exit_code` believes the program's exit code"
+        } else {
+            ""
+        };
         return Some(too_weak(METHOD, demand, Trust::InProcess, why));
     }
     match modes.of(execution, sandbox).await {
@@ -69,9 +81,16 @@ impl Modes {
         execution: &CodeExecution,
         sandbox: &Sandbox,
     ) -> Result<Option<ModeChoice>, Box<Grade>> {
-        let Ok(job) = test_job(execution, String::new()) else { return Ok(None) };
+        let Ok(job) = test_job(execution, String::new()) else {
+            return Ok(None);
+        };
         let key = Fingerprint::of(&(&job.tests, &job.setup, &job.entry_point, &job.check));
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        let known = self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(&key)
+            .cloned();
         if let Some(choice) = known {
             return Ok(choice);
         }
@@ -105,7 +124,11 @@ pub(super) fn too_weak(method: &str, demand: &SandboxDemand, trust: Trust, why: 
         Trust::InProcess => "these tests must share an interpreter with the code that they test",
         Trust::Split | Trust::Harness => "these tests need a judge process of their own",
     };
-    let why = if why.is_empty() { String::new() } else { format!(" ({})", in_reason(why)) };
+    let why = if why.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", in_reason(why))
+    };
     let reason = format!(
         "the suite demands `trust: {demanded}`, and {what}{why}: rewrite the tests, or allow it with \
          `sandbox: {{trust: {}}}` in the suite",
@@ -120,19 +143,28 @@ mod tests {
 
     #[test]
     fn a_verdict_on_weaker_ground_than_demanded_is_none() {
-        let demand = |trust| SandboxDemand { trust: Some(trust), ..SandboxDemand::default() };
+        let demand = |trust| SandboxDemand {
+            trust: Some(trust),
+            ..SandboxDemand::default()
+        };
         let passed = |trust| Grade::passed(GraderType::Code, METHOD).with_trust(trust);
         let kept = keep(&demand(MinimumTrust::Split), passed(Trust::Split));
         assert_eq!(kept, passed(Trust::Split));
         let plain = Grade::passed(GraderType::Code, "exact_match");
         assert_eq!(keep(&demand(MinimumTrust::Harness), plain.clone()), plain);
         let refused = keep(&demand(MinimumTrust::Split), passed(Trust::InProcess));
-        assert_eq!((refused.cause, refused.score, refused.trust), (Some(Cause::Harness), None, None));
+        assert_eq!(
+            (refused.cause, refused.score, refused.trust),
+            (Some(Cause::Harness), None, None)
+        );
         insta::assert_snapshot!(refused.reason, @"the suite demands `trust: split`, and these tests must share an interpreter with the code that they test: rewrite the tests, or allow it with `sandbox: {trust: in_process}` in the suite");
-        let failed =
-            Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, "no").with_trust(Trust::Split);
+        let failed = Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, "no")
+            .with_trust(Trust::Split);
         assert_eq!(keep(&demand(MinimumTrust::Harness), failed.clone()), failed);
-        let refused = keep(&demand(MinimumTrust::Split), failed.with_trust(Trust::InProcess));
+        let refused = keep(
+            &demand(MinimumTrust::Split),
+            failed.with_trust(Trust::InProcess),
+        );
         assert_eq!(refused.cause, Some(Cause::Harness));
         let refused = keep(&demand(MinimumTrust::Harness), passed(Trust::Split));
         insta::assert_snapshot!(refused.reason, @"the suite demands `trust: harness`, and these tests need a judge process of their own: rewrite the tests, or allow it with `sandbox: {trust: split}` in the suite");

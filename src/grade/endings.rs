@@ -30,24 +30,33 @@ pub(super) fn failure(failure: &RunFailure, limits: &CodeLimits) -> Said {
     match failure {
         RunFailure::SyntaxError { message, line } => {
             // Python's own text ends with the name that the sandbox gave the file.
-            let told = line.and_then(|line| Some((message.strip_suffix(&format!(", line {line})"))?, line)));
-            let (message, line) = match told.and_then(|(text, line)| Some((text.rsplit_once(" (")?.0, line)))
-            {
-                Some((message, line)) => (message, Some(line)),
-                None => (message.as_str(), *line),
-            };
-            let line = line.map(|line| format!(" (line {line})")).unwrap_or_default();
-            (Cause::SyntaxError, format!("the code does not parse: {}{line}", in_reason(message)))
+            let told = line
+                .and_then(|line| Some((message.strip_suffix(&format!(", line {line})"))?, line)));
+            let (message, line) =
+                match told.and_then(|(text, line)| Some((text.rsplit_once(" (")?.0, line))) {
+                    Some((message, line)) => (message, Some(line)),
+                    None => (message.as_str(), *line),
+                };
+            let line = line
+                .map(|line| format!(" (line {line})"))
+                .unwrap_or_default();
+            (
+                Cause::SyntaxError,
+                format!("the code does not parse: {}{line}", in_reason(message)),
+            )
         }
-        RunFailure::LoadRaised(raised) => {
-            (Cause::Exception, format!("the code raised {} when it was loaded", exception(raised)))
-        }
-        RunFailure::Exited { code: Some(code) } => {
-            (Cause::Exited, format!("the program ended with exit code {code} before its tests did"))
-        }
-        RunFailure::Exited { code: None } => {
-            (Cause::Exited, "the program ended before its tests did".to_owned())
-        }
+        RunFailure::LoadRaised(raised) => (
+            Cause::Exception,
+            format!("the code raised {} when it was loaded", exception(raised)),
+        ),
+        RunFailure::Exited { code: Some(code) } => (
+            Cause::Exited,
+            format!("the program ended with exit code {code} before its tests did"),
+        ),
+        RunFailure::Exited { code: None } => (
+            Cause::Exited,
+            "the program ended before its tests did".to_owned(),
+        ),
         RunFailure::Ended(ending) => ending_of(ending, limits.wall, limits.memory_mb),
         RunFailure::ReturnLimit => {
             let most = limits.return_mb_or_default();
@@ -65,28 +74,44 @@ pub(super) fn failure(failure: &RunFailure, limits: &CodeLimits) -> Said {
                  or split the calls"
             ),
         ),
-        RunFailure::Forged { evidence } => {
-            (Cause::Forged, format!("the program tampered with the verdict: {}", in_reason(evidence)))
-        }
+        RunFailure::Forged { evidence } => (
+            Cause::Forged,
+            format!(
+                "the program tampered with the verdict: {}",
+                in_reason(evidence)
+            ),
+        ),
     }
 }
 
 pub(super) fn ending_of(ending: &Ending, wall: Duration, memory_mb: u64) -> Said {
     match ending {
-        Ending::Exited(code) => (Cause::Exited, format!("the program ended with exit code {code}")),
-        Ending::Signaled(signal) => {
-            (Cause::Crashed, format!("the program was ended by {}", signal_name(*signal)))
-        }
-        Ending::TimedOut => {
-            (Cause::Timeout, format!("the program did not end within {} s", wall.as_secs_f64()))
-        }
-        Ending::MemoryLimit => {
-            (Cause::MemoryLimit, format!("the program used more than {memory_mb} MB of memory"))
-        }
-        Ending::OutputLimit => (Cause::OutputLimit, "the program wrote more than it may".to_owned()),
+        Ending::Exited(code) => (
+            Cause::Exited,
+            format!("the program ended with exit code {code}"),
+        ),
+        Ending::Signaled(signal) => (
+            Cause::Crashed,
+            format!("the program was ended by {}", signal_name(*signal)),
+        ),
+        Ending::TimedOut => (
+            Cause::Timeout,
+            format!("the program did not end within {} s", wall.as_secs_f64()),
+        ),
+        Ending::MemoryLimit => (
+            Cause::MemoryLimit,
+            format!("the program used more than {memory_mb} MB of memory"),
+        ),
+        Ending::OutputLimit => (
+            Cause::OutputLimit,
+            "the program wrote more than it may".to_owned(),
+        ),
         Ending::Violation(what) => (
             Cause::SandboxViolation,
-            format!("the sandbox forbids what the program tried: {}", in_reason(what)),
+            format!(
+                "the sandbox forbids what the program tried: {}",
+                in_reason(what)
+            ),
         ),
     }
 }
@@ -94,15 +119,27 @@ pub(super) fn ending_of(ending: &Ending, wall: Duration, memory_mb: u64) -> Said
 /// `ValueError: bad value`, or the type alone.
 pub(super) fn exception(raised: &Raised) -> String {
     let message = in_reason(&raised.message);
-    if message.is_empty() { raised.type_name.clone() } else { format!("{}: {message}", raised.type_name) }
+    if message.is_empty() {
+        raised.type_name.clone()
+    } else {
+        format!("{}: {message}", raised.type_name)
+    }
 }
 
 /// A failed grade names the first system call that the sandbox refused the program; so does the reason where the program did
 /// not live on.
 pub(super) fn with_refused_call(mut grade: Grade, call: Option<&str>) -> Grade {
-    let Some(call) = call.filter(|_| grade.outcome == Outcome::Failed) else { return grade };
-    if matches!(grade.cause, Some(Cause::Exception | Cause::Crashed | Cause::Exited)) {
-        grade.reason = format!("{} (the sandbox refuses the system call `{call}`)", grade.reason);
+    let Some(call) = call.filter(|_| grade.outcome == Outcome::Failed) else {
+        return grade;
+    };
+    if matches!(
+        grade.cause,
+        Some(Cause::Exception | Cause::Crashed | Cause::Exited)
+    ) {
+        grade.reason = format!(
+            "{} (the sandbox refuses the system call `{call}`)",
+            grade.reason
+        );
     }
     grade.with_detail("refused_call", call)
 }
@@ -110,7 +147,9 @@ pub(super) fn with_refused_call(mut grade: Grade, call: Option<&str>) -> Grade {
 /// Nothing about the candidate: it could not be run.
 pub(super) fn not_run(method: &str, error: &SandboxError) -> Grade {
     let cause = match error {
-        SandboxError::InterpreterMissing(_) | SandboxError::CannotStart { .. } => Cause::ExecutorMissing,
+        SandboxError::InterpreterMissing(_) | SandboxError::CannotStart { .. } => {
+            Cause::ExecutorMissing
+        }
         SandboxError::Unavailable { .. } | SandboxError::Lost(_) => Cause::SandboxUnavailable,
         SandboxError::BadRequest(_) => Cause::Harness,
     };
@@ -126,7 +165,10 @@ mod tests {
         let failed = |cause| Grade::failed(GraderType::Code, "m", cause, "it ended");
         let shown = |grade| {
             let grade = with_refused_call(grade, Some("io_setup"));
-            let detail = grade.details.get("refused_call").map_or("-".to_owned(), ToString::to_string);
+            let detail = grade
+                .details
+                .get("refused_call")
+                .map_or("-".to_owned(), ToString::to_string);
             format!("{} {detail}", grade.reason)
         };
         let named = "it ended (the sandbox refuses the system call `io_setup`) \"io_setup\"";
@@ -135,6 +177,9 @@ mod tests {
         }
         assert_eq!(shown(failed(Cause::WrongAnswer)), "it ended \"io_setup\"");
         assert_eq!(shown(Grade::passed(GraderType::Code, "m")), " -");
-        assert_eq!(with_refused_call(failed(Cause::Exited), None), failed(Cause::Exited));
+        assert_eq!(
+            with_refused_call(failed(Cause::Exited), None),
+            failed(Cause::Exited)
+        );
     }
 }

@@ -24,9 +24,14 @@ pub(super) fn program(grader: &CodeExecution, value: &OutputValue) -> Result<Str
     };
     let entry_point = grader.entry_point.as_deref();
     match &grader.executor {
-        Executor::Python => {
-            candidate(value, Wanted { prefix: &grader.prefix, entry_point, tests: &tests_text })
-        }
+        Executor::Python => candidate(
+            value,
+            Wanted {
+                prefix: &grader.prefix,
+                entry_point,
+                tests: &tests_text,
+            },
+        ),
         other => source(value, other, &grader.prefix, entry_point),
     }
 }
@@ -42,8 +47,16 @@ pub(super) async fn grade(
         Tests::Check { .. } | Tests::Asserts { .. } => {
             judged_tests(grader, code, sandbox, languages, demand).await
         }
-        Tests::Stdio { cases, compare, tolerance } => {
-            let expected = stdio::Expected { cases, compare: *compare, tolerance: tolerance.as_ref() };
+        Tests::Stdio {
+            cases,
+            compare,
+            tolerance,
+        } => {
+            let expected = stdio::Expected {
+                cases,
+                compare: *compare,
+                tolerance: tolerance.as_ref(),
+            };
             stdio::grade(grader, &code, &expected, sandbox, languages).await
         }
         Tests::Rows(test) => rows::grade(grader, test, code, sandbox).await,
@@ -97,14 +110,24 @@ async fn judged_tests(
         return in_process(grader, job, sandbox, languages).await;
     }
     let mut report = sandbox.run_tests(job.clone()).await;
-    if let Ok(TestReport { verdict: TestVerdict::NeedsInProcess { why }, .. }) = &report {
+    if let Ok(TestReport {
+        verdict: TestVerdict::NeedsInProcess { why },
+        ..
+    }) = &report
+    {
         if !demand.accepts(Trust::InProcess) {
             return demands::too_weak(METHOD, demand, Trust::InProcess, why);
         }
         let why = why.clone();
         job.mode = Some(TestMode::InProcess);
-        report = sandbox.run_tests(job).await.map(|report| TestReport { mode_reason: why, ..report });
-    } else if let Ok(TestReport { verdict: TestVerdict::Uncertain { why }, .. }) = &report
+        report = sandbox.run_tests(job).await.map(|report| TestReport {
+            mode_reason: why,
+            ..report
+        });
+    } else if let Ok(TestReport {
+        verdict: TestVerdict::Uncertain { why },
+        ..
+    }) = &report
         && demand.accepts(Trust::InProcess)
     {
         let why = why.clone();
@@ -113,7 +136,10 @@ async fn judged_tests(
         if let Ok(shared) = sandbox.run_tests(job).await
             && fails(&shared.verdict)
         {
-            report = Ok(TestReport { mode_reason: why, ..shared });
+            report = Ok(TestReport {
+                mode_reason: why,
+                ..shared
+            });
         }
     }
     match report {
@@ -140,7 +166,10 @@ async fn in_process(
     languages: &Languages,
 ) -> Grade {
     let Some(language) = language_of(&grader.executor) else {
-        return broken(format!("tests of {} can't be run", grader.executor.language()));
+        return broken(format!(
+            "tests of {} can't be run",
+            grader.executor.language()
+        ));
     };
     let found = match languages.get(language).await {
         Ok(found) => found,
@@ -153,7 +182,10 @@ async fn in_process(
             Err(grade) => return *grade,
         };
         let texts = std::iter::once(job.setup).chain(job.tests).collect();
-        let mut made = match sandbox.transpile(std::sync::Arc::clone(&found), texts).await {
+        let mut made = match sandbox
+            .transpile(std::sync::Arc::clone(&found), texts)
+            .await
+        {
             Ok(Ok(made)) => made.into_iter(),
             Ok(Err(RunFailure::SyntaxError { message, .. })) => {
                 return broken(format!("the tests do not parse: {}", in_reason(&message)));
@@ -169,8 +201,9 @@ async fn in_process(
     }
     match sandbox.run_tests_in(found, job).await {
         Ok(report) => {
-            let grade =
-                judge(grader, &report).with_trust(Trust::InProcess).with_adjudicated(report.adjudicated);
+            let grade = judge(grader, &report)
+                .with_trust(Trust::InProcess)
+                .with_adjudicated(report.adjudicated);
             endings::with_refused_call(grade, report.streams.refused_call)
         }
         Err(error) => not_run(METHOD, &error),
@@ -199,7 +232,12 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
             broken("the tests passed without calling the candidate: they prove nothing")
         }
         TestVerdict::Passed => Grade::passed(GraderType::Code, METHOD),
-        TestVerdict::AssertionFailed { index, line, source, message } => {
+        TestVerdict::AssertionFailed {
+            index,
+            line,
+            source,
+            message,
+        } => {
             let place = match &grader.tests {
                 Tests::Asserts { asserts } if asserts.len() > 1 => {
                     format!("test {} of {}", index + 1, asserts.len())
@@ -208,14 +246,24 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
                 _ => "the test".to_owned(),
             };
             let message = in_reason(message);
-            let message = if message.is_empty() { message } else { format!(" ({message})") };
-            failed(Cause::WrongAnswer, format!("{place} does not hold: {}{message}", in_reason(source)))
-                .with_detail("test", *index)
-                .with_detail("line", *line)
-                .with_detail("source", bounded_text(source))
+            let message = if message.is_empty() {
+                message
+            } else {
+                format!(" ({message})")
+            };
+            failed(
+                Cause::WrongAnswer,
+                format!("{place} does not hold: {}{message}", in_reason(source)),
+            )
+            .with_detail("test", *index)
+            .with_detail("line", *line)
+            .with_detail("source", bounded_text(source))
         }
         TestVerdict::CandidateRaised(raised) => {
-            let grade = failed(Cause::Exception, format!("the code raised {}", exception(raised)));
+            let grade = failed(
+                Cause::Exception,
+                format!("the code raised {}", exception(raised)),
+            );
             if raised.traceback.is_empty() {
                 grade
             } else {
@@ -224,20 +272,32 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
         }
         TestVerdict::TestRaised(raised) => failed(
             Cause::WrongAnswer,
-            format!("what the code returned made the test raise {}", exception(raised)),
+            format!(
+                "what the code returned made the test raise {}",
+                exception(raised)
+            ),
         ),
-        TestVerdict::TestError(raised) => broken(format!("the test itself is broken: {}", exception(raised))),
+        TestVerdict::TestError(raised) => {
+            broken(format!("the test itself is broken: {}", exception(raised)))
+        }
         TestVerdict::Opaque { type_name } => failed(
             Cause::WrongAnswer,
-            format!("the code returned a {} object, which proves nothing", in_reason(type_name)),
+            format!(
+                "the code returned a {} object, which proves nothing",
+                in_reason(type_name)
+            ),
         ),
-        TestVerdict::NeedsInProcess { why } => broken(format!("the tests can't be run: {}", in_reason(why))),
+        TestVerdict::NeedsInProcess { why } => {
+            broken(format!("the tests can't be run: {}", in_reason(why)))
+        }
         TestVerdict::Uncertain { why } => broken(format!(
             "the tests {}, and the code runs in a separate process, so that a right answer could fail; set \
              `trust: in_process` on the grader or dataset to run both in one process",
             in_reason(why)
         )),
-        TestVerdict::Unsound { why } => broken(format!("the tests prove nothing: {}", in_reason(why))),
+        TestVerdict::Unsound { why } => {
+            broken(format!("the tests prove nothing: {}", in_reason(why)))
+        }
         TestVerdict::Failed(failure) => {
             let (cause, why) = endings::failure(failure, &grader.limits);
             failed(cause, why)

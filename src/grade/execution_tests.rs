@@ -30,19 +30,40 @@ fn told(grader: &CodeExecution, verdict: TestVerdict, calls: u64) -> String {
         adjudicated: false,
     };
     let g = judge(grader, &report);
-    format!("{} {} {}", g.outcome, g.cause.map_or("-", Cause::name), g.reason).trim_end().to_owned()
+    format!(
+        "{} {} {}",
+        g.outcome,
+        g.cause.map_or("-", Cause::name),
+        g.reason
+    )
+    .trim_end()
+    .to_owned()
 }
 
 #[test]
 fn every_verdict_of_the_tests_has_its_cause_and_sentence() {
-    let asserts =
-        grader(Tests::Asserts { asserts: vec!["assert f(1) == 1".into(), "assert f(2) == 2".into()] });
-    let check = grader(Tests::Check { code: "def check(candidate): pass".into() });
-    let raised = || Raised { type_name: "TypeError".into(), message: "no len()".into(), ..Raised::default() };
+    let asserts = grader(Tests::Asserts {
+        asserts: vec!["assert f(1) == 1".into(), "assert f(2) == 2".into()],
+    });
+    let check = grader(Tests::Check {
+        code: "def check(candidate): pass".into(),
+    });
+    let raised = || Raised {
+        type_name: "TypeError".into(),
+        message: "no len()".into(),
+        ..Raised::default()
+    };
     let lines = [
         told(&asserts, TestVerdict::Passed, 2),
         told(&check, TestVerdict::Passed, 0),
-        told(&CodeExecution { entry_point: None, ..asserts.clone() }, TestVerdict::Passed, 0),
+        told(
+            &CodeExecution {
+                entry_point: None,
+                ..asserts.clone()
+            },
+            TestVerdict::Passed,
+            0,
+        ),
         told(
             &asserts,
             TestVerdict::AssertionFailed {
@@ -66,9 +87,23 @@ fn every_verdict_of_the_tests_has_its_cause_and_sentence() {
         told(&asserts, TestVerdict::CandidateRaised(raised()), 1),
         told(&asserts, TestVerdict::TestRaised(raised()), 1),
         told(&asserts, TestVerdict::TestError(raised()), 0),
-        told(&asserts, TestVerdict::Opaque { type_name: "Liar".into() }, 1),
-        told(&asserts, TestVerdict::Failed(RunFailure::Exited { code: Some(0) }), 0),
-        told(&asserts, TestVerdict::Failed(RunFailure::Ended(Ending::TimedOut)), 0),
+        told(
+            &asserts,
+            TestVerdict::Opaque {
+                type_name: "Liar".into(),
+            },
+            1,
+        ),
+        told(
+            &asserts,
+            TestVerdict::Failed(RunFailure::Exited { code: Some(0) }),
+            0,
+        ),
+        told(
+            &asserts,
+            TestVerdict::Failed(RunFailure::Ended(Ending::TimedOut)),
+            0,
+        ),
     ];
     insta::assert_snapshot!(lines.join("\n"), @r##"
     passed -

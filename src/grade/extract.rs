@@ -31,15 +31,17 @@ pub(super) fn extract(
     value: &OutputValue,
     patterns: &Patterns,
 ) -> Result<OutputValue, Nothing> {
-    steps.iter().try_fold(value.clone(), |value, step| one(step, value, patterns))
+    steps
+        .iter()
+        .try_fold(value.clone(), |value, step| one(step, value, patterns))
 }
 
 /// An output as text: JSON texts as what they say, other JSON as it is written.
 pub(super) fn as_text(value: &OutputValue) -> String {
     match value {
-        OutputValue::Text(text) | OutputValue::Program(text) | OutputValue::Json(Value::String(text)) => {
-            text.clone()
-        }
+        OutputValue::Text(text)
+        | OutputValue::Program(text)
+        | OutputValue::Json(Value::String(text)) => text.clone(),
         OutputValue::Json(value) => value.to_string(),
     }
 }
@@ -70,8 +72,14 @@ fn one(step: &Extract, value: OutputValue, patterns: &Patterns) -> Result<Output
             match pick(&blocks, *which) {
                 Some(block) => Ok(text_like(block.content.clone())),
                 None => {
-                    let of = language.as_ref().map(|l| format!(" of {l}")).unwrap_or_default();
-                    Err(Nothing::Absent { what: format!("no code block{of}"), code: true })
+                    let of = language
+                        .as_ref()
+                        .map(|l| format!(" of {l}"))
+                        .unwrap_or_default();
+                    Err(Nothing::Absent {
+                        what: format!("no code block{of}"),
+                        code: true,
+                    })
                 }
             }
         }
@@ -79,13 +87,19 @@ fn one(step: &Extract, value: OutputValue, patterns: &Patterns) -> Result<Output
             OutputValue::Json(value) if !value.is_string() => Ok(OutputValue::Json(value.clone())),
             _ => json(&as_text(&value), *mode).map(OutputValue::Json),
         },
-        Extract::Regex { pattern, flags, group, which } => {
+        Extract::Regex {
+            pattern,
+            flags,
+            group,
+            which,
+        } => {
             let compiled = patterns.get(pattern, *flags).map_err(Nothing::Broken)?;
             let text = as_text(&value);
             let mut found = None;
             for hit in compiled.find_all(&text) {
-                let hit = hit
-                    .map_err(|error| Nothing::Broken(format!("the pattern `{pattern}` gave up: {error}")))?;
+                let hit = hit.map_err(|error| {
+                    Nothing::Broken(format!("the pattern `{pattern}` gave up: {error}"))
+                })?;
                 if let Some(text) = hit.group(group) {
                     found = Some(text.to_owned());
                     if *which == Which::First {
@@ -93,14 +107,18 @@ fn one(step: &Extract, value: OutputValue, patterns: &Patterns) -> Result<Output
                     }
                 }
             }
-            found
-                .map(text_like)
-                .ok_or_else(|| Nothing::Absent { what: format!("no match of `{pattern}`"), code: false })
+            found.map(text_like).ok_or_else(|| Nothing::Absent {
+                what: format!("no match of `{pattern}`"),
+                code: false,
+            })
         }
         Extract::JsonPath { path } => json_path(path, &value),
         Extract::AfterLast { marker } => match as_text(&value).rsplit_once(marker.as_str()) {
             Some((_, after)) => Ok(text_like(after.to_owned())),
-            None => Err(Nothing::Absent { what: format!("no `{marker}`"), code: false }),
+            None => Err(Nothing::Absent {
+                what: format!("no `{marker}`"),
+                code: false,
+            }),
         },
     }
 }
@@ -129,25 +147,36 @@ fn json(text: &str, mode: JsonMode) -> Result<Value, Nothing> {
             JsonMode::Fenced => "no JSON in a code block",
             JsonMode::Embedded => "no JSON object or array",
         };
-        Nothing::Absent { what: what.to_owned(), code: false }
+        Nothing::Absent {
+            what: what.to_owned(),
+            code: false,
+        }
     })
 }
 
 /// A JSON text as a value; `None` when it is not JSON. A repeated key is an error: readers disagree on which value counts. So is
 /// nesting that no comparison reads, and that the journal could not read again.
 fn value_of(text: &str) -> Result<Option<Value>, Nothing> {
-    let Ok(value) = serde_json::from_str(text) else { return Ok(None) };
+    let Ok(value) = serde_json::from_str(text) else {
+        return Ok(None);
+    };
     if is_deeper(&value, MAX_DEPTH) {
         return Err(too_deep());
     }
     match serde_json::from_str::<UniqueKeys>(text) {
         Ok(UniqueKeys) => Ok(Some(value)),
-        Err(error) => Err(Nothing::Absent { what: format!("ambiguous JSON ({error})"), code: false }),
+        Err(error) => Err(Nothing::Absent {
+            what: format!("ambiguous JSON ({error})"),
+            code: false,
+        }),
     }
 }
 
 fn too_deep() -> Nothing {
-    Nothing::Absent { what: format!("JSON that is nested more than {MAX_DEPTH} deep"), code: false }
+    Nothing::Absent {
+        what: format!("JSON that is nested more than {MAX_DEPTH} deep"),
+        code: false,
+    }
 }
 
 fn whole_value(text: &str) -> Result<Option<Value>, Nothing> {
@@ -158,7 +187,11 @@ fn whole_value(text: &str) -> Result<Option<Value>, Nothing> {
 fn fenced_value(text: &str) -> Result<Option<Value>, Nothing> {
     let blocks = fences(text);
     let blocks = of_language(&blocks, Some("json"));
-    blocks.iter().rev().find_map(|block| value_of(&block.content).transpose()).transpose()
+    blocks
+        .iter()
+        .rev()
+        .find_map(|block| value_of(&block.content).transpose())
+        .transpose()
 }
 
 /// The last object or array that is complete in a text. Bare numbers and words of a sentence are not JSON.
@@ -170,10 +203,15 @@ fn embedded_value(text: &str) -> Result<Option<Value>, Nothing> {
 }
 
 fn embedded_within(text: &str, mut left: usize) -> Result<Option<Value>, Nothing> {
-    let Some(last_close) = text.rfind([']', '}']) else { return Ok(None) };
+    let Some(last_close) = text.rfind([']', '}']) else {
+        return Ok(None);
+    };
     let mut found = None;
     let mut after = 0;
-    for (start, _) in text.match_indices(['{', '[']).take_while(|(start, _)| *start < last_close) {
+    for (start, _) in text
+        .match_indices(['{', '['])
+        .take_while(|(start, _)| *start < last_close)
+    {
         if start < after {
             continue;
         }
@@ -187,7 +225,9 @@ fn embedded_within(text: &str, mut left: usize) -> Result<Option<Value>, Nothing
                 after = end;
             }
             Some(Err(error)) => {
-                left = left.checked_sub(read_before(&error, here)).ok_or_else(|| search_ended(text))?;
+                left = left
+                    .checked_sub(read_before(&error, here))
+                    .ok_or_else(|| search_ended(text))?;
             }
             None => {}
         }
@@ -221,15 +261,20 @@ fn search_ended(text: &str) -> Nothing {
 
 /// A path that can name one place only gives its value; any other gives the array of what it names, also of one.
 fn json_path(path: &str, value: &OutputValue) -> Result<OutputValue, Nothing> {
-    let compiled =
-        JsonPath::parse(path).map_err(|error| Nothing::Broken(format!("the path `{path}`: {error}")))?;
+    let compiled = JsonPath::parse(path)
+        .map_err(|error| Nothing::Broken(format!("the path `{path}`: {error}")))?;
     let document = as_json(value).map_err(|error| Nothing::Absent {
         what: format!("no JSON for the path `{path}` ({error})"),
         code: false,
     })?;
     let found = compiled.query(&document).all();
     let value = match found.as_slice() {
-        [] => return Err(Nothing::Absent { what: format!("nothing at `{path}`"), code: false }),
+        [] => {
+            return Err(Nothing::Absent {
+                what: format!("nothing at `{path}`"),
+                code: false,
+            });
+        }
         [one] if names_one_place(path) => (*one).clone(),
         all => Value::Array(all.iter().map(|value| (*value).clone()).collect()),
     };
@@ -252,7 +297,9 @@ pub(super) fn names_one_place(path: &str) -> bool {
             Some(q) if c == q => quote = None,
             Some(_) => {}
             None if matches!(c, '\'' | '"') => quote = Some(c),
-            None if matches!(c, '*' | '?' | ':' | ',') || (c == '.' && before == '.') => return false,
+            None if matches!(c, '*' | '?' | ':' | ',') || (c == '.' && before == '.') => {
+                return false;
+            }
             None => {}
         }
         before = c;
@@ -268,7 +315,11 @@ mod tests {
     use crate::model::RegexFlags;
 
     fn run(step: Extract, text: &str) -> String {
-        match extract(&[step], &OutputValue::Text(text.into()), &Patterns::default()) {
+        match extract(
+            &[step],
+            &OutputValue::Text(text.into()),
+            &Patterns::default(),
+        ) {
             Ok(OutputValue::Text(text)) => format!("text {text:?}"),
             Ok(OutputValue::Json(value)) => format!("json {value}"),
             Ok(OutputValue::Program(text)) => format!("program {text:?}"),
@@ -282,34 +333,67 @@ mod tests {
     }
 
     fn block(language: Option<&str>, which: Which) -> Extract {
-        Extract::CodeBlock { language: language.map(str::to_owned), which }
+        Extract::CodeBlock {
+            language: language.map(str::to_owned),
+            which,
+        }
     }
 
     #[test]
     fn code_blocks_by_language_and_place() {
         let text = "a\n```py\none\n```\nb\n```python\ntwo\n```\n```bash\nls\n```";
-        assert_eq!(run(block(Some("python"), Which::First), text), r#"text "one\n""#);
-        assert_eq!(run(block(Some("python3"), Which::Last), text), r#"text "two\n""#);
+        assert_eq!(
+            run(block(Some("python"), Which::First), text),
+            r#"text "one\n""#
+        );
+        assert_eq!(
+            run(block(Some("python3"), Which::Last), text),
+            r#"text "two\n""#
+        );
         assert_eq!(run(block(None, Which::Last), text), r#"text "ls\n""#);
-        assert_eq!(run(block(Some("rust"), Which::Last), text), "absent (code) no code block of rust");
-        assert_eq!(run(block(None, Which::Last), "none"), "absent (code) no code block");
+        assert_eq!(
+            run(block(Some("rust"), Which::Last), text),
+            "absent (code) no code block of rust"
+        );
+        assert_eq!(
+            run(block(None, Which::Last), "none"),
+            "absent (code) no code block"
+        );
     }
 
     #[test]
     fn json_whole_fenced_and_embedded() {
         let json = |mode, text: &str| run(Extract::Json { mode }, text);
         assert_eq!(json(JsonMode::Whole, " {\"a\": 1.0} "), "json {\"a\":1.0}");
-        assert_eq!(json(JsonMode::Whole, "x {}"), "absent something other than one JSON value");
-        assert_eq!(json(JsonMode::Fenced, "```json\n[1]\n```\n```json\nbad\n```"), "json [1]");
-        assert_eq!(json(JsonMode::Fenced, "[1]"), "absent no JSON in a code block");
         assert_eq!(
-            json(JsonMode::Embedded, "so {x} {\"a\": [1, {\"b\": 2}]} then [3] and {\"open\": "),
+            json(JsonMode::Whole, "x {}"),
+            "absent something other than one JSON value"
+        );
+        assert_eq!(
+            json(JsonMode::Fenced, "```json\n[1]\n```\n```json\nbad\n```"),
+            "json [1]"
+        );
+        assert_eq!(
+            json(JsonMode::Fenced, "[1]"),
+            "absent no JSON in a code block"
+        );
+        assert_eq!(
+            json(
+                JsonMode::Embedded,
+                "so {x} {\"a\": [1, {\"b\": 2}]} then [3] and {\"open\": "
+            ),
             "json [3]"
         );
-        assert_eq!(json(JsonMode::Embedded, "the answer is 42"), "absent no JSON object or array");
+        assert_eq!(
+            json(JsonMode::Embedded, "the answer is 42"),
+            "absent no JSON object or array"
+        );
         assert_eq!(json(JsonMode::Any, "42"), "json 42");
         assert_eq!(
-            json(JsonMode::Any, "I think {\"a\": 265252859812191058636308480000000}."),
+            json(
+                JsonMode::Any,
+                "I think {\"a\": 265252859812191058636308480000000}."
+            ),
             "json {\"a\":265252859812191058636308480000000}"
         );
         assert_eq!(json(JsonMode::Any, "no"), "absent no JSON");
@@ -319,15 +403,22 @@ mod tests {
     fn brackets_without_end_are_not_tried() {
         assert_eq!(embedded_value(&"[".repeat(200_000)), Ok(None));
         assert_eq!(embedded_value(&"{\"a\":".repeat(50_000)), Ok(None));
-        assert_eq!(embedded_value(&format!("{}{}", "[".repeat(2_000), "]")), Ok(Some(json!([]))));
+        assert_eq!(
+            embedded_value(&format!("{}{}", "[".repeat(2_000), "]")),
+            Ok(Some(json!([])))
+        );
     }
 
     #[test]
     fn search_beyond_its_budget_is_given_up_not_absent() {
-        let nested =
-            |levels: usize, bytes: usize| format!("{}{}x ]", "[1,".repeat(levels), "1,".repeat(bytes / 2));
+        let nested = |levels: usize, bytes: usize| {
+            format!("{}{}x ]", "[1,".repeat(levels), "1,".repeat(bytes / 2))
+        };
         let gives_up = |text: &str| {
-            matches!(embedded_within(text, 4 * text.len() + (1 << 20)), Err(Nothing::GivenUp(_)))
+            matches!(
+                embedded_within(text, 4 * text.len() + (1 << 20)),
+                Err(Nothing::GivenUp(_))
+            )
         };
         for hostile in [
             nested(120, 1 << 17),
@@ -339,14 +430,23 @@ mod tests {
             assert!(gives_up(&hostile), "{}", &hostile[..20]);
         }
         // What fails early, or little, costs little.
-        assert_eq!(embedded_value(&format!("{}[1]", "[note] ".repeat(1 << 16))), Ok(Some(json!([1]))));
-        assert_eq!(embedded_value(&format!("{}[1]", nested(120, 4_000))), Ok(Some(json!([1]))));
+        assert_eq!(
+            embedded_value(&format!("{}[1]", "[note] ".repeat(1 << 16))),
+            Ok(Some(json!([1])))
+        );
+        assert_eq!(
+            embedded_value(&format!("{}[1]", nested(120, 4_000))),
+            Ok(Some(json!([1])))
+        );
         // Each of 64 KiB, once for each of 128 levels, inside and outside of strings.
         assert!(tries("") >= 2 * 128 * (64 << 10));
         let Err(Nothing::GivenUp(why)) = embedded_within(&nested(120, 1 << 17), 1 << 20) else {
             panic!("it went on")
         };
-        assert!(why.starts_with("the search for JSON in the output was given up after reading "), "{why}");
+        assert!(
+            why.starts_with("the search for JSON in the output was given up after reading "),
+            "{why}"
+        );
     }
 
     #[test]
@@ -356,11 +456,24 @@ mod tests {
             format!("so {}1{}", "[".repeat(3_000), "]".repeat(3_000)),
             format!("{}1{}", r#"{"a":"#.repeat(120), "}".repeat(120)),
         ] {
-            let why = run(Extract::Json { mode: JsonMode::Any }, &text);
+            let why = run(
+                Extract::Json {
+                    mode: JsonMode::Any,
+                },
+                &text,
+            );
             assert_eq!(why, "absent JSON that is nested more than 100 deep");
         }
         let deep = format!("{}1{}", "[".repeat(100), "]".repeat(100));
-        assert!(run(Extract::Json { mode: JsonMode::Any }, &deep).starts_with("json [["));
+        assert!(
+            run(
+                Extract::Json {
+                    mode: JsonMode::Any
+                },
+                &deep
+            )
+            .starts_with("json [[")
+        );
     }
 
     #[test]
@@ -371,23 +484,44 @@ mod tests {
             (JsonMode::Any, twice.to_owned()),
             (JsonMode::Whole, format!("[{twice}]")),
             (JsonMode::Fenced, format!("```json\n{twice}\n```")),
-            (JsonMode::Embedded, format!("first {{\"a\": 1}} then {twice}.")),
+            (
+                JsonMode::Embedded,
+                format!("first {{\"a\": 1}} then {twice}."),
+            ),
             (JsonMode::Any, format!("It is {twice}.")),
-            (JsonMode::Whole, r#"{"b": {"a": 1, "\u0061": 2}}"#.to_owned()),
+            (
+                JsonMode::Whole,
+                r#"{"b": {"a": 1, "\u0061": 2}}"#.to_owned(),
+            ),
         ] {
             let why = why(mode, &text);
-            assert!(why.starts_with("absent ambiguous JSON (the key `a` is there twice"), "{text}: {why}");
+            assert!(
+                why.starts_with("absent ambiguous JSON (the key `a` is there twice"),
+                "{text}: {why}"
+            );
         }
         let path = run(Extract::JsonPath { path: "$.a".into() }, twice);
-        assert!(path.starts_with("absent no JSON for the path `$.a` (the key `a` is there twice"), "{path}");
-        assert_eq!(why(JsonMode::Embedded, &format!("{twice} then {{\"b\": 1}}")), r#"json {"b":1}"#);
+        assert!(
+            path.starts_with("absent no JSON for the path `$.a` (the key `a` is there twice"),
+            "{path}"
+        );
+        assert_eq!(
+            why(JsonMode::Embedded, &format!("{twice} then {{\"b\": 1}}")),
+            r#"json {"b":1}"#
+        );
     }
 
     #[test]
     fn a_long_list_is_found_whole() {
         let list = format!("[{}]", vec!["{}"; 30_000].join(","));
         let found = embedded_value(&format!("Here it is: {list} (done)"));
-        assert_eq!(found.ok().flatten().and_then(|list| list.as_array().map(Vec::len)), Some(30_000));
+        assert_eq!(
+            found
+                .ok()
+                .flatten()
+                .and_then(|list| list.as_array().map(Vec::len)),
+            Some(30_000)
+        );
     }
 
     #[test]
@@ -399,10 +533,22 @@ mod tests {
             which,
         };
         let text = "answer: 1\nanswer: 2\n";
-        assert_eq!(run(regex(r"answer: (\d)", "1", Which::First), text), "text \"1\"");
-        assert_eq!(run(regex(r"answer: (?P<n>\d)", "n", Which::Last), text), "text \"2\"");
-        assert_eq!(run(regex("nope", "0", Which::Last), text), "absent no match of `nope`");
-        assert_eq!(run(regex("a|(b)", "1", Which::Last), "a"), "absent no match of `a|(b)`");
+        assert_eq!(
+            run(regex(r"answer: (\d)", "1", Which::First), text),
+            "text \"1\""
+        );
+        assert_eq!(
+            run(regex(r"answer: (?P<n>\d)", "n", Which::Last), text),
+            "text \"2\""
+        );
+        assert_eq!(
+            run(regex("nope", "0", Which::Last), text),
+            "absent no match of `nope`"
+        );
+        assert_eq!(
+            run(regex("a|(b)", "1", Which::Last), "a"),
+            "absent no match of `a|(b)`"
+        );
         assert!(run(regex("(", "0", Which::Last), text).starts_with("broken the pattern `(`"));
     }
 
@@ -421,9 +567,17 @@ mod tests {
 
     #[test]
     fn steps_follow_each_other_and_a_program_stays_one() {
-        let steps = [Extract::AfterLast { marker: "####".into() }, Extract::Trim];
+        let steps = [
+            Extract::AfterLast {
+                marker: "####".into(),
+            },
+            Extract::Trim,
+        ];
         let value = OutputValue::Text("#### 1\nso #### 42 \n".into());
-        assert_eq!(extract(&steps, &value, &Patterns::default()), Ok(OutputValue::Text("42".into())));
+        assert_eq!(
+            extract(&steps, &value, &Patterns::default()),
+            Ok(OutputValue::Text("42".into()))
+        );
         let program = OutputValue::Program(" x ".into());
         assert_eq!(
             extract(&[Extract::Trim], &program, &Patterns::default()),
@@ -431,9 +585,23 @@ mod tests {
         );
         let value = OutputValue::Json(json!({"a": 1}));
         assert_eq!(
-            extract(&[Extract::Json { mode: JsonMode::Any }], &value, &Patterns::default()),
+            extract(
+                &[Extract::Json {
+                    mode: JsonMode::Any
+                }],
+                &value,
+                &Patterns::default()
+            ),
             Ok(value)
         );
-        assert_eq!(run(Extract::AfterLast { marker: "@@".into() }, "x"), "absent no `@@`");
+        assert_eq!(
+            run(
+                Extract::AfterLast {
+                    marker: "@@".into()
+                },
+                "x"
+            ),
+            "absent no `@@`"
+        );
     }
 }

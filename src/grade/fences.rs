@@ -35,8 +35,13 @@ pub(super) fn fences(text: &str) -> Vec<Fence> {
         let bare = line.trim_end_matches(['\n', '\r']);
         let indent = bare.len() - bare.trim_start_matches([' ', '\t']).len();
         let after_indent = bare.get(indent..).unwrap_or_default();
-        let mark = after_indent.chars().next().filter(|c| matches!(c, '`' | '~'));
-        let length = mark.map_or(0, |mark| after_indent.chars().take_while(|c| *c == mark).count());
+        let mark = after_indent
+            .chars()
+            .next()
+            .filter(|c| matches!(c, '`' | '~'));
+        let length = mark.map_or(0, |mark| {
+            after_indent.chars().take_while(|c| *c == mark).count()
+        });
         let info = after_indent.get(length..).unwrap_or_default().trim();
         match (&mut open, mark) {
             (Some(block), Some(mark))
@@ -48,10 +53,24 @@ pub(super) fn fences(text: &str) -> Vec<Fence> {
                 block.fence.closed = true;
                 found.extend(open.take().map(|block| block.fence));
             }
-            (Some(block), _) => block.fence.content.push_str(without_indent(line, block.indent)),
+            (Some(block), _) => block
+                .fence
+                .content
+                .push_str(without_indent(line, block.indent)),
             (None, Some(mark)) if length >= 3 && !(mark == '`' && info.contains('`')) => {
-                let fence = Fence { language: language(info), content: String::new(), start, closed: false };
-                open = Some(Open { mark, length, indent, columns: columns(bare, indent), fence });
+                let fence = Fence {
+                    language: language(info),
+                    content: String::new(),
+                    start,
+                    closed: false,
+                };
+                open = Some(Open {
+                    mark,
+                    length,
+                    indent,
+                    columns: columns(bare, indent),
+                    fence,
+                });
             }
             (None, _) => {}
         }
@@ -62,9 +81,13 @@ pub(super) fn fences(text: &str) -> Vec<Fence> {
 
 /// The width of a line's indentation of `indent` bytes.
 fn columns(line: &str, indent: usize) -> usize {
-    line.bytes()
-        .take(indent)
-        .fold(0, |column, byte| if byte == b'\t' { column / 4 * 4 + 4 } else { column + 1 })
+    line.bytes().take(indent).fold(0, |column, byte| {
+        if byte == b'\t' {
+            column / 4 * 4 + 4
+        } else {
+            column + 1
+        }
+    })
 }
 
 fn without_indent(line: &str, indent: usize) -> &str {
@@ -81,8 +104,13 @@ fn language(info: &str) -> String {
 pub(super) fn canonical(name: &str) -> String {
     let name = name.to_lowercase();
     // `python3.12`, and HackMD's `python=1`.
-    let version = name.strip_prefix("python").or_else(|| name.strip_prefix("py"));
-    if version.is_some_and(|rest| rest.chars().all(|c| c.is_ascii_digit() || matches!(c, '.' | '='))) {
+    let version = name
+        .strip_prefix("python")
+        .or_else(|| name.strip_prefix("py"));
+    if version.is_some_and(|rest| {
+        rest.chars()
+            .all(|c| c.is_ascii_digit() || matches!(c, '.' | '='))
+    }) {
         return "python".to_owned();
     }
     match name.as_str() {
@@ -103,9 +131,15 @@ pub(super) fn canonical(name: &str) -> String {
 
 /// The blocks that may be meant by `wanted`: those of that language, else those that name none; never another language's.
 pub(super) fn of_language<'a>(blocks: &'a [Fence], wanted: Option<&str>) -> Vec<&'a Fence> {
-    let Some(wanted) = wanted.map(canonical) else { return blocks.iter().collect() };
+    let Some(wanted) = wanted.map(canonical) else {
+        return blocks.iter().collect();
+    };
     let exact: Vec<&Fence> = blocks.iter().filter(|b| b.language == wanted).collect();
-    if exact.is_empty() { blocks.iter().filter(|b| b.language.is_empty()).collect() } else { exact }
+    if exact.is_empty() {
+        blocks.iter().filter(|b| b.language.is_empty()).collect()
+    } else {
+        exact
+    }
 }
 
 #[cfg(test)]
@@ -113,7 +147,10 @@ mod tests {
     use super::*;
 
     fn short(text: &str) -> Vec<(String, String, bool)> {
-        fences(text).into_iter().map(|f| (f.language, f.content, f.closed)).collect()
+        fences(text)
+            .into_iter()
+            .map(|f| (f.language, f.content, f.closed))
+            .collect()
     }
 
     #[test]
@@ -132,31 +169,55 @@ mod tests {
 
     #[test]
     fn a_fence_that_never_closes_reaches_to_the_end() {
-        assert_eq!(short("x\n```python\r\na\r\nb"), [("python".into(), "a\r\nb".into(), false)]);
+        assert_eq!(
+            short("x\n```python\r\na\r\nb"),
+            [("python".into(), "a\r\nb".into(), false)]
+        );
         assert_eq!(short("```"), [(String::new(), String::new(), false)]);
     }
 
     #[test]
     fn a_fence_inside_a_docstring_closes_nothing() {
         for indent in ["    ", "\t"] {
-            let code =
-                format!("def f():\n{indent}\"\"\"\n{indent}```\n{indent}f()\n{indent}```\n{indent}\"\"\"\n");
+            let code = format!(
+                "def f():\n{indent}\"\"\"\n{indent}```\n{indent}f()\n{indent}```\n{indent}\"\"\"\n"
+            );
             assert_eq!(
                 short(&format!("```python\n{code}```\nDone.")),
                 [("python".into(), code.clone(), true)],
                 "{indent:?}"
             );
         }
-        assert_eq!(short("```\na\n   ```\n"), [(String::new(), "a\n".into(), true)]);
+        assert_eq!(
+            short("```\na\n   ```\n"),
+            [(String::new(), "a\n".into(), true)]
+        );
     }
 
     #[test]
     fn python_goes_by_many_names() {
-        for name in ["py", "Python", "python3", "py3", "python2", "python3.12", "python=", "{.python}"] {
-            assert_eq!(short(&format!("```{name}\nx\n```"))[0].0, "python", "{name}");
+        for name in [
+            "py",
+            "Python",
+            "python3",
+            "py3",
+            "python2",
+            "python3.12",
+            "python=",
+            "{.python}",
+        ] {
+            assert_eq!(
+                short(&format!("```{name}\nx\n```"))[0].0,
+                "python",
+                "{name}"
+            );
         }
         for name in ["pytb", "pyx", "python-traceback", "cython"] {
-            assert_ne!(short(&format!("```{name}\nx\n```"))[0].0, "python", "{name}");
+            assert_ne!(
+                short(&format!("```{name}\nx\n```"))[0].0,
+                "python",
+                "{name}"
+            );
         }
     }
 
@@ -168,8 +229,14 @@ mod tests {
     #[test]
     fn another_languages_block_is_never_taken() {
         let blocks = fences("```bash\nls\n```\n```\nplain\n```\n");
-        let taken: Vec<&str> = of_language(&blocks, Some("py")).iter().map(|b| b.content.as_str()).collect();
+        let taken: Vec<&str> = of_language(&blocks, Some("py"))
+            .iter()
+            .map(|b| b.content.as_str())
+            .collect();
         assert_eq!(taken, ["plain\n"]);
-        assert_eq!(of_language(&fences("```bash\nls\n```"), Some("python")), Vec::<&Fence>::new());
+        assert_eq!(
+            of_language(&fences("```bash\nls\n```"), Some("python")),
+            Vec::<&Fence>::new()
+        );
     }
 }

@@ -31,21 +31,43 @@ mod tests {
         let failed = || Verdict::without_grades(Cause::WrongAnswer, "expected `4`");
         let told = |finish| {
             let verdict = apply_finish(failed(), finish);
-            format!("{} {}", verdict.cause.map_or("", Cause::name), verdict.reason)
+            format!(
+                "{} {}",
+                verdict.cause.map_or("", Cause::name),
+                verdict.reason
+            )
         };
-        let all =
-            [None, Some(Finish::Stop), Some(Finish::Length), Some(Finish::Refused)].map(told).join("\n");
+        let all = [
+            None,
+            Some(Finish::Stop),
+            Some(Finish::Length),
+            Some(Finish::Refused),
+        ]
+        .map(told)
+        .join("\n");
         insta::assert_snapshot!(all, @r"
         wrong_answer expected `4`
         wrong_answer expected `4`
         wrong_answer the answer was cut at its limit of tokens: expected `4`
         refused the model declined to answer: expected `4`
         ");
-        let nothing = apply_finish(Verdict { reason: String::new(), ..failed() }, Some(Finish::Length));
+        let nothing = apply_finish(
+            Verdict {
+                reason: String::new(),
+                ..failed()
+            },
+            Some(Finish::Length),
+        );
         assert_eq!(nothing.reason, "the answer was cut at its limit of tokens");
         for outcome in [Outcome::Passed, Outcome::Errored, Outcome::Pending] {
-            let verdict = Verdict { outcome, ..failed() };
-            assert_eq!(apply_finish(verdict.clone(), Some(Finish::Refused)), verdict);
+            let verdict = Verdict {
+                outcome,
+                ..failed()
+            };
+            assert_eq!(
+                apply_finish(verdict.clone(), Some(Finish::Refused)),
+                verdict
+            );
         }
     }
 }

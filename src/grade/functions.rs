@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use crate::model::{
-    Cause, CodeLimits, Comparator, Executor, Expectation, FunctionCase, FunctionOutput, Grade, GraderType,
-    OutputValue, Trust,
+    Cause, CodeLimits, Comparator, Executor, Expectation, FunctionCase, FunctionOutput, Grade,
+    GraderType, OutputValue, Trust,
 };
 use eval_match::{Datum, Pattern};
 use eval_sandbox::{
@@ -30,9 +30,19 @@ pub(super) fn program(grader: &FunctionOutput, value: &OutputValue) -> Result<St
     let entry_point = Some(grader.function_name.as_str());
     match &grader.executor {
         Executor::Python => {
-            let code = candidate(value, Wanted { entry_point, ..Wanted::default() })?;
+            let code = candidate(
+                value,
+                Wanted {
+                    entry_point,
+                    ..Wanted::default()
+                },
+            )?;
             let whole = matches!(value, OutputValue::Program(_));
-            Ok(if whole { code } else { prefixed(&grader.prefix, &code) })
+            Ok(if whole {
+                code
+            } else {
+                prefixed(&grader.prefix, &code)
+            })
         }
         other => source(value, other, &grader.prefix, entry_point),
     }
@@ -44,8 +54,11 @@ pub(super) async fn grade(
     sandbox: &Sandbox,
     languages: &Languages,
 ) -> Grade {
-    let prepared: Result<Vec<(Prepared, Call)>, String> =
-        grader.cases.iter().map(|case| Prepared::of(grader, case)).collect();
+    let prepared: Result<Vec<(Prepared, Call)>, String> = grader
+        .cases
+        .iter()
+        .map(|case| Prepared::of(grader, case))
+        .collect();
     let (calls, asked): (Vec<Prepared>, Vec<Call>) = match prepared {
         Ok(prepared) if !prepared.is_empty() => prepared.into_iter().unzip(),
         Ok(_) => return broken("there are no calls to compare"),
@@ -92,7 +105,10 @@ async fn call_in(
     let Some(language) = language_of(&grader.executor) else {
         return Ok(sandbox.call_functions(job, read).await);
     };
-    let node = languages.get(language).await.map_err(|why| Box::new(missing(METHOD, &why)))?;
+    let node = languages
+        .get(language)
+        .await
+        .map_err(|why| Box::new(missing(METHOD, &why)))?;
     if grader.executor == Executor::Typescript {
         let made = transpiled(&node, vec![job.code], &grader.limits, METHOD, sandbox).await?;
         job.code = made.into_iter().next().unwrap_or_default();
@@ -123,7 +139,8 @@ impl Prepared {
     /// With the call as the sandbox makes it.
     fn of(grader: &FunctionOutput, case: &FunctionCase) -> Result<(Prepared, Call), String> {
         let read = |what: &str, value: &Value| {
-            Datum::from_json(value).map_err(|why| format!("{what} {} can't be used: {why}", bounded(value)))
+            Datum::from_json(value)
+                .map_err(|why| format!("{what} {} can't be used: {why}", bounded(value)))
         };
         let as_json = grader.executor.is_node();
         let special = match &case.expected {
@@ -134,7 +151,11 @@ impl Prepared {
         let mut shown = Vec::new();
         for value in &case.args {
             let datum = read("the argument", value)?;
-            shown.push(if as_json { in_reason(&value.to_string()) } else { datum.to_string() });
+            shown.push(if as_json {
+                in_reason(&value.to_string())
+            } else {
+                datum.to_string()
+            });
             call.args.push(datum.to_tagged());
         }
         for (name, value) in &case.kwargs {
@@ -148,9 +169,22 @@ impl Prepared {
             Expectation::Raises(_) => None,
         };
         let is_pattern = case.comparator == Comparator::Regex;
-        let pattern = expected.as_ref().filter(|_| is_pattern).map(eval_match::expected_pattern);
+        let pattern = expected
+            .as_ref()
+            .filter(|_| is_pattern)
+            .map(eval_match::expected_pattern);
         let shown = format!("{}({})", grader.function_name, shown.join(", "));
-        Ok((Prepared { case: case.clone(), expected, pattern, special, as_json, shown }, call))
+        Ok((
+            Prepared {
+                case: case.clone(),
+                expected,
+                pattern,
+                special,
+                as_json,
+                shown,
+            },
+            call,
+        ))
     }
 
     fn show(&self, value: &Datum) -> String {
@@ -224,8 +258,10 @@ fn judge(grader: &FunctionOutput, calls: &[Prepared], report: FunctionReport<Ret
             entry
         })
         .collect();
-    let first =
-        calls.iter().zip(&judged).find_map(|(call, one)| Some((call, one, one.verdict.as_ref().err()?)));
+    let first = calls
+        .iter()
+        .zip(&judged)
+        .find_map(|(call, one)| Some((call, one, one.verdict.as_ref().err()?)));
     let grade = match first {
         None => Grade::passed(GraderType::Code, METHOD),
         Some((call, one, (cause, why))) => {
@@ -244,7 +280,10 @@ fn judge(grader: &FunctionOutput, calls: &[Prepared], report: FunctionReport<Ret
             }
         }
     };
-    grade.with_detail("calls", listed).with_detail("passed", passed).with_detail("total", calls.len())
+    grade
+        .with_detail("calls", listed)
+        .with_detail("passed", passed)
+        .with_detail("total", calls.len())
 }
 
 fn expected_shown(call: &Prepared) -> Value {
@@ -267,18 +306,32 @@ fn judge_call(
         CallOutcome::Raised(raised) => judge_raised(call, &raised, &grader.function_name),
         CallOutcome::Failed(failure) => {
             // A time-out of a single call is that of `timeout_per_case`, unless the program never came to its calls.
-            let wall =
-                if loaded { grader.timeout_per_case.min(grader.limits.wall) } else { grader.limits.wall };
+            let wall = if loaded {
+                grader.timeout_per_case.min(grader.limits.wall)
+            } else {
+                grader.limits.wall
+            };
             let (cause, why) = match failure {
                 // One answer is held as values, too.
                 RunFailure::ReturnLimit => too_large(resolved(grader).return_mb_or_default()),
-                failure => endings::failure(&failure, &CodeLimits { wall, ..grader.limits }),
+                failure => endings::failure(
+                    &failure,
+                    &CodeLimits {
+                        wall,
+                        ..grader.limits
+                    },
+                ),
             };
-            if loaded { failed(cause, format!("{shown}: {why}")) } else { failed(cause, why) }
+            if loaded {
+                failed(cause, format!("{shown}: {why}"))
+            } else {
+                failed(cause, why)
+            }
         }
-        CallOutcome::NotRun => {
-            failed(Cause::Timeout, format!("{shown} was not run: the calls before it took too long"))
-        }
+        CallOutcome::NotRun => failed(
+            Cause::Timeout,
+            format!("{shown} was not run: the calls before it took too long"),
+        ),
     })
 }
 
@@ -295,20 +348,29 @@ fn too_large(most: u64) -> Said {
 const RETURN_MB: u64 = 16;
 
 fn resolved(grader: &FunctionOutput) -> CodeLimits {
-    CodeLimits { return_mb: grader.limits.return_mb.or(Some(RETURN_MB)), ..grader.limits }
+    CodeLimits {
+        return_mb: grader.limits.return_mb.or(Some(RETURN_MB)),
+        ..grader.limits
+    }
 }
 
 fn failed(cause: Cause, why: String) -> JudgedCall {
-    JudgedCall { verdict: Err((cause, why.clone())), actual: None, error: Some(why), ms: None }
+    JudgedCall {
+        verdict: Err((cause, why.clone())),
+        actual: None,
+        error: Some(why),
+        ms: None,
+    }
 }
 
 /// Judges what a call returned, as tagged JSON.
 fn judge_returned(call: &Prepared, tagged: &Value) -> Returned {
     match Datum::from_tagged(tagged) {
         Ok(value) => judge_value(call, &value),
-        Err(why) => {
-            Ok(failed(Cause::WrongAnswer, format!("{} returned what can't be read: {why}", call.shown)))
-        }
+        Err(why) => Ok(failed(
+            Cause::WrongAnswer,
+            format!("{} returned what can't be read: {why}", call.shown),
+        )),
     }
 }
 
@@ -320,12 +382,20 @@ fn judge_value(call: &Prepared, value: &Datum) -> Returned {
     });
     let verdict = match &call.expected {
         None if call.special.is_some() => match (&call.special, value) {
-            (Some((kind, text)), Datum::Opaque { type_name, repr }) if type_name == kind && repr == text => {
+            (Some((kind, text)), Datum::Opaque { type_name, repr })
+                if type_name == kind && repr == text =>
+            {
                 Ok(())
             }
             (special, _) => {
-                let wanted = special.as_ref().map(|(_, text)| text.as_str()).unwrap_or_default();
-                Err((Cause::WrongAnswer, format!("{shown} returned {}, expected {wanted}", call.show(value))))
+                let wanted = special
+                    .as_ref()
+                    .map(|(_, text)| text.as_str())
+                    .unwrap_or_default();
+                Err((
+                    Cause::WrongAnswer,
+                    format!("{shown} returned {}, expected {wanted}", call.show(value)),
+                ))
             }
         },
         None => {
@@ -334,33 +404,53 @@ fn judge_value(call: &Prepared, value: &Datum) -> Returned {
             };
             Err((
                 Cause::WrongAnswer,
-                format!("{shown} returned {}, expected it to raise {name}", call.show(value)),
+                format!(
+                    "{shown} returned {}, expected it to raise {name}",
+                    call.show(value)
+                ),
             ))
         }
         Some(expected) => {
             let compared = match &call.pattern {
-                Some(pattern) => {
-                    eval_match::compare_pattern(pattern.as_ref().map_err(Clone::clone)?, value, expected)?
-                }
-                None => {
-                    eval_match::compare(call.case.comparator, value, expected, call.case.tolerance.as_ref())?
-                }
+                Some(pattern) => eval_match::compare_pattern(
+                    pattern.as_ref().map_err(Clone::clone)?,
+                    value,
+                    expected,
+                )?,
+                None => eval_match::compare(
+                    call.case.comparator,
+                    value,
+                    expected,
+                    call.case.tolerance.as_ref(),
+                )?,
             };
             if compared.matched {
                 Ok(())
             } else {
-                Err((Cause::WrongAnswer, wrong(call, value, expected, &compared.reason)))
+                Err((
+                    Cause::WrongAnswer,
+                    wrong(call, value, expected, &compared.reason),
+                ))
             }
         }
     };
-    Ok(JudgedCall { verdict, actual, error: None, ms: None })
+    Ok(JudgedCall {
+        verdict,
+        actual,
+        error: None,
+        ms: None,
+    })
 }
 
 fn wrong(call: &Prepared, value: &Datum, expected: &Datum, reason: &str) -> String {
     let shown = &call.shown;
     match call.case.comparator {
         Comparator::Equals => {
-            format!("{shown} returned {}, expected {}", call.show(value), call.show(expected))
+            format!(
+                "{shown} returned {}, expected {}",
+                call.show(value),
+                call.show(expected)
+            )
         }
         _ => format!("{shown} returned {}: {reason}", call.show(value)),
     }
@@ -373,20 +463,42 @@ fn judge_raised(call: &Prepared, raised: &Raised, entry_point: &str) -> JudgedCa
         // The runner's own error, which is no behaviour of the function: it would pass for `raises: Exception`.
         Expectation::Raises(name) if is_undefined(raised, entry_point) => Err((
             Cause::Exception,
-            format!("there is no {entry_point} to call ({}), expected it to raise {name}", exception(raised)),
+            format!(
+                "there is no {entry_point} to call ({}), expected it to raise {name}",
+                exception(raised)
+            ),
         )),
         Expectation::Raises(name) if is_a(raised, name) => Ok(()),
         Expectation::Raises(name) => Err((
             Cause::Exception,
-            format!("{shown} raised {}, expected it to raise {name}", exception(raised)),
+            format!(
+                "{shown} raised {}, expected it to raise {name}",
+                exception(raised)
+            ),
         )),
         Expectation::Value(_) => {
-            let special = || call.special.as_ref().map(|(_, text)| text.clone()).unwrap_or_default();
-            let expected = call.expected.as_ref().map_or_else(special, |expected| call.show(expected));
-            Err((Cause::Exception, format!("{shown} raised {}, expected {expected}", exception(raised))))
+            let special = || {
+                call.special
+                    .as_ref()
+                    .map(|(_, text)| text.clone())
+                    .unwrap_or_default()
+            };
+            let expected = call
+                .expected
+                .as_ref()
+                .map_or_else(special, |expected| call.show(expected));
+            Err((
+                Cause::Exception,
+                format!("{shown} raised {}, expected {expected}", exception(raised)),
+            ))
         }
     };
-    JudgedCall { verdict, actual: None, error, ms: None }
+    JudgedCall {
+        verdict,
+        actual: None,
+        error,
+        ms: None,
+    }
 }
 
 /// Whether the candidate lacks the function: its name, or for a dotted path a part of it.
@@ -397,9 +509,11 @@ fn is_undefined(raised: &Raised, entry_point: &str) -> bool {
         "NameError" => raised.message == format!("name '{head}' is not defined"),
         "ReferenceError" => raised.message == format!("{head} is not defined"),
         "TypeError" => raised.message == format!("{entry_point} is not a function"),
-        "AttributeError" => {
-            parts.any(|part| raised.message.ends_with(&format!(" has no attribute '{part}'")))
-        }
+        "AttributeError" => parts.any(|part| {
+            raised
+                .message
+                .ends_with(&format!(" has no attribute '{part}'"))
+        }),
         _ => false,
     }
 }

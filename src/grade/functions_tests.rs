@@ -33,8 +33,16 @@ fn grader(cases: Vec<FunctionCase>) -> FunctionOutput {
 }
 
 /// The grade of these outcomes, each read as the sandbox has it read.
-fn graded(grader: &FunctionOutput, outcomes: Vec<CallOutcome>, load_failure: Option<RunFailure>) -> Grade {
-    let calls: Vec<Prepared> = grader.cases.iter().map(|c| Prepared::of(grader, c).unwrap().0).collect();
+fn graded(
+    grader: &FunctionOutput,
+    outcomes: Vec<CallOutcome>,
+    load_failure: Option<RunFailure>,
+) -> Grade {
+    let calls: Vec<Prepared> = grader
+        .cases
+        .iter()
+        .map(|c| Prepared::of(grader, c).unwrap().0)
+        .collect();
     let read = |(call, outcome): (&Prepared, CallOutcome)| match outcome {
         CallOutcome::Value(tagged) => CallOutcome::Value(judge_returned(call, &tagged)),
         CallOutcome::Raised(raised) => CallOutcome::Raised(raised),
@@ -44,7 +52,12 @@ fn graded(grader: &FunctionOutput, outcomes: Vec<CallOutcome>, load_failure: Opt
     let answers = calls.iter().zip(outcomes).map(read);
     let report = FunctionReport {
         load_failure,
-        calls: answers.map(|outcome| CallReport { outcome, wall: Duration::ZERO }).collect(),
+        calls: answers
+            .map(|outcome| CallReport {
+                outcome,
+                wall: Duration::ZERO,
+            })
+            .collect(),
         streams: Streams::default(),
         wall: Duration::ZERO,
         cpu: Duration::ZERO,
@@ -71,9 +84,15 @@ fn told(expected: Expectation, outcome: CallOutcome) -> String {
     };
     let g = graded(&grader, vec![outcome], load);
     let actual = g.actual.map(|v| format!(" actual={v}")).unwrap_or_default();
-    format!("{} {:?} {} {}{actual}", g.outcome, g.score, g.cause.map_or("-", Cause::name), g.reason)
-        .trim_end()
-        .to_owned()
+    format!(
+        "{} {:?} {} {}{actual}",
+        g.outcome,
+        g.score,
+        g.cause.map_or("-", Cause::name),
+        g.reason
+    )
+    .trim_end()
+    .to_owned()
 }
 
 #[test]
@@ -81,35 +100,75 @@ fn every_end_of_a_call_has_its_cause_and_sentence() {
     let failed = CallOutcome::Failed;
     let lines = [
         told(value(json!(3)), CallOutcome::Value(json!(3.0))),
-        told(value(json!([1, 2])), CallOutcome::Value(json!({"$tuple": [1, 2]}))),
+        told(
+            value(json!([1, 2])),
+            CallOutcome::Value(json!({"$tuple": [1, 2]})),
+        ),
         told(value(json!(3)), CallOutcome::Value(json!(4))),
         told(value(json!(1)), CallOutcome::Value(json!(true))),
-        told(value(json!(3)), CallOutcome::Value(json!({"$opaque": "Liar", "truth": true}))),
+        told(
+            value(json!(3)),
+            CallOutcome::Value(json!({"$opaque": "Liar", "truth": true})),
+        ),
         told(value(json!(3)), CallOutcome::Value(json!({"$nonsense": 1}))),
         told(
             value(json!(3)),
-            raised("ZeroDivisionError", &["ZeroDivisionError", "ArithmeticError"], "division by zero"),
+            raised(
+                "ZeroDivisionError",
+                &["ZeroDivisionError", "ArithmeticError"],
+                "division by zero",
+            ),
         ),
         told(
             Expectation::Raises("ArithmeticError".into()),
-            raised("ZeroDivisionError", &["ZeroDivisionError", "ArithmeticError"], "x"),
+            raised(
+                "ZeroDivisionError",
+                &["ZeroDivisionError", "ArithmeticError"],
+                "x",
+            ),
         ),
         told(
             Expectation::Raises("ValueError".into()),
             raised("KeyError", &["KeyError", "LookupError"], "'k'"),
         ),
-        told(Expectation::Raises("ValueError".into()), CallOutcome::Value(json!(null))),
+        told(
+            Expectation::Raises("ValueError".into()),
+            CallOutcome::Value(json!(null)),
+        ),
         told(value(json!(3)), failed(RunFailure::Ended(Ending::TimedOut))),
-        told(value(json!(3)), failed(RunFailure::Ended(Ending::MemoryLimit))),
-        told(value(json!(3)), failed(RunFailure::Ended(Ending::OutputLimit))),
-        told(value(json!(3)), failed(RunFailure::ReturnLimit)),
-        told(value(json!(3)), failed(RunFailure::Ended(Ending::Signaled(11)))),
-        told(value(json!(3)), failed(RunFailure::Ended(Ending::Violation("ptrace".into())))),
-        told(value(json!(3)), failed(RunFailure::Exited { code: Some(0) })),
-        told(value(json!(3)), failed(RunFailure::Forged { evidence: "two answers".into() })),
         told(
             value(json!(3)),
-            failed(RunFailure::SyntaxError { message: "invalid syntax".into(), line: Some(2) }),
+            failed(RunFailure::Ended(Ending::MemoryLimit)),
+        ),
+        told(
+            value(json!(3)),
+            failed(RunFailure::Ended(Ending::OutputLimit)),
+        ),
+        told(value(json!(3)), failed(RunFailure::ReturnLimit)),
+        told(
+            value(json!(3)),
+            failed(RunFailure::Ended(Ending::Signaled(11))),
+        ),
+        told(
+            value(json!(3)),
+            failed(RunFailure::Ended(Ending::Violation("ptrace".into()))),
+        ),
+        told(
+            value(json!(3)),
+            failed(RunFailure::Exited { code: Some(0) }),
+        ),
+        told(
+            value(json!(3)),
+            failed(RunFailure::Forged {
+                evidence: "two answers".into(),
+            }),
+        ),
+        told(
+            value(json!(3)),
+            failed(RunFailure::SyntaxError {
+                message: "invalid syntax".into(),
+                line: Some(2),
+            }),
         ),
         told(value(json!(3)), CallOutcome::NotRun),
     ];
@@ -143,7 +202,11 @@ fn a_function_that_is_missing_raises_nothing() {
         let mro = ["NameError", "Exception", "BaseException"];
         told(
             Expectation::Raises("Exception".into()),
-            raised("NameError", &mro, &format!("name '{function}' is not defined")),
+            raised(
+                "NameError",
+                &mro,
+                &format!("name '{function}' is not defined"),
+            ),
         )
     };
     insta::assert_snapshot!(missing("solve"), @"failed Some(0.0) exception there is no solve to call (NameError: name 'solve' is not defined), expected it to raise Exception");
@@ -155,7 +218,9 @@ fn a_function_that_is_missing_raises_nothing() {
     };
     let message = "type object 'Solution' has no attribute 'solve'";
     assert!(is_undefined(&lacks(message), "Solution.solve"));
-    assert!(!is_undefined(&lacks(message), "Solution.other") && !is_undefined(&lacks(message), "solve"));
+    assert!(
+        !is_undefined(&lacks(message), "Solution.other") && !is_undefined(&lacks(message), "solve")
+    );
 }
 
 #[test]
@@ -166,10 +231,17 @@ fn the_score_is_the_share_of_calls_and_the_first_failure_speaks() {
         case(json!([3]), value(json!(3))),
         case(json!([4]), value(json!(4))),
     ]);
-    let outcomes = vec![CallOutcome::Value(json!(1)), CallOutcome::Value(json!(0)), raised("E", &[], "")];
+    let outcomes = vec![
+        CallOutcome::Value(json!(1)),
+        CallOutcome::Value(json!(0)),
+        raised("E", &[], ""),
+    ];
     let g = graded(&grader, outcomes, None);
     assert_eq!((g.score, g.cause), (Some(0.25), Some(Cause::WrongAnswer)));
-    assert_eq!(g.reason, "solve(2) returned 0, expected 2 (3 of 4 calls failed)");
+    assert_eq!(
+        g.reason,
+        "solve(2) returned 0, expected 2 (3 of 4 calls failed)"
+    );
     insta::assert_snapshot!(Value::Object(g.details), @r##"
     {"calls":[{"actual":1,"args":[1],"expected":1,"ms":0.0,"passed":true},{"actual":0,"args":[2],"expected":2,"ms":0.0,"passed":false},{"args":[3],"error":"E","expected":3,"ms":0.0,"passed":false},{"args":[4],"error":"solve(4) was not run: the calls before it took too long","expected":4,"passed":false}],"passed":1,"total":4}
     "##);

@@ -39,7 +39,12 @@ impl GraderInterrupt {
         let mut instant = self.0.subscribe();
         let over = async {
             // The sender lives as long as `self`.
-            match instant.wait_for(Option::is_some).await.ok().and_then(|at| *at) {
+            match instant
+                .wait_for(Option::is_some)
+                .await
+                .ok()
+                .and_then(|at| *at)
+            {
                 Some(at) => sleep_until(at + GRACE).await,
                 None => std::future::pending().await,
             }
@@ -63,12 +68,21 @@ mod tests {
         interrupt.interrupt();
         assert!(interrupt.is_interrupted());
         let started = Instant::now();
-        assert_eq!(interrupt.bound(tokio::time::sleep(GRACE / 5 * 4)).await, Ok(()));
+        assert_eq!(
+            interrupt.bound(tokio::time::sleep(GRACE / 5 * 4)).await,
+            Ok(())
+        );
         // A second interrupt gives no more time.
         interrupt.interrupt();
         let endless = std::future::pending::<()>();
-        assert_eq!(interrupt.bound(endless).await, Err(TaskFailure::Interrupted));
+        assert_eq!(
+            interrupt.bound(endless).await,
+            Err(TaskFailure::Interrupted)
+        );
         assert!(started.elapsed() < GRACE + GRACE / 5);
-        assert_eq!(interrupt.bound(async {}).await, Err(TaskFailure::Interrupted));
+        assert_eq!(
+            interrupt.bound(async {}).await,
+            Err(TaskFailure::Interrupted)
+        );
     }
 }

@@ -21,12 +21,21 @@ pub(super) struct Languages {
 
 impl Languages {
     pub fn new(base: PathBuf) -> Languages {
-        Languages { base, search: std::env::var_os("PATH").unwrap_or_default(), ..Languages::default() }
+        Languages {
+            base,
+            search: std::env::var_os("PATH").unwrap_or_default(),
+            ..Languages::default()
+        }
     }
 
     pub async fn get(&self, language: Language) -> Result<Arc<Found>, Missing> {
-        let at = Language::ALL.iter().position(|l| *l == language).unwrap_or(0);
-        let Some(cell) = self.found.get(at) else { return Err(lost(language)) };
+        let at = Language::ALL
+            .iter()
+            .position(|l| *l == language)
+            .unwrap_or(0);
+        let Some(cell) = self.found.get(at) else {
+            return Err(lost(language));
+        };
         let look = || async {
             let (search, base) = (self.search.clone(), self.base.clone());
             // Asking a program for its version blocks.
@@ -49,18 +58,27 @@ impl Languages {
 
     /// Versions of those that were found, by what they are versions of.
     pub fn versions(&self) -> BTreeMap<String, String> {
-        let found = self.found.iter().filter_map(|cell| cell.get()?.as_ref().ok());
+        let found = self
+            .found
+            .iter()
+            .filter_map(|cell| cell.get()?.as_ref().ok());
         let name = |language| match language {
             Language::Javascript | Language::Typescript => "node",
             Language::Sql => "sqlite",
             other => other.name(),
         };
-        found.map(|found| (name(found.language).to_owned(), found.version.clone())).collect()
+        found
+            .map(|found| (name(found.language).to_owned(), found.version.clone()))
+            .collect()
     }
 }
 
 fn lost(language: Language) -> Missing {
-    Missing { language, reason: "looking for it failed".to_owned(), hint: "try again".to_owned() }
+    Missing {
+        language,
+        reason: "looking for it failed".to_owned(),
+        hint: "try again".to_owned(),
+    }
 }
 
 /// The language whose interpreter runs programs of an executor; `None` for Python, which the sandbox finds, and for those that

@@ -1,13 +1,17 @@
 //! What graders measure beside their verdicts: numbers under names, or the word that there is none.
 
-use crate::model::{Case, Cause, CodeGrader, Grade, Grader, GraderKind, Measured, Outcome, Verdict};
+use crate::model::{
+    Case, Cause, CodeGrader, Grade, Grader, GraderKind, Measured, Outcome, Verdict,
+};
 
 /// A grade with the metrics that its grader promises: a score under the author's name, the numbers of the method under
 /// theirs. What is missing, because the grade is errored or pending, is named as unmeasured.
 pub(super) fn record(grader: &Grader, mut grade: Grade) -> Grade {
     if let Some(name) = &grader.metric {
         let number = match &grader.kind {
-            GraderKind::Code(CodeGrader::Similarity(rule)) => grade.metrics.remove(rule.measure.name()),
+            GraderKind::Code(CodeGrader::Similarity(rule)) => {
+                grade.metrics.remove(rule.measure.name())
+            }
             _ => grade.score.filter(|_| grade.outcome.is_graded()),
         };
         if let Some(number) = number {
@@ -15,7 +19,10 @@ pub(super) fn record(grader: &Grader, mut grade: Grade) -> Grade {
         }
     }
     grade.metrics.retain(|_, number| number.is_finite());
-    let missing = grader.measures().into_iter().filter(|(name, _)| !grade.metrics.contains_key(*name));
+    let missing = grader
+        .measures()
+        .into_iter()
+        .filter(|(name, _)| !grade.metrics.contains_key(*name));
     grade.unmeasured = missing.map(|(name, _)| name.to_owned()).collect();
     grade
 }
@@ -24,21 +31,33 @@ pub(super) fn record(grader: &Grader, mut grade: Grade) -> Grade {
 /// other numbers are not known of what nobody saw.
 pub fn without_output(case: &Case, cause: Cause, reason: impl Into<String>) -> Verdict {
     let verdict = Verdict::without_grades(cause, reason);
-    let grades = case.grading.graders.iter().filter(|grader| !grader.measures().is_empty()).map(|grader| {
-        let (grader_type, method) = (grader.kind.grader_type(), grader.kind.method());
-        let mut grade = if verdict.outcome == Outcome::Failed {
-            Grade::failed(grader_type, method, cause, verdict.reason.clone())
-        } else {
-            Grade::errored(grader_type, method, cause, verdict.reason.clone())
-        };
-        for (name, kind) in grader.measures() {
-            if verdict.outcome == Outcome::Failed && kind == Measured::Score {
-                grade.metrics.insert(name.to_owned(), 0.0);
+    let grades = case
+        .grading
+        .graders
+        .iter()
+        .filter(|grader| !grader.measures().is_empty())
+        .map(|grader| {
+            let (grader_type, method) = (grader.kind.grader_type(), grader.kind.method());
+            let mut grade = if verdict.outcome == Outcome::Failed {
+                Grade::failed(grader_type, method, cause, verdict.reason.clone())
             } else {
-                grade.unmeasured.push(name.to_owned());
+                Grade::errored(grader_type, method, cause, verdict.reason.clone())
+            };
+            for (name, kind) in grader.measures() {
+                if verdict.outcome == Outcome::Failed && kind == Measured::Score {
+                    grade.metrics.insert(name.to_owned(), 0.0);
+                } else {
+                    grade.unmeasured.push(name.to_owned());
+                }
             }
-        }
-        Grade { grader: grader.name.clone(), informative: grader.informative, ..grade }
-    });
-    Verdict { grades: grades.collect(), ..verdict }
+            Grade {
+                grader: grader.name.clone(),
+                informative: grader.informative,
+                ..grade
+            }
+        });
+    Verdict {
+        grades: grades.collect(),
+        ..verdict
+    }
 }

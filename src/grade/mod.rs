@@ -42,8 +42,9 @@ use crate::isolation::CommandSandbox;
 use crate::isolation::{Refused, Wanted};
 use crate::llm::Models;
 use crate::model::{
-    Case, Cause, CodeGrader, Combine, CommandGrader, Grade, Grader, GraderKind, GraderType, Grading, Outcome,
-    Outline, Output, OutputValue, Plan, SandboxDemand, SandboxState, Trust, Verdict,
+    Case, Cause, CodeGrader, Combine, CommandGrader, Grade, Grader, GraderKind, GraderType,
+    Grading, Outcome, Outline, Output, OutputValue, Plan, SandboxDemand, SandboxState, Trust,
+    Verdict,
 };
 use eval_base::redact::Redactor;
 use eval_sandbox::languages::Language;
@@ -89,7 +90,9 @@ pub struct GradersConfig {
 /// Grading as the plan asks for it is not possible here; nothing has run (exit code 2).
 #[derive(Debug, thiserror::Error)]
 pub enum GradeError {
-    #[error("case `{case}` of eval `{eval}` says `sandbox: false`, which needs --allow-unsandboxed")]
+    #[error(
+        "case `{case}` of eval `{eval}` says `sandbox: false`, which needs --allow-unsandboxed"
+    )]
     UnsandboxedNotAllowed { eval: String, case: String },
     #[error(transparent)]
     Sandbox(#[from] Refused),
@@ -187,17 +190,33 @@ impl Graders {
         needed.dedup();
         let _ = self.needed.set(needed);
         for eval in &plan.evals {
-            for grader in eval.cases.profiles().into_iter().flat_map(|profile| &profile.graders) {
+            for grader in eval
+                .cases
+                .profiles()
+                .into_iter()
+                .flat_map(|profile| &profile.graders)
+            {
                 isolated |= grader.sandbox == Some(true);
                 open |= grader.sandbox == Some(false);
                 commands |= grader.sandboxed_command;
             }
             if open && !self.open_is_allowed() {
-                let unboxed =
-                    |case: &Outline<'_>| case.profile.graders.iter().any(|g| g.sandbox == Some(false));
-                let case =
-                    eval.cases.outlines().find(unboxed).map(|case| case.id.to_owned()).unwrap_or_default();
-                return Err(GradeError::UnsandboxedNotAllowed { eval: eval.info.id.clone(), case });
+                let unboxed = |case: &Outline<'_>| {
+                    case.profile
+                        .graders
+                        .iter()
+                        .any(|g| g.sandbox == Some(false))
+                };
+                let case = eval
+                    .cases
+                    .outlines()
+                    .find(unboxed)
+                    .map(|case| case.id.to_owned())
+                    .unwrap_or_default();
+                return Err(GradeError::UnsandboxedNotAllowed {
+                    eval: eval.info.id.clone(),
+                    case,
+                });
             }
         }
         let mut state: Option<SandboxState> = None;
@@ -214,7 +233,11 @@ impl Graders {
         if open {
             self.open().await.map_err(|error| {
                 let reason = format!("untrusted code can't be run: {error}");
-                Refused { reason, remedy: "run `eval-harness doctor`".to_owned(), error }
+                Refused {
+                    reason,
+                    remedy: "run `eval-harness doctor`".to_owned(),
+                    error,
+                }
             })?;
             let state = state.get_or_insert_with(|| SandboxState {
                 tier: Tier::None.name().to_owned(),
@@ -224,7 +247,9 @@ impl Graders {
                 cgroup: None,
             });
             state.enforced = false;
-            state.notes.push("graders that say `sandbox: false` ran code without isolation".to_owned());
+            state
+                .notes
+                .push("graders that say `sandbox: false` ran code without isolation".to_owned());
         }
         Ok(state)
     }
@@ -237,18 +262,34 @@ impl Graders {
     /// Versions of the interpreters that are ready to run code, by name.
     pub fn interpreters(&self) -> BTreeMap<String, String> {
         let isolated = self.sandbox.get().and_then(|opened| opened.as_ref().ok());
-        let open = self.unsandboxed.get().and_then(|opened| opened.as_ref().ok());
-        let python = isolated.into_iter().chain(open).find_map(|sandbox| sandbox.python().ok());
+        let open = self
+            .unsandboxed
+            .get()
+            .and_then(|opened| opened.as_ref().ok());
+        let python = isolated
+            .into_iter()
+            .chain(open)
+            .find_map(|sandbox| sandbox.python().ok());
         let python = python.map(|python| ("python".to_owned(), python.version.clone()));
-        python.into_iter().chain(self.languages.versions()).collect()
+        python
+            .into_iter()
+            .chain(self.languages.versions())
+            .collect()
     }
 
     /// Grace periods of the sandbox that expired so far (`ServerReport::expired_graces`); `None` when no sandbox was opened.
     pub fn expired_graces(&self) -> Option<u64> {
         let isolated = self.sandbox.get().and_then(|opened| opened.as_ref().ok());
-        let open = self.unsandboxed.get().and_then(|opened| opened.as_ref().ok());
+        let open = self
+            .unsandboxed
+            .get()
+            .and_then(|opened| opened.as_ref().ok());
         let expired = |sandbox: &Sandbox| sandbox.servers().expired_graces;
-        isolated.into_iter().chain(open).map(expired).reduce(|a, b| a + b)
+        isolated
+            .into_iter()
+            .chain(open)
+            .map(expired)
+            .reduce(|a, b| a + b)
     }
 
     /// Grades one output of a case: that of the sample and attempt, by which judges tell outputs apart that are the same.
@@ -256,16 +297,27 @@ impl Graders {
         if output.truncated {
             // Whatever the graders would say of the beginning, the rest could belie it.
             let reason = "the output is longer than is kept, so that it can't be judged whole";
-            return Graded { extracted: None, verdict: without_output(case, Cause::OutputLimit, reason) };
+            return Graded {
+                extracted: None,
+                verdict: without_output(case, Cause::OutputLimit, reason),
+            };
         }
         let mut place = Place::of(self.places.as_deref());
         place.take().await;
         let value = match self.text.extract(&case.extract, &output.value).await {
             Ok(value) => value,
-            Err(nothing) => return Graded { extracted: None, verdict: not_extracted(case, nothing) },
+            Err(nothing) => {
+                return Graded {
+                    extracted: None,
+                    verdict: not_extracted(case, nothing),
+                };
+            }
         };
         let verdict = self.verdict(case, &value, asked, &mut place).await;
-        Graded { extracted: changed(&output.value, &value), verdict }
+        Graded {
+            extracted: changed(&output.value, &value),
+            verdict,
+        }
     }
 
     /// What the graders of a case see of an output; else, in words, why they see nothing.
@@ -288,7 +340,9 @@ impl Graders {
         for cheap in [true, false] {
             for (index, grader) in grading.graders.iter().enumerate() {
                 let measures = grader.informative || !grader.measures().is_empty();
-                if grader.kind.only_looks() != cheap || (!cheap && !measures && stands(grading, &grades)) {
+                if grader.kind.only_looks() != cheap
+                    || (!cheap && !measures && stands(grading, &grades))
+                {
                     continue;
                 }
                 match grader.kind.judge() {
@@ -305,17 +359,29 @@ impl Graders {
             }
         }
         let weights: Vec<f64> = deciding(grading).map(|(_, grader)| grader.weight).collect();
-        let told = deciding(grading).map(|(index, _)| grades.get(index).cloned().flatten()).collect();
+        let told = deciding(grading)
+            .map(|(index, _)| grades.get(index).cloned().flatten())
+            .collect();
         let verdict = combine(grading.combine, &weights, told);
-        Verdict { grades: grades.into_iter().flatten().collect(), ..verdict }
+        Verdict {
+            grades: grades.into_iter().flatten().collect(),
+            ..verdict
+        }
     }
 
     async fn one(&self, grader: &Grader, case: &Case, value: &OutputValue, asked: Asked) -> Grade {
         let grade = match &grader.kind {
             GraderKind::Code(code) => self.code(code, case, value).await,
             GraderKind::Model(judge) => {
-                let grade =
-                    judge::grade(judge, grader.negate, asked, case, value, &self.config, &self.structured);
+                let grade = judge::grade(
+                    judge,
+                    grader.negate,
+                    asked,
+                    case,
+                    value,
+                    &self.config,
+                    &self.structured,
+                );
                 let grade = self.text.until_interrupted(grade).await;
                 grade.unwrap_or_else(|failure| failure.grade(judge::METHOD))
             }
@@ -326,7 +392,11 @@ impl Graders {
         let grade = if grader.negate { negate(grade) } else { grade };
         measure::record(
             grader,
-            Grade { grader: grader.name.clone(), informative: grader.informative, ..grade },
+            Grade {
+                grader: grader.name.clone(),
+                informative: grader.informative,
+                ..grade
+            },
         )
     }
 
@@ -352,10 +422,18 @@ impl Graders {
         };
         if !isolated && !self.open_is_allowed() {
             let why = "`sandbox: false` needs --allow-unsandboxed";
-            return Grade::errored(GraderType::Code, code.method(), Cause::SandboxUnavailable, why);
+            return Grade::errored(
+                GraderType::Code,
+                code.method(),
+                Cause::SandboxUnavailable,
+                why,
+            );
         }
-        let opened =
-            if isolated { self.isolated().await.map_err(|refused| refused.error) } else { self.open().await };
+        let opened = if isolated {
+            self.isolated().await.map_err(|refused| refused.error)
+        } else {
+            self.open().await
+        };
         let sandbox = match opened {
             Ok(sandbox) => sandbox,
             Err(error) => return endings::not_run(code.method(), &error),
@@ -372,7 +450,8 @@ impl Graders {
             Err(grade) => return grade,
         };
         let _place = self.references.place().await;
-        self.run(limited.as_ref().unwrap_or(code), value, sandbox).await
+        self.run(limited.as_ref().unwrap_or(code), value, sandbox)
+            .await
     }
 
     /// Runs the candidate's code; what the grade rests on is what it says, and at least what is demanded.
@@ -380,7 +459,9 @@ impl Graders {
         let (demand, languages) = (&self.config.demand, &self.languages);
         let program = match self.text.program(code, value).await {
             Ok(Ok(program)) => program,
-            Ok(Err(why)) => return Grade::failed(GraderType::Code, code.method(), Cause::NoCode, why),
+            Ok(Err(why)) => {
+                return Grade::failed(GraderType::Code, code.method(), Cause::NoCode, why);
+            }
             Err(unfinished) => return unfinished.grade(code.method()),
         };
         let grade = match code {
@@ -390,17 +471,31 @@ impl Graders {
             CodeGrader::CodeExecution(execution) => {
                 execution::grade(execution, program, sandbox, languages, demand).await
             }
-            other => Grade::errored(GraderType::Code, other.method(), Cause::Harness, "no such grader"),
+            other => Grade::errored(
+                GraderType::Code,
+                other.method(),
+                Cause::Harness,
+                "no such grader",
+            ),
         };
         let grade = self.probes.check(code, grade, sandbox, languages).await;
         let unsandboxed = !sandbox.state().enforced && may_have_run(&grade);
-        let grade = if unsandboxed { grade.with_trust(Trust::Unsandboxed) } else { grade };
+        let grade = if unsandboxed {
+            grade.with_trust(Trust::Unsandboxed)
+        } else {
+            grade
+        };
         demands::keep(demand, grade)
     }
 
     async fn command(&self, command: &CommandGrader, case: &Case, value: &OutputValue) -> Grade {
         let grade = program::grade(command, case, value, &self.commands).await;
-        let open = command.sandbox && self.commands.prepare().await.is_ok_and(|report| !report.enforced);
+        let open = command.sandbox
+            && self
+                .commands
+                .prepare()
+                .await
+                .is_ok_and(|report| !report.enforced);
         if open && grade.cause != Some(Cause::ExecutorMissing) {
             grade.with_trust(Trust::Unsandboxed)
         } else {
@@ -413,17 +508,26 @@ impl Graders {
         let needed = self.needed.get().map_or(&Language::ALL[1..], Vec::as_slice);
         let mut readable = self.config.readable.clone();
         readable.extend(self.languages.readable(needed).await);
-        Wanted { readable, ..wanted(&self.config) }
+        Wanted {
+            readable,
+            ..wanted(&self.config)
+        }
     }
 
     async fn isolated(&self) -> Result<&Sandbox, Refused> {
-        let opened = self.sandbox.get_or_init(async || self.wanted().await.open().await).await;
+        let opened = self
+            .sandbox
+            .get_or_init(async || self.wanted().await.open().await)
+            .await;
         opened.as_ref().map_err(Clone::clone)
     }
 
     async fn open(&self) -> Result<&Sandbox, SandboxError> {
         let config = self.wanted().await.config();
-        let opened = self.unsandboxed.get_or_init(|| Sandbox::unsandboxed(config)).await;
+        let opened = self
+            .unsandboxed
+            .get_or_init(|| Sandbox::unsandboxed(config))
+            .await;
         opened.as_ref().map_err(Clone::clone)
     }
 }
@@ -468,7 +572,11 @@ fn may_have_run(grade: &Grade) -> bool {
 
 /// The graders whose verdicts count, with their places.
 fn deciding(grading: &Grading) -> impl Iterator<Item = (usize, &Grader)> {
-    grading.graders.iter().enumerate().filter(|(_, grader)| !grader.informative)
+    grading
+        .graders
+        .iter()
+        .enumerate()
+        .filter(|(_, grader)| !grader.informative)
 }
 
 fn stands(grading: &Grading, grades: &[Option<Grade>]) -> bool {
@@ -481,8 +589,14 @@ fn stands(grading: &Grading, grades: &[Option<Grade>]) -> bool {
 
 /// A verdict under a latency limit: an answer that came too late fails, whatever the graders say of it. Errored and
 /// pending stay what they are.
-pub fn apply_latency(verdict: Verdict, latency: Option<Duration>, limit: Option<Duration>) -> Verdict {
-    let (Some(latency), Some(limit)) = (latency, limit) else { return verdict };
+pub fn apply_latency(
+    verdict: Verdict,
+    latency: Option<Duration>,
+    limit: Option<Duration>,
+) -> Verdict {
+    let (Some(latency), Some(limit)) = (latency, limit) else {
+        return verdict;
+    };
     if latency <= limit || verdict.outcome != Outcome::Passed {
         return verdict;
     }
@@ -503,18 +617,22 @@ pub fn apply_latency(verdict: Verdict, latency: Option<Duration>, limit: Option<
 fn not_extracted(case: &Case, nothing: Nothing) -> Verdict {
     match nothing {
         Nothing::Broken(why) => without_output(case, Cause::Harness, format!("extract: {why}")),
-        Nothing::GivenUp(why) => without_output(case, Cause::GraderTimeout, format!("extract: {why}")),
+        Nothing::GivenUp(why) => {
+            without_output(case, Cause::GraderTimeout, format!("extract: {why}"))
+        }
         Nothing::Unfinished(unfinished) => match unfinished.explain() {
             (Cause::Interrupted, why) => Verdict::without_grades(Cause::Interrupted, why),
             (cause, why) => without_output(case, cause, format!("extract: {why}")),
         },
         Nothing::Absent { what, code } => {
-            let runs = case
-                .grading
-                .graders
-                .iter()
-                .any(|grader| matches!(&grader.kind, GraderKind::Code(code) if code.runs_candidate()));
-            let cause = if code && runs { Cause::NoCode } else { Cause::WrongAnswer };
+            let runs = case.grading.graders.iter().any(
+                |grader| matches!(&grader.kind, GraderKind::Code(code) if code.runs_candidate()),
+            );
+            let cause = if code && runs {
+                Cause::NoCode
+            } else {
+                Cause::WrongAnswer
+            };
             without_output(case, cause, format!("extract: {what} in the output"))
         }
     }

@@ -22,8 +22,14 @@ pub(super) struct Patterns {
 impl Patterns {
     /// A compiled pattern, or one sentence why it can't be.
     pub fn get(&self, pattern: &str, flags: RegexFlags) -> Result<Arc<Pattern>, String> {
-        let RegexFlags { ignorecase, multiline, dotall, verbose } = flags;
-        let bits = [ignorecase, multiline, dotall, verbose].map(|flag| if flag { '1' } else { '0' });
+        let RegexFlags {
+            ignorecase,
+            multiline,
+            dotall,
+            verbose,
+        } = flags;
+        let bits =
+            [ignorecase, multiline, dotall, verbose].map(|flag| if flag { '1' } else { '0' });
         let key = format!("{}{pattern}", bits.iter().collect::<String>());
         kept(&self.patterns, key, || {
             Pattern::compile(pattern, flags)
@@ -34,12 +40,17 @@ impl Patterns {
     /// A compiled JSON Schema, or one sentence why it can't be.
     pub fn schema(&self, schema: &Value) -> Result<Arc<jsonschema::Validator>, String> {
         kept(&self.schemas, schema.to_string(), || {
-            jsonschema::validator_for(schema).map_err(|error| format!("the JSON Schema is not one: {error}"))
+            jsonschema::validator_for(schema)
+                .map_err(|error| format!("the JSON Schema is not one: {error}"))
         })
     }
 }
 
-fn kept<T>(cache: &Kept<T>, key: String, make: impl FnOnce() -> Result<T, String>) -> Result<Arc<T>, String> {
+fn kept<T>(
+    cache: &Kept<T>,
+    key: String,
+    make: impl FnOnce() -> Result<T, String>,
+) -> Result<Arc<T>, String> {
     let lock = || cache.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(found) = lock().get(&key) {
         return found.clone();

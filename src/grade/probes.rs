@@ -53,7 +53,9 @@ impl Probes {
             CodeGrader::CodeExecution(execution) => (&execution.executor, &execution.limits),
             _ => return grade,
         };
-        let Some(text) = probe_of(executor) else { return grade };
+        let Some(text) = probe_of(executor) else {
+            return grade;
+        };
         let key = (executor.clone(), limits.memory_mb, sandbox.state().enforced);
         if shows_that_the_language_works(code, &grade) {
             self.record_success(key);
@@ -63,15 +65,24 @@ impl Probes {
             return grade;
         }
         let cell = Arc::clone(self.cells().entry(key.clone()).or_default());
-        match cell.get_or_try_init(|| probe(executor, limits, text, sandbox, languages)).await {
+        match cell
+            .get_or_try_init(|| probe(executor, limits, text, sandbox, languages))
+            .await
+        {
             Ok(Ok(())) => grade,
             // A program may have passed while the probe ran.
             Ok(Err(_)) if self.works(&key) => grade,
-            Ok(Err(broken)) => Grade { method: grade.method, ..(**broken).clone() },
+            Ok(Err(broken)) => Grade {
+                method: grade.method,
+                ..(**broken).clone()
+            },
             // A busy machine or a cold compiler: nothing is known, and the next failure runs the probe again.
             Err(Unprobed::Timeout) => grade,
             // The sandbox could not run it, which says nothing of the language: the next one tries again.
-            Err(Unprobed::Lost(lost)) => Grade { method: grade.method, ..*lost },
+            Err(Unprobed::Lost(lost)) => Grade {
+                method: grade.method,
+                ..*lost
+            },
         }
     }
 
@@ -80,7 +91,10 @@ impl Probes {
     }
 
     fn works(&self, key: &Key) -> bool {
-        matches!(self.cells().get(key).and_then(|cell| cell.get()), Some(Ok(())))
+        matches!(
+            self.cells().get(key).and_then(|cell| cell.get()),
+            Some(Ok(()))
+        )
     }
 
     /// A program that passed proves more than a probe that failed.
@@ -96,9 +110,10 @@ impl Probes {
 /// Whether some run of a program must end with another exit code than 0, as in a language that lacks something.
 fn expects_failure(code: &CodeGrader) -> bool {
     match code {
-        CodeGrader::CodeExecution(CodeExecution { tests: Tests::Stdio { cases, .. }, .. }) => {
-            cases.iter().any(|case| case.exit_code != 0)
-        }
+        CodeGrader::CodeExecution(CodeExecution {
+            tests: Tests::Stdio { cases, .. },
+            ..
+        }) => cases.iter().any(|case| case.exit_code != 0),
         _ => false,
     }
 }
@@ -138,14 +153,25 @@ async fn probe(
 ) -> Result<Probed, Unprobed> {
     let cases = vec![StdioCase::default()];
     let compare = StdoutComparison::ExitCode;
-    let expected = stdio::Expected { cases: &cases, compare, tolerance: None };
+    let expected = stdio::Expected {
+        cases: &cases,
+        compare,
+        tolerance: None,
+    };
     let grader = CodeExecution {
         executor: executor.clone(),
         prefix: String::new(),
-        tests: Tests::Stdio { cases: cases.clone(), compare, tolerance: None },
+        tests: Tests::Stdio {
+            cases: cases.clone(),
+            compare,
+            tolerance: None,
+        },
         setup: String::new(),
         entry_point: None,
-        limits: CodeLimits { wall: limits.wall.max(LEAST_TIME), ..*limits },
+        limits: CodeLimits {
+            wall: limits.wall.max(LEAST_TIME),
+            ..*limits
+        },
         in_process: false,
         sandbox: true,
         reference: None,
@@ -153,7 +179,9 @@ async fn probe(
     let graded = stdio::grade(&grader, text, &expected, sandbox, languages).await;
     match (graded.outcome, graded.cause) {
         (Outcome::Passed, _) => Ok(Ok(())),
-        (Outcome::Errored, Some(Cause::SandboxUnavailable)) => Err(Unprobed::Lost(Box::new(graded))),
+        (Outcome::Errored, Some(Cause::SandboxUnavailable)) => {
+            Err(Unprobed::Lost(Box::new(graded)))
+        }
         (_, Some(Cause::Timeout)) => Err(Unprobed::Timeout),
         _ => Ok(Err(Box::new(broken(executor, &graded)))),
     }
@@ -163,15 +191,27 @@ fn broken(executor: &Executor, graded: &Grade) -> Grade {
     let name = executor.name();
     let (hint, remedy) = match executor {
         Executor::Configured(own) => (
-            own.hint.as_deref().map(|hint| format!("; {hint}")).unwrap_or_default(),
+            own.hint
+                .as_deref()
+                .map(|hint| format!("; {hint}"))
+                .unwrap_or_default(),
             format!("; `probe` of the executor `{name}` sets another program"),
         ),
         _ => (String::new(), "; run `eval-harness doctor`".to_owned()),
     };
-    let why = graded.reason.strip_prefix("given no input: ").unwrap_or(&graded.reason);
-    let reason =
-        format!("`{name}` can't be used here, a program that does nothing fails: {why}{hint}{remedy}");
-    let grade = Grade::errored(GraderType::Code, &graded.method, Cause::ExecutorMissing, reason);
+    let why = graded
+        .reason
+        .strip_prefix("given no input: ")
+        .unwrap_or(&graded.reason);
+    let reason = format!(
+        "`{name}` can't be used here, a program that does nothing fails: {why}{hint}{remedy}"
+    );
+    let grade = Grade::errored(
+        GraderType::Code,
+        &graded.method,
+        Cause::ExecutorMissing,
+        reason,
+    );
     match graded.details.get("compiler") {
         Some(said) => grade.with_detail("compiler", said.clone()),
         None => grade,

@@ -62,14 +62,24 @@ fn errored(cause: Cause, reason: impl Into<String>) -> Grade {
 }
 
 fn environment(grader: &CommandGrader, case: &Case) -> Vec<(String, OsString)> {
-    let names = std::iter::once("PATH").chain(grader.env.iter().map(String::as_str).filter(|n| *n != "PATH"));
-    let mut env: Vec<(String, OsString)> =
-        names.filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?))).collect();
+    let names = std::iter::once("PATH").chain(
+        grader
+            .env
+            .iter()
+            .map(String::as_str)
+            .filter(|n| *n != "PATH"),
+    );
+    let mut env: Vec<(String, OsString)> = names
+        .filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?)))
+        .collect();
     let expected = grader.expected.as_ref().map(|value| match value {
         Value::String(text) => text.clone(),
         value => value.to_string(),
     });
-    for (name, value) in [("EVAL_CASE", Some(case.id.clone())), ("EVAL_EXPECTED", expected)] {
+    for (name, value) in [
+        ("EVAL_CASE", Some(case.id.clone())),
+        ("EVAL_EXPECTED", expected),
+    ] {
         if let Some(value) = value.filter(|v| v.len() <= LONGEST_VARIABLE && !v.contains('\0')) {
             env.push((name.to_owned(), value.into()));
         }
@@ -82,22 +92,39 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
     let stderr = printable(&ended.stderr_tail);
     let traced = stderr.lines().any(|line| line == TRACEBACK);
     // A traceback says last what went wrong.
-    let told = if traced { stderr.lines().last().unwrap_or_default() } else { &stderr };
-    let said = if stderr.is_empty() { String::new() } else { format!(": {}", in_reason(told)) };
+    let told = if traced {
+        stderr.lines().last().unwrap_or_default()
+    } else {
+        &stderr
+    };
+    let said = if stderr.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", in_reason(told))
+    };
     let code = match ended.end {
         TreeEnd::Exited(code) => code,
         TreeEnd::Signaled(signal) => {
             return errored(
                 Cause::Harness,
-                format!("the grader {name} was ended by {}{said}", signal_name(signal)),
+                format!(
+                    "the grader {name} was ended by {}{said}",
+                    signal_name(signal)
+                ),
             );
         }
         TreeEnd::Stopped(why) => {
-            return errored(Cause::Harness, format!("the grader {name} was ended: {why}{said}"));
+            return errored(
+                Cause::Harness,
+                format!("the grader {name} was ended: {why}{said}"),
+            );
         }
         TreeEnd::TimedOut => {
             let limit = grader.timeout.as_secs_f64();
-            return errored(Cause::GraderTimeout, format!("the grader {name} did not end within {limit} s"));
+            return errored(
+                Cause::GraderTimeout,
+                format!("the grader {name} did not end within {limit} s"),
+            );
         }
     };
     match (grader.verdict, code) {
@@ -106,22 +133,37 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
         (CommandVerdict::ExitCode, 1) if !traced => {
             let stdout = printable(&ended.stdout);
             let why = [stdout, stderr].into_iter().find(|text| !text.is_empty());
-            let why =
-                why.map_or_else(|| format!("the grader {name} exited with code 1"), |text| in_reason(&text));
+            let why = why.map_or_else(
+                || format!("the grader {name} exited with code 1"),
+                |text| in_reason(&text),
+            );
             Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, why)
         }
         // What was cut off could say otherwise.
         (CommandVerdict::Json, 0) if ended.stdout_truncated => {
             let why = format!("it wrote more than {KEEP_STDOUT} bytes");
-            errored(Cause::Harness, format!("the grader {name} gave no verdict: {why}"))
+            errored(
+                Cause::Harness,
+                format!("the grader {name} gave no verdict: {why}"),
+            )
         }
         (CommandVerdict::Json, 0) => match parse(&ended.stdout, &grader.metrics) {
             Ok(grade) => grade,
-            Err(why) => errored(Cause::Harness, format!("the grader {name} gave no verdict: {why}")),
+            Err(why) => errored(
+                Cause::Harness,
+                format!("the grader {name} gave no verdict: {why}"),
+            ),
         },
         (_, code) => {
-            let grade = errored(Cause::Harness, format!("the grader {name} exited with code {code}{said}"));
-            if traced { grade.with_detail("stderr", bounded_text(&stderr)) } else { grade }
+            let grade = errored(
+                Cause::Harness,
+                format!("the grader {name} exited with code {code}{said}"),
+            );
+            if traced {
+                grade.with_detail("stderr", bounded_text(&stderr))
+            } else {
+                grade
+            }
         }
     }
 }
@@ -135,7 +177,10 @@ fn parse(stdout: &[u8], names: &[String]) -> Result<Grade, String> {
     let passed = match verdict.remove("passed") {
         Some(Value::Bool(passed)) => passed,
         Some(other) => {
-            return Err(format!("`passed` must be true or false, not {}", in_reason(&other.to_string())));
+            return Err(format!(
+                "`passed` must be true or false, not {}",
+                in_reason(&other.to_string())
+            ));
         }
         None => return Err("`passed` is missing".to_owned()),
     };
@@ -158,10 +203,16 @@ fn parse(stdout: &[u8], names: &[String]) -> Result<Grade, String> {
     };
     let metrics = numbers(verdict.remove("metrics"), names)?;
     let mut grade = if passed {
-        Grade { reason, ..Grade::passed(GraderType::Code, METHOD) }
+        Grade {
+            reason,
+            ..Grade::passed(GraderType::Code, METHOD)
+        }
     } else {
-        let reason =
-            if reason.is_empty() { "the grader says so and gives no reason".to_owned() } else { reason };
+        let reason = if reason.is_empty() {
+            "the grader says so and gives no reason".to_owned()
+        } else {
+            reason
+        };
         Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, reason)
     };
     if let Some(score) = score {
@@ -181,22 +232,34 @@ fn numbers(said: Option<Value>, names: &[String]) -> Result<BTreeMap<String, f64
         None | Some(Value::Null) => Map::new(),
         Some(Value::Object(map)) => map,
         Some(other) => {
-            return Err(format!("`metrics` must be an object, not {}", in_reason(&other.to_string())));
+            return Err(format!(
+                "`metrics` must be an object, not {}",
+                in_reason(&other.to_string())
+            ));
         }
     };
     let mut numbers = BTreeMap::new();
     for name in names {
-        let value = said.remove(name).ok_or_else(|| format!("`metrics` lacks `{name}`"))?;
-        let number = value.as_f64().filter(|number| number.is_finite()).ok_or_else(|| {
-            format!("the metric `{name}` must be a finite number, not {}", in_reason(&value.to_string()))
-        })?;
+        let value = said
+            .remove(name)
+            .ok_or_else(|| format!("`metrics` lacks `{name}`"))?;
+        let number = value
+            .as_f64()
+            .filter(|number| number.is_finite())
+            .ok_or_else(|| {
+                format!(
+                    "the metric `{name}` must be a finite number, not {}",
+                    in_reason(&value.to_string())
+                )
+            })?;
         numbers.insert(name.clone(), number);
     }
     match said.keys().next() {
         None => Ok(numbers),
-        Some(name) => {
-            Err(format!("`metrics` holds `{}`, which the grader's `metrics:` does not name", in_reason(name)))
-        }
+        Some(name) => Err(format!(
+            "`metrics` holds `{}`, which the grader's `metrics:` does not name",
+            in_reason(name)
+        )),
     }
 }
 
@@ -247,7 +310,12 @@ mod tests {
             told(ExitCode, Exited(0), "", ""),
             told(ExitCode, Exited(1), "too long\n", "noise"),
             told(ExitCode, Exited(1), "", ""),
-            told(ExitCode, Exited(1), "", "Traceback (most recent call last):\n  File ...\nKeyError: 'x'"),
+            told(
+                ExitCode,
+                Exited(1),
+                "",
+                "Traceback (most recent call last):\n  File ...\nKeyError: 'x'",
+            ),
             told(
                 ExitCode,
                 Exited(1),
@@ -258,7 +326,12 @@ mod tests {
             told(ExitCode, Signaled(11), "", ""),
             told(ExitCode, TimedOut, "", ""),
             told(Json, Exited(0), r#"{"passed": true}"#, ""),
-            told(Json, Exited(0), r#"{"passed": false, "score": 0.25, "reason": "half", "seen": [1]}"#, ""),
+            told(
+                Json,
+                Exited(0),
+                r#"{"passed": false, "score": 0.25, "reason": "half", "seen": [1]}"#,
+                "",
+            ),
             told(Json, Exited(0), r#"{"passed": false}"#, ""),
             told(Json, Exited(0), r#"{"passed": "yes"}"#, ""),
             told(Json, Exited(0), r#"{"passed": true, "score": 5}"#, ""),
@@ -299,7 +372,10 @@ mod tests {
         };
         let g = read_verdict(&grader(CommandVerdict::Json, 1500), &ended);
         assert_eq!(g.outcome, crate::model::Outcome::Errored);
-        assert_eq!(g.reason, "the grader ./grade gave no verdict: it wrote more than 65536 bytes");
+        assert_eq!(
+            g.reason,
+            "the grader ./grade gave no verdict: it wrote more than 65536 bytes"
+        );
         // An exit code is whole, whatever was written.
         assert_eq!(
             read_verdict(&grader(CommandVerdict::ExitCode, 1500), &ended).outcome,
@@ -311,19 +387,30 @@ mod tests {
     fn numbers_are_those_that_were_declared() {
         let names: Vec<String> = vec!["coverage".into(), "lint_warnings".into()];
         let told = |stdout: &str| match parse(stdout.as_bytes(), &names) {
-            Ok(grade) => format!("{} {:?} {}", grade.outcome, grade.metrics, json!(grade.details)),
+            Ok(grade) => format!(
+                "{} {:?} {}",
+                grade.outcome,
+                grade.metrics,
+                json!(grade.details)
+            ),
             Err(why) => why,
         };
         let lines = [
-            told(r#"{"passed": false, "metrics": {"coverage": 0.83, "lint_warnings": 3}, "tool": "x"}"#),
+            told(
+                r#"{"passed": false, "metrics": {"coverage": 0.83, "lint_warnings": 3}, "tool": "x"}"#,
+            ),
             told(r#"{"passed": true, "metrics": {"coverage": 1}}"#),
             told(r#"{"passed": true}"#),
             told(r#"{"passed": true, "metrics": {"coverage": 1, "lint_warnings": null}}"#),
             told(r#"{"passed": true, "metrics": {"coverage": 1e999, "lint_warnings": 0}}"#),
             told(r#"{"passed": true, "metrics": {"coverage": true, "lint_warnings": 0}}"#),
-            told(r#"{"passed": true, "metrics": {"coverage": 1, "lint_warnings": 0, "pass_rate": 1}}"#),
+            told(
+                r#"{"passed": true, "metrics": {"coverage": 1, "lint_warnings": 0, "pass_rate": 1}}"#,
+            ),
             told(r#"{"passed": true, "metrics": [1]}"#),
-            told(r#"{"passed": true, "metrics": {"coverage": 1, "lint_warnings": 9, "lint_warnings": 0}}"#),
+            told(
+                r#"{"passed": true, "metrics": {"coverage": 1, "lint_warnings": 9, "lint_warnings": 0}}"#,
+            ),
         ];
         insta::assert_snapshot!(lines.join("\n"), @r##"
         failed {"coverage": 0.83, "lint_warnings": 3.0} {"tool":"x"}

@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::{OnceCell, RwLock, RwLockReadGuard};
 
-use crate::model::{Cause, CodeGrader, Fingerprint, Grade, GraderType, Outcome, OutputValue, Reference};
+use crate::model::{
+    Cause, CodeGrader, Fingerprint, Grade, GraderType, Outcome, OutputValue, Reference,
+};
 
 use super::stdio::SLOWEST;
 
@@ -86,7 +88,8 @@ async fn measure<'g>(
     grade: &(dyn Fn(OutputValue) -> Grading<'g> + Sync),
 ) -> Measured {
     // As a model would have answered: a completion continues the case's prefix, a whole program does not.
-    let prefix = matches!(code, CodeGrader::CodeExecution(execution) if !execution.prefix.trim().is_empty());
+    let prefix =
+        matches!(code, CodeGrader::CodeExecution(execution) if !execution.prefix.trim().is_empty());
     let output = if prefix {
         OutputValue::Text(reference.code.clone())
     } else {
@@ -129,7 +132,8 @@ fn useless(code: &CodeGrader, graded: &Grade) -> Grade {
 
 /// `factor` times what the reference took, at least [`FLOOR`], and never more than the limit that was set.
 fn with_limit(code: &CodeGrader, time: Duration, factor: f64) -> CodeGrader {
-    let relative = Duration::try_from_secs_f64(time.as_secs_f64() * factor).unwrap_or(Duration::MAX);
+    let relative =
+        Duration::try_from_secs_f64(time.as_secs_f64() * factor).unwrap_or(Duration::MAX);
     let mut code = code.clone();
     let limits = match &mut code {
         CodeGrader::FunctionOutput(function) => &mut function.limits,
@@ -153,12 +157,20 @@ mod tests {
             in_process: false,
             executor: Executor::Python,
             prefix: String::new(),
-            tests: Tests::Asserts { asserts: vec!["assert f() == 1".into()] },
+            tests: Tests::Asserts {
+                asserts: vec!["assert f() == 1".into()],
+            },
             setup: String::new(),
             entry_point: None,
-            limits: CodeLimits { wall: Duration::from_secs(wall), ..CodeLimits::default() },
+            limits: CodeLimits {
+                wall: Duration::from_secs(wall),
+                ..CodeLimits::default()
+            },
             sandbox: true,
-            reference: Some(Reference { code: "def f(): return 1".into(), factor }),
+            reference: Some(Reference {
+                code: "def f(): return 1".into(),
+                factor,
+            }),
         })
     }
 
@@ -175,17 +187,30 @@ mod tests {
 
     #[test]
     fn the_limit_is_the_references_time_within_bounds() {
-        let of =
-            |ms, factor, limit| wall(&with_limit(&grader(limit, factor), Duration::from_millis(ms), factor));
+        let of = |ms, factor, limit| {
+            wall(&with_limit(
+                &grader(limit, factor),
+                Duration::from_millis(ms),
+                factor,
+            ))
+        };
         assert_eq!(of(300, 10.0, 10), Duration::from_secs(3));
         assert_eq!(of(1, 10.0, 10), FLOOR);
         assert_eq!(of(3_000, 10.0, 10), Duration::from_secs(10));
         assert_eq!(of(3_000, f64::MAX, 10), Duration::from_secs(10));
-        let short = CodeLimits { wall: Duration::from_millis(100), ..CodeLimits::default() };
-        let CodeGrader::CodeExecution(mut execution) = grader(1, 2.0) else { unreachable!() };
+        let short = CodeLimits {
+            wall: Duration::from_millis(100),
+            ..CodeLimits::default()
+        };
+        let CodeGrader::CodeExecution(mut execution) = grader(1, 2.0) else {
+            unreachable!()
+        };
         execution.limits = short;
         let short = CodeGrader::CodeExecution(execution);
-        assert_eq!(wall(&with_limit(&short, FLOOR, 2.0)), Duration::from_millis(100));
+        assert_eq!(
+            wall(&with_limit(&short, FLOOR, 2.0)),
+            Duration::from_millis(100)
+        );
     }
 
     #[tokio::test]
@@ -197,7 +222,11 @@ mod tests {
             answer(Grade::passed(GraderType::Code, "code_execution"))
         };
         for _ in 0..5 {
-            let limited = references.limited(&grader(10, 3.0), &passes).await.unwrap().unwrap();
+            let limited = references
+                .limited(&grader(10, 3.0), &passes)
+                .await
+                .unwrap()
+                .unwrap();
             assert_eq!(wall(&limited), FLOOR);
         }
         assert_eq!(asked.load(Ordering::Relaxed), 2);
@@ -216,7 +245,11 @@ mod tests {
         let graded = |_: OutputValue| {
             answer(Grade::passed(GraderType::Code, "code_execution").with_detail(SLOWEST, 700.5))
         };
-        let limited = references.limited(&grader(10, 2.0), &graded).await.unwrap().unwrap();
+        let limited = references
+            .limited(&grader(10, 2.0), &graded)
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(wall(&limited), Duration::from_millis(1401));
     }
 
@@ -225,14 +258,26 @@ mod tests {
         let references = References::default();
         let told = async |grade: Grade, wall: u64| {
             let graded = |_: OutputValue| answer(grade.clone());
-            let grade = references.limited(&grader(wall, 3.0), &graded).await.unwrap().unwrap_err();
+            let grade = references
+                .limited(&grader(wall, 3.0), &graded)
+                .await
+                .unwrap()
+                .unwrap_err();
             format!("{:?} {:?} {}", grade.outcome, grade.cause, grade.reason)
         };
-        let fails =
-            Grade::failed(GraderType::Code, "code_execution", Cause::WrongAnswer, "the test does not hold");
+        let fails = Grade::failed(
+            GraderType::Code,
+            "code_execution",
+            Cause::WrongAnswer,
+            "the test does not hold",
+        );
         insta::assert_snapshot!(told(fails, 1).await, @"Errored Some(Harness) the reference solution fails its tests: the test does not hold");
-        let lost =
-            Grade::errored(GraderType::Code, "code_execution", Cause::SandboxUnavailable, "it broke down");
+        let lost = Grade::errored(
+            GraderType::Code,
+            "code_execution",
+            Cause::SandboxUnavailable,
+            "it broke down",
+        );
         insta::assert_snapshot!(told(lost, 2).await, @"Errored Some(SandboxUnavailable) the reference solution could not be run: it broke down");
     }
 
@@ -240,11 +285,22 @@ mod tests {
     async fn interrupted_reference_is_skipped_and_measured_again() {
         let references = References::default();
         let skipped = |_: OutputValue| answer(TaskFailure::Interrupted.grade("code_execution"));
-        let grade = references.limited(&grader(10, 3.0), &skipped).await.unwrap().unwrap_err();
-        assert_eq!((grade.outcome, grade.cause), (Outcome::Skipped, Some(Cause::Interrupted)));
+        let grade = references
+            .limited(&grader(10, 3.0), &skipped)
+            .await
+            .unwrap()
+            .unwrap_err();
+        assert_eq!(
+            (grade.outcome, grade.cause),
+            (Outcome::Skipped, Some(Cause::Interrupted))
+        );
         assert_eq!(grade.reason, "the run was interrupted");
         let passes = |_: OutputValue| answer(Grade::passed(GraderType::Code, "code_execution"));
-        let limited = references.limited(&grader(10, 3.0), &passes).await.unwrap().unwrap();
+        let limited = references
+            .limited(&grader(10, 3.0), &passes)
+            .await
+            .unwrap()
+            .unwrap();
         assert_eq!(wall(&limited), FLOOR);
     }
 

@@ -15,7 +15,12 @@ const METHOD: &str = "code_execution";
 /// Rows that a grade shows.
 const LISTED: usize = 20;
 
-pub(super) async fn grade(grader: &CodeExecution, test: &RowsTest, sql: String, sandbox: &Sandbox) -> Grade {
+pub(super) async fn grade(
+    grader: &CodeExecution,
+    test: &RowsTest,
+    sql: String,
+    sandbox: &Sandbox,
+) -> Grade {
     let run = |sql: String| {
         let job = QueryJob {
             setup: grader.setup.clone(),
@@ -29,11 +34,19 @@ pub(super) async fn grade(grader: &CodeExecution, test: &RowsTest, sql: String, 
     let wanted = match &test.wanted {
         WantedRows::Rows(rows) => Table {
             columns: test.columns.clone().unwrap_or_default(),
-            rows: rows.iter().map(|row| row.iter().map(cell).collect()).collect(),
+            rows: rows
+                .iter()
+                .map(|row| row.iter().map(cell).collect())
+                .collect(),
         },
         WantedRows::Reference(reference) => match run(reference.clone()).await {
-            Ok(QueryReport { outcome: Ok(table), .. }) => table,
-            Ok(QueryReport { outcome: Err(failure), .. }) => {
+            Ok(QueryReport {
+                outcome: Ok(table), ..
+            }) => table,
+            Ok(QueryReport {
+                outcome: Err(failure),
+                ..
+            }) => {
                 let (_, why) = told(&failure, grader);
                 return errored(format!("the reference can't be run: {why}"));
             }
@@ -47,8 +60,19 @@ pub(super) async fn grade(grader: &CodeExecution, test: &RowsTest, sql: String, 
     let grade = match &report.outcome {
         Ok(table) => judge(test, table, &wanted),
         // The set-up is the author's, and so is a check that nobody could read.
-        Err(failure @ QueryFailure::Error { step: QueryStep::Setup, .. })
-        | Err(failure @ QueryFailure::Error { step: QueryStep::Check, syntax: true, .. }) => {
+        Err(
+            failure @ QueryFailure::Error {
+                step: QueryStep::Setup,
+                ..
+            },
+        )
+        | Err(
+            failure @ QueryFailure::Error {
+                step: QueryStep::Check,
+                syntax: true,
+                ..
+            },
+        ) => {
             let (_, why) = told(failure, grader);
             errored(why)
         }
@@ -63,7 +87,10 @@ pub(super) async fn grade(grader: &CodeExecution, test: &RowsTest, sql: String, 
         Err(_) => grade,
     };
     let ms = endings::milliseconds(report.wall);
-    grade.with_trust(Trust::Harness).with_expected(shown(&wanted)).with_detail("ms", ms)
+    grade
+        .with_trust(Trust::Harness)
+        .with_expected(shown(&wanted))
+        .with_detail("ms", ms)
 }
 
 fn errored(why: impl Into<String>) -> Grade {
@@ -85,15 +112,26 @@ fn told(failure: &QueryFailure, grader: &CodeExecution) -> (Cause, String) {
         QueryStep::Check => "after the SQL, the check",
     };
     match failure {
-        QueryFailure::Error { step, syntax: true, message } => {
-            (Cause::SyntaxError, format!("{} does not parse: {}", of(step), in_reason(message)))
-        }
-        QueryFailure::Error { step, message, .. } => {
-            (Cause::Exception, format!("{} failed: {}", of(step), in_reason(message)))
-        }
-        QueryFailure::Denied { step, message } => {
-            (Cause::SandboxViolation, format!("{} tried what is forbidden: {}", of(step), in_reason(message)))
-        }
+        QueryFailure::Error {
+            step,
+            syntax: true,
+            message,
+        } => (
+            Cause::SyntaxError,
+            format!("{} does not parse: {}", of(step), in_reason(message)),
+        ),
+        QueryFailure::Error { step, message, .. } => (
+            Cause::Exception,
+            format!("{} failed: {}", of(step), in_reason(message)),
+        ),
+        QueryFailure::Denied { step, message } => (
+            Cause::SandboxViolation,
+            format!(
+                "{} tried what is forbidden: {}",
+                of(step),
+                in_reason(message)
+            ),
+        ),
         QueryFailure::Ended(ending) => {
             endings::ending_of(ending, grader.limits.wall, grader.limits.memory_mb)
         }
@@ -103,7 +141,12 @@ fn told(failure: &QueryFailure, grader: &CodeExecution) -> (Cause, String) {
 fn judge(test: &RowsTest, actual: &Table, wanted: &Table) -> Grade {
     match compared(test, actual, wanted) {
         Ok(comparison) if comparison.matched => Grade::passed(GraderType::Code, METHOD),
-        Ok(comparison) => Grade::failed(GraderType::Code, METHOD, Cause::WrongAnswer, comparison.reason),
+        Ok(comparison) => Grade::failed(
+            GraderType::Code,
+            METHOD,
+            Cause::WrongAnswer,
+            comparison.reason,
+        ),
         Err(why) => errored(why),
     }
 }
@@ -126,18 +169,39 @@ fn compared(test: &RowsTest, actual: &Table, wanted: &Table) -> Result<Compariso
     }
     let (a, e) = (width(actual), width(wanted));
     if a != e && e != 0 {
-        return Ok(Comparison::differs(format!("expected {e} columns, got {a}")));
+        return Ok(Comparison::differs(format!(
+            "expected {e} columns, got {a}"
+        )));
     }
     let read = |table: &Table| -> Result<Vec<Vec<Datum>>, String> {
-        let row = |row: &Vec<Value>| row.iter().map(Datum::from_tagged).collect::<Result<Vec<_>, _>>();
-        table.rows.iter().map(row).collect::<Result<_, _>>().map_err(|why| why.to_string())
+        let row = |row: &Vec<Value>| {
+            row.iter()
+                .map(Datum::from_tagged)
+                .collect::<Result<Vec<_>, _>>()
+        };
+        table
+            .rows
+            .iter()
+            .map(row)
+            .collect::<Result<_, _>>()
+            .map_err(|why| why.to_string())
     };
     let (have, want) = (read(actual)?, read(wanted)?);
-    Ok(same_rows(&have, &want, test.ordered, test.tolerance.as_ref()))
+    Ok(same_rows(
+        &have,
+        &want,
+        test.ordered,
+        test.tolerance.as_ref(),
+    ))
 }
 
 fn shown(table: &Table) -> Value {
-    let rows: Vec<Value> = table.rows.iter().take(LISTED).map(|row| json!(row)).collect();
+    let rows: Vec<Value> = table
+        .rows
+        .iter()
+        .take(LISTED)
+        .map(|row| json!(row))
+        .collect();
     let more = table.rows.len().saturating_sub(LISTED);
     let mut all = json!({"columns": table.columns, "rows": rows});
     if let Some(map) = all.as_object_mut().filter(|_| more > 0) {
@@ -161,8 +225,16 @@ mod tests {
     }
 
     fn table(columns: &[&str], rows: Value) -> Table {
-        let rows = rows.as_array().unwrap().iter().map(|r| r.as_array().unwrap().clone()).collect();
-        Table { columns: columns.iter().map(|c| (*c).to_owned()).collect(), rows }
+        let rows = rows
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|r| r.as_array().unwrap().clone())
+            .collect();
+        Table {
+            columns: columns.iter().map(|c| (*c).to_owned()).collect(),
+            rows,
+        }
     }
 
     #[test]
@@ -182,10 +254,26 @@ mod tests {
             told(test(None, false), &two, &blob),
             told(test(None, false), &blob, &blob),
             told(test(None, false), &table(&["z"], json!([])), &blob),
-            told(test(None, false), &table(&[], json!([])), &table(&[], json!([]))),
-            told(test(None, false), &table(&["z"], json!([])), &table(&[], json!([]))),
-            told(test(None, false), &table(&["z"], json!([])), &table(&["z", "y"], json!([]))),
-            told(test(None, false), &table(&["z"], json!([["1"]])), &table(&["z"], json!([[1]]))),
+            told(
+                test(None, false),
+                &table(&[], json!([])),
+                &table(&[], json!([])),
+            ),
+            told(
+                test(None, false),
+                &table(&["z"], json!([])),
+                &table(&[], json!([])),
+            ),
+            told(
+                test(None, false),
+                &table(&["z"], json!([])),
+                &table(&["z", "y"], json!([])),
+            ),
+            told(
+                test(None, false),
+                &table(&["z"], json!([["1"]])),
+                &table(&["z"], json!([[1]])),
+            ),
         ];
         insta::assert_snapshot!(lines.join("\n"), @r"
         passed 

@@ -35,7 +35,11 @@ struct Beginning(Vec<u8>);
 impl std::io::Write for Beginning {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         self.0.extend_from_slice(bytes);
-        if self.0.len() > KEPT { Err(std::io::ErrorKind::StorageFull.into()) } else { Ok(bytes.len()) }
+        if self.0.len() > KEPT {
+            Err(std::io::ErrorKind::StorageFull.into())
+        } else {
+            Ok(bytes.len())
+        }
     }
 
     fn flush(&mut self) -> std::io::Result<()> {

@@ -30,23 +30,46 @@ pub(super) fn source(
     if code.trim().is_empty() {
         return Err("the output's code block is empty".to_owned());
     }
-    let newline = if prefix.is_empty() || prefix.ends_with('\n') { "" } else { "\n" };
+    let newline = if prefix.is_empty() || prefix.ends_with('\n') {
+        ""
+    } else {
+        "\n"
+    };
     Ok(format!("{prefix}{newline}{code}"))
 }
 
 fn block(text: &str, executor: &Executor, entry: Option<&str>) -> Result<String, String> {
     let blocks = fences(text);
-    let Some(first) = blocks.first() else { return Ok(text.to_owned()) };
+    let Some(first) = blocks.first() else {
+        return Ok(text.to_owned());
+    };
     let mut groups: Vec<Vec<&Fence>> = Vec::new();
-    for language in executor.fences().into_iter().map(canonical).chain([String::new()]) {
-        groups.push(blocks.iter().filter(|block| block.language == language).collect());
+    for language in executor
+        .fences()
+        .into_iter()
+        .map(canonical)
+        .chain([String::new()])
+    {
+        groups.push(
+            blocks
+                .iter()
+                .filter(|block| block.language == language)
+                .collect(),
+        );
     }
     if groups.iter().all(Vec::is_empty) {
-        return Err(format!("the output's code is {}, not {}", first.language, executor.language()));
+        return Err(format!(
+            "the output's code is {}, not {}",
+            first.language,
+            executor.language()
+        ));
     }
     let head = entry.and_then(|path| path.split('.').next());
     let defining = groups.iter().find_map(|group| {
-        group.iter().rev().find(|block| head.is_some_and(|name| defines(&block.content, name)))
+        group
+            .iter()
+            .rev()
+            .find(|block| head.is_some_and(|name| defines(&block.content, name)))
     });
     let filled = |block: &&&Fence| !block.content.trim().is_empty();
     let any = || {
@@ -55,22 +78,32 @@ fn block(text: &str, executor: &Executor, entry: Option<&str>) -> Result<String,
             _ => group.iter().find(filled),
         })
     };
-    Ok(defining.or_else(any).map(|block| block.content.clone()).unwrap_or_default())
+    Ok(defining
+        .or_else(any)
+        .map(|block| block.content.clone())
+        .unwrap_or_default())
 }
 
 /// Whether some line begins to define a name, in JavaScript's or bash' ways.
 fn defines(code: &str, name: &str) -> bool {
     code.lines().any(|line| {
         let mut rest = line.trim_start();
-        for word in ["export ", "default ", "async ", "function", "class ", "const ", "let ", "var ", "*"] {
+        for word in [
+            "export ", "default ", "async ", "function", "class ", "const ", "let ", "var ", "*",
+        ] {
             rest = rest.strip_prefix(word).unwrap_or(rest).trim_start();
         }
-        let rest = ["module.exports.", "exports."].iter().find_map(|p| rest.strip_prefix(p)).unwrap_or(rest);
+        let rest = ["module.exports.", "exports."]
+            .iter()
+            .find_map(|p| rest.strip_prefix(p))
+            .unwrap_or(rest);
         let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
         let shortened = rest.len() < line.trim_start().len();
         rest.strip_prefix(name).is_some_and(|after| {
             !after.starts_with(is_word)
-                && (shortened || after.trim_start().starts_with('=') || after.trim_start().starts_with("()"))
+                && (shortened
+                    || after.trim_start().starts_with('=')
+                    || after.trim_start().starts_with("()"))
                 && !after.trim_start().starts_with("==")
         })
     })
@@ -95,17 +128,29 @@ mod tests {
         assert_eq!(js(None), Ok("const area = (r) => r\n".into()));
         assert_eq!(taken(answer, &Executor::Bash, None), Ok("npm i\n".into()));
         assert_eq!(taken(answer, &Executor::Sql, None), Ok("plain\n".into()));
-        assert_eq!(taken("SELECT 1", &Executor::Sql, None), Ok("SELECT 1".into()));
+        assert_eq!(
+            taken("SELECT 1", &Executor::Sql, None),
+            Ok("SELECT 1".into())
+        );
         let tables = "```sql\nCREATE TABLE t(a)\n```\n```sql\nSELECT a FROM t\n```";
-        assert_eq!(taken(tables, &Executor::Sql, None), Ok("SELECT a FROM t\n".into()));
+        assert_eq!(
+            taken(tables, &Executor::Sql, None),
+            Ok("SELECT a FROM t\n".into())
+        );
         let own = ConfiguredExecutor {
             name: "c".into(),
             languages: vec!["C".into(), "c++".into()],
             ..ConfiguredExecutor::default()
         };
         let own = Executor::Configured(Box::new(own));
-        assert_eq!(taken("```cpp\nint main(){}\n```", &own, None), Ok("int main(){}\n".into()));
-        assert_eq!(taken("```c\nint main(){}\n```\n```cpp\nx\n```", &own, None), Ok("int main(){}\n".into()));
+        assert_eq!(
+            taken("```cpp\nint main(){}\n```", &own, None),
+            Ok("int main(){}\n".into())
+        );
+        assert_eq!(
+            taken("```c\nint main(){}\n```\n```cpp\nx\n```", &own, None),
+            Ok("int main(){}\n".into())
+        );
     }
 
     #[test]
@@ -115,19 +160,34 @@ mod tests {
             no("```rust\nfn main() {}\n```", &Executor::Javascript),
             "the output's code is rust, not JavaScript"
         );
-        assert_eq!(no("```py\nx\n```", &Executor::Sql), "the output's code is python, not SQL");
-        assert_eq!(no("```js\n\n```", &Executor::Javascript), "the output's code block is empty");
+        assert_eq!(
+            no("```py\nx\n```", &Executor::Sql),
+            "the output's code is python, not SQL"
+        );
+        assert_eq!(
+            no("```js\n\n```", &Executor::Javascript),
+            "the output's code block is empty"
+        );
         assert_eq!(no(" \n", &Executor::Bash), "the output is empty");
         let json = OutputValue::Json(json!([1]));
-        assert_eq!(source(&json, &Executor::Bash, "", None).unwrap_err(), "the output is JSON, not code");
+        assert_eq!(
+            source(&json, &Executor::Bash, "", None).unwrap_err(),
+            "the output is JSON, not code"
+        );
     }
 
     #[test]
     fn a_solution_is_a_whole_program_and_a_prefix_stands_before_code() {
         let program = OutputValue::Program("echo '```'".into());
-        assert_eq!(source(&program, &Executor::Bash, "x=1", None), Ok("echo '```'".into()));
+        assert_eq!(
+            source(&program, &Executor::Bash, "x=1", None),
+            Ok("echo '```'".into())
+        );
         let text = OutputValue::Text("echo $x".into());
-        assert_eq!(source(&text, &Executor::Bash, "x=1", None), Ok("x=1\necho $x".into()));
+        assert_eq!(
+            source(&text, &Executor::Bash, "x=1", None),
+            Ok("x=1\necho $x".into())
+        );
     }
 
     #[test]

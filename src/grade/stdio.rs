@@ -28,10 +28,22 @@ const LISTED: usize = 20;
 
 /// How the program is started for an input.
 enum Ready {
-    Python { code: String },
-    Node { node: Arc<Found>, code: String },
-    Bash { bash: Arc<Found>, code: String },
-    Own { own: Box<ConfiguredExecutor>, files: Vec<(String, Vec<u8>)>, executables: Vec<String> },
+    Python {
+        code: String,
+    },
+    Node {
+        node: Arc<Found>,
+        code: String,
+    },
+    Bash {
+        bash: Arc<Found>,
+        code: String,
+    },
+    Own {
+        own: Box<ConfiguredExecutor>,
+        files: Vec<(String, Vec<u8>)>,
+        executables: Vec<String>,
+    },
 }
 
 /// What is compared.
@@ -51,8 +63,11 @@ pub(super) async fn grade(
     if expected.cases.is_empty() {
         return errored("there are no inputs to run");
     }
-    let program =
-        if grader.setup.trim().is_empty() { code.to_owned() } else { format!("{}\n{code}", grader.setup) };
+    let program = if grader.setup.trim().is_empty() {
+        code.to_owned()
+    } else {
+        format!("{}\n{code}", grader.setup)
+    };
     let ready = match prepare(grader, program, sandbox, languages).await {
         Ok(ready) => ready,
         Err(grade) => return *grade,
@@ -77,7 +92,10 @@ pub(super) async fn grade(
         match verdict {
             Ok(()) => passed += 1,
             Err((cause, why)) => {
-                let costly = matches!(cause, Cause::Timeout | Cause::MemoryLimit | Cause::OutputLimit);
+                let costly = matches!(
+                    cause,
+                    Cause::Timeout | Cause::MemoryLimit | Cause::OutputLimit
+                );
                 first.get_or_insert((cause, why, case, stdout));
                 // What ran into a limit once is not given the chance for every input that is left.
                 if costly {
@@ -89,10 +107,12 @@ pub(super) async fn grade(
     let total = expected.cases.len();
     let grade = match first {
         None => Grade::passed(GraderType::Code, METHOD),
-        Some((cause, why, case, stdout)) => failed(cause, format!("given {}: {why}", shown_input(case)))
-            .with_score(passed as f64 / total as f64)
-            .with_expected(bounded_text(&case.stdout))
-            .with_actual(bounded_text(&stdout)),
+        Some((cause, why, case, stdout)) => {
+            failed(cause, format!("given {}: {why}", shown_input(case)))
+                .with_score(passed as f64 / total as f64)
+                .with_expected(bounded_text(&case.stdout))
+                .with_actual(bounded_text(&stdout))
+        }
     };
     endings::with_refused_call(grade, refused)
         .with_trust(ground(expected.compare))
@@ -107,7 +127,9 @@ pub(super) async fn grade(
 fn ground(compare: StdoutComparison) -> Trust {
     match compare {
         StdoutComparison::ExitCode => Trust::InProcess,
-        StdoutComparison::Text | StdoutComparison::Lines | StdoutComparison::Tokens => Trust::Harness,
+        StdoutComparison::Text | StdoutComparison::Lines | StdoutComparison::Tokens => {
+            Trust::Harness
+        }
     }
 }
 
@@ -149,17 +171,29 @@ async fn prepare(
     languages: &Languages,
 ) -> Result<Ready, Box<Grade>> {
     let get = |language: Language| async move {
-        languages.get(language).await.map_err(|why| Box::new(missing(METHOD, &why)))
+        languages
+            .get(language)
+            .await
+            .map_err(|why| Box::new(missing(METHOD, &why)))
     };
     Ok(match &grader.executor {
         Executor::Python => Ready::Python { code },
-        Executor::Javascript => Ready::Node { node: get(Language::Javascript).await?, code },
+        Executor::Javascript => Ready::Node {
+            node: get(Language::Javascript).await?,
+            code,
+        },
         Executor::Typescript => {
             let node = get(Language::Typescript).await?;
             let mut made = transpiled(&node, vec![code], &grader.limits, METHOD, sandbox).await?;
-            Ready::Node { node, code: made.pop().unwrap_or_default() }
+            Ready::Node {
+                node,
+                code: made.pop().unwrap_or_default(),
+            }
         }
-        Executor::Bash => Ready::Bash { bash: get(Language::Bash).await?, code },
+        Executor::Bash => Ready::Bash {
+            bash: get(Language::Bash).await?,
+            code,
+        },
         Executor::Sql => return Err(Box::new(errored("SQL is no program that reads and prints"))),
         Executor::Configured(own) => compiled(own, code, grader, sandbox).await?,
     })
@@ -176,9 +210,19 @@ pub(super) async fn transpiled(
     match sandbox.transpile(Arc::clone(node), texts).await {
         Ok(Ok(made)) => Ok(made),
         Ok(Err(failure)) => {
-            let (cause, why) =
-                endings::failure(&failure, &CodeLimits { wall: Duration::from_secs(30), ..*limits });
-            Err(Box::new(Grade::failed(GraderType::Code, method, cause, why)))
+            let (cause, why) = endings::failure(
+                &failure,
+                &CodeLimits {
+                    wall: Duration::from_secs(30),
+                    ..*limits
+                },
+            );
+            Err(Box::new(Grade::failed(
+                GraderType::Code,
+                method,
+                cause,
+                why,
+            )))
         }
         Err(error) => Err(Box::new(not_run(method, &error))),
     }
@@ -194,7 +238,11 @@ async fn compiled(
     let files = vec![(own.file.clone(), code.into_bytes())];
     let own = Box::new(own.clone());
     if own.compile.is_empty() {
-        return Ok(Ready::Own { own, files, executables: Vec::new() });
+        return Ok(Ready::Own {
+            own,
+            files,
+            executables: Vec::new(),
+        });
     }
     let usual = Limits::default();
     let limits = Limits {
@@ -204,38 +252,71 @@ async fn compiled(
         output_bytes: grader.limits.output_bytes,
         ..usual
     };
-    let program = Program { argv: own.compile.clone(), env: env(&own), files, limits, ..Program::default() };
+    let program = Program {
+        argv: own.compile.clone(),
+        env: env(&own),
+        files,
+        limits,
+        ..Program::default()
+    };
     let built = match sandbox.build(program).await {
         Ok(built) => built,
         Err(error) => return Err(Box::new(hinted(not_run(METHOD, &error), &own))),
     };
     let streams = &built.result.streams;
-    let said =
-        String::from_utf8_lossy(if streams.stderr.is_empty() { &streams.stdout } else { &streams.stderr });
+    let said = String::from_utf8_lossy(if streams.stderr.is_empty() {
+        &streams.stdout
+    } else {
+        &streams.stderr
+    });
     match built.result.ending {
         Ending::Exited(0) => match lacking(&own, &built.files) {
             Some(program) => {
-                let why = format!("the compiler of `{}` left no `{program}` of up to 64 MiB", own.name);
-                Err(Box::new(failed(Cause::SyntaxError, why).with_detail("compiler", bounded_text(&said))))
+                let why = format!(
+                    "the compiler of `{}` left no `{program}` of up to 64 MiB",
+                    own.name
+                );
+                Err(Box::new(
+                    failed(Cause::SyntaxError, why).with_detail("compiler", bounded_text(&said)),
+                ))
             }
-            None => Ok(Ready::Own { own, files: built.files, executables: built.executables }),
+            None => Ok(Ready::Own {
+                own,
+                files: built.files,
+                executables: built.executables,
+            }),
         },
         // As shells report a missing program. A probe says more, where there is one.
         Ending::Exited(126 | 127) if own.probe.is_none() => {
-            let why = format!("the compiler of `{}` can't be run: {}", own.name, in_reason(said.trim()));
+            let why = format!(
+                "the compiler of `{}` can't be run: {}",
+                own.name,
+                in_reason(said.trim())
+            );
             let grade = Grade::errored(GraderType::Code, METHOD, Cause::ExecutorMissing, why);
-            Err(Box::new(hinted(grade, &own).with_detail("compiler", bounded_text(&said))))
+            Err(Box::new(
+                hinted(grade, &own).with_detail("compiler", bounded_text(&said)),
+            ))
         }
         Ending::Exited(_) => {
-            let why = format!("the code does not compile: {}", in_reason(first_message(&said)));
-            Err(Box::new(failed(Cause::SyntaxError, why).with_detail("compiler", bounded_text(&said))))
+            let why = format!(
+                "the code does not compile: {}",
+                in_reason(first_message(&said))
+            );
+            Err(Box::new(
+                failed(Cause::SyntaxError, why).with_detail("compiler", bounded_text(&said)),
+            ))
         }
         Ending::TimedOut => {
             let limit = own.compile_timeout.as_secs_f64();
-            Err(Box::new(failed(Cause::Timeout, format!("the code did not compile within {limit} s"))))
+            Err(Box::new(failed(
+                Cause::Timeout,
+                format!("the code did not compile within {limit} s"),
+            )))
         }
         other => {
-            let (cause, why) = endings::ending_of(&other, own.compile_timeout, own.compile_memory_mb);
+            let (cause, why) =
+                endings::ending_of(&other, own.compile_timeout, own.compile_memory_mb);
             Err(Box::new(failed(cause, format!("the compiler: {why}"))))
         }
     }
@@ -251,15 +332,25 @@ fn lacking<'o>(own: &'o ConfiguredExecutor, files: &[(String, Vec<u8>)]) -> Opti
 fn first_message(said: &str) -> &str {
     let lines = || said.lines().map(str::trim).filter(|line| !line.is_empty());
     let is_error = |line: &&str| line.contains("error:") || line.starts_with("error");
-    lines().find(is_error).or_else(|| lines().next()).unwrap_or("the compiler does not say why")
+    lines()
+        .find(is_error)
+        .or_else(|| lines().next())
+        .unwrap_or("the compiler does not say why")
 }
 
 fn env(own: &ConfiguredExecutor) -> Vec<(String, String)> {
-    own.env.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+    own.env
+        .iter()
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 fn hinted(mut grade: Grade, own: &ConfiguredExecutor) -> Grade {
-    if let Some(hint) = own.hint.as_ref().filter(|_| grade.cause == Some(Cause::ExecutorMissing)) {
+    if let Some(hint) = own
+        .hint
+        .as_ref()
+        .filter(|_| grade.cause == Some(Cause::ExecutorMissing))
+    {
         grade.reason = format!("{}; {hint}", grade.reason);
     }
     grade
@@ -276,23 +367,58 @@ impl Ready {
         let args = case.args.clone();
         match self {
             Ready::Python { code } => {
-                sandbox.run_script(Script { code: code.clone(), stdin, args, limits }).await
+                sandbox
+                    .run_script(Script {
+                        code: code.clone(),
+                        stdin,
+                        args,
+                        limits,
+                    })
+                    .await
             }
             Ready::Node { node, code } => {
-                let script = Script { code: code.clone(), stdin, args, limits };
+                let script = Script {
+                    code: code.clone(),
+                    stdin,
+                    args,
+                    limits,
+                };
                 sandbox.run_node(Arc::clone(node), script).await
             }
             Ready::Bash { bash, code } => {
-                let mut argv = vec![bash.path.to_string_lossy().into_owned(), "main.sh".to_owned()];
+                let mut argv = vec![
+                    bash.path.to_string_lossy().into_owned(),
+                    "main.sh".to_owned(),
+                ];
                 argv.extend(args);
                 let files = vec![("main.sh".to_owned(), code.clone().into_bytes())];
-                sandbox.run_program(Program { argv, stdin, files, limits, ..Program::default() }).await
+                sandbox
+                    .run_program(Program {
+                        argv,
+                        stdin,
+                        files,
+                        limits,
+                        ..Program::default()
+                    })
+                    .await
             }
-            Ready::Own { own, files, executables } => {
+            Ready::Own {
+                own,
+                files,
+                executables,
+            } => {
                 let argv = own.run.iter().cloned().chain(args).collect();
                 let (files, executables) = (files.clone(), executables.clone());
                 let env = env(own);
-                let program = Program { argv, stdin, env, files, executables, limits, ..Program::default() };
+                let program = Program {
+                    argv,
+                    stdin,
+                    env,
+                    files,
+                    executables,
+                    limits,
+                    ..Program::default()
+                };
                 sandbox.run_program(program).await
             }
         }
@@ -321,7 +447,9 @@ fn judge(
             }
             if result.streams.stdout_truncated {
                 let kept = grader.limits.output_bytes >> 10;
-                let why = format!("the program wrote more than {kept} KB; `output_kb` sets how much is kept");
+                let why = format!(
+                    "the program wrote more than {kept} KB; `output_kb` sets how much is kept"
+                );
                 return Err((Cause::OutputLimit, why));
             }
             let compared = printed_as(stdout, &case.stdout, expected);
@@ -330,31 +458,51 @@ fn judge(
                 Ok(_) => Ok(()),
                 // Every byte that is no text was read as U+FFFD, which may be what is expected.
                 Err(error) => {
-                    let why = format!("the program's stdout is not UTF-8 (byte {})", error.valid_up_to());
+                    let why = format!(
+                        "the program's stdout is not UTF-8 (byte {})",
+                        error.valid_up_to()
+                    );
                     Err((Cause::WrongAnswer, why))
                 }
             }
         }
         Ending::Exited(code) if case.exit_code != 0 => {
             let wanted = case.exit_code;
-            Err((Cause::WrongAnswer, format!("the program ended with exit code {code}, expected {wanted}")))
+            Err((
+                Cause::WrongAnswer,
+                format!("the program ended with exit code {code}, expected {wanted}"),
+            ))
         }
         Ending::Exited(code) => {
             let stderr = String::from_utf8_lossy(&result.streams.stderr);
             let (cause, last) = complaint(&grader.executor, *code, &stderr);
             let last = in_reason(last);
-            let said = if last.is_empty() { String::new() } else { format!(": {last}") };
-            Err((cause, format!("the program ended with exit code {code}{said}")))
+            let said = if last.is_empty() {
+                String::new()
+            } else {
+                format!(": {last}")
+            };
+            Err((
+                cause,
+                format!("the program ended with exit code {code}{said}"),
+            ))
         }
-        other => Err(endings::ending_of(other, grader.limits.wall, grader.limits.memory_mb)),
+        other => Err(endings::ending_of(
+            other,
+            grader.limits.wall,
+            grader.limits.memory_mb,
+        )),
     }
 }
 
 fn printed_as(stdout: &str, wanted: &str, expected: &Expected) -> Comparison {
     match expected.compare {
         StdoutComparison::Text => {
-            let options =
-                TextOptions { trim_whitespace: true, normalize_newlines: true, case_sensitive: true };
+            let options = TextOptions {
+                trim_whitespace: true,
+                normalize_newlines: true,
+                case_sensitive: true,
+            };
             exact(stdout, wanted, options)
         }
         StdoutComparison::Lines => printed::lines(stdout, wanted),
@@ -365,13 +513,25 @@ fn printed_as(stdout: &str, wanted: &str, expected: &Expected) -> Comparison {
 
 /// What an interpreter says last of a program that failed, and whether it was that it can't read it.
 fn complaint<'s>(executor: &Executor, code: i32, stderr: &'s str) -> (Cause, &'s str) {
-    let lines = || stderr.lines().map(str::trim_end).filter(|line| !line.trim().is_empty());
+    let lines = || {
+        stderr
+            .lines()
+            .map(str::trim_end)
+            .filter(|line| !line.trim().is_empty())
+    };
     let last = lines().next_back().unwrap_or_default();
-    let cause = |syntax: bool| if syntax { Cause::SyntaxError } else { Cause::Exception };
-    match executor {
-        Executor::Python => {
-            (cause(last.starts_with("SyntaxError") || last.starts_with("IndentationError")), last)
+    let cause = |syntax: bool| {
+        if syntax {
+            Cause::SyntaxError
+        } else {
+            Cause::Exception
         }
+    };
+    match executor {
+        Executor::Python => (
+            cause(last.starts_with("SyntaxError") || last.starts_with("IndentationError")),
+            last,
+        ),
         Executor::Javascript | Executor::Typescript => {
             let is_error = |line: &&str| {
                 let head = line.split(':').next().unwrap_or_default();
@@ -379,21 +539,35 @@ fn complaint<'s>(executor: &Executor, code: i32, stderr: &'s str) -> (Cause, &'s
             };
             let said = lines().find(is_error).unwrap_or(last);
             // An error of its own, of JSON.parse for instance, is thrown in some frame of the program.
-            let thrown = lines().any(|line| line.trim_start().starts_with("at ") && line.contains("/main."));
-            (cause(code == 1 && said.starts_with("SyntaxError") && !thrown), said)
+            let thrown =
+                lines().any(|line| line.trim_start().starts_with("at ") && line.contains("/main."));
+            (
+                cause(code == 1 && said.starts_with("SyntaxError") && !thrown),
+                said,
+            )
         }
         Executor::Bash => {
             let syntax = lines().find(|line| line.contains(": syntax error"));
-            (cause(code == 2 && syntax.is_some()), syntax.filter(|_| code == 2).unwrap_or(last))
+            (
+                cause(code == 2 && syntax.is_some()),
+                syntax.filter(|_| code == 2).unwrap_or(last),
+            )
         }
         _ => (Cause::Exception, last),
     }
 }
 
 fn shown_input(case: &StdioCase) -> String {
-    let stdin =
-        if case.stdin.is_empty() { "no input".to_owned() } else { format!("{:?}", in_reason(&case.stdin)) };
-    if case.args.is_empty() { stdin } else { format!("{stdin} and the arguments {:?}", case.args) }
+    let stdin = if case.stdin.is_empty() {
+        "no input".to_owned()
+    } else {
+        format!("{:?}", in_reason(&case.stdin))
+    };
+    if case.args.is_empty() {
+        stdin
+    } else {
+        format!("{stdin} and the arguments {:?}", case.args)
+    }
 }
 
 #[cfg(test)]
@@ -407,7 +581,11 @@ mod tests {
         let node_json = "<anonymous_script>:1\n{\n\nSyntaxError: Expected property name\n    at JSON.parse (<anonymous>)\n    at Object.<anonymous> (/tmp/main.js:1:6)\n\nNode.js v20";
         let node_own = "/tmp/main.js:1\nthrow new TypeError('x')\n\nTypeError: x\n    at Object.<anonymous> (/tmp/main.js:1:7)\n\nNode.js v20";
         let lines = [
-            complaint(&Python, 1, "  File \"main.py\"\nSyntaxError: invalid syntax"),
+            complaint(
+                &Python,
+                1,
+                "  File \"main.py\"\nSyntaxError: invalid syntax",
+            ),
             complaint(&Python, 1, "ValueError: x\n"),
             complaint(&Javascript, 1, node_syntax),
             complaint(&Javascript, 1, node_json),
@@ -420,8 +598,10 @@ mod tests {
             complaint(&Bash, 1, "grep: syntax error: no"),
             complaint(&Bash, 3, ""),
         ];
-        let lines: Vec<String> =
-            lines.iter().map(|(cause, said)| format!("{} {said}", cause.name())).collect();
+        let lines: Vec<String> = lines
+            .iter()
+            .map(|(cause, said)| format!("{} {said}", cause.name()))
+            .collect();
         insta::assert_snapshot!(lines.join("\n"), @r"
         syntax_error SyntaxError: invalid syntax
         exception ValueError: x
@@ -436,8 +616,7 @@ mod tests {
 
     #[test]
     fn a_compilers_first_error_is_told() {
-        let gcc =
-            "main.c: In function 'main':\nmain.c:2:3: warning: unused\nmain.c:3:5: error: expected ';'\n";
+        let gcc = "main.c: In function 'main':\nmain.c:2:3: warning: unused\nmain.c:3:5: error: expected ';'\n";
         assert_eq!(first_message(gcc), "main.c:3:5: error: expected ';'");
         assert_eq!(first_message("\nsomething\n"), "something");
         assert_eq!(first_message(""), "the compiler does not say why");

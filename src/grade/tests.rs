@@ -32,25 +32,34 @@ fn grader(kind: GraderKind) -> Grader {
 }
 
 fn function(sandbox: bool) -> Grader {
-    grader(GraderKind::Code(CodeGrader::FunctionOutput(FunctionOutput {
-        prefix: String::new(),
-        executor: Executor::Python,
-        function_name: "f".into(),
-        cases: vec![],
-        timeout_per_case: Duration::from_secs(1),
-        limits: CodeLimits::default(),
-        sandbox,
-        reference: None,
-    })))
+    grader(GraderKind::Code(CodeGrader::FunctionOutput(
+        FunctionOutput {
+            prefix: String::new(),
+            executor: Executor::Python,
+            function_name: "f".into(),
+            cases: vec![],
+            timeout_per_case: Duration::from_secs(1),
+            limits: CodeLimits::default(),
+            sandbox,
+            reference: None,
+        },
+    )))
 }
 
 fn case(graders: Vec<Grader>, combine: Combine, extract: Vec<Extract>) -> Case {
     Case {
         id: "c".into(),
         name: None,
-        input: Input::Prompt { text: String::new(), context: None },
+        input: Input::Prompt {
+            text: String::new(),
+            context: None,
+        },
         context_told: false,
-        grading: Grading { graders, combine, demands: None },
+        grading: Grading {
+            graders,
+            combine,
+            demands: None,
+        },
         extract,
         samples: None,
         timeout: Duration::from_secs(1),
@@ -72,7 +81,10 @@ async fn told(case: &Case, output: Output) -> String {
     let graded = graders().grade(case, &output, Asked::default()).await;
     let v = graded.verdict;
     let score = v.score.map_or("-".into(), |s| s.to_string());
-    let extracted = graded.extracted.map(|e| format!(" extracted={e}")).unwrap_or_default();
+    let extracted = graded
+        .extracted
+        .map(|e| format!(" extracted={e}"))
+        .unwrap_or_default();
     let methods: Vec<&str> = v.grades.iter().map(|g| g.method.as_str()).collect();
     format!(
         "{} {score} {} [{}] {}{extracted}",
@@ -87,28 +99,96 @@ async fn told(case: &Case, output: Output) -> String {
 
 #[tokio::test]
 async fn outputs_become_verdicts() {
-    let human = || grader(GraderKind::Human { config: json!({}), expected: None });
+    let human = || {
+        grader(GraderKind::Human {
+            config: json!({}),
+            expected: None,
+        })
+    };
     let model = || grader(GraderKind::Model(Box::new(testing::judge())));
-    let negated = Grader { negate: true, ..exact("a") };
-    let json_step = vec![Extract::Json { mode: JsonMode::Any }];
-    let block = vec![Extract::CodeBlock { language: Some("python".into()), which: Which::Last }];
+    let negated = Grader {
+        negate: true,
+        ..exact("a")
+    };
+    let json_step = vec![Extract::Json {
+        mode: JsonMode::Any,
+    }];
+    let block = vec![Extract::CodeBlock {
+        language: Some("python".into()),
+        which: Which::Last,
+    }];
     let path = vec![Extract::JsonPath { path: "$[".into() }];
-    let cut = Output { truncated: true, ..Output::text("a") };
+    let cut = Output {
+        truncated: true,
+        ..Output::text("a")
+    };
     let lines = [
-        told(&case(vec![exact("a")], Combine::All, vec![]), Output::text("a")).await,
-        told(&case(vec![exact("a")], Combine::All, vec![Extract::Trim]), Output::text(" a ")).await,
+        told(
+            &case(vec![exact("a")], Combine::All, vec![]),
+            Output::text("a"),
+        )
+        .await,
+        told(
+            &case(vec![exact("a")], Combine::All, vec![Extract::Trim]),
+            Output::text(" a "),
+        )
+        .await,
         told(&case(vec![exact("a")], Combine::All, vec![]), cut).await,
-        told(&case(vec![negated], Combine::All, vec![]), Output::text("b")).await,
-        told(&case(vec![exact("a"), human()], Combine::All, vec![]), Output::text("a")).await,
-        told(&case(vec![human(), exact("a")], Combine::All, vec![]), Output::text("b")).await,
-        told(&case(vec![model(), exact("a")], Combine::Any, vec![]), Output::text("a")).await,
-        told(&case(vec![model(), exact("a")], Combine::All, vec![]), Output::text("a")).await,
-        told(&case(vec![function(true), exact("a")], Combine::All, vec![]), Output::text("b")).await,
-        told(&case(vec![function(false)], Combine::All, vec![]), Output::text("b")).await,
-        told(&case(vec![exact("a")], Combine::All, json_step), Output::text("no")).await,
-        told(&case(vec![function(true)], Combine::All, block.clone()), Output::text("no")).await,
-        told(&case(vec![exact("a")], Combine::All, block), Output::text("no")).await,
-        told(&case(vec![exact("a")], Combine::All, path), Output::text("{}")).await,
+        told(
+            &case(vec![negated], Combine::All, vec![]),
+            Output::text("b"),
+        )
+        .await,
+        told(
+            &case(vec![exact("a"), human()], Combine::All, vec![]),
+            Output::text("a"),
+        )
+        .await,
+        told(
+            &case(vec![human(), exact("a")], Combine::All, vec![]),
+            Output::text("b"),
+        )
+        .await,
+        told(
+            &case(vec![model(), exact("a")], Combine::Any, vec![]),
+            Output::text("a"),
+        )
+        .await,
+        told(
+            &case(vec![model(), exact("a")], Combine::All, vec![]),
+            Output::text("a"),
+        )
+        .await,
+        told(
+            &case(vec![function(true), exact("a")], Combine::All, vec![]),
+            Output::text("b"),
+        )
+        .await,
+        told(
+            &case(vec![function(false)], Combine::All, vec![]),
+            Output::text("b"),
+        )
+        .await,
+        told(
+            &case(vec![exact("a")], Combine::All, json_step),
+            Output::text("no"),
+        )
+        .await,
+        told(
+            &case(vec![function(true)], Combine::All, block.clone()),
+            Output::text("no"),
+        )
+        .await,
+        told(
+            &case(vec![exact("a")], Combine::All, block),
+            Output::text("no"),
+        )
+        .await,
+        told(
+            &case(vec![exact("a")], Combine::All, path),
+            Output::text("{}"),
+        )
+        .await,
     ];
     insta::assert_snapshot!(lines.join("\n"), @r##"
     passed 1 - [exact_match]
@@ -142,17 +222,30 @@ fn command(argv: &[&str]) -> Grader {
 }
 
 fn named(name: &str, grader: Grader) -> Grader {
-    Grader { metric: Some(name.into()), ..grader }
+    Grader {
+        metric: Some(name.into()),
+        ..grader
+    }
 }
 
 /// The verdict's outcome, and of each grade its outcome, what it measured and what it could not.
 async fn measured(case: &Case, output: Output) -> String {
-    let verdict = graders().grade(case, &output, Asked::default()).await.verdict;
+    let verdict = graders()
+        .grade(case, &output, Asked::default())
+        .await
+        .verdict;
     let grades = verdict.grades.iter().map(|g| {
         let shown = if g.informative { "informative " } else { "" };
-        format!("{shown}{} {} {:?} {:?}", g.method, g.outcome, g.metrics, g.unmeasured)
+        format!(
+            "{shown}{} {} {:?} {:?}",
+            g.method, g.outcome, g.metrics, g.unmeasured
+        )
     });
-    format!("{}: {}", verdict.outcome, grades.collect::<Vec<_>>().join("; "))
+    format!(
+        "{}: {}",
+        verdict.outcome,
+        grades.collect::<Vec<_>>().join("; ")
+    )
 }
 
 #[tokio::test]
@@ -170,40 +263,87 @@ async fn graders_measure_whatever_the_others_say() {
         })))
     };
     let model = grader(GraderKind::Model(Box::new(testing::judge())));
-    let shown = |grader: Grader| Grader { informative: true, ..grader };
+    let shown = |grader: Grader| Grader {
+        informative: true,
+        ..grader
+    };
     let all = |graders: Vec<Grader>| case(graders, Combine::All, vec![]);
     let rate = likeness(SimilarityMetric::EditRate);
     let lines = [
         // The program is asked although the verdict stands.
-        measured(&all(vec![exact("a"), named("build_pass", command(&["true"]))]), Output::text("b")).await,
-        measured(&all(vec![exact("a"), command(&["true"])]), Output::text("b")).await,
-        measured(&all(vec![exact("b"), named("lint_pass", command(&["false"]))]), Output::text("b")).await,
+        measured(
+            &all(vec![exact("a"), named("build_pass", command(&["true"]))]),
+            Output::text("b"),
+        )
+        .await,
+        measured(
+            &all(vec![exact("a"), command(&["true"])]),
+            Output::text("b"),
+        )
+        .await,
+        measured(
+            &all(vec![exact("b"), named("lint_pass", command(&["false"]))]),
+            Output::text("b"),
+        )
+        .await,
         // What only measures decides nothing, whatever it says.
-        measured(&all(vec![exact("b"), shown(named("lint_pass", command(&["false"])))]), Output::text("b"))
-            .await,
-        measured(&all(vec![exact("b"), shown(named("style", model.clone()))]), Output::text("b")).await,
+        measured(
+            &all(vec![
+                exact("b"),
+                shown(named("lint_pass", command(&["false"]))),
+            ]),
+            Output::text("b"),
+        )
+        .await,
+        measured(
+            &all(vec![exact("b"), shown(named("style", model.clone()))]),
+            Output::text("b"),
+        )
+        .await,
         measured(&all(vec![exact("a"), shown(exact("b"))]), Output::text("b")).await,
         // The score that counts, and the number that was measured.
-        measured(&all(vec![Grader { negate: true, ..named("clean", exact("a")) }]), Output::text("b")).await,
         measured(
-            &all(vec![Grader { negate: true, ..named("copied", likeness(SimilarityMetric::Levenshtein)) }]),
+            &all(vec![Grader {
+                negate: true,
+                ..named("clean", exact("a"))
+            }]),
+            Output::text("b"),
+        )
+        .await,
+        measured(
+            &all(vec![Grader {
+                negate: true,
+                ..named("copied", likeness(SimilarityMetric::Levenshtein))
+            }]),
             Output::text("abXX"),
         )
         .await,
-        measured(&all(vec![named("effort", rate.clone()), rate.clone()]), Output::text("abcX")).await,
+        measured(
+            &all(vec![named("effort", rate.clone()), rate.clone()]),
+            Output::text("abcX"),
+        )
+        .await,
         measured(&all(vec![named("style", model)]), Output::text("b")).await,
         // An output that is not there scores 0; its edit rate is unknown.
         measured(
             &case(
                 vec![named("exact", exact("a")), rate, exact("a")],
                 Combine::All,
-                vec![Extract::Json { mode: JsonMode::Any }],
+                vec![Extract::Json {
+                    mode: JsonMode::Any,
+                }],
             ),
             Output::text("no"),
         )
         .await,
-        measured(&all(vec![named("exact", exact("a"))]), Output { truncated: true, ..Output::text("a") })
-            .await,
+        measured(
+            &all(vec![named("exact", exact("a"))]),
+            Output {
+                truncated: true,
+                ..Output::text("a")
+            },
+        )
+        .await,
     ];
     insta::assert_snapshot!(lines.join("\n"), @r##"
     failed: exact_match failed {} []; command passed {"build_pass": 1.0} []
@@ -223,12 +363,22 @@ async fn graders_measure_whatever_the_others_say() {
 
 #[test]
 fn a_target_that_failed_leaves_word_of_what_was_not_measured() {
-    let case = case(vec![named("score_of_it", exact("a")), exact("b")], Combine::All, vec![]);
+    let case = case(
+        vec![named("score_of_it", exact("a")), exact("b")],
+        Combine::All,
+        vec![],
+    );
     let verdict = without_output(&case, Cause::TargetUnreachable, "no route");
-    assert_eq!((verdict.outcome, verdict.grades.len()), (Outcome::Errored, 1));
+    assert_eq!(
+        (verdict.outcome, verdict.grades.len()),
+        (Outcome::Errored, 1)
+    );
     assert_eq!(verdict.grades[0].unmeasured, ["score_of_it"]);
     let verdict = without_output(&case, Cause::Crashed, "SIGSEGV");
-    assert_eq!((verdict.outcome, verdict.score), (Outcome::Failed, Some(0.0)));
+    assert_eq!(
+        (verdict.outcome, verdict.score),
+        (Outcome::Failed, Some(0.0))
+    );
     assert_eq!(verdict.grades[0].metrics["score_of_it"], 0.0);
 }
 
@@ -243,7 +393,10 @@ fn a_late_answer_fails_and_nothing_else_changes() {
     };
     let ms = |n| Some(Duration::from_millis(n));
     let late = apply_latency(verdict(Outcome::Passed, None), ms(1500), ms(1000));
-    assert_eq!((late.outcome, late.cause, late.score), (Outcome::Failed, Some(Cause::Threshold), Some(0.0)));
+    assert_eq!(
+        (late.outcome, late.cause, late.score),
+        (Outcome::Failed, Some(Cause::Threshold), Some(0.0))
+    );
     assert_eq!(late.reason, "the answer took 1500 ms, 1000 ms are allowed");
     let errored = verdict(Outcome::Errored, Some(Cause::Harness));
     assert_eq!(apply_latency(errored.clone(), ms(1500), ms(1000)), errored);
@@ -257,7 +410,12 @@ async fn interrupt_skips_commands_that_run() {
     let case = case(vec![command(&["/bin/sleep", "3600"])], Combine::All, vec![]);
     let graders = graders();
     graders.interrupt();
-    let graded = graders.grade(&case, &Output::text("x"), Asked::default()).await;
-    assert_eq!((graded.verdict.outcome, graded.verdict.cause), (Outcome::Skipped, Some(Cause::Interrupted)));
+    let graded = graders
+        .grade(&case, &Output::text("x"), Asked::default())
+        .await;
+    assert_eq!(
+        (graded.verdict.outcome, graded.verdict.cause),
+        (Outcome::Skipped, Some(Cause::Interrupted))
+    );
     assert_eq!(graded.verdict.reason, "the run was interrupted");
 }

@@ -29,7 +29,9 @@ pub struct CommandSandbox {
 
 impl std::fmt::Debug for CommandSandbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CommandSandbox").field("dir", &self.dir).finish_non_exhaustive()
+        f.debug_struct("CommandSandbox")
+            .field("dir", &self.dir)
+            .finish_non_exhaustive()
     }
 }
 
@@ -38,8 +40,14 @@ impl CommandSandbox {
     pub fn new(mut wanted: Wanted, dir: PathBuf) -> CommandSandbox {
         wanted.readable.push(dir.clone());
         // A link is shown as a link: what it leads to must be there too.
-        wanted.readable.extend(dir.canonicalize().ok().filter(|real| *real != dir));
-        CommandSandbox { wanted, dir, opened: OnceCell::new() }
+        wanted
+            .readable
+            .extend(dir.canonicalize().ok().filter(|real| *real != dir));
+        CommandSandbox {
+            wanted,
+            dir,
+            opened: OnceCell::new(),
+        }
     }
 
     /// Opens the sandbox; what it is.
@@ -59,22 +67,36 @@ impl CommandSandbox {
         command: &TreeCommand,
         files: Vec<(String, Vec<u8>)>,
     ) -> Result<TreeOutput, StartError> {
-        let refused = |refused: Refused| StartError { reason: refused.to_string() };
+        let refused = |refused: Refused| StartError {
+            reason: refused.to_string(),
+        };
         let sandbox = self.sandbox().await.map_err(refused)?;
         let mut argv = command.argv.clone();
-        let program =
-            argv.first_mut().ok_or_else(|| StartError { reason: "the command is empty".to_owned() })?;
-        let path = command.env.iter().find(|(name, _)| name == "PATH").map(|(_, value)| value.as_os_str());
+        let program = argv.first_mut().ok_or_else(|| StartError {
+            reason: "the command is empty".to_owned(),
+        })?;
+        let path = command
+            .env
+            .iter()
+            .find(|(name, _)| name == "PATH")
+            .map(|(_, value)| value.as_os_str());
         let visible = |path: &Path| sandbox.shows(path);
-        *program = find(program, &self.dir, path, &visible).map_err(|reason| StartError { reason })?;
-        let env = command.env.iter().filter(|(name, _)| name != "TMPDIR").filter_map(|(name, value)| {
-            // Names and values travel as text; what is no text is left out, as what is not listed is.
-            Some((name.clone(), value.to_str()?.to_owned()))
-        });
+        *program =
+            find(program, &self.dir, path, &visible).map_err(|reason| StartError { reason })?;
+        let env = command
+            .env
+            .iter()
+            .filter(|(name, _)| name != "TMPDIR")
+            .filter_map(|(name, value)| {
+                // Names and values travel as text; what is no text is left out, as what is not listed is.
+                Some((name.clone(), value.to_str()?.to_owned()))
+            });
         let job = Program {
             argv,
             stdin: command.stdin.clone(),
-            env: env.chain([("TMPDIR".to_owned(), "/tmp".to_owned())]).collect(),
+            env: env
+                .chain([("TMPDIR".to_owned(), "/tmp".to_owned())])
+                .collect(),
             whole_env: true,
             files,
             executables: Vec::new(),
@@ -84,10 +106,15 @@ impl CommandSandbox {
         };
         let result = match sandbox.run_program(job).await {
             Ok(result) => result,
-            Err(error) => return Err(StartError { reason: explain(&command.argv, error) }),
+            Err(error) => {
+                return Err(StartError {
+                    reason: explain(&command.argv, error),
+                });
+            }
         };
         let mut stdout = result.streams.stdout;
-        let stdout_truncated = result.streams.stdout_truncated || stdout.len() > command.keep_stdout;
+        let stdout_truncated =
+            result.streams.stdout_truncated || stdout.len() > command.keep_stdout;
         stdout.truncate(command.keep_stdout);
         let mut stderr = result.streams.stderr;
         stderr.drain(..stderr.len().saturating_sub(command.keep_stderr));
@@ -99,7 +126,13 @@ impl CommandSandbox {
             Ending::OutputLimit => TreeEnd::Stopped("it wrote more than the sandbox takes"),
             Ending::Violation(_) => TreeEnd::Stopped("it tried what the sandbox forbids"),
         };
-        Ok(TreeOutput { end, stdout, stdout_truncated, stderr_tail: stderr, elapsed: result.wall })
+        Ok(TreeOutput {
+            end,
+            stdout,
+            stdout_truncated,
+            stderr_tail: stderr,
+            elapsed: result.wall,
+        })
     }
 
     fn limits(&self, command: &TreeCommand) -> Limits {
@@ -127,7 +160,11 @@ fn find(
     path: Option<&OsStr>,
     visible: &dyn Fn(&Path) -> bool,
 ) -> Result<String, String> {
-    let text = |path: &Path| path.to_str().map(str::to_owned).ok_or_else(|| not_text(argv0));
+    let text = |path: &Path| {
+        path.to_str()
+            .map(str::to_owned)
+            .ok_or_else(|| not_text(argv0))
+    };
     if argv0.contains('/') {
         let file = plain(&dir.join(argv0));
         check(argv0, &file, visible)?;
@@ -156,36 +193,49 @@ fn not_text(argv0: &str) -> String {
 
 /// Without `.` components; `..` stays, since a link may stand before it.
 fn plain(path: &Path) -> PathBuf {
-    path.components().filter(|part| *part != Component::CurDir).collect()
+    path.components()
+        .filter(|part| *part != Component::CurDir)
+        .collect()
 }
 
 /// Whether a program and what it is made of can be seen inside.
 fn check(argv0: &str, file: &Path, visible: &dyn Fn(&Path) -> bool) -> Result<(), String> {
     let Ok(real) = file.canonicalize() else {
-        return Err(format!("`{argv0}` does not exist (looked for {})", file.display()));
+        return Err(format!(
+            "`{argv0}` does not exist (looked for {})",
+            file.display()
+        ));
     };
     if real.is_dir() {
         return Err(format!("cannot run `{argv0}`: it is a folder"));
     }
     if !is_executable(&real) {
-        return Err(format!("cannot run `{argv0}`: it is not executable (`chmod +x {argv0}`)"));
+        return Err(format!(
+            "cannot run `{argv0}`: it is not executable (`chmod +x {argv0}`)"
+        ));
     }
     for place in [file, real.as_path()] {
         if !visible(place) {
             return Err(unseen(&format!("`{argv0}`"), place));
         }
     }
-    match eval_sandbox::process_tree::shebang(&real).as_deref().and_then(interpreter) {
+    match eval_sandbox::process_tree::shebang(&real)
+        .as_deref()
+        .and_then(interpreter)
+    {
         Some(interpreter) if Path::new(&interpreter).exists() => {
             let target = Path::new(&interpreter).canonicalize().unwrap_or_default();
             if visible(Path::new(&interpreter)) && visible(&target) {
                 return Ok(());
             }
-            Err(unseen(&format!("the interpreter of `{argv0}`"), Path::new(&interpreter)))
+            Err(unseen(
+                &format!("the interpreter of `{argv0}`"),
+                Path::new(&interpreter),
+            ))
         }
-        Some(interpreter) => {
-            Err(format!("cannot run `{argv0}`: its interpreter `{interpreter}` was not found"))
-        }
+        Some(interpreter) => Err(format!(
+            "cannot run `{argv0}`: its interpreter `{interpreter}` was not found"
+        )),
         None => Ok(()),
     }
 }
@@ -201,12 +251,16 @@ fn unseen(what: &str, place: &Path) -> String {
 
 /// The program that a `#!` line names.
 fn interpreter(line: &str) -> Option<String> {
-    line.strip_prefix("#!")?.split_whitespace().next().map(str::to_owned)
+    line.strip_prefix("#!")?
+        .split_whitespace()
+        .next()
+        .map(str::to_owned)
 }
 
 fn is_executable(file: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt as _;
-    file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    file.metadata()
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 fn explain(argv: &[String], error: SandboxError) -> String {
@@ -240,25 +294,37 @@ mod tests {
         }
         let put = |path: &str, text: &str, mode: u32| {
             std::fs::write(root.join(path), text).unwrap();
-            std::fs::set_permissions(root.join(path), std::fs::Permissions::from_mode(mode)).unwrap();
+            std::fs::set_permissions(root.join(path), std::fs::Permissions::from_mode(mode))
+                .unwrap();
         };
         put("home/tool", "#!/bin/sh\n", 0o755);
         put("home/both", "", 0o755);
         put("usr/both", "", 0o755);
         put("usr/plain", "", 0o644);
         put("suite/grade", "#!/bin/sh -e\n", 0o755);
-        put("suite/odd", &format!("#! {}/home/tool\n", root.display()), 0o755);
+        put(
+            "suite/odd",
+            &format!("#! {}/home/tool\n", root.display()),
+            0o755,
+        );
         put("suite/lost", "#!/no/such/thing\n", 0o755);
         std::os::unix::fs::symlink("../home/tool", root.join("usr/link")).unwrap();
         let visible = |path: &Path| {
-            [root.join("usr"), root.join("suite"), "/bin".into(), "/usr".into()]
-                .iter()
-                .any(|shown| path.starts_with(shown))
+            [
+                root.join("usr"),
+                root.join("suite"),
+                "/bin".into(),
+                "/usr".into(),
+            ]
+            .iter()
+            .any(|shown| path.starts_with(shown))
         };
         let path = std::env::join_paths([root.join("home"), root.join("usr")]).unwrap();
         let told = |argv0: &str| {
             let found = find(argv0, &root.join("suite"), Some(&path), &visible);
-            found.unwrap_or_else(|reason| reason).replace(root.to_str().unwrap(), "ROOT")
+            found
+                .unwrap_or_else(|reason| reason)
+                .replace(root.to_str().unwrap(), "ROOT")
         };
         let words = [
             "both",

@@ -41,7 +41,11 @@ impl Wanted {
         let weakest = self.demand.minimum.map_or(Tier::Landlock, tier);
         let open = self.allow_unsandboxed && !self.demand.needs_isolation();
         SandboxConfig {
-            isolation: if open { Isolation::AllowNone } else { Isolation::Required },
+            isolation: if open {
+                Isolation::AllowNone
+            } else {
+                Isolation::Required
+            },
             workers: self.workers.max(1),
             tiers: usual
                 .tiers
@@ -77,7 +81,11 @@ impl Wanted {
     async fn refused(&self, error: SandboxError) -> Refused {
         let SandboxError::Unavailable { remedy, .. } = &error else {
             let remedy = "run `eval-harness doctor`".to_owned();
-            return Refused { reason: format!("untrusted code can't be run: {error}"), remedy, error };
+            return Refused {
+                reason: format!("untrusted code can't be run: {error}"),
+                remedy,
+                error,
+            };
         };
         if !self.demand.needs_isolation() {
             return Refused {
@@ -94,8 +102,10 @@ impl Wanted {
             demanded.push(format!("`trust: {}`", trust.name()));
         }
         let demanded = demanded.join(" and ");
-        let weaker =
-            self.weaker().await.map_or_else(String::new, |tier| format!("; this machine gives `{tier}`"));
+        let weaker = self
+            .weaker()
+            .await
+            .map_or_else(String::new, |tier| format!("; this machine gives `{tier}`"));
         // Going without isolation is not what would help here.
         let fix = remedy.split("; or accept").next().unwrap_or_default();
         Refused {
@@ -109,11 +119,22 @@ impl Wanted {
     async fn weaker(&self) -> Option<Tier> {
         let usual = SandboxConfig::new(self.helper.clone());
         let tried = self.config().tiers;
-        let tiers: Vec<Tier> = usual.tiers.iter().copied().filter(|tier| !tried.contains(tier)).collect();
+        let tiers: Vec<Tier> = usual
+            .tiers
+            .iter()
+            .copied()
+            .filter(|tier| !tried.contains(tier))
+            .collect();
         if tiers.is_empty() {
             return None;
         }
-        Some(Sandbox::open(SandboxConfig { tiers, ..usual }).await.ok()?.state().tier)
+        Some(
+            Sandbox::open(SandboxConfig { tiers, ..usual })
+                .await
+                .ok()?
+                .state()
+                .tier,
+        )
     }
 }
 
@@ -144,15 +165,28 @@ mod tests {
 
     fn wanted(demand: SandboxDemand, allow_unsandboxed: bool) -> Wanted {
         let (helper, readable) = ("/no/helper".into(), vec!["/b".into()]);
-        Wanted { helper, workers: 0, allow_unsandboxed, demand, readable }
+        Wanted {
+            helper,
+            workers: 0,
+            allow_unsandboxed,
+            demand,
+            readable,
+        }
     }
 
     #[test]
     fn no_tier_below_the_minimum_is_tried_and_the_flag_does_not_lower_it() {
-        let of = |minimum| SandboxDemand { minimum, readable: vec!["/a".into()], ..SandboxDemand::default() };
+        let of = |minimum| SandboxDemand {
+            minimum,
+            readable: vec!["/a".into()],
+            ..SandboxDemand::default()
+        };
         let tried = |minimum| wanted(of(minimum), true).config();
         assert_eq!(tried(Some(MinimumTier::Userns)).tiers, [Tier::Userns]);
-        assert_eq!(tried(Some(MinimumTier::Rootns)).tiers, [Tier::Userns, Tier::Rootns]);
+        assert_eq!(
+            tried(Some(MinimumTier::Rootns)).tiers,
+            [Tier::Userns, Tier::Rootns]
+        );
         let usual = SandboxConfig::new("/no/helper".into()).tiers;
         for minimum in [Some(MinimumTier::Landlock), Some(MinimumTier::None), None] {
             assert_eq!(tried(minimum).tiers, usual);
@@ -164,31 +198,54 @@ mod tests {
             (Some(MinimumTier::Userns), Isolation::Required),
         ] {
             assert_eq!(tried(minimum).isolation, isolation, "{minimum:?}");
-            assert_eq!(wanted(of(minimum), false).config().isolation, Isolation::Required);
+            assert_eq!(
+                wanted(of(minimum), false).config().isolation,
+                Isolation::Required
+            );
         }
         let config = tried(None);
-        assert_eq!((config.workers, config.readable), (1, vec!["/a".into(), "/b".into()]));
+        assert_eq!(
+            (config.workers, config.readable),
+            (1, vec!["/a".into(), "/b".into()])
+        );
     }
 
     #[tokio::test]
     async fn what_can_not_be_had_is_told_with_what_was_demanded() {
-        let demand = SandboxDemand { minimum: Some(MinimumTier::Userns), ..SandboxDemand::default() };
+        let demand = SandboxDemand {
+            minimum: Some(MinimumTier::Userns),
+            ..SandboxDemand::default()
+        };
         let refused = wanted(demand, true).open().await.err().unwrap();
         assert!(
-            refused.reason.starts_with("the suite demands `minimum: userns` of the sandbox"),
+            refused
+                .reason
+                .starts_with("the suite demands `minimum: userns` of the sandbox"),
             "{refused}"
         );
         assert!(
-            refused.remedy.ends_with("; or demand less under `sandbox:` in the suite"),
+            refused
+                .remedy
+                .ends_with("; or demand less under `sandbox:` in the suite"),
             "{}",
             refused.remedy
         );
         assert!(!refused.remedy.contains("--allow-unsandboxed"));
-        let refused = wanted(SandboxDemand::default(), false).open().await.err().unwrap();
+        let refused = wanted(SandboxDemand::default(), false)
+            .open()
+            .await
+            .err()
+            .unwrap();
         assert!(
-            refused.reason.starts_with("untrusted code can't be run: no isolation is possible here"),
+            refused
+                .reason
+                .starts_with("untrusted code can't be run: no isolation is possible here"),
             "{refused}"
         );
-        assert!(refused.remedy.ends_with("--allow-unsandboxed"), "{}", refused.remedy);
+        assert!(
+            refused.remedy.ends_with("--allow-unsandboxed"),
+            "{}",
+            refused.remedy
+        );
     }
 }

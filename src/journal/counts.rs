@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use crate::model::{
-    AnswerSource, Attempt, CasesPlanned, Cause, EvalPlanned, Event, Grade, GraderType, JudgeQuestion,
-    JudgeReply, JudgeVote, Judged, JudgedCriterion, ModelCall, Outcome, Output, ReplyFault, RunFinished,
-    RunStarted, SampleFinished, SampleSkipped, Usage, Verdict,
+    AnswerSource, Attempt, CasesPlanned, Cause, EvalPlanned, Event, Grade, GraderType,
+    JudgeQuestion, JudgeReply, JudgeVote, Judged, JudgedCriterion, ModelCall, Outcome, Output,
+    ReplyFault, RunFinished, RunStarted, SampleFinished, SampleSkipped, Usage, Verdict,
 };
 
 /// The same names as [`Event`].
@@ -146,19 +146,28 @@ fn alone(mut said: Box<RunStarted>) -> Box<RunStarted> {
 
 fn attempt(said: Try) -> Attempt {
     // That there is an output tells, too: one without usage makes the sum a part.
-    let output = said.output.or(said.stored).map(|used| Output { usage: used.usage, ..Output::text("") });
-    let call = said.call.filter(|call| call.source != AnswerSource::Network);
+    let output = said.output.or(said.stored).map(|used| Output {
+        usage: used.usage,
+        ..Output::text("")
+    });
+    let call = said
+        .call
+        .filter(|call| call.source != AnswerSource::Network);
     let measured = said.verdict.grades.into_iter();
     // All of those that may contradict a verdict; without them, those that count.
-    let plain =
-        |said: &Measured| said.outcome == Outcome::Passed && said.score == Some(1.0) && said.cause.is_none();
+    let plain = |said: &Measured| {
+        said.outcome == Outcome::Passed && said.score == Some(1.0) && said.cause.is_none()
+    };
     let is_plain = said.verdict.score == Some(1.0) && measured.as_slice().iter().all(plain);
     let all = said.verdict.outcome == Outcome::Passed && !is_plain;
     let grades = measured.filter(|said| {
         all || !said.metrics.is_empty()
             || !said.unmeasured.is_empty()
             || said.judged.is_some()
-            || matches!(said.cause, Some(Cause::JudgeUnreachable | Cause::JudgeUnparseable))
+            || matches!(
+                said.cause,
+                Some(Cause::JudgeUnreachable | Cause::JudgeUnparseable)
+            )
     });
     Attempt {
         output,
@@ -174,7 +183,12 @@ fn attempt(said: Try) -> Attempt {
         latency_ms: said.latency_ms,
         duration_ms: 0.0,
         infrastructure_retries: said.infrastructure_retries,
-        call: call.map(|call| Box::new(ModelCall { source: call.source, ..ModelCall::default() })),
+        call: call.map(|call| {
+            Box::new(ModelCall {
+                source: call.source,
+                ..ModelCall::default()
+            })
+        }),
         unanswered: false,
         redacted: false,
     }
@@ -217,7 +231,10 @@ fn judged(said: Panel) -> Judged {
         votes: said.votes.into_iter().map(vote).collect(),
         criteria: said.criteria,
         pass_threshold: said.pass_threshold,
-        asked: JudgeQuestion { id: said.asked.id, ..JudgeQuestion::default() },
+        asked: JudgeQuestion {
+            id: said.asked.id,
+            ..JudgeQuestion::default()
+        },
         ..Judged::default()
     }
 }

@@ -18,12 +18,22 @@ pub(super) struct Durable {
 
 impl Durable {
     pub fn new(file: Arc<File>) -> Self {
-        Durable { file, last: Instant::now(), thread: None, failed: Arc::default() }
+        Durable {
+            file,
+            last: Instant::now(),
+            thread: None,
+            failed: Arc::default(),
+        }
     }
 
     /// Called after each write. Fails when an earlier call could not keep what it should.
     pub fn written(&mut self) -> io::Result<()> {
-        if self.last.elapsed() < PAUSE || self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
+        if self.last.elapsed() < PAUSE
+            || self
+                .thread
+                .as_ref()
+                .is_some_and(|thread| !thread.is_finished())
+        {
             return Ok(());
         }
         self.last = Instant::now();
@@ -50,6 +60,10 @@ impl Durable {
     }
 
     fn earlier(&self) -> io::Result<()> {
-        self.failed.lock().unwrap_or_else(PoisonError::into_inner).take().map_or(Ok(()), Err)
+        self.failed
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+            .map_or(Ok(()), Err)
     }
 }

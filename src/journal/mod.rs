@@ -27,13 +27,26 @@ use std::path::PathBuf;
 #[derive(Debug, thiserror::Error)]
 pub enum JournalError {
     #[error("cannot write the journal {path}: {source}", path = path.display())]
-    Write { path: PathBuf, source: std::io::Error },
+    Write {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("cannot open the journal {path} for writing: {source}", path = path.display())]
-    Open { path: PathBuf, source: std::io::Error },
+    Open {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("cannot read the journal {path}: {source}", path = path.display())]
-    Read { path: PathBuf, source: std::io::Error },
+    Read {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("{path}:{line}: not a journal line: {message}", path = path.display())]
-    Line { path: PathBuf, line: usize, message: String },
+    Line {
+        path: PathBuf,
+        line: usize,
+        message: String,
+    },
     #[error("{path} holds no run: it is empty or its first line is torn", path = path.display())]
     Empty { path: PathBuf },
     #[error("run {run} is being written by another process; wait until it has ended")]
@@ -41,13 +54,20 @@ pub enum JournalError {
     #[error("{path} was written by a later version of eval-harness (journal version {version})", path = path.display())]
     Version { path: PathBuf, version: u32 },
     #[error("no run `{run}` below {dir}", dir = dir.display())]
-    NoRun { run: String, dir: PathBuf, latest: Option<String> },
+    NoRun {
+        run: String,
+        dir: PathBuf,
+        latest: Option<String>,
+    },
     #[error("there is no run below {dir} yet", dir = dir.display())]
     NoRuns { dir: PathBuf },
     #[error("the stored output {path} can't be used: {message}", path = path.display())]
     Stored { path: PathBuf, message: String },
     #[error("cannot create {path}: {source}", path = path.display())]
-    Create { path: PathBuf, source: std::io::Error },
+    Create {
+        path: PathBuf,
+        source: std::io::Error,
+    },
 }
 
 impl JournalError {

@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use crate::model::{Attempt, Grade, Judged, Output, OutputValue, SampleFinished, Stored, StoredKind};
+use crate::model::{
+    Attempt, Grade, Judged, Output, OutputValue, SampleFinished, Stored, StoredKind,
+};
 use eval_base::json::is_deeper;
 use eval_base::text::{group_digits, shortened, truncate_bytes};
 
@@ -47,12 +49,18 @@ pub(super) type StoreError = (PathBuf, io::Error);
 
 impl OutputStore {
     pub fn new(dir: PathBuf) -> Self {
-        OutputStore { dir, written: HashSet::new() }
+        OutputStore {
+            dir,
+            written: HashSet::new(),
+        }
     }
 
     /// True when some output is certainly too large for a line, or a value too deep; cheap.
     pub fn is_large(sample: &SampleFinished) -> bool {
-        let outputs = sample.attempts.iter().filter_map(|attempt| attempt.output.as_ref());
+        let outputs = sample
+            .attempts
+            .iter()
+            .filter_map(|attempt| attempt.output.as_ref());
         let large = |output: &Output| match &output.value {
             OutputValue::Text(text) | OutputValue::Program(text) => text.len() > LARGE,
             OutputValue::Json(Value::String(text)) => text.len() > LARGE,
@@ -63,7 +71,11 @@ impl OutputStore {
 
     /// Stores large outputs, and shortens what else makes the line too long. `line` is the length of the line as it is, or
     /// `None` when that is not known.
-    pub fn shrink(&mut self, sample: &mut SampleFinished, line: Option<usize>) -> Result<(), StoreError> {
+    pub fn shrink(
+        &mut self,
+        sample: &mut SampleFinished,
+        line: Option<usize>,
+    ) -> Result<(), StoreError> {
         for attempt in &mut sample.attempts {
             self.shrink_attempt(attempt, LARGE)?;
         }
@@ -132,31 +144,50 @@ fn write_beside(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), StoreError> 
     let path = dir.join(name);
     let fresh = dir.join(format!(".{name}.{}", std::process::id()));
     fs::create_dir_all(dir).map_err(|error| (dir.to_owned(), error))?;
-    fs::write(&fresh, bytes).and_then(|()| fs::rename(&fresh, &path)).map_err(|error| {
-        let _ = fs::remove_file(&fresh);
-        (path, error)
-    })
+    fs::write(&fresh, bytes)
+        .and_then(|()| fs::rename(&fresh, &path))
+        .map_err(|error| {
+            let _ = fs::remove_file(&fresh);
+            (path, error)
+        })
 }
 
 /// True when a value of an attempt is nested too deeply for a line.
 fn holds_deep(attempt: &Attempt) -> bool {
-    let output = attempt.output.as_ref().and_then(|output| match &output.value {
-        OutputValue::Json(value) => Some(value),
-        _ => None,
+    let output = attempt
+        .output
+        .as_ref()
+        .and_then(|output| match &output.value {
+            OutputValue::Json(value) => Some(value),
+            _ => None,
+        });
+    let excerpts = attempt.verdict.grades.iter().flat_map(|grade| {
+        grade
+            .expected
+            .iter()
+            .chain(&grade.actual)
+            .chain(grade.details.values())
     });
-    let excerpts = attempt
-        .verdict
-        .grades
-        .iter()
-        .flat_map(|grade| grade.expected.iter().chain(&grade.actual).chain(grade.details.values()));
-    output.into_iter().chain(&attempt.extracted).chain(excerpts).any(|value| is_deeper(value, DEEPEST))
+    output
+        .into_iter()
+        .chain(&attempt.extracted)
+        .chain(excerpts)
+        .any(|value| is_deeper(value, DEEPEST))
 }
 
 /// Writes values that are nested too deeply as texts.
 fn flatten(attempt: &mut Attempt) {
     let excerpts = attempt.verdict.grades.iter_mut().flat_map(|grade| {
-        let Grade { expected, actual, details, .. } = grade;
-        expected.iter_mut().chain(actual).chain(details.values_mut())
+        let Grade {
+            expected,
+            actual,
+            details,
+            ..
+        } = grade;
+        expected
+            .iter_mut()
+            .chain(actual)
+            .chain(details.values_mut())
     });
     for value in attempt.extracted.iter_mut().chain(excerpts) {
         if is_deeper(value, DEEPEST) {
@@ -200,31 +231,55 @@ fn json_length<T: serde::Serialize + ?Sized>(value: &T) -> usize {
 
 fn shorten(grade: &mut Grade) {
     cut(&mut grade.reason);
-    for excerpt in [&mut grade.expected, &mut grade.actual].into_iter().flatten() {
+    for excerpt in [&mut grade.expected, &mut grade.actual]
+        .into_iter()
+        .flatten()
+    {
         cut_value(excerpt);
     }
     grade.details.values_mut().for_each(cut_value);
-    grade.judged.as_deref_mut().into_iter().for_each(shorten_judged);
+    grade
+        .judged
+        .as_deref_mut()
+        .into_iter()
+        .for_each(shorten_judged);
     if json_length(&grade.details) > 16 * EXCERPT {
         grade.details.clear();
-        grade.details.insert("left_out".to_owned(), "the details were too long to be kept".into());
+        grade.details.insert(
+            "left_out".to_owned(),
+            "the details were too long to be kept".into(),
+        );
     }
 }
 
 /// Words are shortened, and where there are too many votes those of them are left out. What is counted stays: outcomes, scores,
 /// faults, calls, and that a repair was asked for.
 fn shorten_judged(judged: &mut Judged) {
-    let Judged { justification, feedback, notices, asked, votes, checks, .. } = judged;
+    let Judged {
+        justification,
+        feedback,
+        notices,
+        asked,
+        votes,
+        checks,
+        ..
+    } = judged;
     cut_to(&mut asked.prompt, 16 * EXCERPT);
     cut_to(&mut asked.system, 4 * EXCERPT);
-    let words = std::iter::once(justification).chain(feedback).chain(notices);
-    words.chain(checks.iter_mut().map(|check| &mut check.text)).for_each(cut);
+    let words = std::iter::once(justification)
+        .chain(feedback)
+        .chain(notices);
+    words
+        .chain(checks.iter_mut().map(|check| &mut check.text))
+        .for_each(cut);
     for vote in votes.iter_mut() {
         cut(&mut vote.reason);
         cut(&mut vote.justification);
         vote.unknown.iter_mut().for_each(|name| cut_to(name, NAME));
         for reply in &mut vote.replies {
-            [&mut reply.text, &mut reply.why, &mut reply.repair].into_iter().for_each(cut);
+            [&mut reply.text, &mut reply.why, &mut reply.repair]
+                .into_iter()
+                .for_each(cut);
         }
     }
     if json_length(votes) <= LONGEST_LINE / 2 {
@@ -236,7 +291,9 @@ fn shorten_judged(judged: &mut Judged) {
         vote.unknown.clear();
         for reply in &mut vote.replies {
             let words = [&mut reply.text, &mut reply.why, &mut reply.repair].into_iter();
-            words.filter(|words| !words.is_empty()).for_each(|words| *words = LEFT_OUT.to_owned());
+            words
+                .filter(|words| !words.is_empty())
+                .for_each(|words| *words = LEFT_OUT.to_owned());
         }
     }
 }

@@ -26,16 +26,27 @@ impl RunPaths {
     pub fn create(output_dir: &Path, at: Timestamp) -> Result<RunPaths, JournalError> {
         let (day, date, time) = calendar(at);
         let dir = output_dir.join(&day);
-        let fail = |path: &Path, source| JournalError::Create { path: path.to_owned(), source };
+        let fail = |path: &Path, source| JournalError::Create {
+            path: path.to_owned(),
+            source,
+        };
         std::fs::create_dir_all(&dir).map_err(|e| fail(&dir, e))?;
         for n in 1..10_000 {
-            let suffix = if n == 1 { String::new() } else { format!("-{n}") };
+            let suffix = if n == 1 {
+                String::new()
+            } else {
+                format!("-{n}")
+            };
             let paths = RunPaths {
                 run_id: format!("eval-{date}-{time}{suffix}"),
                 dir: dir.clone(),
                 stem: format!("run-{time}{suffix}"),
             };
-            match OpenOptions::new().write(true).create_new(true).open(paths.journal()) {
+            match OpenOptions::new()
+                .write(true)
+                .create_new(true)
+                .open(paths.journal())
+            {
                 Ok(_) => {
                     point_latest(output_dir, &day);
                     return Ok(paths);
@@ -44,15 +55,26 @@ impl RunPaths {
                 Err(e) => return Err(fail(&paths.journal(), e)),
             }
         }
-        Err(fail(&dir, std::io::Error::other("too many runs in one second")))
+        Err(fail(
+            &dir,
+            std::io::Error::other("too many runs in one second"),
+        ))
     }
 
     /// The paths of the run whose journal this is.
     pub fn of_journal(journal: &Path) -> Option<RunPaths> {
-        let stem = journal.file_name()?.to_str()?.strip_suffix(JOURNAL)?.to_owned();
+        let stem = journal
+            .file_name()?
+            .to_str()?
+            .strip_suffix(JOURNAL)?
+            .to_owned();
         let dir = journal.parent()?.to_owned();
         let day = dir.file_name()?.to_str()?;
-        let run_id = format!("eval-{}-{}", day.replace('-', ""), stem.strip_prefix("run-")?);
+        let run_id = format!(
+            "eval-{}-{}",
+            day.replace('-', ""),
+            stem.strip_prefix("run-")?
+        );
         Some(RunPaths { run_id, dir, stem })
     }
 
@@ -69,12 +91,20 @@ impl RunPaths {
 /// The folder of large outputs beside a journal.
 pub(super) fn outputs_of(journal: &Path) -> PathBuf {
     let name = journal.file_name().unwrap_or_default().to_string_lossy();
-    journal.with_file_name(format!("{}.outputs", name.strip_suffix(JOURNAL).unwrap_or(&name)))
+    journal.with_file_name(format!(
+        "{}.outputs",
+        name.strip_suffix(JOURNAL).unwrap_or(&name)
+    ))
 }
 
 /// The run that a file belongs to: its journal, or one of its large outputs.
 pub(super) fn run_of(file: &Path) -> Option<String> {
-    let outputs = || file.parent()?.to_str()?.strip_suffix(".outputs").map(|stem| format!("{stem}{JOURNAL}"));
+    let outputs = || {
+        file.parent()?
+            .to_str()?
+            .strip_suffix(".outputs")
+            .map(|stem| format!("{stem}{JOURNAL}"))
+    };
     let paths = RunPaths::of_journal(file).or_else(|| RunPaths::of_journal(Path::new(&outputs()?)));
     paths.map(|paths| paths.run_id)
 }
@@ -100,8 +130,17 @@ pub fn scan_runs(output_dir: &Path) -> (Vec<RunPaths>, Vec<JournalError>) {
     let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
     let is_day = |name: &str| name.len() == 10 && name.as_bytes().get(4) == Some(&b'-');
     for day in entries(output_dir, &mut unreadable) {
-        if day.file_name().and_then(|name| name.to_str()).is_some_and(is_day) && day.is_dir() {
-            runs.extend(entries(&day, &mut unreadable).iter().filter_map(|file| RunPaths::of_journal(file)));
+        if day
+            .file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(is_day)
+            && day.is_dir()
+        {
+            runs.extend(
+                entries(&day, &mut unreadable)
+                    .iter()
+                    .filter_map(|file| RunPaths::of_journal(file)),
+            );
         }
     }
     runs.sort_by_key(sort_key);
@@ -111,11 +150,17 @@ pub fn scan_runs(output_dir: &Path) -> (Vec<RunPaths>, Vec<JournalError>) {
 fn entries(dir: &Path, unreadable: &mut Vec<JournalError>) -> Vec<PathBuf> {
     let mut fail = |source: std::io::Error| {
         if source.kind() != std::io::ErrorKind::NotFound {
-            unreadable.push(JournalError::Read { path: dir.to_owned(), source });
+            unreadable.push(JournalError::Read {
+                path: dir.to_owned(),
+                source,
+            });
         }
     };
     match std::fs::read_dir(dir) {
-        Ok(entries) => entries.filter_map(|entry| entry.map_err(&mut fail).ok()).map(|e| e.path()).collect(),
+        Ok(entries) => entries
+            .filter_map(|entry| entry.map_err(&mut fail).ok())
+            .map(|e| e.path())
+            .collect(),
         Err(error) => {
             fail(error);
             Vec::new()
@@ -135,20 +180,34 @@ fn sort_key(run: &RunPaths) -> (PathBuf, String, u32) {
 pub fn find_run(output_dir: &Path, run: &str) -> Result<RunPaths, JournalError> {
     let given = Path::new(run);
     if given.is_file()
-        && let Some(stem) = given.file_name().and_then(|name| name.to_str()?.strip_suffix(JOURNAL))
+        && let Some(stem) = given
+            .file_name()
+            .and_then(|name| name.to_str()?.strip_suffix(JOURNAL))
     {
         let dir = given.parent().unwrap_or(Path::new("")).to_owned();
-        let copied = || RunPaths { run_id: stem.to_owned(), dir, stem: stem.to_owned() };
+        let copied = || RunPaths {
+            run_id: stem.to_owned(),
+            dir,
+            stem: stem.to_owned(),
+        };
         return Ok(RunPaths::of_journal(given).unwrap_or_else(copied));
     }
     let runs = list_runs(output_dir);
-    let found = if run == "latest" { runs.last() } else { runs.iter().find(|paths| paths.run_id == run) };
+    let found = if run == "latest" {
+        runs.last()
+    } else {
+        runs.iter().find(|paths| paths.run_id == run)
+    };
     let dir = || output_dir.to_owned();
     found.cloned().ok_or_else(|| match runs.last() {
         None if run == "latest" => JournalError::NoRuns { dir: dir() },
         last => {
             let latest = last.map(|last| last.run_id.clone());
-            JournalError::NoRun { run: run.to_owned(), dir: dir(), latest }
+            JournalError::NoRun {
+                run: run.to_owned(),
+                dir: dir(),
+                latest,
+            }
         }
     })
 }
@@ -161,13 +220,24 @@ mod tests {
     fn runs_of_one_second_get_numbers_and_sort_by_them() {
         let dir = tempfile::tempdir().unwrap();
         let at: Timestamp = "2026-03-04T05:06:07Z".parse().unwrap();
-        let ids: Vec<String> = (0..11).map(|_| RunPaths::create(dir.path(), at).unwrap().run_id).collect();
+        let ids: Vec<String> = (0..11)
+            .map(|_| RunPaths::create(dir.path(), at).unwrap().run_id)
+            .collect();
         assert_eq!(ids[0], "eval-20260304-050607");
         assert_eq!(ids[1], "eval-20260304-050607-2");
-        let listed: Vec<String> = list_runs(dir.path()).into_iter().map(|r| r.run_id).collect();
+        let listed: Vec<String> = list_runs(dir.path())
+            .into_iter()
+            .map(|r| r.run_id)
+            .collect();
         assert_eq!(listed, ids);
-        assert_eq!(find_run(dir.path(), "latest").unwrap().run_id, "eval-20260304-050607-11");
-        assert_eq!(std::fs::read_link(dir.path().join("latest")).unwrap(), Path::new("2026-03-04"));
+        assert_eq!(
+            find_run(dir.path(), "latest").unwrap().run_id,
+            "eval-20260304-050607-11"
+        );
+        assert_eq!(
+            std::fs::read_link(dir.path().join("latest")).unwrap(),
+            Path::new("2026-03-04")
+        );
     }
 
     #[test]
@@ -186,10 +256,16 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         RunPaths::create(dir.path(), "2026-03-04T05:06:07Z".parse().unwrap()).unwrap();
         let error = find_run(dir.path(), "eval-1").unwrap_err();
-        assert!(error.to_string().starts_with("no run `eval-1` below "), "{error}");
+        assert!(
+            error.to_string().starts_with("no run `eval-1` below "),
+            "{error}"
+        );
         assert_eq!(error.hint().unwrap(), "the latest is eval-20260304-050607");
         let error = find_run(&dir.path().join("empty"), "latest").unwrap_err();
-        assert!(error.to_string().starts_with("there is no run below "), "{error}");
+        assert!(
+            error.to_string().starts_with("there is no run below "),
+            "{error}"
+        );
         assert!(error.hint().unwrap().contains("--output-dir"));
     }
 }

@@ -25,7 +25,9 @@ pub struct Journal {
 type Parse = fn(&[u8]) -> serde_json::Result<Event>;
 
 /// Opens a journal. Fails when it holds no run or was written by a later version.
-pub fn read(path: &Path) -> Result<impl Iterator<Item = Result<Event, JournalError>> + use<>, JournalError> {
+pub fn read(
+    path: &Path,
+) -> Result<impl Iterator<Item = Result<Event, JournalError>> + use<>, JournalError> {
     read_by(path, |line| serde_json::from_slice(line))
 }
 
@@ -42,7 +44,9 @@ pub fn started(path: &Path) -> Result<RunStarted, JournalError> {
     match read(path)?.next() {
         Some(Ok(Event::RunStarted(started))) => Ok(*started),
         Some(Err(error)) => Err(error),
-        _ => Err(JournalError::Empty { path: path.to_owned() }),
+        _ => Err(JournalError::Empty {
+            path: path.to_owned(),
+        }),
     }
 }
 
@@ -52,10 +56,16 @@ fn read_by(
 ) -> Result<impl Iterator<Item = Result<Event, JournalError>> + use<>, JournalError> {
     let mut journal = Journal::open(path)?;
     journal.parse = parse;
-    let first = journal.next().ok_or_else(|| JournalError::Empty { path: path.to_owned() })??;
+    let first = journal.next().ok_or_else(|| JournalError::Empty {
+        path: path.to_owned(),
+    })??;
     if !matches!(first, Event::RunStarted(_)) {
         let message = "the first event is not `run_started`".to_owned();
-        return Err(JournalError::Line { path: path.to_owned(), line: 1, message });
+        return Err(JournalError::Line {
+            path: path.to_owned(),
+            line: 1,
+            message,
+        });
     }
     Ok(std::iter::once(Ok(first)).chain(journal))
 }
@@ -70,7 +80,13 @@ pub fn sessions(path: &Path) -> Result<Vec<RunStarted>, JournalError> {
             _ => {}
         }
     }
-    if sessions.is_empty() { Err(JournalError::Empty { path: path.to_owned() }) } else { Ok(sessions) }
+    if sessions.is_empty() {
+        Err(JournalError::Empty {
+            path: path.to_owned(),
+        })
+    } else {
+        Ok(sessions)
+    }
 }
 
 /// What was said of the evals of a run, in the journal's order; a later session may say it again.
@@ -87,7 +103,10 @@ pub fn evals(path: &Path) -> Result<Vec<EvalPlanned>, JournalError> {
 
 impl Journal {
     fn open(path: &Path) -> Result<Journal, JournalError> {
-        let file = open_file(path).map_err(|source| JournalError::Read { path: path.to_owned(), source })?;
+        let file = open_file(path).map_err(|source| JournalError::Read {
+            path: path.to_owned(),
+            source,
+        })?;
         let reader = BufReader::with_capacity(1 << 16, file);
         Ok(Journal {
             path: path.to_owned(),
@@ -120,7 +139,10 @@ impl Journal {
         self.buffer.clear();
         self.reader
             .read_until(b'\n', &mut self.buffer)
-            .map_err(|source| JournalError::Read { path: self.path.clone(), source })?;
+            .map_err(|source| JournalError::Read {
+                path: self.path.clone(),
+                source,
+            })?;
         self.line += 1;
         Ok(self.buffer.last() == Some(&b'\n'))
     }
@@ -131,8 +153,10 @@ impl Journal {
             Ok(Event::RunStarted(said) | Event::RunResumed(said))
                 if said.journal_version > JOURNAL_VERSION =>
             {
-                return self
-                    .end(JournalError::Version { path: self.path.clone(), version: said.journal_version });
+                return self.end(JournalError::Version {
+                    path: self.path.clone(),
+                    version: said.journal_version,
+                });
             }
             Ok(event) => return Some(Ok(event)),
             Err(error) => error,
@@ -141,14 +165,25 @@ impl Journal {
         let message = error.to_string();
         if is_json(&self.buffer) {
             return self.end(match later_version(&self.buffer) {
-                Some(version) => JournalError::Version { path: self.path.clone(), version },
-                None => JournalError::Line { path: self.path.clone(), line, message },
+                Some(version) => JournalError::Version {
+                    path: self.path.clone(),
+                    version,
+                },
+                None => JournalError::Line {
+                    path: self.path.clone(),
+                    line,
+                    message,
+                },
             });
         }
         loop {
             match self.next_line() {
                 Ok(true) if is_json(&self.buffer) => {
-                    return self.end(JournalError::Line { path: self.path.clone(), line, message });
+                    return self.end(JournalError::Line {
+                        path: self.path.clone(),
+                        line,
+                        message,
+                    });
                 }
                 Ok(true) => {}
                 Ok(false) => {
@@ -169,8 +204,13 @@ impl Journal {
 /// The version that a line names which this program can't read, if it is a later one.
 fn later_version(line: &[u8]) -> Option<u32> {
     let value: serde_json::Value = serde_json::from_slice(line).ok()?;
-    let said = value.get("run_started").or_else(|| value.get("run_resumed"))?;
-    let version = said.get("journal_version")?.as_u64().and_then(|version| u32::try_from(version).ok())?;
+    let said = value
+        .get("run_started")
+        .or_else(|| value.get("run_resumed"))?;
+    let version = said
+        .get("journal_version")?
+        .as_u64()
+        .and_then(|version| u32::try_from(version).ok())?;
     (version > JOURNAL_VERSION).then_some(version)
 }
 
@@ -187,8 +227,8 @@ mod tests {
     use super::super::{JournalWriter, RunPaths};
     use super::*;
     use crate::model::{
-        Attempt, Cause, Grade, GraderType, Outcome, Output, RunFinished, RunStarted, SampleFinished,
-        SampleSkipped, Verdict,
+        Attempt, Cause, Grade, GraderType, Outcome, Output, RunFinished, RunStarted,
+        SampleFinished, SampleSkipped, Verdict,
     };
     use eval_base::redact::Redactor;
 
@@ -263,10 +303,16 @@ mod tests {
     #[test]
     fn events_come_back_as_recorded_and_without_secrets() {
         let (_dir, path) = journal_of(&[started(), skipped(), finished()]);
-        assert!(!std::fs::read_to_string(&path).unwrap().contains("hunter2secret"));
+        assert!(
+            !std::fs::read_to_string(&path)
+                .unwrap()
+                .contains("hunter2secret")
+        );
         let events: Vec<Event> = read(&path).unwrap().map(Result::unwrap).collect();
         assert_eq!(&events[1..], &[skipped(), finished()]);
-        let Event::RunStarted(first) = &events[0] else { panic!("{events:?}") };
+        let Event::RunStarted(first) = &events[0] else {
+            panic!("{events:?}")
+        };
         assert_eq!(first.suite_name, "with [redacted] inside");
         assert_eq!(first.seed, u64::MAX);
     }
@@ -303,7 +349,15 @@ mod tests {
 
     #[test]
     fn a_secret_that_is_a_word_or_a_number_of_the_journal_breaks_no_line() {
-        let secrets = ["passed", "300000", "output", "sample", "reason", "finished_at"].map(str::to_owned);
+        let secrets = [
+            "passed",
+            "300000",
+            "output",
+            "sample",
+            "reason",
+            "finished_at",
+        ]
+        .map(str::to_owned);
         let said: serde_json::Value = serde_json::from_str(
             r#"{"n": 300000, "output": ["it passed"], "other": 300000000000000000000000}"#,
         )
@@ -312,11 +366,15 @@ mod tests {
         let paths = RunPaths::create(dir.path(), "2026-03-04T05:06:07Z".parse().unwrap()).unwrap();
         let mut writer = JournalWriter::open(&paths.journal(), Redactor::new(secrets)).unwrap();
         writer.append(started()).unwrap();
-        let recorded = writer.append(finished_sample(Output::json(said), 0.5, 300_000.0)).unwrap();
-        let events: Vec<Event> = read(&paths.journal()).unwrap().map(Result::unwrap).collect();
+        let recorded = writer
+            .append(finished_sample(Output::json(said), 0.5, 300_000.0))
+            .unwrap();
+        let events: Vec<Event> = read(&paths.journal())
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
         assert_eq!(events[1], recorded);
-        let clean =
-            serde_json::json!({ "n": "[redacted]", "[redacted]": ["it [redacted]"], "other": "[redacted]" });
+        let clean = serde_json::json!({ "n": "[redacted]", "[redacted]": ["it [redacted]"], "other": "[redacted]" });
         let mut expected = finished_sample(Output::json(clean), 0.5, 300_000.0);
         if let Event::SampleFinished(sample) = &mut expected {
             sample.attempts[0].redacted = true;
@@ -334,21 +392,43 @@ mod tests {
         let paths = RunPaths::create(dir.path(), "2026-03-04T05:06:07Z".parse().unwrap()).unwrap();
         let mut writer = JournalWriter::open(&paths.journal(), Redactor::new(secrets)).unwrap();
         writer.append(started()).unwrap();
-        let mut event =
-            finished_sample(Output { finish: Some(Finish::Length), ..Output::text("x") }, 0.5, 1.0);
+        let mut event = finished_sample(
+            Output {
+                finish: Some(Finish::Length),
+                ..Output::text("x")
+            },
+            0.5,
+            1.0,
+        );
         if let Event::SampleFinished(sample) = &mut event {
             let mut said = judged();
-            said.votes.push(vote("openai:judge", Err(ReplyFault::NoJson)));
+            said.votes
+                .push(vote("openai:judge", Err(ReplyFault::NoJson)));
             said.votes[1].replies[0].text = "no network".to_owned();
             sample.attempts[0].verdict.grades = vec![judged_grade(said, Outcome::Passed, None)];
-            sample.attempts[0].call = Some(Box::new(ModelCall { requests: 1, ..ModelCall::default() }));
+            sample.attempts[0].call = Some(Box::new(ModelCall {
+                requests: 1,
+                ..ModelCall::default()
+            }));
         }
         let recorded = writer.append(event).unwrap();
-        let events: Vec<Event> = read(&paths.journal()).unwrap().map(Result::unwrap).collect();
+        let events: Vec<Event> = read(&paths.journal())
+            .unwrap()
+            .map(Result::unwrap)
+            .collect();
         assert_eq!(events[1], recorded);
-        let Event::SampleFinished(sample) = &recorded else { panic!("{recorded:?}") };
-        let vote = &sample.attempts[0].verdict.grades[0].judged.as_ref().unwrap().votes[1];
-        assert_eq!((vote.model.as_str(), vote.replies[0].text.as_str()), ("[redacted]", "no [redacted]"));
+        let Event::SampleFinished(sample) = &recorded else {
+            panic!("{recorded:?}")
+        };
+        let vote = &sample.attempts[0].verdict.grades[0]
+            .judged
+            .as_ref()
+            .unwrap()
+            .votes[1];
+        assert_eq!(
+            (vote.model.as_str(), vote.replies[0].text.as_str()),
+            ("[redacted]", "no [redacted]")
+        );
         assert_eq!(vote.replies[0].fault, Some(ReplyFault::NoJson));
     }
 
@@ -380,17 +460,39 @@ mod tests {
         let mut text = std::fs::read_to_string(&path).unwrap();
         text.push_str("{\"what\": 1}\n");
         std::fs::write(&path, text).unwrap();
-        let error = read(&path).unwrap().last().unwrap().unwrap_err().to_string();
-        assert!(error.contains(":2: not a journal line: unknown variant `what`"), "{error}");
+        let error = read(&path)
+            .unwrap()
+            .last()
+            .unwrap()
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.contains(":2: not a journal line: unknown variant `what`"),
+            "{error}"
+        );
     }
 
     #[test]
     fn an_empty_file_and_a_later_version_are_refused_in_words() {
         let (_dir, path) = journal_of(&[]);
-        assert!(read(&path).err().unwrap().to_string().contains("holds no run"));
-        let Event::RunStarted(mut later) = started() else { unreachable!() };
+        assert!(
+            read(&path)
+                .err()
+                .unwrap()
+                .to_string()
+                .contains("holds no run")
+        );
+        let Event::RunStarted(mut later) = started() else {
+            unreachable!()
+        };
         later.journal_version = JOURNAL_VERSION + 1;
         let (_dir, path) = journal_of(&[Event::RunStarted(later)]);
-        assert!(read(&path).err().unwrap().to_string().contains("later version"));
+        assert!(
+            read(&path)
+                .err()
+                .unwrap()
+                .to_string()
+                .contains("later version")
+        );
     }
 }

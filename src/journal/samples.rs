@@ -97,8 +97,14 @@ impl Ranks {
 
 /// Finds the finished samples that `wanted` (by ids of eval and case) takes. Of a sample that is there twice the later one
 /// counts. A torn tail is left out, as everywhere.
-pub fn index_samples(path: &Path, wanted: impl Fn(&str, &str) -> bool) -> Result<SampleIndex, JournalError> {
-    let unreadable = |source| JournalError::Read { path: path.to_owned(), source };
+pub fn index_samples(
+    path: &Path,
+    wanted: impl Fn(&str, &str) -> bool,
+) -> Result<SampleIndex, JournalError> {
+    let unreadable = |source| JournalError::Read {
+        path: path.to_owned(),
+        source,
+    };
     let file = open_file(path).map_err(unreadable)?;
     let held = file.try_clone().map_err(unreadable)?;
     let mut reader = BufReader::with_capacity(1 << 18, file);
@@ -112,8 +118,11 @@ pub fn index_samples(path: &Path, wanted: impl Fn(&str, &str) -> bool) -> Result
             break;
         }
         line = line.saturating_add(1);
-        let wrong =
-            |message: String| JournalError::Line { path: path.to_owned(), line: line as usize, message };
+        let wrong = |message: String| JournalError::Line {
+            path: path.to_owned(),
+            line: line as usize,
+            message,
+        };
         let too_much = || wrong("more than this version can number".to_owned());
         let head: Head = match serde_json::from_slice(&bytes) {
             Ok(head) => head,
@@ -127,7 +136,10 @@ pub fn index_samples(path: &Path, wanted: impl Fn(&str, &str) -> bool) -> Result
                 if started.journal_version > JOURNAL_VERSION =>
             {
                 let version = started.journal_version;
-                return Err(JournalError::Version { path: path.to_owned(), version });
+                return Err(JournalError::Version {
+                    path: path.to_owned(),
+                    version,
+                });
             }
             Head::CasesPlanned(planned) => {
                 for case in planned.cases {
@@ -137,19 +149,31 @@ pub fn index_samples(path: &Path, wanted: impl Fn(&str, &str) -> bool) -> Result
             Head::SampleFinished(head) if wanted(&head.eval, &head.case) => {
                 let rank = ranks.of(&head.eval, &head.case).ok_or_else(too_much)?;
                 let length = u32::try_from(read).map_err(|_| too_much())?;
-                entries.push(Entry { rank, sample: head.sample, line, length, offset });
+                entries.push(Entry {
+                    rank,
+                    sample: head.sample,
+                    line,
+                    length,
+                    offset,
+                });
             }
             _ => {}
         }
         offset += read as u64;
     }
     if line == 0 {
-        return Err(JournalError::Empty { path: path.to_owned() });
+        return Err(JournalError::Empty {
+            path: path.to_owned(),
+        });
     }
     entries.sort_unstable_by_key(|entry| (entry.rank, entry.sample, std::cmp::Reverse(entry.line)));
     entries.dedup_by_key(|entry| (entry.rank, entry.sample));
     let blocks = Blocks::of_file(held, path, Expect::Growth, true).map_err(unreadable)?;
-    Ok(SampleIndex { path: path.to_owned(), blocks, entries })
+    Ok(SampleIndex {
+        path: path.to_owned(),
+        blocks,
+        entries,
+    })
 }
 
 /// A line that is no JSON begins what a crash tore, unless somebody wrote on behind it.
@@ -190,7 +214,9 @@ impl SampleIndex {
             .map_err(|error| wrong(format!("it was read before, and now: {error}")))?;
         match serde_json::from_slice(piece.bytes()) {
             Ok(Event::SampleFinished(sample)) => Ok(*sample),
-            Ok(_) => Err(wrong("it was a finished sample and is another event now".to_owned())),
+            Ok(_) => Err(wrong(
+                "it was a finished sample and is another event now".to_owned(),
+            )),
             Err(error) => Err(wrong(error.to_string())),
         }
     }
@@ -216,7 +242,10 @@ mod tests {
             input: None,
             combine: None,
         };
-        Event::CasesPlanned(CasesPlanned { eval: eval.to_owned(), cases: ids.iter().map(case).collect() })
+        Event::CasesPlanned(CasesPlanned {
+            eval: eval.to_owned(),
+            cases: ids.iter().map(case).collect(),
+        })
     }
 
     fn finished(eval: &str, case: &str, sample: u32, output: &str) -> Event {
@@ -258,7 +287,10 @@ mod tests {
         let sample = |sample: Result<SampleFinished, JournalError>| {
             let sample = sample.unwrap();
             let output = sample.attempts[0].output.clone().unwrap().value;
-            format!("{}/{}/{} {output:?}", sample.eval, sample.case, sample.sample)
+            format!(
+                "{}/{}/{} {output:?}",
+                sample.eval, sample.case, sample.sample
+            )
         };
         index.iter().map(sample).collect::<Vec<_>>().join("\n")
     }
@@ -266,8 +298,12 @@ mod tests {
     #[test]
     fn samples_come_in_the_order_of_the_plan_and_the_last_of_each_counts() {
         let dir = tempfile::tempdir().unwrap();
-        let skipped =
-            SampleSkipped { eval: "e2".into(), case: "a".into(), sample: 1, cause: Cause::Interrupted };
+        let skipped = SampleSkipped {
+            eval: "e2".into(),
+            case: "a".into(),
+            sample: 1,
+            cause: Cause::Interrupted,
+        };
         let events = [
             planned("e2", &["b", "a"]),
             planned("e1", &["a"]),
@@ -279,7 +315,12 @@ mod tests {
             finished("e2", "a", 0, "second"),
             finished("e1", "a", 0, "z"),
         ];
-        for tail in [&b""[..], b"{\"sample_fin", b"\0\0\0\n\0", b"garbage\nmore\n"] {
+        for tail in [
+            &b""[..],
+            b"{\"sample_fin",
+            b"\0\0\0\n\0",
+            b"garbage\nmore\n",
+        ] {
             let path = journal(dir.path(), &events, tail);
             insta::allow_duplicates! {
                 insta::assert_snapshot!(told(&path, |_, _| true), @r#"
@@ -301,8 +342,11 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let events = [planned("e", &["a"]), finished("e", "a", 0, "x")];
         let refused = |tail: &[u8]| {
-            let error = index_samples(&journal(dir.path(), &events, tail), |_, _| true).unwrap_err();
-            error.to_string().replace(&format!("{}/", dir.path().display()), "")
+            let error =
+                index_samples(&journal(dir.path(), &events, tail), |_, _| true).unwrap_err();
+            error
+                .to_string()
+                .replace(&format!("{}/", dir.path().display()), "")
         };
         let said = [refused(b"garbage\n{}\n"), refused(b"{\"what\": 1}\n")];
         insta::assert_snapshot!(said.join("\n"), @r"

@@ -30,10 +30,16 @@ pub fn output_of(paths: &RunPaths, attempt: &Attempt) -> Result<Option<Output>, 
 }
 
 fn read_stored(dir: &Path, stored: &Stored) -> Result<Output, JournalError> {
-    let damaged = |path: PathBuf, message: &str| JournalError::Stored { path, message: message.to_owned() };
+    let damaged = |path: PathBuf, message: &str| JournalError::Stored {
+        path,
+        message: message.to_owned(),
+    };
     // The name becomes a path, and a journal may come from anywhere.
     if stored.sha256.len() != 64 || !stored.sha256.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err(damaged(dir.to_owned(), "the journal names a stored output by what is no SHA-256"));
+        return Err(damaged(
+            dir.to_owned(),
+            "the journal names a stored output by what is no SHA-256",
+        ));
     }
     let path = dir.join(&stored.sha256);
     let failed = |source: std::io::Error| damaged(path.clone(), &source.to_string());
@@ -45,9 +51,14 @@ fn read_stored(dir: &Path, stored: &Stored) -> Result<Output, JournalError> {
     }
     let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or_default());
     // No further than it should go, should it grow now.
-    file.take(length.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+    file.take(length.saturating_add(1))
+        .read_to_end(&mut bytes)
+        .map_err(failed)?;
     if !hex(&Sha256::digest(&bytes)).eq_ignore_ascii_case(&stored.sha256) {
-        return Err(damaged(path, "its content is not what was stored: the SHA-256 differs"));
+        return Err(damaged(
+            path,
+            "its content is not what was stored: the SHA-256 differs",
+        ));
     }
     let value = match stored.kind {
         StoredKind::Json => OutputValue::Json(
@@ -55,8 +66,8 @@ fn read_stored(dir: &Path, stored: &Stored) -> Result<Output, JournalError> {
                 .map_err(|error| damaged(path.clone(), &format!("it should hold JSON: {error}")))?,
         ),
         StoredKind::Text | StoredKind::Program => {
-            let text =
-                String::from_utf8(bytes).map_err(|_| damaged(path.clone(), "it should hold UTF-8 text"))?;
+            let text = String::from_utf8(bytes)
+                .map_err(|_| damaged(path.clone(), "it should hold UTF-8 text"))?;
             if stored.kind == StoredKind::Program {
                 OutputValue::Program(text)
             } else {
@@ -84,7 +95,11 @@ mod tests {
     use crate::model::{Cause, Usage, Verdict};
 
     fn run(dir: &Path) -> RunPaths {
-        RunPaths { run_id: "eval-1".into(), dir: dir.to_owned(), stem: "run-050607".into() }
+        RunPaths {
+            run_id: "eval-1".into(),
+            dir: dir.to_owned(),
+            stem: "run-050607".into(),
+        }
     }
 
     fn attempt(content: &[u8], kind: StoredKind) -> Attempt {
@@ -98,7 +113,11 @@ mod tests {
                 truncated: true,
                 finish: None,
                 thoughts: None,
-                usage: Some(Usage { input_tokens: 1, output_tokens: 2, cost_usd: None }),
+                usage: Some(Usage {
+                    input_tokens: 1,
+                    output_tokens: 2,
+                    cost_usd: None,
+                }),
                 model: Some("m".into()),
             }),
             extracted: None,
@@ -114,7 +133,9 @@ mod tests {
 
     fn store(paths: &RunPaths, attempt: &Attempt, content: &[u8]) -> PathBuf {
         std::fs::create_dir_all(paths.outputs_dir()).unwrap();
-        let path = paths.outputs_dir().join(&attempt.stored.as_ref().unwrap().sha256);
+        let path = paths
+            .outputs_dir()
+            .join(&attempt.stored.as_ref().unwrap().sha256);
         std::fs::write(&path, content).unwrap();
         path
     }
@@ -125,7 +146,11 @@ mod tests {
         let paths = run(dir.path());
         for (content, kind, expected) in [
             ("texté", StoredKind::Text, OutputValue::Text("texté".into())),
-            ("def f(): pass", StoredKind::Program, OutputValue::Program("def f(): pass".into())),
+            (
+                "def f(): pass",
+                StoredKind::Program,
+                OutputValue::Program("def f(): pass".into()),
+            ),
             (
                 "{\"n\":1.50}",
                 StoredKind::Json,
@@ -137,7 +162,10 @@ mod tests {
             let output = output_of(&paths, &attempt).unwrap().unwrap();
             assert_eq!(output.value, expected);
             let stored = attempt.stored.unwrap();
-            assert_eq!((output.truncated, output.usage, output.model), (true, stored.usage, stored.model));
+            assert_eq!(
+                (output.truncated, output.usage, output.model),
+                (true, stored.usage, stored.model)
+            );
         }
         let mut inline = attempt(b"", StoredKind::Text);
         inline.stored = None;
@@ -155,7 +183,9 @@ mod tests {
         let told = |attempt: &Attempt| {
             let error = output_of(&paths, attempt).unwrap_err().to_string();
             let name = &attempt.stored.as_ref().unwrap().sha256;
-            error.replace(&dir.path().display().to_string(), "DIR").replace(name.as_str(), "SHA")
+            error
+                .replace(&dir.path().display().to_string(), "DIR")
+                .replace(name.as_str(), "SHA")
         };
         let mut said = vec![told(&attempt)];
         store(&paths, &attempt, b"the outpu");

@@ -37,7 +37,9 @@ fn newline_before(mut file: &File, mut end: u64) -> io::Result<u64> {
     let mut buffer = vec![0; STEP];
     while end > 0 {
         let start = end.saturating_sub(STEP as u64);
-        let Some(part) = buffer.get_mut(..usize::try_from(end - start).unwrap_or(STEP)) else { break };
+        let Some(part) = buffer.get_mut(..usize::try_from(end - start).unwrap_or(STEP)) else {
+            break;
+        };
         file.seek(SeekFrom::Start(start))?;
         file.read_exact(part)?;
         if let Some(at) = part.iter().rposition(|byte| *byte == b'\n') {
@@ -68,8 +70,18 @@ mod tests {
         assert_eq!(length_of(b"{}\n{\"a\""), 3);
         assert_eq!(length_of(b"{}\n\0\0\0\0"), 3);
         assert_eq!(length_of(b"{}\n\0\0\n\0\n\xff\xfe\n"), 3);
-        assert_eq!(length_of(b"{}\ngarbage\n{}\n"), 14, "garbage in the middle is no tail");
-        let long = [b"{}\n".as_slice(), &vec![b'x'; 3 * STEP], b"\n", &vec![0; STEP]].concat();
+        assert_eq!(
+            length_of(b"{}\ngarbage\n{}\n"),
+            14,
+            "garbage in the middle is no tail"
+        );
+        let long = [
+            b"{}\n".as_slice(),
+            &vec![b'x'; 3 * STEP],
+            b"\n",
+            &vec![0; STEP],
+        ]
+        .concat();
         assert_eq!(length_of(&long), 3);
         let long = format!("{{}}\n\"{}\"\n", "x".repeat(3 * STEP));
         assert_eq!(length_of(long.as_bytes()), long.len() as u64);

@@ -66,7 +66,8 @@ fn redacted(event: &Event, redactor: &Redactor) -> serde_json::Result<Event> {
     if let (Event::SampleFinished(before), Event::SampleFinished(after)) = (event, &mut clean) {
         for (before, after) in before.attempts.iter().zip(&mut after.attempts) {
             // Reasoning beside an output is not graded.
-            let value = |attempt: &Attempt| attempt.output.as_ref().map(|output| output.value.clone());
+            let value =
+                |attempt: &Attempt| attempt.output.as_ref().map(|output| output.value.clone());
             after.redacted |= value(before) != value(after);
         }
     }
@@ -80,17 +81,22 @@ fn redact_fields(value: &mut Value, redactor: &Redactor) {
                 *text = clean;
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| redact_fields(item, redactor)),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| redact_fields(item, redactor)),
         Value::Object(fields) => {
             for (name, field) in fields {
                 if FROM_OUTSIDE.contains(&name.as_str()) {
                     redactor.redact_value(field);
                 } else if let (INPUT, Some(input)) = (name.as_str(), field.as_object_mut()) {
-                    let from_outside =
-                        input.iter_mut().filter(|(name, _)| *name == "value" || *name == "context");
+                    let from_outside = input
+                        .iter_mut()
+                        .filter(|(name, _)| *name == "value" || *name == "context");
                     from_outside.for_each(|(_, field)| redactor.redact_value(field));
                     redact_fields(field, redactor);
-                } else if !(OWN_WORDS.contains(&name.as_str()) || name == SOURCE && field.is_string()) {
+                } else if !(OWN_WORDS.contains(&name.as_str())
+                    || name == SOURCE && field.is_string())
+                {
                     redact_fields(field, redactor);
                 }
             }
@@ -122,11 +128,20 @@ impl JournalWriter {
     ///
     /// Fails when another process writes the same run.
     pub fn open(path: &Path, redactor: Redactor) -> Result<Self, JournalError> {
-        let fail = |source| JournalError::Open { path: path.to_owned(), source };
-        let file = OpenOptions::new().read(true).append(true).open(path).map_err(fail)?;
+        let fail = |source| JournalError::Open {
+            path: path.to_owned(),
+            source,
+        };
+        let file = OpenOptions::new()
+            .read(true)
+            .append(true)
+            .open(path)
+            .map_err(fail)?;
         if !lock(&file).map_err(fail)? {
             let run = RunPaths::of_journal(path).map(|paths| paths.run_id);
-            return Err(JournalError::Locked { run: run.unwrap_or_else(|| path.display().to_string()) });
+            return Err(JournalError::Locked {
+                run: run.unwrap_or_else(|| path.display().to_string()),
+            });
         }
         let length = sound_length(&file).map_err(fail)?;
         if length < file.metadata().map_err(fail)?.len() {
@@ -180,7 +195,10 @@ impl JournalWriter {
     }
 
     fn failed(&self, source: io::Error) -> JournalError {
-        JournalError::Write { path: self.path.clone(), source }
+        JournalError::Write {
+            path: self.path.clone(),
+            source,
+        }
     }
 
     fn add_line(&mut self, event: &mut Event) -> Result<(), JournalError> {
@@ -226,8 +244,12 @@ impl JournalWriter {
     }
 
     fn shrink(&mut self, event: &mut Event, line: Option<usize>) -> Result<(), JournalError> {
-        let Event::SampleFinished(sample) = event else { return Ok(()) };
-        self.outputs.shrink(sample, line).map_err(|(path, source)| JournalError::Write { path, source })
+        let Event::SampleFinished(sample) = event else {
+            return Ok(());
+        };
+        self.outputs
+            .shrink(sample, line)
+            .map_err(|(path, source)| JournalError::Write { path, source })
     }
 
     fn write(&mut self) -> io::Result<()> {
@@ -245,7 +267,10 @@ impl JournalWriter {
             }
         };
         let written = self.lines.get(..done).unwrap_or_default();
-        let whole = written.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        let whole = written
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |at| at + 1);
         self.length += whole as u64;
         if whole < done {
             // Best effort: what can't be cut off now is cut off by the next session, and readers leave it out.
@@ -274,12 +299,18 @@ const DELETED: &str = "it was deleted while the run went on";
 mod tests {
     use super::*;
     use crate::model::{
-        Cause, Grade, GraderType, Output, OutputValue, RunFinished, SampleFinished, SampleSkipped, Verdict,
+        Cause, Grade, GraderType, Output, OutputValue, RunFinished, SampleFinished, SampleSkipped,
+        Verdict,
     };
 
     fn skipped(sample: u32) -> Event {
         let (eval, case) = ("e".to_owned(), "c".to_owned());
-        Event::SampleSkipped(SampleSkipped { eval, case, sample, cause: Cause::Interrupted })
+        Event::SampleSkipped(SampleSkipped {
+            eval,
+            case,
+            sample,
+            cause: Cause::Interrupted,
+        })
     }
 
     fn run() -> (tempfile::TempDir, RunPaths) {
@@ -289,7 +320,10 @@ mod tests {
     }
 
     fn open(paths: &RunPaths) -> Result<JournalWriter, JournalError> {
-        JournalWriter::open(&paths.journal(), Redactor::new(["hunter2secret".to_owned()]))
+        JournalWriter::open(
+            &paths.journal(),
+            Redactor::new(["hunter2secret".to_owned()]),
+        )
     }
 
     fn finished(output: OutputValue, grade: Grade) -> Event {
@@ -301,7 +335,10 @@ mod tests {
             grades: vec![grade],
         };
         let attempt = Attempt {
-            output: Some(Output { value: output, ..Output::text("") }),
+            output: Some(Output {
+                value: output,
+                ..Output::text("")
+            }),
             stored: None,
             extracted: None,
             verdict,
@@ -322,7 +359,9 @@ mod tests {
     }
 
     fn attempt(event: &Event) -> &Attempt {
-        let Event::SampleFinished(sample) = event else { panic!("{event:?}") };
+        let Event::SampleFinished(sample) = event else {
+            panic!("{event:?}")
+        };
         &sample.attempts[0]
     }
 
@@ -342,15 +381,20 @@ mod tests {
     #[test]
     fn events_after_a_torn_tail_stand_on_lines_of_their_own() {
         let (_dir, paths) = run();
-        open(&paths).unwrap().append_all(&mut [skipped(0), skipped(1)]).unwrap();
+        open(&paths)
+            .unwrap()
+            .append_all(&mut [skipped(0), skipped(1)])
+            .unwrap();
         let whole = std::fs::read(paths.journal()).unwrap();
         for cut in 0..=whole.len() {
             for tail in [b"".as_slice(), b"\0\0\0", b"\0\n\xff"] {
                 std::fs::write(paths.journal(), [&whole[..cut], tail].concat()).unwrap();
                 open(&paths).unwrap().append(skipped(2)).unwrap();
                 let text = std::fs::read_to_string(paths.journal()).unwrap();
-                let events: Vec<Event> =
-                    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+                let events: Vec<Event> = text
+                    .lines()
+                    .map(|line| serde_json::from_str(line).unwrap())
+                    .collect();
                 let lines = whole[..cut].iter().filter(|byte| **byte == b'\n').count();
                 assert_eq!(events.len(), lines + 1, "cut at {cut}, {tail:?}");
                 assert_eq!(events.last(), Some(&skipped(2)));
@@ -365,7 +409,12 @@ mod tests {
             let mut writer =
                 JournalWriter::open(&paths.journal(), Redactor::new([secret.to_owned()])).unwrap();
             let text = format!("a {secret}[b] \u{202e}");
-            writer.append(finished(OutputValue::Text(text), Grade::passed(GraderType::Code, "m"))).unwrap();
+            writer
+                .append(finished(
+                    OutputValue::Text(text),
+                    Grade::passed(GraderType::Code, "m"),
+                ))
+                .unwrap();
             let line = std::fs::read_to_string(paths.journal()).unwrap();
             assert!(line.contains(r"a [redacted][b] \u202e"), "{line}");
             assert!(!line.contains("hunter2"), "{line}");
@@ -381,23 +430,47 @@ mod tests {
         let mut events = [
             finished(OutputValue::Text(text.clone()), passed()),
             finished(OutputValue::Text(text.clone()), passed()),
-            finished(OutputValue::Json(serde_json::json!({ "said": [text] })), passed()),
+            finished(
+                OutputValue::Json(serde_json::json!({ "said": [text] })),
+                passed(),
+            ),
             finished(OutputValue::Text("y".repeat(LARGE)), passed()),
         ];
         writer.append_all(&mut events).unwrap();
-        let names: Vec<_> =
-            std::fs::read_dir(paths.outputs_dir()).unwrap().map(|e| e.unwrap().path()).collect();
+        let names: Vec<_> = std::fs::read_dir(paths.outputs_dir())
+            .unwrap()
+            .map(|e| e.unwrap().path())
+            .collect();
         assert_eq!(names.len(), 2, "{names:?}");
         for name in names {
             let stored = std::fs::read_to_string(name).unwrap();
             assert!(stored.contains("[redacted]xxx") && !stored.contains("hunter2secret"));
         }
-        let back = |event: &Event| super::super::output_of(&paths, attempt(event)).unwrap().unwrap().value;
+        let back = |event: &Event| {
+            super::super::output_of(&paths, attempt(event))
+                .unwrap()
+                .unwrap()
+                .value
+        };
         let clean = text.replace("hunter2secret", "[redacted]");
         assert_eq!(back(&events[0]), OutputValue::Text(clean.clone()));
-        assert_eq!(back(&events[2]), OutputValue::Json(serde_json::json!({ "said": [clean] })));
-        assert!(attempt(&events[0]).stored.as_ref().unwrap().head.starts_with("[redacted]xxx"));
-        assert_eq!(attempt(&events[3]).stored, None, "what fits stays in its line");
+        assert_eq!(
+            back(&events[2]),
+            OutputValue::Json(serde_json::json!({ "said": [clean] }))
+        );
+        assert!(
+            attempt(&events[0])
+                .stored
+                .as_ref()
+                .unwrap()
+                .head
+                .starts_with("[redacted]xxx")
+        );
+        assert_eq!(
+            attempt(&events[3]).stored,
+            None,
+            "what fits stays in its line"
+        );
     }
 
     #[test]
@@ -405,13 +478,20 @@ mod tests {
         let (_dir, paths) = run();
         let mut writer = open(&paths).unwrap();
         let long = "é".repeat(400_000);
-        let mut grade = Grade::failed(GraderType::Code, "exact_match", Cause::WrongAnswer, long.as_str())
-            .with_expected(long.as_str().into())
-            .with_actual(serde_json::json!([long]));
+        let mut grade = Grade::failed(
+            GraderType::Code,
+            "exact_match",
+            Cause::WrongAnswer,
+            long.as_str(),
+        )
+        .with_expected(long.as_str().into())
+        .with_actual(serde_json::json!([long]));
         for n in 0..400 {
             grade = grade.with_detail(&format!("d{n}"), long.as_str());
         }
-        let recorded = writer.append(finished(OutputValue::Text("short".into()), grade)).unwrap();
+        let recorded = writer
+            .append(finished(OutputValue::Text("short".into()), grade))
+            .unwrap();
         let text = std::fs::read_to_string(paths.journal()).unwrap();
         assert!(text.len() < 1 << 20, "{}", text.len());
         assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), recorded);
@@ -435,19 +515,30 @@ mod tests {
             let mut said = judged();
             said.asked.prompt = "é".repeat(1 << 19);
             said.votes.extend(vec![lost.clone(); votes]);
-            let grade = judged_grade(said, crate::model::Outcome::Errored, Some(Cause::JudgeUnparseable));
+            let grade = judged_grade(
+                said,
+                crate::model::Outcome::Errored,
+                Some(Cause::JudgeUnparseable),
+            );
             let before = std::fs::read_to_string(paths.journal()).unwrap().len();
-            let recorded = writer.append(finished(OutputValue::Text("short".into()), grade)).unwrap();
+            let recorded = writer
+                .append(finished(OutputValue::Text("short".into()), grade))
+                .unwrap();
             let text = std::fs::read_to_string(paths.journal()).unwrap();
             let line = &text[before..];
             assert!(line.len() < 1 << 20, "{}", line.len());
             assert_eq!(serde_json::from_str::<Event>(line).unwrap(), recorded);
-            let told = attempt(&recorded).verdict.grades[0].judged.as_deref().unwrap();
+            let told = attempt(&recorded).verdict.grades[0]
+                .judged
+                .as_deref()
+                .unwrap();
             assert_eq!(told.votes.len(), votes + 1);
             assert_eq!(told.votes[0].justification, judged().justification);
             for vote in &told.votes[1..] {
                 assert!(
-                    vote.replies.iter().all(|r| r.fault == Some(ReplyFault::NoJson) && !r.repair.is_empty())
+                    vote.replies
+                        .iter()
+                        .all(|r| r.fault == Some(ReplyFault::NoJson) && !r.repair.is_empty())
                 );
                 assert_eq!(vote.replies[0].text.starts_with('é'), replies_are_there);
             }
@@ -461,8 +552,16 @@ mod tests {
         writer.append(skipped(0)).unwrap();
         std::fs::remove_dir_all(dir.path().join("2026-03-04")).unwrap();
         let error = writer.append(skipped(1)).unwrap_err();
-        assert!(error.to_string().ends_with("it was deleted while the run went on"), "{error}");
-        assert_eq!(error.hint().unwrap(), "what was recorded went with it: run again");
+        assert!(
+            error
+                .to_string()
+                .ends_with("it was deleted while the run went on"),
+            "{error}"
+        );
+        assert_eq!(
+            error.hint().unwrap(),
+            "what was recorded went with it: run again"
+        );
         let end = RunFinished {
             timestamp: String::new(),
             duration_seconds: 0.0,
@@ -470,7 +569,10 @@ mod tests {
             history: Vec::new(),
             expired_graces: None,
         };
-        assert!(writer.append(Event::RunFinished(end)).is_err(), "and no more after that");
+        assert!(
+            writer.append(Event::RunFinished(end)).is_err(),
+            "and no more after that"
+        );
     }
 
     /// What a case gives its target is from outside, keys and numbers included; what kind of input it is is not.
@@ -482,8 +584,12 @@ mod tests {
         let mut journal = JournalWriter::open(&paths.journal(), Redactor::new(secrets)).unwrap();
         let value = serde_json::json!([{"hunter2secret": 12345678, "said": "type messages"}]);
         let context = Some(serde_json::json!({"key": "hunter2secret"}));
-        let input =
-            InputShown::bounded(InputKind::Messages, value, Some("hunter2secret.txt".into()), context);
+        let input = InputShown::bounded(
+            InputKind::Messages,
+            value,
+            Some("hunter2secret.txt".into()),
+            context,
+        );
         let case = CasePlanned {
             id: "c".into(),
             name: None,
@@ -498,8 +604,13 @@ mod tests {
             input: Some(Box::new(input)),
             combine: None,
         };
-        let event = Event::CasesPlanned(CasesPlanned { eval: "e".into(), cases: vec![case] });
-        let Event::CasesPlanned(recorded) = journal.append(event).unwrap() else { panic!("another event") };
+        let event = Event::CasesPlanned(CasesPlanned {
+            eval: "e".into(),
+            cases: vec![case],
+        });
+        let Event::CasesPlanned(recorded) = journal.append(event).unwrap() else {
+            panic!("another event")
+        };
         assert_eq!(
             serde_json::to_string(&recorded.cases[0].input).unwrap(),
             r#"{"type":"messages","value":[{"[redacted]":"[redacted]","said":"type [redacted]"}],"path":"[redacted].txt","context":{"key":"[redacted]"}}"#

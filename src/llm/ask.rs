@@ -52,14 +52,19 @@ impl Once for Network {
 
 impl std::fmt::Debug for Models {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Models").field("now", &self.now()).finish_non_exhaustive()
+        f.debug_struct("Models")
+            .field("now", &self.now())
+            .finish_non_exhaustive()
     }
 }
 
 impl Models {
     pub fn new(config: ModelsConfig) -> Models {
         Models {
-            network: Network { clients: Clients::default(), clock: config.clock },
+            network: Network {
+                clients: Clients::default(),
+                clock: config.clock,
+            },
             traffic: Traffic::new(Jitter::unlike_others()),
             purse: Purse::new(config.settings.budget, config.spent),
             settings: config.settings,
@@ -87,7 +92,10 @@ impl Models {
 
     /// What people should know and were not yet told.
     pub fn take_warnings(&self) -> Vec<String> {
-        self.kept.get().map(KeptAnswers::take_warnings).unwrap_or_default()
+        self.kept
+            .get()
+            .map(KeptAnswers::take_warnings)
+            .unwrap_or_default()
     }
 
     fn kept(&self) -> &KeptAnswers {
@@ -118,10 +126,21 @@ impl Models {
                 self.known.fetch_add(1, Ordering::Relaxed);
                 // Who writes a recording by hand may not know when.
                 let answered_at = Some(found.answered_at).filter(|at| !at.is_empty());
-                let told = ModelCall { source, answered_at, ..nothing_sent(endpoint) };
+                let told = ModelCall {
+                    source,
+                    answered_at,
+                    ..nothing_sent(endpoint)
+                };
                 return Answer {
                     key,
-                    ..answer(endpoint, Fetched { result: Ok(found.completion), told, latency: None })
+                    ..answer(
+                        endpoint,
+                        Fetched {
+                            result: Ok(found.completion),
+                            told,
+                            latency: None,
+                        },
+                    )
                 };
             }
             Look::Refused(fault) => return unasked(endpoint, fault),
@@ -132,7 +151,10 @@ impl Models {
             self.kept().keep(&asked, endpoint, completion).await;
         }
         let key = Some(asked.key).filter(|_| fetched.result.is_ok() && self.kept().is_kept());
-        Answer { key, ..answer(endpoint, fetched) }
+        Answer {
+            key,
+            ..answer(endpoint, fetched)
+        }
     }
 
     /// Removes answers from the cache that whoever asked can't use, so that the model is asked again instead of giving them for ever.
@@ -160,21 +182,49 @@ impl Models {
     pub fn now(&self) -> TrafficNow {
         let spent = self.purse.spent();
         let kept = self.known.load(Ordering::Relaxed);
-        TrafficNow { kept, tokens: spent.tokens, usd: spent.usd, ..self.traffic.now() }
+        TrafficNow {
+            kept,
+            tokens: spent.tokens,
+            usd: spent.usd,
+            ..self.traffic.now()
+        }
     }
 }
 
 fn nothing_sent(endpoint: &Endpoint) -> ModelCall {
-    ModelCall { model: endpoint.name(), ..ModelCall::default() }
+    ModelCall {
+        model: endpoint.name(),
+        ..ModelCall::default()
+    }
 }
 
 fn unasked(endpoint: &Endpoint, fault: Fault) -> Answer {
-    Answer { result: Err(fault), usage: None, told: nothing_sent(endpoint), latency: None, key: None }
+    Answer {
+        result: Err(fault),
+        usage: None,
+        told: nothing_sent(endpoint),
+        latency: None,
+        key: None,
+    }
 }
 
 fn answer(endpoint: &Endpoint, fetched: Fetched) -> Answer {
-    let Fetched { result, told, latency } = fetched;
+    let Fetched {
+        result,
+        told,
+        latency,
+    } = fetched;
     let tokens = |completion: &Completion| completion.tokens;
-    let usage = result.as_ref().ok().and_then(tokens).map(|tokens| usage_of(endpoint, tokens));
-    Answer { result, usage, told, latency, key: None }
+    let usage = result
+        .as_ref()
+        .ok()
+        .and_then(tokens)
+        .map(|tokens| usage_of(endpoint, tokens));
+    Answer {
+        result,
+        usage,
+        told,
+        latency,
+        key: None,
+    }
 }

@@ -20,10 +20,16 @@ const DUST: f64 = 1e-9;
 /// question without what the provider's cache of prompts held or took. Both cost what `input` costs unless the price says more.
 /// Never negative; parts that are more than the whole are charged as they are told.
 pub fn cost_of(price: &Price, tokens: Tokens) -> f64 {
-    let rest = tokens.input.saturating_sub(tokens.cached_input).saturating_sub(tokens.cache_write);
+    let rest = tokens
+        .input
+        .saturating_sub(tokens.cached_input)
+        .saturating_sub(tokens.cache_write);
     let dollars = |tokens: u64, per_million: f64| tokens as f64 * per_million.max(0.0);
     let sum = dollars(rest, price.input)
-        + dollars(tokens.cached_input, price.cached_input.unwrap_or(price.input))
+        + dollars(
+            tokens.cached_input,
+            price.cached_input.unwrap_or(price.input),
+        )
         + dollars(tokens.cache_write, price.cache_write.unwrap_or(price.input))
         + dollars(tokens.output, price.output);
     sum / 1e6
@@ -54,7 +60,11 @@ impl Spent {
     /// What the calls of a sample took of the network.
     pub fn of_sample(sample: &SampleFinished) -> Spent {
         let mut spent = Spent::default();
-        sample.attempts.iter().flat_map(Attempt::spent).for_each(|usage| spent.add(Spent::of(usage)));
+        sample
+            .attempts
+            .iter()
+            .flat_map(Attempt::spent)
+            .for_each(|usage| spent.add(Spent::of(usage)));
         spent
     }
 
@@ -120,9 +130,16 @@ struct State {
 
 impl Purse {
     pub fn new(budget: Budget, spent: Spent) -> Purse {
-        let mut state = State { spent, ..State::default() };
+        let mut state = State {
+            spent,
+            ..State::default()
+        };
         state.closed = passed(budget, spent);
-        Purse { budget, state: Mutex::new(state), settled: Notify::new() }
+        Purse {
+            budget,
+            state: Mutex::new(state),
+            settled: Notify::new(),
+        }
     }
 
     /// True when nothing more may be asked.
@@ -133,7 +150,11 @@ impl Purse {
     /// Waits until a try may be made; `None` when the run may spend no more. A hold that is dropped counts nothing.
     pub async fn admit(&self, endpoint: &Endpoint, call: &Call) -> Option<Hold<'_>> {
         if self.budget == Budget::default() {
-            return Some(Hold { purse: self, number: 0, question: 0 });
+            return Some(Hold {
+                purse: self,
+                number: 0,
+                question: 0,
+            });
         }
         let question = about_question(call);
         loop {
@@ -154,11 +175,17 @@ impl Purse {
                 };
                 let expected = state.about(&wanted);
                 let alone = state.under_way.is_empty();
-                if state.fits(self.budget, expected) || (alone && !self.is_used_up(state.spent, expected)) {
+                if state.fits(self.budget, expected)
+                    || (alone && !self.is_used_up(state.spent, expected))
+                {
                     let number = state.next;
                     state.next += 1;
                     state.under_way.insert(number, wanted);
-                    return Some(Hold { purse: self, number, question });
+                    return Some(Hold {
+                        purse: self,
+                        number,
+                        question,
+                    });
                 }
                 if alone {
                     state.closed = true;
@@ -172,8 +199,13 @@ impl Purse {
 
     /// True when nothing is left of a budget that a try would need some of.
     fn is_used_up(&self, spent: Spent, expected: Spent) -> bool {
-        self.budget.usd.is_some_and(|most| is_reached(spent.usd, most) && expected.usd > 0.0)
-            || self.budget.tokens.is_some_and(|most| spent.tokens >= most && expected.tokens > 0)
+        self.budget
+            .usd
+            .is_some_and(|most| is_reached(spent.usd, most) && expected.usd > 0.0)
+            || self
+                .budget
+                .tokens
+                .is_some_and(|most| spent.tokens >= most && expected.tokens > 0)
     }
 
     /// Counts what earlier sessions of the run spent.
@@ -196,13 +228,19 @@ impl State {
     /// What all tries under way are expected to take.
     fn held(&self) -> Spent {
         let mut held = Spent::default();
-        self.under_way.values().for_each(|one| held.add(self.about(one)));
+        self.under_way
+            .values()
+            .for_each(|one| held.add(self.about(one)));
         held
     }
 
     fn fits(&self, budget: Budget, expected: Spent) -> bool {
         let held = self.held();
-        let tokens = self.spent.tokens.saturating_add(held.tokens).saturating_add(expected.tokens);
+        let tokens = self
+            .spent
+            .tokens
+            .saturating_add(held.tokens)
+            .saturating_add(expected.tokens);
         let usd = self.spent.usd + held.usd + expected.usd;
         budget.tokens.is_none_or(|most| tokens <= most)
             && budget.usd.is_none_or(|most| usd <= most * (1.0 + DUST))
@@ -212,15 +250,33 @@ impl State {
     fn about(&self, one: &UnderWay) -> Spent {
         let most = one.most.unwrap_or(u64::MAX);
         let (input, output) = match self.seen.get(&one.model) {
-            Some(seen) => ((one.question as f64 * seen.denser).ceil() as u64, seen.longest.min(most)),
+            Some(seen) => (
+                (one.question as f64 * seen.denser).ceil() as u64,
+                seen.longest.min(most),
+            ),
             None => (one.question, one.most.unwrap_or(UNKNOWN_ANSWER)),
         };
-        let cost = |price| cost_of(price, Tokens { input, output, ..Tokens::default() });
-        Spent { tokens: input.saturating_add(output), usd: one.price.as_ref().map_or(0.0, cost) }
+        let cost = |price| {
+            cost_of(
+                price,
+                Tokens {
+                    input,
+                    output,
+                    ..Tokens::default()
+                },
+            )
+        };
+        Spent {
+            tokens: input.saturating_add(output),
+            usd: one.price.as_ref().map_or(0.0, cost),
+        }
     }
 
     fn see(&mut self, model: String, question: u64, took: Tokens) {
-        let seen = self.seen.entry(model).or_insert(Seen { longest: 0, denser: 1.0 });
+        let seen = self.seen.entry(model).or_insert(Seen {
+            longest: 0,
+            denser: 1.0,
+        });
         seen.longest = seen.longest.max(took.output);
         if question > 0 {
             seen.denser = seen.denser.max(took.input as f64 / question as f64);
@@ -230,7 +286,9 @@ impl State {
 
 /// True when a budget has nothing left. One of 0 that nothing was taken of still lets through what is free.
 fn passed(budget: Budget, spent: Spent) -> bool {
-    budget.usd.is_some_and(|most| is_reached(spent.usd, most) && spent.usd > 0.0)
+    budget
+        .usd
+        .is_some_and(|most| is_reached(spent.usd, most) && spent.usd > 0.0)
         || budget.tokens.is_some_and(|most| spent.tokens >= most)
 }
 
@@ -244,7 +302,11 @@ pub fn longest_answer(endpoint: &Endpoint, sampling: &Sampling) -> Option<u64> {
     let names = ["max_tokens", "max_completion_tokens", "max_output_tokens"];
     let option = |name: &&str| sampling.options.get(*name)?.to_value().as_u64();
     let usual = (endpoint.api == Api::Anthropic).then_some(ANTHROPIC_MAX_TOKENS);
-    names.iter().find_map(option).or(sampling.max_tokens).or(usual)
+    names
+        .iter()
+        .find_map(option)
+        .or(sampling.max_tokens)
+        .or(usual)
 }
 
 /// About how many tokens a question has.
@@ -293,8 +355,11 @@ impl Hold<'_> {
         if self.purse.budget == Budget::default() {
             return None;
         }
-        let tokens =
-            Tokens { input: about_question(call), output: about_tokens(answer.len()), ..Tokens::default() };
+        let tokens = Tokens {
+            input: about_question(call),
+            output: about_tokens(answer.len()),
+            ..Tokens::default()
+        };
         self.spend(endpoint, tokens);
         Some(usage_of(endpoint, tokens))
     }

@@ -19,7 +19,13 @@ pub struct Fault {
 
 impl Fault {
     pub fn new(kind: FaultKind, reason: impl Into<String>) -> Fault {
-        Fault { kind, reason: reason.into(), status: None, retry_after: None, tokens: None }
+        Fault {
+            kind,
+            reason: reason.into(),
+            status: None,
+            retry_after: None,
+            tokens: None,
+        }
     }
 
     /// What it makes of a target's sample.

@@ -45,22 +45,33 @@ impl Rendered {
             },
             Input::File { path, context } => {
                 let text = read_file(path).await?;
-                let whole = json!({"type": "file", "path": path.to_string_lossy(), "content": text});
-                Rendered { whole: with_context(whole, context), text: Some(text) }
+                let whole =
+                    json!({"type": "file", "path": path.to_string_lossy(), "content": text});
+                Rendered {
+                    whole: with_context(whole, context),
+                    text: Some(text),
+                }
             }
             Input::Messages { messages, context } => Rendered {
                 whole: with_context(json!({"type": "messages", "messages": messages}), context),
                 text: None,
             },
-            Input::ApiCall { method, endpoint, headers, body } => {
-                let mut whole =
-                    json!({"type": "api_call", "method": method, "endpoint": endpoint, "headers": headers});
+            Input::ApiCall {
+                method,
+                endpoint,
+                headers,
+                body,
+            } => {
+                let mut whole = json!({"type": "api_call", "method": method, "endpoint": endpoint, "headers": headers});
                 if let (Some(map), Some(body)) = (whole.as_object_mut(), body) {
                     map.insert("body".to_owned(), body.to_value());
                 }
                 Rendered { whole, text: None }
             }
-            Input::Data { value } => Rendered { whole: value.clone(), text: None },
+            Input::Data { value } => Rendered {
+                whole: value.clone(),
+                text: None,
+            },
         })
     }
 
@@ -88,19 +99,31 @@ impl InputText {
             Input::Prompt { text, context } => (text.clone(), context.as_ref()),
             Input::File { path, context } => (read_file(path).await?, context.as_ref()),
             Input::Messages { messages, context } => {
-                let lines = messages.iter().map(|message| format!("{}: {}", message.role, message.content));
+                let lines = messages
+                    .iter()
+                    .map(|message| format!("{}: {}", message.role, message.content));
                 (lines.collect::<Vec<_>>().join("\n\n"), context.as_ref())
             }
-            Input::ApiCall { method, endpoint, headers, body } => {
-                (pretty(&request_shown(method, endpoint, headers, body)), None)
-            }
-            Input::Data { value: Value::String(text) } => (text.clone(), None),
+            Input::ApiCall {
+                method,
+                endpoint,
+                headers,
+                body,
+            } => (
+                pretty(&request_shown(method, endpoint, headers, body)),
+                None,
+            ),
+            Input::Data {
+                value: Value::String(text),
+            } => (text.clone(), None),
             Input::Data { value } => (pretty(value), None),
         };
-        let context = context.filter(|context| !is_nothing(context)).map(|context| match context {
-            Value::String(text) => text.clone(),
-            data => pretty(data),
-        });
+        let context = context
+            .filter(|context| !is_nothing(context))
+            .map(|context| match context {
+                Value::String(text) => text.clone(),
+                data => pretty(data),
+            });
         Ok(InputText { text, context })
     }
 }
@@ -113,7 +136,11 @@ pub fn request_shown(
     body: &Option<OrderedValue>,
 ) -> Value {
     let shown = |(name, value): (&String, &String)| {
-        let value = if is_sensitive_header(name) { REDACTED } else { value.as_str() };
+        let value = if is_sensitive_header(name) {
+            REDACTED
+        } else {
+            value.as_str()
+        };
         (name.clone(), Value::from(value))
     };
     let headers: serde_json::Map<String, Value> = headers.iter().map(shown).collect();
@@ -131,11 +158,17 @@ pub async fn messages_of(input: &Input, show_context: bool) -> Result<Vec<Messag
             });
             (said.collect(), context.as_ref())
         }
-        Input::Prompt { context, .. } | Input::File { context, .. } => {
-            (vec![Message::user(Rendered::of(input).await?.into_text())], context.as_ref())
-        }
-        Input::ApiCall { .. } => (vec![Message::user(pretty(&Rendered::of(input).await?.whole))], None),
-        Input::Data { value: Value::String(text) } => (vec![Message::user(text.as_str())], None),
+        Input::Prompt { context, .. } | Input::File { context, .. } => (
+            vec![Message::user(Rendered::of(input).await?.into_text())],
+            context.as_ref(),
+        ),
+        Input::ApiCall { .. } => (
+            vec![Message::user(pretty(&Rendered::of(input).await?.whole))],
+            None,
+        ),
+        Input::Data {
+            value: Value::String(text),
+        } => (vec![Message::user(text.as_str())], None),
         Input::Data { value } => (vec![Message::user(pretty(value))], None),
     };
     if let Some(context) = context.filter(|context| show_context && !is_nothing(context)) {
@@ -180,23 +213,37 @@ fn put_before(messages: &mut Vec<Message>, context: &str) {
         Some(Value::String(text)) => *text = format!("{context}\n\n{text}"),
         // Of parts that the API knows: a message of its own.
         _ => {
-            let place =
-                messages.iter().position(|message| message.role != "system").unwrap_or(messages.len());
+            let place = messages
+                .iter()
+                .position(|message| message.role != "system")
+                .unwrap_or(messages.len());
             messages.insert(place, Message::user(context));
         }
     }
 }
 
 async fn read_file(path: &Path) -> Result<String, InputError> {
-    let fault = |why: String| InputError { path: path.to_owned(), why };
-    let file = open_file(path).map(tokio::fs::File::from_std).map_err(|e| fault(e.to_string()))?;
+    let fault = |why: String| InputError {
+        path: path.to_owned(),
+        why,
+    };
+    let file = open_file(path)
+        .map(tokio::fs::File::from_std)
+        .map_err(|e| fault(e.to_string()))?;
     let mut bytes = Vec::new();
-    file.take(MAX_FILE + 1).read_to_end(&mut bytes).await.map_err(|e| fault(e.to_string()))?;
+    file.take(MAX_FILE + 1)
+        .read_to_end(&mut bytes)
+        .await
+        .map_err(|e| fault(e.to_string()))?;
     if bytes.len() as u64 > MAX_FILE {
         return Err(fault(format!("it is longer than {} MiB", MAX_FILE >> 20)));
     }
-    String::from_utf8(bytes)
-        .map_err(|e| fault(format!("it is not UTF-8 (byte {})", e.utf8_error().valid_up_to())))
+    String::from_utf8(bytes).map_err(|e| {
+        fault(format!(
+            "it is not UTF-8 (byte {})",
+            e.utf8_error().valid_up_to()
+        ))
+    })
 }
 
 #[cfg(test)]

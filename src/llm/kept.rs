@@ -23,12 +23,17 @@ use eval_base::redact::Redactor;
 pub enum KeptError {
     #[error("{0}; with --cache only every answer comes from there")]
     Cache(CacheError),
-    #[error("there is no place for the cache: neither EVAL_HARNESS_CACHE_DIR nor a home folder is set")]
+    #[error(
+        "there is no place for the cache: neither EVAL_HARNESS_CACHE_DIR nor a home folder is set"
+    )]
     NoPlace,
     #[error("{0}")]
     Recordings(#[from] RecordingsError),
     #[error("nothing can be recorded in {}: {source}", dir.display())]
-    Recorder { dir: PathBuf, source: std::io::Error },
+    Recorder {
+        dir: PathBuf,
+        source: std::io::Error,
+    },
 }
 
 /// What is known before anybody is asked.
@@ -98,7 +103,8 @@ impl KeptAnswers {
 
     /// What people should know and were not yet told.
     pub fn take_warnings(&self) -> Vec<String> {
-        let mut warnings = std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut warnings =
+            std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner));
         if let Some(Some(cache)) = self.cache.get() {
             warnings.extend(cache.take_warnings());
         }
@@ -115,7 +121,8 @@ impl KeptAnswers {
 
     /// As [`KeptAnswers::look`], and leaves the cache out where the model may be asked: for who wants to know how long it takes.
     pub async fn look_timed(&self, endpoint: &Endpoint, call: &Call) -> Look {
-        self.look_where(endpoint, call, self.settings.cache == CacheMode::Only).await
+        self.look_where(endpoint, call, self.settings.cache == CacheMode::Only)
+            .await
     }
 
     async fn look_where(&self, endpoint: &Endpoint, call: &Call, in_cache: bool) -> Look {
@@ -123,7 +130,9 @@ impl KeptAnswers {
         let key = question.key();
         if let Some(dir) = self.replay(endpoint) {
             let found = self.recordings(dir).map_err(|error| error.to_string());
-            return match found.and_then(|recordings| recordings.find(&key, &question, &self.redactor)) {
+            return match found
+                .and_then(|recordings| recordings.find(&key, &question, &self.redactor))
+            {
                 Ok(kept) => Look::Found(kept, AnswerSource::Recording, None),
                 Err(why) => {
                     // With --record alone it would be looked for here again.
@@ -144,12 +153,18 @@ impl KeptAnswers {
             }
         };
         let cache = cache.filter(|_| in_cache);
-        let kept = cache.and_then(|cache| cache.get(&key)).filter(|kept| self.counts(kept));
+        let kept = cache
+            .and_then(|cache| cache.get(&key))
+            .filter(|kept| self.counts(kept));
         if let Some(kept) = kept {
             if let Some(recorder) = recorder {
                 recorder.keep(endpoint, &question, &key, &kept);
             }
-            return Look::Found(kept, AnswerSource::Cache, Some(key).filter(|_| self.is_kept()));
+            return Look::Found(
+                kept,
+                AnswerSource::Cache,
+                Some(key).filter(|_| self.is_kept()),
+            );
         }
         if self.settings.cache == CacheMode::Only {
             let why = format!(
@@ -158,12 +173,18 @@ impl KeptAnswers {
             );
             return Look::Refused(Fault::new(FaultKind::NotRecorded, why));
         }
-        Look::Ask(Asked { key, question: recorder.map(|_| Arc::new(question)) })
+        Look::Ask(Asked {
+            key,
+            question: recorder.map(|_| Arc::new(question)),
+        })
     }
 
     /// Keeps an answer that a model gave just now; returns when a killed run would find it again.
     pub async fn keep(&self, asked: &Asked, endpoint: &Endpoint, completion: &Completion) {
-        let kept = Kept { completion: completion.clone(), answered_at: rfc3339(self.clock.now()) };
+        let kept = Kept {
+            completion: completion.clone(),
+            answered_at: rfc3339(self.clock.now()),
+        };
         if is_usable(completion)
             && !self.holds_secret(completion)
             && let Ok(Some(cache)) = self.cache()
@@ -205,11 +226,17 @@ impl KeptAnswers {
     }
 
     fn replay<'s>(&'s self, endpoint: &'s Endpoint) -> Option<&'s Path> {
-        self.settings.replay.as_deref().or(endpoint.replay.as_deref())
+        self.settings
+            .replay
+            .as_deref()
+            .or(endpoint.replay.as_deref())
     }
 
     fn warn(&self, warning: String) {
-        self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+        self.warnings
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(warning);
     }
 
     /// The cache, if this run has one; an error only where it can't do without.
@@ -223,7 +250,8 @@ impl KeptAnswers {
             (None, CacheMode::Only) => return Err(KeptError::NoPlace),
             (None, _) => {
                 self.warn(
-                    "answers are not kept: neither EVAL_HARNESS_CACHE_DIR nor a home folder is set".into(),
+                    "answers are not kept: neither EVAL_HARNESS_CACHE_DIR nor a home folder is set"
+                        .into(),
                 );
                 None
             }
@@ -246,13 +274,16 @@ impl KeptAnswers {
         if let Some(recorder) = self.recorder.get() {
             return Ok(recorder.as_ref());
         }
-        let opened = match &self.settings.record {
-            None => None,
-            Some(dir) => Some(
-                Recorder::open(dir, self.redactor.clone())
-                    .map_err(|source| KeptError::Recorder { dir: dir.clone(), source })?,
-            ),
-        };
+        let opened =
+            match &self.settings.record {
+                None => None,
+                Some(dir) => Some(Recorder::open(dir, self.redactor.clone()).map_err(
+                    |source| KeptError::Recorder {
+                        dir: dir.clone(),
+                        source,
+                    },
+                )?),
+            };
         Ok(self.recorder.get_or_init(|| opened).as_ref())
     }
 
@@ -262,7 +293,10 @@ impl KeptAnswers {
             return Ok(Arc::clone(known));
         }
         let opened = Arc::new(Recordings::open(dir)?);
-        opened.warnings().iter().for_each(|warning| self.warn(warning.clone()));
+        opened
+            .warnings()
+            .iter()
+            .for_each(|warning| self.warn(warning.clone()));
         replays.insert(dir.to_owned(), Arc::clone(&opened));
         Ok(opened)
     }
@@ -270,7 +304,9 @@ impl KeptAnswers {
 
 impl std::fmt::Debug for KeptAnswers {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("KeptAnswers").field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("KeptAnswers")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
     }
 }
 

@@ -102,17 +102,22 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 
 impl Question {
     pub fn of(endpoint: &Endpoint, call: &Call) -> Question {
-        let headers = endpoint.headers.iter().filter(|(name, _)| !is_sensitive_header(name));
+        let headers = endpoint
+            .headers
+            .iter()
+            .filter(|(name, _)| !is_sensitive_header(name));
         let base_url = without_secret_parameters(&without_userinfo(&endpoint.base_url));
         Question {
             api: endpoint.api,
             base_url: base_url.trim_end_matches('/').to_owned(),
             model: endpoint.model.clone(),
-            headers: headers.map(|(name, value)| (name.to_ascii_lowercase(), value.clone())).collect(),
-            dialect: endpoint
-                .dialect
-                .as_deref()
-                .map(|dialect| Dialect { path: without_secret_parameters(&dialect.path), ..dialect.clone() }),
+            headers: headers
+                .map(|(name, value)| (name.to_ascii_lowercase(), value.clone()))
+                .collect(),
+            dialect: endpoint.dialect.as_deref().map(|dialect| Dialect {
+                path: without_secret_parameters(&dialect.path),
+                ..dialect.clone()
+            }),
             system: call.system.clone(),
             messages: call.messages.clone(),
             sampling: call.sampling.clone(),
@@ -133,8 +138,15 @@ impl Question {
 
     /// The beginning of what is asked, in one line, for people.
     pub fn beginning(&self) -> String {
-        let last = self.messages.iter().rev().find(|message| message.role == "user");
-        match last.or(self.messages.last()).map(|message| &message.content) {
+        let last = self
+            .messages
+            .iter()
+            .rev()
+            .find(|message| message.role == "user");
+        match last
+            .or(self.messages.last())
+            .map(|message| &message.content)
+        {
             Some(Value::String(text)) => text.clone(),
             Some(Value::Array(parts)) => parts
                 .iter()

@@ -86,7 +86,10 @@ pub struct Message {
 
 impl Message {
     pub fn user(text: impl Into<String>) -> Message {
-        Message { role: "user".to_owned(), content: Value::String(text.into()) }
+        Message {
+            role: "user".to_owned(),
+            content: Value::String(text.into()),
+        }
     }
 }
 
@@ -112,7 +115,9 @@ pub struct Completion {
 impl Completion {
     /// True when there is no text that anybody could see: it would pass whatever looks for what must not be there.
     pub fn is_silent(&self) -> bool {
-        self.text.chars().all(|c| c.is_whitespace() || !is_visible(c))
+        self.text
+            .chars()
+            .all(|c| c.is_whitespace() || !is_visible(c))
     }
 }
 

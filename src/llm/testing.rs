@@ -15,7 +15,10 @@ pub(super) fn endpoint(model: &str) -> Endpoint {
         headers: BTreeMap::new(),
         dialect: None,
         key: None,
-        limits: Limits { lane: "openai".to_owned(), ..Limits::default() },
+        limits: Limits {
+            lane: "openai".to_owned(),
+            ..Limits::default()
+        },
         patience: Patience::default(),
         ca_file: None,
         insecure: false,

@@ -3,8 +3,11 @@
 use eval_base::text::truncate_bytes;
 
 /// Tags that models think between.
-const TAGS: [(&str, &str); 3] =
-    [("<think>", "</think>"), ("<thinking>", "</thinking>"), ("[THINK]", "[/THINK]")];
+const TAGS: [(&str, &str); 3] = [
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("[THINK]", "[/THINK]"),
+];
 
 /// Bytes of thoughts that are kept.
 const KEPT_BYTES: usize = 64 << 10;
@@ -25,7 +28,9 @@ impl<'t> SplitAnswer<'t> {
         let (mut thoughts, mut rest) = (Vec::new(), text);
         loop {
             let begin = rest.trim_start_matches(|c: char| c.is_whitespace() || c == '\u{feff}');
-            let opened = TAGS.iter().find_map(|(open, close)| Some((begin.strip_prefix(open)?, *close)));
+            let opened = TAGS
+                .iter()
+                .find_map(|(open, close)| Some((begin.strip_prefix(open)?, *close)));
             let found = match opened {
                 Some((inside, close)) => Some(inside.split_once(close).ok_or(inside)),
                 None if thoughts.is_empty() => closed_alone(rest).map(Ok),
@@ -38,13 +43,24 @@ impl<'t> SplitAnswer<'t> {
                 }
                 Some(Err(thought)) => {
                     thoughts.push(thought.trim());
-                    return SplitAnswer { thoughts: Some(kept(&thoughts.join("\n\n"))), answer: None };
+                    return SplitAnswer {
+                        thoughts: Some(kept(&thoughts.join("\n\n"))),
+                        answer: None,
+                    };
                 }
-                None if thoughts.is_empty() => return SplitAnswer { thoughts: None, answer: Some(text) },
+                None if thoughts.is_empty() => {
+                    return SplitAnswer {
+                        thoughts: None,
+                        answer: Some(text),
+                    };
+                }
                 None => break,
             }
         }
-        SplitAnswer { thoughts: Some(kept(&thoughts.join("\n\n"))), answer: Some(without_blank_lines(rest)) }
+        SplitAnswer {
+            thoughts: Some(kept(&thoughts.join("\n\n"))),
+            answer: Some(without_blank_lines(rest)),
+        }
     }
 }
 
@@ -52,16 +68,27 @@ impl<'t> SplitAnswer<'t> {
 fn closed_alone(text: &str) -> Option<(&str, &str)> {
     TAGS.iter().find_map(|(open, close)| {
         let (before, behind) = text.split_once(close)?;
-        let line_begins = before.rsplit('\n').next().is_none_or(|line| line.trim().is_empty());
-        let line_ends = behind.split('\n').next().is_none_or(|line| line.trim().is_empty());
+        let line_begins = before
+            .rsplit('\n')
+            .next()
+            .is_none_or(|line| line.trim().is_empty());
+        let line_ends = behind
+            .split('\n')
+            .next()
+            .is_none_or(|line| line.trim().is_empty());
         (line_begins && line_ends && !before.contains(open)).then_some((before, behind))
     })
 }
 
 /// An answer on the line of the tag begins with its first character; one on a later line keeps its indentation.
 fn without_blank_lines(text: &str) -> &str {
-    let Some(first) = text.find(|c: char| !c.is_whitespace()) else { return "" };
-    let line = text.get(..first).and_then(|blank| blank.rfind('\n')).map_or(first, |at| at + 1);
+    let Some(first) = text.find(|c: char| !c.is_whitespace()) else {
+        return "";
+    };
+    let line = text
+        .get(..first)
+        .and_then(|blank| blank.rfind('\n'))
+        .map_or(first, |at| at + 1);
     text.get(line..).unwrap_or_default()
 }
 
@@ -127,6 +154,11 @@ mod tests {
         let text = format!("<think>{}</think>x", "é".repeat(KEPT_BYTES));
         let split = SplitAnswer::of(&text);
         assert_eq!(split.answer, Some("x"));
-        assert!(split.thoughts.unwrap().ends_with("\n[... 65536 bytes more ...]"));
+        assert!(
+            split
+                .thoughts
+                .unwrap()
+                .ends_with("\n[... 65536 bytes more ...]")
+        );
     }
 }

@@ -11,7 +11,8 @@ use super::{CheckRequest, check_files, published_schema};
 use crate::spec::SchemaKind;
 
 fn documents() -> Vec<(SchemaKind, Value)> {
-    let grader = json!({"type": "code", "config": {"method": "exact_match", "case_sensitive": true}});
+    let grader =
+        json!({"type": "code", "config": {"method": "exact_match", "case_sensitive": true}});
     vec![
         (
             SchemaKind::Eval,
@@ -74,7 +75,16 @@ enum Mutation {
 }
 
 fn replacements() -> [Value; 8] {
-    [json!(null), json!(true), json!(7), json!(-0.5), json!("word"), json!([]), json!({}), json!([1, "x"])]
+    [
+        json!(null),
+        json!(true),
+        json!(7),
+        json!(-0.5),
+        json!("word"),
+        json!([]),
+        json!({}),
+        json!([1, "x"]),
+    ]
 }
 
 fn mutate(document: &mut Value, at: &str, mutation: Mutation) {
@@ -86,7 +96,8 @@ fn mutate(document: &mut Value, at: &str, mutation: Mutation) {
             _ => {}
         },
         Mutation::Replace(which) => {
-            if let (Some(value), Some(new)) = (document.pointer_mut(at), replacements().get(which)) {
+            if let (Some(value), Some(new)) = (document.pointer_mut(at), replacements().get(which))
+            {
                 *value = new.clone();
             }
         }
@@ -113,8 +124,11 @@ fn structural_faults(document: &Value) -> Vec<String> {
     let dir = tempfile::tempdir().expect("a folder");
     let cwd = dir.path().canonicalize().expect("a path");
     std::fs::write(cwd.join("file.json"), document.to_string()).expect("written");
-    let checked =
-        check_files(&CheckRequest { paths: vec!["file.json".into()], cwd, ..CheckRequest::default() });
+    let checked = check_files(&CheckRequest {
+        paths: vec!["file.json".into()],
+        cwd,
+        ..CheckRequest::default()
+    });
     checked
         .problems
         .iter()
@@ -129,7 +143,10 @@ fn published_validators() -> &'static HashMap<SchemaKind, jsonschema::Validator>
     static VALIDATORS: OnceLock<HashMap<SchemaKind, jsonschema::Validator>> = OnceLock::new();
     VALIDATORS.get_or_init(|| {
         let compiled = |kind: &SchemaKind| {
-            (*kind, jsonschema::validator_for(&published_schema(*kind)).expect("a schema"))
+            (
+                *kind,
+                jsonschema::validator_for(&published_schema(*kind)).expect("a schema"),
+            )
         };
         SchemaKind::ALL.iter().map(compiled).collect()
     })
@@ -162,7 +179,10 @@ proptest! {
 fn the_documents_that_are_mutated_are_valid() {
     for (kind, document) in documents() {
         let validator = jsonschema::validator_for(&published_schema(kind)).expect("a schema");
-        let errors: Vec<String> = validator.iter_errors(&document).map(|e| e.to_string()).collect();
+        let errors: Vec<String> = validator
+            .iter_errors(&document)
+            .map(|e| e.to_string())
+            .collect();
         assert!(errors.is_empty(), "{document}: {errors:?}");
         assert_eq!(structural_faults(&document), [""; 0], "{document}");
     }

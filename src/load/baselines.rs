@@ -15,10 +15,12 @@ use super::source::Span;
 use super::stored::{Folder, Found, Kept, Reader};
 use super::tree::Node;
 use crate::model::{
-    BaselineOrigin, BaselinePlace, BaselineSettings, Fingerprint, OutputValue, Redaction, RegexFlags,
-    Standing, Target,
+    BaselineOrigin, BaselinePlace, BaselineSettings, Fingerprint, OutputValue, Redaction,
+    RegexFlags, Standing, Target,
 };
-use crate::spec::{BaselineSpec, BaselineTarget, BaselinesSpec, ComparisonType, NameOr, SuiteBaselines};
+use crate::spec::{
+    BaselineSpec, BaselineTarget, BaselinesSpec, ComparisonType, NameOr, SuiteBaselines,
+};
 use eval_base::text::one_line;
 use eval_match::{Pattern, validate_matcher};
 
@@ -38,7 +40,11 @@ pub(super) struct KnownGood {
 pub(super) struct BrokenBaseline;
 
 /// The settings of a suite in `dir`, whose project is `root`.
-pub(super) fn settings(written: Option<&SuiteBaselines>, dir: &Path, root: &Path) -> BaselineSettings {
+pub(super) fn settings(
+    written: Option<&SuiteBaselines>,
+    dir: &Path,
+    root: &Path,
+) -> BaselineSettings {
     let usual = BaselinesSpec::default();
     let (folder, spec) = match written {
         None => (None, &usual),
@@ -47,11 +53,20 @@ pub(super) fn settings(written: Option<&SuiteBaselines>, dir: &Path, root: &Path
     };
     let redact = spec.redact.iter().map(|rule| Redaction {
         pattern: rule.pattern.clone(),
-        placeholder: rule.placeholder.clone().unwrap_or_else(|| "{{any_string}}".to_owned()),
+        placeholder: rule
+            .placeholder
+            .clone()
+            .unwrap_or_else(|| "{{any_string}}".to_owned()),
     });
-    let keep = spec.keep_headers.clone().unwrap_or_else(|| vec!["content-type".to_owned()]);
+    let keep = spec
+        .keep_headers
+        .clone()
+        .unwrap_or_else(|| vec!["content-type".to_owned()]);
     BaselineSettings {
-        dir: folder.map_or_else(|| root.join("baselines"), |folder| lexical(&dir.join(folder))),
+        dir: folder.map_or_else(
+            || root.join("baselines"),
+            |folder| lexical(&dir.join(folder)),
+        ),
         redact: redact.collect(),
         inline_bytes: spec.inline_bytes.unwrap_or(INLINE_BYTES),
         keep_headers: keep.iter().map(|name| name.to_ascii_lowercase()).collect(),
@@ -61,8 +76,10 @@ pub(super) fn settings(written: Option<&SuiteBaselines>, dir: &Path, root: &Path
 /// An output as the known-good one of an eval that compares like this: a text that is one JSON object or array stands for
 /// that where structures (or nothing else) are compared.
 pub(super) fn of_output(output: &OutputValue, comparison: Option<ComparisonType>) -> KnownGood {
-    let by_structure =
-        matches!(comparison, None | Some(ComparisonType::Structural | ComparisonType::Numeric));
+    let by_structure = matches!(
+        comparison,
+        None | Some(ComparisonType::Structural | ComparisonType::Numeric)
+    );
     let output = match output {
         OutputValue::Json(value) => value.clone(),
         OutputValue::Text(text) | OutputValue::Program(text) => {
@@ -79,7 +96,11 @@ pub(super) fn of_output(output: &OutputValue, comparison: Option<ComparisonType>
         input_hash: None,
         fingerprint: Fingerprint::of(&output),
     };
-    KnownGood { output, origin, target: None }
+    KnownGood {
+        output,
+        origin,
+        target: None,
+    }
 }
 
 /// The baselines of the store that a document's evals have, by eval id.
@@ -91,11 +112,19 @@ pub(super) struct Shelf {
 /// Reads what the store has for the regressions of a document.
 pub(super) fn fetch(session: &mut Session, scope: &SuiteScope, document: &mut Node) -> Shelf {
     let mut shelf = Shelf::default();
-    let Session { sources, problems, cwd, .. } = session;
+    let Session {
+        sources,
+        problems,
+        cwd,
+        ..
+    } = session;
     for part in parts(document) {
         // What is wrong with the files of evals that no filter selects is not reported.
         let mut aside = Problems::new();
-        let needed = scope.reach.as_ref().is_none_or(|reach| reach.can_select(&part));
+        let needed = scope
+            .reach
+            .as_ref()
+            .is_none_or(|reach| reach.can_select(&part));
         let id = match &part {
             Part::Regression(node) => node.get("id"),
             Part::Document(node) => node.at_pointer("/metadata/id"),
@@ -136,14 +165,26 @@ pub(super) fn known_good(
     match shelf.found.remove(id) {
         Some(Found::Broken) => Err(BrokenBaseline),
         Some(Found::Kept(kept)) => {
-            let Kept { file, output, fingerprint, path } = *kept;
+            let Kept {
+                file,
+                output,
+                fingerprint,
+                path,
+            } = *kept;
             let origin = BaselineOrigin {
-                place: BaselinePlace::Store { path, overrides_inline: inline.is_some() },
+                place: BaselinePlace::Store {
+                    path,
+                    overrides_inline: inline.is_some(),
+                },
                 captured_at: file.captured_at,
                 input_hash: file.input_hash,
                 fingerprint,
             };
-            Ok(Some(KnownGood { output, origin, target: file.target }))
+            Ok(Some(KnownGood {
+                output,
+                origin,
+                target: file.target,
+            }))
         }
         Some(Found::Nothing) | None => Ok(inline.map(|output| {
             let origin = BaselineOrigin {
@@ -152,7 +193,11 @@ pub(super) fn known_good(
                 input_hash: None,
                 fingerprint: Fingerprint::of(output),
             };
-            KnownGood { output: output.clone(), origin, target: None }
+            KnownGood {
+                output: output.clone(),
+                origin,
+                target: None,
+            }
         })),
     }
 }
@@ -160,7 +205,9 @@ pub(super) fn known_good(
 /// Judges what `baselines:` says: patterns compile, placeholders are matchers, header names are names.
 pub(super) fn check_settings(session: &mut Session, at: &Node, dir: &Path) {
     let mut wrong = |code, at: &Node, message: String| {
-        session.problems.push(Problem::error(code, at.span, message));
+        session
+            .problems
+            .push(Problem::error(code, at.span, message));
     };
     for rule in at.get("redact").and_then(Node::as_seq).unwrap_or(&[]) {
         if let Some(pattern) = rule.get("pattern")
@@ -169,7 +216,8 @@ pub(super) fn check_settings(session: &mut Session, at: &Node, dir: &Path) {
             match Pattern::compile(text, RegexFlags::default()) {
                 Err(error) => wrong(Code::BadRegex, pattern, one_line(&error.to_string())),
                 Ok(regex) if !matches!(regex.search(""), Ok(None)) => {
-                    let message = "this pattern matches nothing at all, too, so it would be everywhere";
+                    let message =
+                        "this pattern matches nothing at all, too, so it would be everywhere";
                     wrong(Code::SuspiciousValue, pattern, message.to_owned());
                 }
                 Ok(_) => {}
@@ -190,20 +238,31 @@ pub(super) fn check_settings(session: &mut Session, at: &Node, dir: &Path) {
     }
     for header in at.get("keep_headers").and_then(Node::as_seq).unwrap_or(&[]) {
         if let Some(name) = header.as_text().filter(|name| !is_header_name(name)) {
-            wrong(Code::BadFormat, header, format!("`{name}` is no name of an HTTP header"));
+            wrong(
+                Code::BadFormat,
+                header,
+                format!("`{name}` is no name of an HTTP header"),
+            );
         }
     }
     if dir.is_file() {
         let path = at.get("path").unwrap_or(at);
-        let message = format!("the folder of baselines, `{}`, is a file", session.display(dir));
-        session.problems.push(Problem::error(Code::BadPath, path.span, message));
+        let message = format!(
+            "the folder of baselines, `{}`, is a file",
+            session.display(dir)
+        );
+        session
+            .problems
+            .push(Problem::error(Code::BadPath, path.span, message));
     }
 }
 
 /// A token of RFC 9110.
 fn is_header_name(name: &str) -> bool {
     !name.is_empty()
-        && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
+        && name
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
 /// Warns of a baseline that another target gave than the one that is asked now.
@@ -213,15 +272,24 @@ pub(super) fn check_target(
     captured: Option<&BaselineTarget>,
     own: Option<&Target>,
 ) {
-    let (Some(captured), Some(now)) = (captured, desk.suite.target.as_ref()) else { return };
+    let (Some(captured), Some(now)) = (captured, desk.suite.target.as_ref()) else {
+        return;
+    };
     let now = match own {
-        Some(own) => BaselineTarget { name: None, kind: own.kind().to_owned() },
+        Some(own) => BaselineTarget {
+            name: None,
+            kind: own.kind().to_owned(),
+        },
         None => now.clone(),
     };
     // A lone target is named after its type.
     let name = |target: &BaselineTarget| target.name.clone().filter(|name| *name != target.kind);
     if captured.kind != now.kind || name(captured) != name(&now) {
-        let message = format!("the baseline was captured from {}, not from {}", words(captured), words(&now));
+        let message = format!(
+            "the baseline was captured from {}, not from {}",
+            words(captured),
+            words(&now)
+        );
         let hint = "capture it anew if the other target counts now";
         desk.push(Problem::warning(Code::OtherTarget, id_at, message).hint(hint));
     }
@@ -241,7 +309,9 @@ pub(super) fn check_names(session: &mut Session, folder: &Folder) {
         Err(error) => {
             let shown = session.display(folder.dir());
             let message = format!("cannot list the baselines in `{shown}`: {error}");
-            session.problems.push(Problem::of_file(Code::Unreadable, shown, message));
+            session
+                .problems
+                .push(Problem::of_file(Code::Unreadable, shown, message));
             return;
         }
     };
@@ -254,6 +324,8 @@ pub(super) fn check_names(session: &mut Session, folder: &Folder) {
         let shown = session.display(&folder.path(&name));
         let message = format!("`{shown}` is not read: baselines are `.yaml` files");
         let problem = Problem::of_file(Code::MisnamedBaseline, shown, message).as_warning();
-        session.problems.push(problem.hint(format!("rename it to `{stem}.yaml`, or remove it")));
+        session
+            .problems
+            .push(problem.hint(format!("rename it to `{stem}.yaml`, or remove it")));
     }
 }

@@ -26,7 +26,10 @@ impl Cases {
                 desk.push(
                     Problem::error(Code::DuplicateId, at, message)
                         .related(*first, "the first one")
-                        .hint(format!("the first one is on line {}", desk.sources.position(*first).line)),
+                        .hint(format!(
+                            "the first one is on line {}",
+                            desk.sources.position(*first).line
+                        )),
                 );
             }
             None => drop(self.claimed.insert(id.to_owned(), at)),

@@ -30,7 +30,11 @@ const OUTPUT_FILE: &str = ".output.json";
 
 /// See [`super::check_files`].
 pub(super) fn check_files(request: &CheckRequest) -> Checked {
-    let mut session = Session { cwd: request.cwd.clone(), purpose: Purpose::Validate, ..Session::default() };
+    let mut session = Session {
+        cwd: request.cwd.clone(),
+        purpose: Purpose::Validate,
+        ..Session::default()
+    };
     let mut files = BTreeSet::new();
     for path in &request.paths {
         collect(request, path, &mut files, &mut session);
@@ -60,7 +64,9 @@ fn collect(
         walk(&full, files);
         if files.len() == before {
             let message = format!("`{text}` holds no YAML or JSON file");
-            session.problems.push(Problem::general(Code::EmptyGlob, message));
+            session
+                .problems
+                .push(Problem::general(Code::EmptyGlob, message));
         }
     } else if full.exists() || !refs::is_glob(&text) {
         files.insert((full, true));
@@ -69,9 +75,11 @@ fn collect(
         let at = super::source::Span::new(nowhere, 0, 0);
         match refs::expand(&request.cwd, &text, &Fence::default(), at) {
             Ok(found) => files.extend(found.into_iter().map(|f| (f, true))),
-            Err(problem) => {
-                session.problems.push(Problem { span: None, path: Some(text.into_owned()), ..problem })
-            }
+            Err(problem) => session.problems.push(Problem {
+                span: None,
+                path: Some(text.into_owned()),
+                ..problem
+            }),
         }
     }
 }
@@ -87,7 +95,10 @@ fn walk(dir: &Path, files: &mut BTreeSet<(PathBuf, bool)>) {
             }
         } else if name.to_string_lossy().ends_with(OUTPUT_FILE) {
             // Any JSON at all, which may look like a file of ours.
-        } else if path.extension().is_some_and(|e| e == "yaml" || e == "yml" || e == "json") {
+        } else if path
+            .extension()
+            .is_some_and(|e| e == "yaml" || e == "yml" || e == "json")
+        {
             files.insert((path, false));
         }
     }
@@ -95,8 +106,12 @@ fn walk(dir: &Path, files: &mut BTreeSet<(PathBuf, bool)>) {
 
 /// Judges one file. A file that a folder brought in and that is none of ours is passed over.
 fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Session) {
-    let Some(mut node) = session.parse(file, None) else { return };
-    let dir = file.parent().map_or_else(|| request.cwd.clone(), Path::to_path_buf);
+    let Some(mut node) = session.parse(file, None) else {
+        return;
+    };
+    let dir = file
+        .parent()
+        .map_or_else(|| request.cwd.clone(), Path::to_path_buf);
     let root = project_root(&dir);
     session.fence = Fence::new([root.as_path(), dir.as_path()]);
     let scope = lone_scope(request, session, &dir, &root);
@@ -104,26 +119,39 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Sess
         Some(SchemaKind::Suite) => check_suite(request, file, session),
         Some(SchemaKind::Eval) => drop(eval_document(session, node, &scope, &dir)),
         Some(SchemaKind::Graders) => {
-            let Session { sources, problems, .. } = session;
-            if let Some(graders) = graders_file(&mut node, sources, problems, &scope.templates, None) {
+            let Session {
+                sources, problems, ..
+            } = session;
+            if let Some(graders) =
+                graders_file(&mut node, sources, problems, &scope.templates, None)
+            {
                 let shelf = shelf(graders, &node, &dir, problems);
                 super::graders::check_named(sources, problems, &scope, &dir, shelf);
             }
         }
         Some(SchemaKind::Executors) => {
-            let Session { sources, problems, .. } = session;
+            let Session {
+                sources, problems, ..
+            } = session;
             if let Some((file, node)) = executors_file(&mut node, sources, problems) {
                 ExecutorShelf::of(file, &node, &dir, problems);
             }
         }
         Some(SchemaKind::Prices) => {
-            let Session { sources, problems, .. } = session;
+            let Session {
+                sources, problems, ..
+            } = session;
             if let Some((file, node)) = prices_file(&mut node, sources, problems) {
                 PriceShelf::of(file, &node, problems);
             }
         }
         Some(SchemaKind::Baseline) => {
-            let Session { sources, problems, cwd, .. } = session;
+            let Session {
+                sources,
+                problems,
+                cwd,
+                ..
+            } = session;
             stored::check(file, cwd, sources, problems);
         }
         Some(SchemaKind::Scores) => {
@@ -135,10 +163,15 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Sess
         }
         Some(kind) => check_shape(kind, &mut node, session),
         None if named => {
-            let hint = format!("it begins with one of {}", known_keys().collect::<Vec<_>>().join(", "));
+            let hint = format!(
+                "it begins with one of {}",
+                known_keys().collect::<Vec<_>>().join(", ")
+            );
             let message = "this file is none that eval-harness knows";
             let at = node.span.at_start();
-            session.problems.push(Problem::error(Code::UnknownShape, at, message).hint(hint));
+            session
+                .problems
+                .push(Problem::error(Code::UnknownShape, at, message).hint(hint));
         }
         None => {}
     }
@@ -146,9 +179,16 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Sess
 
 /// What a file may use that is checked without its suite: anything, so that only warnings come of it.
 fn lone_scope(request: &CheckRequest, session: &Session, dir: &Path, root: &Path) -> SuiteScope {
-    let vars = request.vars.iter().map(|(name, text)| (name.clone(), serde_json::Value::from(text.as_str())));
+    let vars = request
+        .vars
+        .iter()
+        .map(|(name, text)| (name.clone(), serde_json::Value::from(text.as_str())));
     let mut scope = SuiteScope {
-        templates: Scope { vars: vars.collect(), open: true, ..Scope::default() },
+        templates: Scope {
+            vars: vars.collect(),
+            open: true,
+            ..Scope::default()
+        },
         dir: dir.to_owned(),
         root: root.to_owned(),
         cwd: session.cwd.clone(),
@@ -170,7 +210,10 @@ fn check_suite(request: &CheckRequest, file: &Path, session: &mut Session) {
     let load = LoadRequest {
         suite: file.to_owned(),
         purpose: Purpose::Validate,
-        overrides: Overrides { vars: request.vars.clone(), ..Overrides::default() },
+        overrides: Overrides {
+            vars: request.vars.clone(),
+            ..Overrides::default()
+        },
         env: request.env.clone(),
         cwd: request.cwd.clone(),
         cpus: 1,
@@ -179,14 +222,23 @@ fn check_suite(request: &CheckRequest, file: &Path, session: &mut Session) {
 }
 
 fn check_thresholds(node: &mut Node, session: &mut Session) {
-    let Session { sources, problems, .. } = session;
+    let Session {
+        sources, problems, ..
+    } = session;
     let json = validator(SchemaKind::Thresholds).and_then(|v| v.check(sources, node, problems));
-    let Some(file) = json.and_then(|json| serde_json::from_value::<ThresholdsFile>(json).ok()) else {
+    let Some(file) = json.and_then(|json| serde_json::from_value::<ThresholdsFile>(json).ok())
+    else {
         return;
     };
-    lone_set(&(file.thresholds, node.get("thresholds").cloned()), problems);
+    lone_set(
+        &(file.thresholds, node.get("thresholds").cloned()),
+        problems,
+    );
     for (name, set) in file.presets {
-        let at = node.at_pointer("/presets").and_then(|n| n.get(&name)).cloned();
+        let at = node
+            .at_pointer("/presets")
+            .and_then(|n| n.get(&name))
+            .cloned();
         lone_set(&(set, at), problems);
     }
 }
@@ -198,7 +250,9 @@ fn lone_set(set: &WrittenSet, problems: &mut super::problem::Problems) {
 
 /// Kinds that only have a shape.
 fn check_shape(kind: SchemaKind, node: &mut Node, session: &mut Session) {
-    let Session { sources, problems, .. } = session;
+    let Session {
+        sources, problems, ..
+    } = session;
     if let Some(validator) = validator(kind) {
         validator.check(sources, node, problems);
     }

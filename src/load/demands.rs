@@ -28,9 +28,13 @@ pub(super) struct Demands {
 impl Demands {
     /// Joins what tells gradings apart when one of the graders runs a program in the sandbox.
     pub fn mark(&self, graders: &[Grader]) -> Option<String> {
-        let command = graders.iter().any(|grader| grader.kind.is_sandboxed_command());
-        let mark =
-            self.mark.clone().filter(|_| command || graders.iter().any(|g| g.kind.sandbox().is_some()));
+        let command = graders
+            .iter()
+            .any(|grader| grader.kind.is_sandboxed_command());
+        let mark = self
+            .mark
+            .clone()
+            .filter(|_| command || graders.iter().any(|g| g.kind.sandbox().is_some()));
         // Programs have their memory in the limits of their graders.
         match self.sandbox.memory_mb.filter(|_| command) {
             Some(memory) => Some(serde_json::json!([mark, memory]).to_string()),
@@ -44,13 +48,18 @@ const NEVER: [&str; 4] = ["/proc", "/sys", "/dev", "/run"];
 
 /// The demands of a suite; `node` is the suite's.
 pub(super) fn resolve(desk: &mut Desk, spec: Option<&SandboxSpec>, node: &Node) -> Demands {
-    let (Some(spec), Some(node)) = (spec, node.get("sandbox")) else { return Demands::default() };
+    let (Some(spec), Some(node)) = (spec, node.get("sandbox")) else {
+        return Demands::default();
+    };
     let usual = CodeLimits::default();
     let mut readable = Vec::new();
     for (at, text) in spec.readable.iter().enumerate() {
         readable.extend(folder(desk, text, node.locate(&format!("/readable/{at}"))));
     }
-    let python = spec.python.as_deref().and_then(|text| python(desk, text, node.locate("/python")));
+    let python = spec
+        .python
+        .as_deref()
+        .and_then(|text| python(desk, text, node.locate("/python")));
     let trust = spec.trust.filter(|trust| *trust != MinimumTrust::InProcess);
     let marks = trust.is_some() || spec.python.is_some() || !spec.readable.is_empty();
     Demands {
@@ -82,8 +91,13 @@ fn folder(desk: &mut Desk, text: &str, at: Span) -> Option<PathBuf> {
     };
     let refused = path == Path::new("/") || NEVER.iter().any(|never| path.starts_with(never));
     if refused || path == Path::new("/tmp") {
-        let message = format!("`{}` can't be shown to programs in the sandbox", path.display());
-        desk.push(Problem::error(Code::BadPath, at, message).hint("name the folder in it that they need"));
+        let message = format!(
+            "`{}` can't be shown to programs in the sandbox",
+            path.display()
+        );
+        desk.push(
+            Problem::error(Code::BadPath, at, message).hint("name the folder in it that they need"),
+        );
         return None;
     }
     Some(path)
@@ -94,9 +108,17 @@ fn python(desk: &mut Desk, text: &str, at: Span) -> Option<PathBuf> {
     let found = if text.contains('/') {
         Some(desk.suite.dir.join(text)).filter(|path| path.is_file())
     } else {
-        let path = desk.suite.search_path.as_deref().unwrap_or("/usr/local/bin:/usr/bin:/bin");
-        let candidates = path.split(':').filter(|dir| !dir.is_empty() && !text.is_empty());
-        candidates.map(|dir| Path::new(dir).join(text)).find(|path| path.is_file())
+        let path = desk
+            .suite
+            .search_path
+            .as_deref()
+            .unwrap_or("/usr/local/bin:/usr/bin:/bin");
+        let candidates = path
+            .split(':')
+            .filter(|dir| !dir.is_empty() && !text.is_empty());
+        candidates
+            .map(|dir| Path::new(dir).join(text))
+            .find(|path| path.is_file())
     };
     // Without `lexical`: a virtualenv's folder may be a link, and `..` behind it means another place.
     if found.is_none() {

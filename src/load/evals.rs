@@ -21,8 +21,8 @@ use super::targets;
 use super::tree::{Node, NodeValue};
 use crate::model::{self, Case, Eval, EvalInfo, EvalType, Extract, Fingerprint, Input, Target};
 use crate::spec::{
-    CapabilityDefinition, CaseSpec, DefinitionMetadata, EvalConfig, EvalFile, EvalMetadata, ExactExpected,
-    ExpectedRef, ExpectedSpec, NameOr, RegressionDefinition, RegressionDocument,
+    CapabilityDefinition, CaseSpec, DefinitionMetadata, EvalConfig, EvalFile, EvalMetadata,
+    ExactExpected, ExpectedRef, ExpectedSpec, NameOr, RegressionDefinition, RegressionDocument,
 };
 
 /// An eval and where its id stands.
@@ -59,7 +59,11 @@ pub(super) fn build(
     mut json: Option<Value>,
     mut shelf: Shelf,
 ) -> Vec<Built> {
-    let mut values = match json.as_mut().and_then(|j| j.get_mut("test_cases")).map(Value::take) {
+    let mut values = match json
+        .as_mut()
+        .and_then(|j| j.get_mut("test_cases"))
+        .map(Value::take)
+    {
         Some(Value::Array(cases)) => cases,
         _ => Vec::new(),
     };
@@ -80,7 +84,14 @@ fn capability(desk: &mut Desk, node: &Node, broken: &Broken) -> Option<Built> {
     let spec: CapabilityDefinition = read(node, broken, desk.problems)?;
     let mut parallel = None;
     let header = header(desk, node, &spec.config, &spec.metadata, &mut parallel);
-    let info = definition_info(desk, node, EvalType::Capability, &spec, &spec.metadata, &spec.config);
+    let info = definition_info(
+        desk,
+        node,
+        EvalType::Capability,
+        &spec,
+        &spec.metadata,
+        &spec.config,
+    );
     let case = CaseSpec {
         id: spec.id.clone(),
         name: spec.name,
@@ -99,8 +110,21 @@ fn capability(desk: &mut Desk, node: &Node, broken: &Broken) -> Option<Built> {
         tags: Vec::new(),
     };
     let origin = desk.place(node.span);
-    let case = finish(desk, Draft { spec: case, node, origin }, &header)?;
-    Some(built(info?, parallel, model::Cases::written(vec![Arc::new(case)]), node.locate("/id")))
+    let case = finish(
+        desk,
+        Draft {
+            spec: case,
+            node,
+            origin,
+        },
+        &header,
+    )?;
+    Some(built(
+        info?,
+        parallel,
+        model::Cases::written(vec![Arc::new(case)]),
+        node.locate("/id"),
+    ))
 }
 
 /// What a definition of either type says of itself.
@@ -140,7 +164,11 @@ fn definition_info(
     config: &EvalConfig,
 ) -> Option<EvalInfo> {
     check_shares(desk, config, node)?;
-    let id = if node.get("id").is_some() { "/id" } else { "/metadata/id" };
+    let id = if node.get("id").is_some() {
+        "/id"
+    } else {
+        "/metadata/id"
+    };
     Some(EvalInfo {
         id: spec.id().to_owned(),
         name: spec.name().cloned().unwrap_or_else(|| spec.id().to_owned()),
@@ -176,20 +204,31 @@ fn file_info(
 
 /// A share of 0 would let an eval pass that never passed anything.
 fn check_shares(desk: &mut Desk, config: &EvalConfig, node: &Node) -> Option<()> {
-    let shares =
-        [("pass_rate_threshold", config.pass_rate_threshold), ("score_threshold", config.score_threshold)];
+    let shares = [
+        ("pass_rate_threshold", config.pass_rate_threshold),
+        ("score_threshold", config.score_threshold),
+    ];
     let mut whole = true;
     for (key, _) in shares.into_iter().filter(|(_, share)| *share == Some(0.0)) {
         let at = node.locate(&format!("/config/{key}"));
         let message = format!("`{key}: 0` would pass without a single pass");
-        desk.push(Problem::error(Code::SuspiciousValue, at, message).hint("a share above 0, at most 1"));
+        desk.push(
+            Problem::error(Code::SuspiciousValue, at, message).hint("a share above 0, at most 1"),
+        );
         whole = false;
     }
     whole.then_some(())
 }
 
 fn built(info: EvalInfo, parallel: Option<bool>, cases: model::Cases, at: Span) -> Built {
-    Built { eval: Arc::new(Eval { info, parallel: parallel.unwrap_or(true), cases }), at }
+    Built {
+        eval: Arc::new(Eval {
+            info,
+            parallel: parallel.unwrap_or(true),
+            cases,
+        }),
+        at,
+    }
 }
 
 /// The settings that `config` and `metadata` may both hold; different values are an error that names both lines.
@@ -203,8 +242,10 @@ fn header(
     *parallel = config.parallel;
     let mut both = |key: &str, differ: bool| {
         if differ {
-            let (first, second) =
-                (node.key_span(&format!("/config/{key}")), node.key_span(&format!("/metadata/{key}")));
+            let (first, second) = (
+                node.key_span(&format!("/config/{key}")),
+                node.key_span(&format!("/metadata/{key}")),
+            );
             let line = |span: Span| desk.sources.position(span).line;
             let message = format!(
                 "`config.{key}` (line {}) and `metadata.{key}` (line {}) differ",
@@ -218,11 +259,24 @@ fn header(
             );
         }
     };
-    let clash = |a: Option<f64>, b: Option<f64>| a.zip(b).is_some_and(|(a, b)| a.total_cmp(&b).is_ne());
-    both("timeout_seconds", clash(config.timeout_seconds, metadata.timeout_seconds));
-    both("retries", config.retries.zip(metadata.retries).is_some_and(|(a, b)| a != b));
+    let clash =
+        |a: Option<f64>, b: Option<f64>| a.zip(b).is_some_and(|(a, b)| a.total_cmp(&b).is_ne());
+    both(
+        "timeout_seconds",
+        clash(config.timeout_seconds, metadata.timeout_seconds),
+    );
+    both(
+        "retries",
+        config
+            .retries
+            .zip(metadata.retries)
+            .is_some_and(|(a, b)| a != b),
+    );
     Header {
-        timeout: config.timeout_seconds.or(metadata.timeout_seconds).map(seconds),
+        timeout: config
+            .timeout_seconds
+            .or(metadata.timeout_seconds)
+            .map(seconds),
         retries: config.retries.or(metadata.retries),
         samples: config.samples,
         ..Header::default()
@@ -242,15 +296,27 @@ fn file(desk: &mut Desk, node: &mut Node, broken: &Broken, values: &mut [Value])
             ..DefinitionMetadata::default()
         };
         header = self::header(desk, &head, &spec.config, &about, &mut parallel);
-        header.written =
-            Written::of(desk, &head, spec.grader.clone(), spec.graders.clone(), spec.combine.clone());
-        header.extract = inputs::extract(desk, &spec.extract.0, head.get("extract")).unwrap_or_default();
+        header.written = Written::of(
+            desk,
+            &head,
+            spec.grader.clone(),
+            spec.graders.clone(),
+            spec.combine.clone(),
+        );
+        header.extract =
+            inputs::extract(desk, &spec.extract.0, head.get("extract")).unwrap_or_default();
         header.max_latency_ms = spec.max_latency_ms;
         let kind = spec.eval_type.unwrap_or(EvalType::Capability);
         info = file_info(desk, &head, kind, &spec.metadata, &spec.config);
     }
     let mut cases = Cases::default();
-    for (i, case) in cases_node.as_mut().and_then(seq).into_iter().flatten().enumerate() {
+    for (i, case) in cases_node
+        .as_mut()
+        .and_then(seq)
+        .into_iter()
+        .flatten()
+        .enumerate()
+    {
         let at = case.locate("/id");
         if let Some(id) = case.get("id").and_then(Node::as_text) {
             cases.claim(desk, id, at);
@@ -261,7 +327,15 @@ fn file(desk: &mut Desk, node: &mut Node, broken: &Broken, values: &mut [Value])
         };
         if let Some(spec) = spec.or_else(|| read::<CaseSpec>(case, broken, desk.problems)) {
             let origin = desk.place(case.span);
-            if let Some(case) = finish(desk, Draft { spec, node: case, origin }, &header) {
+            if let Some(case) = finish(
+                desk,
+                Draft {
+                    spec,
+                    node: case,
+                    origin,
+                },
+                &header,
+            ) {
                 cases.add(case);
             }
         }
@@ -275,7 +349,9 @@ fn file(desk: &mut Desk, node: &mut Node, broken: &Broken, values: &mut [Value])
     if spec.is_some() && written == 0 && from_data == 0 && dataset_node.is_none() {
         let at = cases_node.as_ref().map_or(at, |n| n.span);
         let message = "the eval has no cases, so it would pass without a test";
-        desk.push(Problem::error(Code::EmptyCases, at, message).hint("add `test_cases:` or a `dataset:`"));
+        desk.push(
+            Problem::error(Code::EmptyCases, at, message).hint("add `test_cases:` or a `dataset:`"),
+        );
         return None;
     }
     Some(built(info?, parallel, cases.whole(), at))
@@ -293,7 +369,14 @@ fn split(node: &mut Node) -> (Node, Option<Node>, Option<Node>) {
             }
         }
     }
-    (Node { span: node.span, value: NodeValue::Map(head) }, cases, dataset)
+    (
+        Node {
+            span: node.span,
+            value: NodeValue::Map(head),
+        },
+        cases,
+        dataset,
+    )
 }
 
 fn seq(node: &mut Node) -> Option<&mut Vec<Node>> {
@@ -307,7 +390,14 @@ fn regression(desk: &mut Desk, node: &Node, broken: &Broken, shelf: &mut Shelf) 
     let spec: RegressionDefinition = read(node, broken, desk.problems)?;
     let mut parallel = None;
     let header = header(desk, node, &spec.config, &spec.metadata, &mut parallel);
-    let info = definition_info(desk, node, EvalType::Regression, &spec, &spec.metadata, &spec.config);
+    let info = definition_info(
+        desk,
+        node,
+        EvalType::Regression,
+        &spec,
+        &spec.metadata,
+        &spec.config,
+    );
     let written = Written::of(desk, node, spec.grader, spec.graders, spec.combine);
     let parts = RegressionParts {
         id: &spec.id,
@@ -321,10 +411,20 @@ fn regression(desk: &mut Desk, node: &Node, broken: &Broken, shelf: &mut Shelf) 
         shelf,
     };
     let case = regression_case(desk, node, parts, &header)?;
-    Some(built(info?, parallel, model::Cases::written(vec![Arc::new(case)]), node.locate("/id")))
+    Some(built(
+        info?,
+        parallel,
+        model::Cases::written(vec![Arc::new(case)]),
+        node.locate("/id"),
+    ))
 }
 
-fn regression_document(desk: &mut Desk, node: &Node, broken: &Broken, shelf: &mut Shelf) -> Option<Built> {
+fn regression_document(
+    desk: &mut Desk,
+    node: &Node,
+    broken: &Broken,
+    shelf: &mut Shelf,
+) -> Option<Built> {
     let spec: RegressionDocument = read(node, broken, desk.problems)?;
     let mut parallel = None;
     let about = DefinitionMetadata {
@@ -348,7 +448,12 @@ fn regression_document(desk: &mut Desk, node: &Node, broken: &Broken, shelf: &mu
         shelf,
     };
     let case = regression_case(desk, node, parts, &header)?;
-    Some(built(info?, parallel, model::Cases::written(vec![Arc::new(case)]), node.locate("/metadata/id")))
+    Some(built(
+        info?,
+        parallel,
+        model::Cases::written(vec![Arc::new(case)]),
+        node.locate("/metadata/id"),
+    ))
 }
 
 struct RegressionParts<'a> {
@@ -363,7 +468,12 @@ struct RegressionParts<'a> {
     shelf: &'a mut Shelf,
 }
 
-fn regression_case(desk: &mut Desk, node: &Node, parts: RegressionParts, header: &Header) -> Option<Case> {
+fn regression_case(
+    desk: &mut Desk,
+    node: &Node,
+    parts: RegressionParts,
+    header: &Header,
+) -> Option<Case> {
     let current = node.get("current").unwrap_or(node);
     let input_node = current.get("input").unwrap_or(current);
     let input = inputs::regression_input(desk, &parts.current.input, input_node);
@@ -378,20 +488,36 @@ fn regression_case(desk: &mut Desk, node: &Node, parts: RegressionParts, header:
     };
     let comparison = regressions::comparison(desk, parts.comparison, parts.current, node);
     let known = match desk.suite.known_good.get(parts.id) {
-        Some(output) => Some(baselines::of_output(output, comparison.map(|(comparison, _)| comparison.kind))),
+        Some(output) => Some(baselines::of_output(
+            output,
+            comparison.map(|(comparison, _)| comparison.kind),
+        )),
         None => baselines::known_good(desk, parts.id, parts.baseline, node, parts.shelf).ok()?,
     };
     let baseline = known.as_ref().map(|known| &known.output);
     let grading = regressions::grading(desk, parts.written, comparison, baseline, parts.id_at);
     let extract = inputs::extract(desk, parts.extract, node.get("extract"));
     let origin = desk.place(node.span);
-    let made = Made { input: input?, grading: grading?, extract: extract?, target: transpose(target)? };
-    let own = made.target.as_ref().map(|target| (target, current.get("execution").unwrap_or(current).span));
+    let made = Made {
+        input: input?,
+        grading: grading?,
+        extract: extract?,
+        target: transpose(target)?,
+    };
+    let own = made
+        .target
+        .as_ref()
+        .map(|target| (target, current.get("execution").unwrap_or(current).span));
     targets::check_input(desk, &made.input, own, input_node)?;
     let mut case = assemble(desk, parts.id.to_owned(), made, header, origin);
     case.context_told = inputs::tells_context(desk, input_node);
     if let Some(known) = known {
-        baselines::check_target(desk, parts.id_at, known.target.as_ref(), case.target.as_ref());
+        baselines::check_target(
+            desk,
+            parts.id_at,
+            known.target.as_ref(),
+            case.target.as_ref(),
+        );
         case.expected = Some(known.output);
         case.baseline = Some(Box::new(known.origin));
     }
@@ -415,9 +541,16 @@ struct Made {
 }
 
 fn assemble(desk: &Desk, id: String, made: Made, header: &Header, origin: String) -> Case {
-    let timeout =
-        desk.suite.timeout.or(header.timeout).or(desk.suite.suite_timeout).unwrap_or(DEFAULT_TIMEOUT);
-    if let Input::ApiCall { headers, endpoint, .. } = &made.input {
+    let timeout = desk
+        .suite
+        .timeout
+        .or(header.timeout)
+        .or(desk.suite.suite_timeout)
+        .unwrap_or(DEFAULT_TIMEOUT);
+    if let Input::ApiCall {
+        headers, endpoint, ..
+    } = &made.input
+    {
         desk.suite.secrets.of_headers(headers);
         desk.suite.secrets.of_endpoint(endpoint);
     }
@@ -431,7 +564,11 @@ fn assemble(desk: &Desk, id: String, made: Made, header: &Header, origin: String
         context_told: false,
         grading: made.grading,
         extract: made.extract,
-        samples: desk.suite.samples.or(header.samples).or(desk.suite.suite_samples),
+        samples: desk
+            .suite
+            .samples
+            .or(header.samples)
+            .or(desk.suite.suite_samples),
         timeout,
         retries: header.retries,
         max_latency: None,
@@ -472,9 +609,18 @@ pub(super) fn finish(desk: &mut Desk, draft: Draft, header: &Header) -> Option<C
         graders::check_matchers(desk, value);
     }
     let own = Written::of(desk, node, spec.grader, spec.graders, spec.combine);
-    let written = if own.is_empty() { &header.written } else { &own };
+    let written = if own.is_empty() {
+        &header.written
+    } else {
+        &own
+    };
     let grading = graders::resolve(desk, written, expected, Known::Nothing, node.locate("/id"));
-    let made = Made { input: input?, grading: grading?, extract: extract?, target: None };
+    let made = Made {
+        input: input?,
+        grading: grading?,
+        extract: extract?,
+        target: None,
+    };
     targets::check_input(desk, &made.input, None, input_node)?;
     let mut case = assemble(desk, spec.id, made, header, origin);
     case.context_told = inputs::tells_context(desk, input_node);

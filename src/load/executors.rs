@@ -50,7 +50,10 @@ pub(super) fn executors_file(
 impl ExecutorShelf {
     /// Of a suite whose languages could not be read: any name may be one.
     pub fn unknown() -> ExecutorShelf {
-        ExecutorShelf { open: true, ..ExecutorShelf::default() }
+        ExecutorShelf {
+            open: true,
+            ..ExecutorShelf::default()
+        }
     }
 
     /// The languages of a map whose node is `node`; those with a fault are told and left out. Paths are relative to `dir`.
@@ -100,25 +103,45 @@ fn faults(name: &str, spec: &ExecutorSpec, map: &Node, at: &Node) -> Vec<Problem
     let mut faults = Vec::new();
     let key = map.key_span(&format!("/{name}"));
     if let Some(built_in) = Executor::built_in(name) {
-        let message = format!("`{name}` is built in: it is the executor `{}`", built_in.name());
+        let message = format!(
+            "`{name}` is built in: it is the executor `{}`",
+            built_in.name()
+        );
         faults.push(Problem::error(Code::BadFormat, key, message).hint("choose another name"));
-    } else if name.is_empty() || !name.chars().all(|c| c.is_alphanumeric() || "_-+#.".contains(c)) {
+    } else if name.is_empty()
+        || !name
+            .chars()
+            .all(|c| c.is_alphanumeric() || "_-+#.".contains(c))
+    {
         let message = "the name of an executor is of letters, digits and `_-+#.`";
         faults.push(Problem::error(Code::BadFormat, key, message));
     }
     if spec.file.contains(['/', '\0']) || matches!(spec.file.as_str(), "." | "..") {
-        let message = "`file` is a name without a folder: programs lie alone in a folder of their own";
-        faults.push(Problem::error(Code::BadPath, at.locate("/file"), message).hint("such as `main.c`"));
+        let message =
+            "`file` is a name without a folder: programs lie alone in a folder of their own";
+        faults.push(
+            Problem::error(Code::BadPath, at.locate("/file"), message).hint("such as `main.c`"),
+        );
     }
     for (key, words) in [("compile", &spec.compile), ("run", &spec.run)] {
-        if words.first().is_some_and(|program| program.trim().is_empty())
+        if words
+            .first()
+            .is_some_and(|program| program.trim().is_empty())
             || words.iter().any(|word| word.contains('\0'))
         {
             let message = format!("`{key}` names no program");
-            faults.push(Problem::error(Code::BadCommand, at.locate(&format!("/{key}")), message));
+            faults.push(Problem::error(
+                Code::BadCommand,
+                at.locate(&format!("/{key}")),
+                message,
+            ));
         }
     }
-    if let Some(bad) = spec.env.keys().find(|name| name.is_empty() || name.contains(['=', '\0'])) {
+    if let Some(bad) = spec
+        .env
+        .keys()
+        .find(|name| name.is_empty() || name.contains(['=', '\0']))
+    {
         let message = format!("{bad:?} is not the name of an environment variable");
         faults.push(Problem::error(Code::BadFormat, at.locate("/env"), message));
     }
@@ -127,7 +150,9 @@ fn faults(name: &str, spec: &ExecutorSpec, map: &Node, at: &Node) -> Vec<Problem
 
 /// A compiler that lacks a part fails every program, and only a probe shows that. `probe: ""` is a choice.
 fn missing_probe(chosen: &Chosen, at: &Node) -> Option<Problem> {
-    let Executor::Configured(own) = &chosen.executor else { return None };
+    let Executor::Configured(own) = &chosen.executor else {
+        return None;
+    };
     if own.compile.is_empty() || own.probe.is_some() || at.get("probe").is_some() {
         return None;
     }
@@ -141,7 +166,11 @@ fn missing_probe(chosen: &Chosen, at: &Node) -> Option<Problem> {
 
 fn chosen(name: String, spec: ExecutorSpec, dir: &Path) -> Chosen {
     let probe = spec.probe.clone().or_else(|| shipped_probe(&name, &spec));
-    let languages = if spec.languages.is_empty() { vec![name.clone()] } else { spec.languages };
+    let languages = if spec.languages.is_empty() {
+        vec![name.clone()]
+    } else {
+        spec.languages
+    };
     let executor = ConfiguredExecutor {
         name,
         file: spec.file,
@@ -151,7 +180,11 @@ fn chosen(name: String, spec: ExecutorSpec, dir: &Path) -> Chosen {
         compile_timeout: seconds(spec.compile_timeout_seconds.unwrap_or(COMPILE_TIMEOUT)),
         compile_memory_mb: spec.memory_mb.unwrap_or(0).max(COMPILE_MEMORY_MB),
         env: spec.env,
-        readable: spec.readable.iter().map(|path| lexical(&dir.join(path))).collect(),
+        readable: spec
+            .readable
+            .iter()
+            .map(|path| lexical(&dir.join(path)))
+            .collect(),
         probe: probe.filter(|text| !text.trim().is_empty()),
         hint: spec.hint,
     };
@@ -197,7 +230,9 @@ fn shipped_probe(name: &str, spec: &ExecutorSpec) -> Option<String> {
 fn runs_alone(spec: &ExecutorSpec) -> bool {
     match spec.run.as_slice() {
         [program] => program.starts_with("./"),
-        [interpreter, file] => !interpreter.starts_with("./") && file.trim_start_matches("./") == spec.file,
+        [interpreter, file] => {
+            !interpreter.starts_with("./") && file.trim_start_matches("./") == spec.file
+        }
         _ => false,
     }
 }
@@ -207,9 +242,14 @@ fn links_others(spec: &ExecutorSpec, suffix: &str) -> bool {
     let is_other = |word: &str| {
         let word = word.trim_matches(['\'', '"', ';']);
         word.trim_start_matches("./") != spec.file
-            && word.rsplit_once('.').is_some_and(|(_, end)| [suffix, "o", "a", "so"].contains(&end))
+            && word
+                .rsplit_once('.')
+                .is_some_and(|(_, end)| [suffix, "o", "a", "so"].contains(&end))
     };
-    spec.compile.iter().flat_map(|word| word.split_whitespace()).any(is_other)
+    spec.compile
+        .iter()
+        .flat_map(|word| word.split_whitespace())
+        .any(is_other)
 }
 
 /// The class is the one that is run. Words after it are arguments, which only the program of the file's name is known to do
@@ -222,7 +262,9 @@ fn java_probe(stem: &str, spec: &ExecutorSpec) -> Option<String> {
     let (class, arguments) = java_class(words)?;
     let class = if class == spec.file { stem } else { class };
     let mut letters = class.chars();
-    let is_class = letters.next().is_some_and(|first| first.is_alphabetic() || first == '_')
+    let is_class = letters
+        .next()
+        .is_some_and(|first| first.is_alphabetic() || first == '_')
         && letters.all(|c| c.is_alphanumeric() || c == '_');
     let is_known = arguments == 0 || class == stem;
     (is_class && is_known)
@@ -248,29 +290,44 @@ fn java_class(words: &[String]) -> Option<(&str, usize)> {
 
 /// What a grader means by `executor:`; `None` after saying that there is no such thing.
 pub(super) fn choose(desk: &mut Desk, written: Option<&str>, at: Span) -> Option<Chosen> {
-    let Some(name) = written else { return Some(Chosen::default()) };
+    let Some(name) = written else {
+        return Some(Chosen::default());
+    };
     if let Some(executor) = Executor::built_in(name) {
-        return Some(Chosen { executor, ..Chosen::default() });
+        return Some(Chosen {
+            executor,
+            ..Chosen::default()
+        });
     }
     let shelf = &desk.suite.executors;
     if let Some(chosen) = shelf.known.get(name) {
         return Some(chosen.clone());
     }
-    let built_in =
-        Executor::NAMES.into_iter().flat_map(|(word, others, _)| others.iter().copied().chain([word]));
-    let names: Vec<&str> = built_in.chain(shelf.known.keys().map(String::as_str)).collect();
+    let built_in = Executor::NAMES
+        .into_iter()
+        .flat_map(|(word, others, _)| others.iter().copied().chain([word]));
+    let names: Vec<&str> = built_in
+        .chain(shelf.known.keys().map(String::as_str))
+        .collect();
     // Letters in another case are the commonest slip.
     let lower = name.to_lowercase();
     let hint = match did_you_mean(&lower, names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => {
             let words: Vec<&str> = Executor::NAMES.iter().map(|(word, ..)| *word).collect();
-            format!("built in are {}; describe others under `executors:` of the suite", words.join(", "))
+            format!(
+                "built in are {}; describe others under `executors:` of the suite",
+                words.join(", ")
+            )
         }
     };
     let open = shelf.open;
     let message = format!("no executor is named `{name}`");
-    desk.push(Problem::error(Code::UnknownExecutor, at, message).hint(hint).maybe_warning(open));
+    desk.push(
+        Problem::error(Code::UnknownExecutor, at, message)
+            .hint(hint)
+            .maybe_warning(open),
+    );
     None
 }
 
@@ -303,11 +360,42 @@ mod tests {
         assert_eq!(class(&["java", "org.junit.Runner", "Main"]), None);
 
         assert!(probe("main.py", &[], &["python3", "main.py"]).is_some());
-        assert_eq!(probe("test_main.py", &[], &["python3", "-m", "pytest", "test_main.py"]), None);
+        assert_eq!(
+            probe(
+                "test_main.py",
+                &[],
+                &["python3", "-m", "pytest", "test_main.py"]
+            ),
+            None
+        );
         assert_eq!(probe("main.py", &[], &["python3", "harness.py"]), None);
-        assert!(probe("main.c", &["gcc", "-o", "prog", "./main.c", "-lm"], &["./prog"]).is_some());
-        assert_eq!(probe("main.c", &["gcc", "-o", "prog", "main.c", "/opt/harness.c"], &["./prog"]), None);
-        assert_eq!(probe("main.c", &["sh", "-c", "gcc main.c /opt/harness.o"], &["./prog"]), None);
-        assert_eq!(probe("main.c", &["gcc", "main.c"], &["/opt/judge", "./a.out"]), None);
+        assert!(
+            probe(
+                "main.c",
+                &["gcc", "-o", "prog", "./main.c", "-lm"],
+                &["./prog"]
+            )
+            .is_some()
+        );
+        assert_eq!(
+            probe(
+                "main.c",
+                &["gcc", "-o", "prog", "main.c", "/opt/harness.c"],
+                &["./prog"]
+            ),
+            None
+        );
+        assert_eq!(
+            probe(
+                "main.c",
+                &["sh", "-c", "gcc main.c /opt/harness.o"],
+                &["./prog"]
+            ),
+            None
+        );
+        assert_eq!(
+            probe("main.c", &["gcc", "main.c"], &["/opt/judge", "./a.out"]),
+            None
+        );
     }
 }

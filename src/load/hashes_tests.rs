@@ -16,7 +16,11 @@ fn hashes_of_inputs_and_grading_are_those_of_before() {
         cpus: 1,
         ..LoadRequest::default()
     });
-    let wrong: Vec<&str> = loaded.problems.iter().map(|problem| problem.message.as_str()).collect();
+    let wrong: Vec<&str> = loaded
+        .problems
+        .iter()
+        .map(|problem| problem.message.as_str())
+        .collect();
     let plan = loaded.plan.as_ref().unwrap_or_else(|| panic!("{wrong:#?}"));
     let mut hashes = String::new();
     for eval in &plan.evals {
@@ -25,5 +29,8 @@ fn hashes_of_inputs_and_grading_are_those_of_before() {
             writeln!(hashes, "{}/{} {input} {grading}", eval.info.id, case.id).expect("written");
         }
     }
-    assert_eq!(hashes, include_str!("../../tests/fixtures/hashes/hashes.txt"));
+    assert_eq!(
+        hashes,
+        include_str!("../../tests/fixtures/hashes/hashes.txt")
+    );
 }

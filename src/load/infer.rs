@@ -15,8 +15,8 @@ use super::source::Span;
 use super::template::is_template;
 use super::tree::{Key, Node, NodeValue};
 use crate::spec::{
-    CodeExecutionSpec, CommandGraderSpec, ContainsSpec, ExactMatchSpec, FunctionOutputSpec, JsonSpec,
-    NumericSpec, RegexSpec, SimilaritySpec, StructuralSpec, schema_of,
+    CodeExecutionSpec, CommandGraderSpec, ContainsSpec, ExactMatchSpec, FunctionOutputSpec,
+    JsonSpec, NumericSpec, RegexSpec, SimilaritySpec, StructuralSpec, schema_of,
 };
 
 /// A method and the keys that its settings may have.
@@ -83,7 +83,13 @@ pub(super) fn infer_evals(node: &mut Node, problems: &mut Problems) {
 
 /// Completes the named graders of a graders document, whose cases are not known.
 pub(super) fn infer_named(graders: &mut Node, problems: &mut Problems) {
-    let Some(Node { value: NodeValue::Map(entries), .. }) = graders.get_mut("graders") else { return };
+    let Some(Node {
+        value: NodeValue::Map(entries),
+        ..
+    }) = graders.get_mut("graders")
+    else {
+        return;
+    };
     for (_, grader) in entries {
         complete(grader, None, problems);
     }
@@ -99,9 +105,14 @@ pub(super) fn infer_case(case: &mut Node, problems: &mut Problems) {
     if !templated {
         problems.extend(found);
     }
-    let Some(method) = hint.filter(|_| !has_graders) else { return };
-    let at =
-        case.get("expected").or_else(|| case.get("expected_output")).map_or(case.span, |e| e.span).at_start();
+    let Some(method) = hint.filter(|_| !has_graders) else {
+        return;
+    };
+    let at = case
+        .get("expected")
+        .or_else(|| case.get("expected_output"))
+        .map_or(case.span, |e| e.span)
+        .at_start();
     let config = map(at, vec![("method", text(at, method))]);
     let grader = map(at, vec![("type", text(at, "code")), ("config", config)]);
     insert(case, "grader", grader);
@@ -162,9 +173,15 @@ fn is_open(grader: &Node) -> bool {
 }
 
 fn infer_regression(node: &mut Node, problems: &mut Problems) {
-    let holder = ["current", "test_case"].iter().find_map(|key| node.get(key));
-    let comparison = node.get("comparison").or_else(|| holder.and_then(|c| c.get("comparison")));
-    let kind = comparison.and_then(|c| c.get("type")).and_then(Node::as_text);
+    let holder = ["current", "test_case"]
+        .iter()
+        .find_map(|key| node.get(key));
+    let comparison = node
+        .get("comparison")
+        .or_else(|| holder.and_then(|c| c.get("comparison")));
+    let kind = comparison
+        .and_then(|c| c.get("type"))
+        .and_then(Node::as_text);
     let hint = match kind {
         Some("exact") => "exact_match",
         _ => "structural_match",
@@ -179,7 +196,11 @@ fn each_grader(case: &mut Node, mut f: impl FnMut(&mut Node)) -> bool {
         any = true;
         f(grader);
     }
-    if let Some(Node { value: NodeValue::Seq(items), .. }) = case.get_mut("graders") {
+    if let Some(Node {
+        value: NodeValue::Seq(items),
+        ..
+    }) = case.get_mut("graders")
+    {
         any |= !items.is_empty();
         items.iter_mut().for_each(f);
     }
@@ -200,18 +221,21 @@ fn complete(grader: &mut Node, hint: Option<&'static str>, problems: &mut Proble
         insert(grader, "config", map(at, Vec::new()));
     }
     let span = grader.span;
-    let Some(config) = grader.get_mut("config") else { return };
+    let Some(config) = grader.get_mut("config") else {
+        return;
+    };
     if config.as_map().is_none() || config.get("method").is_some() {
         return;
     }
     let (method, sure) = choose(config, hint);
     if !sure {
-        let message =
-            "the grader names no `method`, and neither its settings nor `expected.type` tell which is meant";
+        let message = "the grader names no `method`, and neither its settings nor `expected.type` tell which is meant";
         let names: Vec<&str> = methods().iter().map(|m| m.name).collect();
         problems.push(
-            Problem::error(Code::CannotInferGrader, span, message)
-                .hint(format!("add `method:` under `config:`, one of {}", names.join(", "))),
+            Problem::error(Code::CannotInferGrader, span, message).hint(format!(
+                "add `method:` under `config:`, one of {}",
+                names.join(", ")
+            )),
         );
     }
     let at = config.span.at_start();
@@ -223,7 +247,12 @@ fn choose(config: &Node, hint: Option<&'static str>) -> (&'static str, bool) {
     if let Some(sure) = sure_method(Some(config)) {
         return (sure, true);
     }
-    let keys: Vec<&str> = config.as_map().unwrap_or(&[]).iter().map(|(k, _)| &*k.name).collect();
+    let keys: Vec<&str> = config
+        .as_map()
+        .unwrap_or(&[])
+        .iter()
+        .map(|(k, _)| &*k.name)
+        .collect();
     let fitting: Vec<&'static str> = methods()
         .iter()
         .filter(|m| m.name != "command" && m.name != "similarity")
@@ -240,7 +269,9 @@ fn choose(config: &Node, hint: Option<&'static str>) -> (&'static str, bool) {
 
 fn sure_method(config: Option<&Node>) -> Option<&'static str> {
     let config = config?;
-    SURE.iter().find(|(key, _)| config.get(key).is_some()).map(|(_, method)| *method)
+    SURE.iter()
+        .find(|(key, _)| config.get(key).is_some())
+        .map(|(_, method)| *method)
 }
 
 /// The method that knows most of the keys, so that the schema's errors speak of the likeliest one.
@@ -254,10 +285,15 @@ fn nearest(keys: &[&str]) -> &'static str {
 
 /// The word after `expected.type`; a bare text is an exact expectation.
 fn expected_type(case: &Node) -> Option<String> {
-    let expected = case.get("expected").or_else(|| case.get("expected_output"))?;
+    let expected = case
+        .get("expected")
+        .or_else(|| case.get("expected_output"))?;
     match &expected.value {
         NodeValue::Text(_) => Some("exact".to_owned()),
-        _ => expected.get("type").and_then(Node::as_text).map(str::to_owned),
+        _ => expected
+            .get("type")
+            .and_then(Node::as_text)
+            .map(str::to_owned),
     }
 }
 
@@ -284,17 +320,39 @@ pub(super) fn was_inferred(grader: &Node) -> bool {
 }
 
 fn text(at: Span, value: &str) -> Node {
-    Node { span: at, value: NodeValue::Text(value.into()) }
+    Node {
+        span: at,
+        value: NodeValue::Text(value.into()),
+    }
 }
 
 fn map(at: Span, entries: Vec<(&str, Node)>) -> Node {
-    let entries =
-        entries.into_iter().map(|(name, node)| (Key { name: Arc::from(name), span: at }, node)).collect();
-    Node { span: at, value: NodeValue::Map(entries) }
+    let entries = entries
+        .into_iter()
+        .map(|(name, node)| {
+            (
+                Key {
+                    name: Arc::from(name),
+                    span: at,
+                },
+                node,
+            )
+        })
+        .collect();
+    Node {
+        span: at,
+        value: NodeValue::Map(entries),
+    }
 }
 
 fn insert(node: &mut Node, name: &str, value: Node) {
     if let NodeValue::Map(entries) = &mut node.value {
-        entries.push((Key { name: Arc::from(name), span: value.span.at_start() }, value));
+        entries.push((
+            Key {
+                name: Arc::from(name),
+                span: value.span.at_start(),
+            },
+            value,
+        ));
     }
 }

@@ -17,7 +17,8 @@ use super::template::{Engine, is_template};
 use super::tree::Node;
 use crate::model::{Extract, Fingerprint, Grading, Input, JsonMode, Which};
 use crate::spec::{
-    ApiCallInput, ExtractSpec, ExtractStep, ExtractWord, InputRef, InputSpec, NameOr, RegressionInput,
+    ApiCallInput, ExtractSpec, ExtractStep, ExtractWord, InputRef, InputSpec, NameOr,
+    RegressionInput,
 };
 use eval_base::percent;
 use eval_match::Pattern;
@@ -30,7 +31,10 @@ pub(super) fn input(desk: &mut Desk, spec: InputRef, node: &Node) -> Option<Inpu
         NameOr::Inline(InputSpec::File(f)) => {
             let at = node.locate("/content");
             match existing_file(desk.dir, &f.content, &desk.suite.fence, at) {
-                Ok(path) => Some(Input::File { path, context: f.context }),
+                Ok(path) => Some(Input::File {
+                    path,
+                    context: f.context,
+                }),
                 Err(problem) => {
                     desk.push(problem);
                     None
@@ -38,26 +42,42 @@ pub(super) fn input(desk: &mut Desk, spec: InputRef, node: &Node) -> Option<Inpu
             }
         }
         NameOr::Inline(InputSpec::ApiCall(call)) => api_call(desk, call, node),
-        NameOr::Inline(InputSpec::Messages(m)) => {
-            Some(Input::Messages { messages: m.messages, context: m.context })
-        }
+        NameOr::Inline(InputSpec::Messages(m)) => Some(Input::Messages {
+            messages: m.messages,
+            context: m.context,
+        }),
     }
 }
 
 fn prompt(desk: &mut Desk, text: String, context: Option<Value>, node: &Node) -> Option<Input> {
     if text.trim().is_empty() {
         let at = node.locate("/content");
-        desk.push(Problem::warning(Code::SuspiciousValue, at, "the prompt is empty"));
+        desk.push(Problem::warning(
+            Code::SuspiciousValue,
+            at,
+            "the prompt is empty",
+        ));
     }
     Some(Input::Prompt { text, context })
 }
 
 fn api_call(desk: &mut Desk, call: ApiCallInput, node: &Node) -> Option<Input> {
-    let method = call.method.unwrap_or_else(|| "GET".to_owned()).to_uppercase();
+    let method = call
+        .method
+        .unwrap_or_else(|| "GET".to_owned())
+        .to_uppercase();
     let endpoint = with_query(desk, call.endpoint, &call.query, node)?;
     targets::check_call(desk, &method, &endpoint, &call.headers, node)?;
-    let body = call.body.as_ref().map(|body| models::ordered(body, node.get("body")));
-    Some(Input::ApiCall { method, endpoint, headers: call.headers, body })
+    let body = call
+        .body
+        .as_ref()
+        .map(|body| models::ordered(body, node.get("body")));
+    Some(Input::ApiCall {
+        method,
+        endpoint,
+        headers: call.headers,
+        body,
+    })
 }
 
 /// The endpoint with further parameters; what it says itself stays as it is written.
@@ -79,13 +99,21 @@ fn with_query(
                 Value::Number(_) | Value::Bool(_) => value.to_string(),
                 Value::Null => continue,
                 Value::Array(_) | Value::Object(_) => {
-                    let at = node.get("query").and_then(|q| q.get(name)).map_or(node.span, |n| n.span);
-                    let message = format!("`{name}` is no text, number or truth, nor a list of these");
+                    let at = node
+                        .get("query")
+                        .and_then(|q| q.get(name))
+                        .map_or(node.span, |n| n.span);
+                    let message =
+                        format!("`{name}` is no text, number or truth, nor a list of these");
                     desk.push(Problem::error(Code::BadRequest, at, message));
                     return None;
                 }
             };
-            pairs.push(format!("{}={}", percent::encode(name), percent::encode(&text)));
+            pairs.push(format!(
+                "{}={}",
+                percent::encode(name),
+                percent::encode(&text)
+            ));
         }
     }
     if pairs.is_empty() {
@@ -108,21 +136,33 @@ pub(super) fn tells_context(desk: &Desk, node: &Node) -> bool {
     if node.get("context").is_none() {
         return false;
     }
-    let written = ["content", "messages"].into_iter().filter_map(|key| node.get(key));
+    let written = ["content", "messages"]
+        .into_iter()
+        .filter_map(|key| node.get(key));
     // Rendered texts don't tell what they were; the file does.
     let mut sources = written.map(|node| desk.sources.slice(node.span));
     sources.any(|text| {
         is_template(text)
             && text.contains("context")
-            && Engine::new(&desk.suite.templates).names(text).contains("context")
+            && Engine::new(&desk.suite.templates)
+                .names(text)
+                .contains("context")
     })
 }
 
 /// A regression's input: typed, a request, a text, or any data.
-pub(super) fn regression_input(desk: &mut Desk, written: &RegressionInput, node: &Node) -> Option<Input> {
+pub(super) fn regression_input(
+    desk: &mut Desk,
+    written: &RegressionInput,
+    node: &Node,
+) -> Option<Input> {
     let value = &written.0;
     let words = ["prompt", "file", "api_call", "messages"];
-    if value.get("type").and_then(Value::as_str).is_some_and(|t| words.contains(&t)) {
+    if value
+        .get("type")
+        .and_then(Value::as_str)
+        .is_some_and(|t| words.contains(&t))
+    {
         let spec: InputSpec = serde_json::from_value(value.clone()).ok()?;
         return input(desk, NameOr::Inline(spec), node);
     }
@@ -132,16 +172,28 @@ pub(super) fn regression_input(desk: &mut Desk, written: &RegressionInput, node:
     }
     match value {
         Value::String(text) => prompt(desk, text.clone(), None, node),
-        other => Some(Input::Data { value: other.clone() }),
+        other => Some(Input::Data {
+            value: other.clone(),
+        }),
     }
 }
 
 /// Extraction steps; `node` is the list (or the one step) that they were read from.
-pub(super) fn extract(desk: &mut Desk, steps: &[ExtractSpec], node: Option<&Node>) -> Option<Vec<Extract>> {
+pub(super) fn extract(
+    desk: &mut Desk,
+    steps: &[ExtractSpec],
+    node: Option<&Node>,
+) -> Option<Vec<Extract>> {
     let mut whole = true;
     let mut out = Vec::new();
     for (i, step) in steps.iter().enumerate() {
-        let at = node.map(|n| if n.as_seq().is_some() { n.locate(&format!("/{i}")) } else { n.span });
+        let at = node.map(|n| {
+            if n.as_seq().is_some() {
+                n.locate(&format!("/{i}"))
+            } else {
+                n.span
+            }
+        });
         match one_step(step) {
             Ok(step) => out.push(step),
             Err((code, message)) => {
@@ -159,18 +211,30 @@ pub(super) fn extract(desk: &mut Desk, steps: &[ExtractSpec], node: Option<&Node
 fn one_step(step: &ExtractSpec) -> Result<Extract, (Code, String)> {
     Ok(match step {
         ExtractSpec::Word(ExtractWord::Trim) => Extract::Trim,
-        ExtractSpec::Word(ExtractWord::Code) => Extract::CodeBlock { language: None, which: Which::Last },
-        ExtractSpec::Word(ExtractWord::Json) => Extract::Json { mode: JsonMode::Any },
-        ExtractSpec::Step(ExtractStep::Code(c)) => {
-            Extract::CodeBlock { language: c.language.clone(), which: c.which }
-        }
+        ExtractSpec::Word(ExtractWord::Code) => Extract::CodeBlock {
+            language: None,
+            which: Which::Last,
+        },
+        ExtractSpec::Word(ExtractWord::Json) => Extract::Json {
+            mode: JsonMode::Any,
+        },
+        ExtractSpec::Step(ExtractStep::Code(c)) => Extract::CodeBlock {
+            language: c.language.clone(),
+            which: c.which,
+        },
         ExtractSpec::Step(ExtractStep::Json(mode)) => Extract::Json { mode: *mode },
         ExtractSpec::Step(ExtractStep::JsonPath(path)) => {
-            serde_json_path::JsonPath::parse(path)
-                .map_err(|e| (Code::BadJsonPath, format!("`{path}` is not a JSON path (RFC 9535): {e}")))?;
+            serde_json_path::JsonPath::parse(path).map_err(|e| {
+                (
+                    Code::BadJsonPath,
+                    format!("`{path}` is not a JSON path (RFC 9535): {e}"),
+                )
+            })?;
             Extract::JsonPath { path: path.clone() }
         }
-        ExtractSpec::Step(ExtractStep::AfterLast(marker)) => Extract::AfterLast { marker: marker.clone() },
+        ExtractSpec::Step(ExtractStep::AfterLast(marker)) => Extract::AfterLast {
+            marker: marker.clone(),
+        },
         ExtractSpec::Step(ExtractStep::Regex(r)) => {
             let flags = regex_flags(&r.flags);
             let pattern = Pattern::compile(&r.pattern, flags)
@@ -178,9 +242,17 @@ fn one_step(step: &ExtractSpec) -> Result<Extract, (Code, String)> {
             let usual = if pattern.group_count() > 0 { "1" } else { "0" };
             let group = r.group.clone().unwrap_or_else(|| usual.to_owned());
             if !pattern.has_group(&group) {
-                return Err((Code::BadCaptureGroup, format!("the pattern has no group `{group}`")));
+                return Err((
+                    Code::BadCaptureGroup,
+                    format!("the pattern has no group `{group}`"),
+                ));
             }
-            Extract::Regex { pattern: r.pattern.clone(), flags, group, which: r.which }
+            Extract::Regex {
+                pattern: r.pattern.clone(),
+                flags,
+                group,
+                which: r.which,
+            }
         }
     })
 }
@@ -204,9 +276,9 @@ pub(super) fn grading_hash(
 /// in prompts, messages and input files is how one asks.
 pub(super) fn data_hash(input: &Input) -> Fingerprint {
     match input {
-        Input::Prompt { context, .. } | Input::File { context, .. } | Input::Messages { context, .. } => {
-            Fingerprint::of(context)
-        }
+        Input::Prompt { context, .. }
+        | Input::File { context, .. }
+        | Input::Messages { context, .. } => Fingerprint::of(context),
         Input::ApiCall { .. } | Input::Data { .. } => Fingerprint::of(input),
     }
 }

@@ -39,15 +39,23 @@ pub(super) fn detect(node: &Node) -> Option<SchemaKind> {
     match &node.value {
         NodeValue::Seq(_) => Some(SchemaKind::Eval),
         NodeValue::Map(_) if node.get("eval_suite").is_some() => Some(SchemaKind::Suite),
-        NodeValue::Map(_) if ["format_version", "eval_id"].iter().all(|key| node.get(key).is_some()) => {
+        NodeValue::Map(_)
+            if ["format_version", "eval_id"]
+                .iter()
+                .all(|key| node.get(key).is_some()) =>
+        {
             Some(SchemaKind::Baseline)
         }
         NodeValue::Map(_)
-            if ["format_version", "evals", "metrics"].iter().all(|key| node.get(key).is_some()) =>
+            if ["format_version", "evals", "metrics"]
+                .iter()
+                .all(|key| node.get(key).is_some()) =>
         {
             Some(SchemaKind::Scores)
         }
-        NodeValue::Map(_) if EVAL_SIGNS.iter().any(|key| node.get(key).is_some()) => Some(SchemaKind::Eval),
+        NodeValue::Map(_) if EVAL_SIGNS.iter().any(|key| node.get(key).is_some()) => {
+            Some(SchemaKind::Eval)
+        }
         NodeValue::Map(_) => SIGNS
             .iter()
             .find(|(key, _)| node.get(key).is_some())
@@ -94,8 +102,14 @@ pub(super) fn parts(node: &mut Node) -> Vec<Part<'_>> {
             _ => Vec::new(),
         },
         ShapeName::Single => definition(node).into_iter().collect(),
-        ShapeName::Capability => under(node, "capability_eval").into_iter().map(Part::Capability).collect(),
-        ShapeName::Regression => under(node, "regression_eval").into_iter().map(Part::Regression).collect(),
+        ShapeName::Capability => under(node, "capability_eval")
+            .into_iter()
+            .map(Part::Capability)
+            .collect(),
+        ShapeName::Regression => under(node, "regression_eval")
+            .into_iter()
+            .map(Part::Regression)
+            .collect(),
         ShapeName::File => vec![Part::File(node)],
         ShapeName::Document => vec![Part::Document(node)],
     }
@@ -103,16 +117,26 @@ pub(super) fn parts(node: &mut Node) -> Vec<Part<'_>> {
 
 fn definition(node: &mut Node) -> Option<Part<'_>> {
     node.as_map()?;
-    let regression = ["baseline", "current", "test_case", "comparison"].iter().any(|k| node.get(k).is_some());
-    Some(if regression { Part::Regression(node) } else { Part::Capability(node) })
+    let regression = ["baseline", "current", "test_case", "comparison"]
+        .iter()
+        .any(|k| node.get(k).is_some());
+    Some(if regression {
+        Part::Regression(node)
+    } else {
+        Part::Capability(node)
+    })
 }
 
 /// One definition or a list of them under a key.
 fn under<'a>(node: &'a mut Node, key: &str) -> Vec<&'a mut Node> {
     match node.get_mut(key) {
-        Some(Node { value: NodeValue::Seq(items), .. }) => {
-            items.iter_mut().filter(|item| item.as_map().is_some()).collect()
-        }
+        Some(Node {
+            value: NodeValue::Seq(items),
+            ..
+        }) => items
+            .iter_mut()
+            .filter(|item| item.as_map().is_some())
+            .collect(),
         Some(one) if one.as_map().is_some() => vec![one],
         _ => Vec::new(),
     }
@@ -121,9 +145,13 @@ fn under<'a>(node: &'a mut Node, key: &str) -> Vec<&'a mut Node> {
 /// The evals that stand inline in a suite's document.
 pub(super) fn inline_evals(suite: &mut Node) -> Vec<&mut Node> {
     match suite.get_mut("eval_suite").and_then(|s| s.get_mut("evals")) {
-        Some(Node { value: NodeValue::Seq(items), .. }) => {
-            items.iter_mut().filter(|item| item.get("$ref").is_none()).collect()
-        }
+        Some(Node {
+            value: NodeValue::Seq(items),
+            ..
+        }) => items
+            .iter_mut()
+            .filter(|item| item.get("$ref").is_none())
+            .collect(),
         _ => Vec::new(),
     }
 }

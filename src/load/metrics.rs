@@ -21,7 +21,10 @@ pub(super) type WrittenMetrics = (BTreeMap<String, MetricSpec>, Option<Node>);
 pub(super) fn declared(evals: &[Arc<Eval>], problems: &mut Problems) -> Declared {
     let mut declared = Declared::new();
     let mut conflicts: BTreeSet<String> = BTreeSet::new();
-    let graders = evals.iter().flat_map(|eval| eval.cases.profiles()).flat_map(|profile| &profile.graders);
+    let graders = evals
+        .iter()
+        .flat_map(|eval| eval.cases.profiles())
+        .flat_map(|profile| &profile.graders);
     for (name, kind) in graders.flat_map(|grader| &grader.measures) {
         match declared.get(name) {
             None => drop(declared.insert(name.clone(), *kind)),
@@ -48,7 +51,10 @@ pub(super) fn composites(
 ) -> Vec<Composite> {
     let mut composites = Vec::new();
     for (name, spec) in specs {
-        let at = node.as_ref().and_then(|node| node.get_key(name)).map(|key| key.span);
+        let at = node
+            .as_ref()
+            .and_then(|node| node.get_key(name))
+            .map(|key| key.span);
         let fault = name_fault(name).or_else(|| {
             declared
                 .contains_key(name)
@@ -58,11 +64,17 @@ pub(super) fn composites(
             problems.push(located(Code::BadFormat, at, format!("`{name}` {fault}")));
             continue;
         }
-        let parts = node.as_ref().and_then(|node| node.get(name)).and_then(|node| node.get("composite"));
+        let parts = node
+            .as_ref()
+            .and_then(|node| node.get(name))
+            .and_then(|node| node.get("composite"));
         let parts = parts.and_then(Node::as_seq).unwrap_or(&[]);
         let mut components: Vec<Component> = Vec::new();
         for (index, part) in spec.composite.iter().enumerate() {
-            let place = Place { node: parts.get(index), at };
+            let place = Place {
+                node: parts.get(index),
+                at,
+            };
             match component(part, specs, declared, complete, &place) {
                 Ok(part) if components.iter().any(|known| known.metric == part.metric) => {
                     let message = format!("`{}` is part of `{name}` twice", part.metric);
@@ -72,14 +84,19 @@ pub(super) fn composites(
                 Err(problem) => problems.extend(problem.map(|problem| *problem)),
             }
         }
-        if components.len() == spec.composite.len() && components.iter().all(|part| part.weight == 0.0) {
+        if components.len() == spec.composite.len()
+            && components.iter().all(|part| part.weight == 0.0)
+        {
             problems.push(located(
                 Code::OutOfRange,
                 at,
                 format!("the weights of all parts of `{name}` are 0"),
             ));
         }
-        composites.push(Composite { name: name.clone(), components });
+        composites.push(Composite {
+            name: name.clone(),
+            components,
+        });
     }
     composites
 }
@@ -92,7 +109,9 @@ struct Place<'a> {
 
 impl Place<'_> {
     fn of(&self, key: &str) -> Option<Span> {
-        self.node.map(|node| node.locate(&format!("/{key}"))).or(self.at)
+        self.node
+            .map(|node| node.locate(&format!("/{key}")))
+            .or(self.at)
     }
 }
 
@@ -111,7 +130,8 @@ fn component(
     let metric: Metric = name.parse().map_err(|_| unknown())?;
     let kind = match &metric {
         Metric::Named(name) if all.contains_key(name) => {
-            let message = format!("`{name}` is itself a composite; a composite is made of what is measured");
+            let message =
+                format!("`{name}` is itself a composite; a composite is made of what is measured");
             return Err(refuse(Code::UnknownMetric, "metric", message));
         }
         Metric::Named(name) => match declared.get(name) {
@@ -129,28 +149,34 @@ fn component(
     // A composite in which a worse metric made a better whole could not be bounded by its worst and best case either.
     match falls {
         Some(true) if !spec.invert => {
-            let message = format!("`{name}` is better when it is lower, but here more of it would be better");
+            let message =
+                format!("`{name}` is better when it is lower, but here more of it would be better");
             let problem = refuse(Code::SuspiciousValue, "metric", message);
             return Err(problem.map(|problem| Box::new(problem.hint("add `invert: true`"))));
         }
         Some(false) if spec.invert => {
-            let message =
-                format!("`{name}` is better when it is higher, but `invert` would make less of it better");
+            let message = format!(
+                "`{name}` is better when it is higher, but `invert` would make less of it better"
+            );
             return Err(refuse(Code::SuspiciousValue, "invert", message));
         }
         _ => {}
     }
     let range = match spec.range {
         Some([low, high]) if !(low.is_finite() && high.is_finite() && low < high) => {
-            let message = format!("the range [{low}, {high}] is empty: the lower number comes first");
+            let message =
+                format!("the range [{low}, {high}] is empty: the lower number comes first");
             return Err(refuse(Code::OutOfRange, "range", message));
         }
         Some(range) => range,
         None if kind == Measured::Number => {
-            let message =
-                format!("`{name}` is no share, so that it needs a `range`: the values that count 0 and 1");
+            let message = format!(
+                "`{name}` is no share, so that it needs a `range`: the values that count 0 and 1"
+            );
             let problem = refuse(Code::MissingKey, "metric", message);
-            return Err(problem.map(|problem| Box::new(problem.hint("for example `range: [0, 2000]`"))));
+            return Err(
+                problem.map(|problem| Box::new(problem.hint("for example `range: [0, 2000]`")))
+            );
         }
         None => [0.0, 1.0],
     };
@@ -172,12 +198,20 @@ pub(super) fn check_selected(
     problems: &mut Problems,
 ) {
     for demand in demands {
-        let Ok(MetricName { metric: Metric::Named(name), part }) = demand.threshold.metric.parse() else {
+        let Ok(MetricName {
+            metric: Metric::Named(name),
+            part,
+        }) = demand.threshold.metric.parse()
+        else {
             continue;
         };
         let composite = composites.iter().find(|composite| composite.name == name);
         let needed: Vec<&String> = match composite {
-            Some(composite) => composite.components.iter().map(|part| &part.metric).collect(),
+            Some(composite) => composite
+                .components
+                .iter()
+                .map(|part| &part.metric)
+                .collect(),
             None => vec![&name],
         };
         let of_part = part.as_ref().map(|part| part_of_plan(part, evals));
@@ -187,12 +221,20 @@ pub(super) fn check_selected(
         }
         let measured = declared(evals, &mut Problems::new());
         let is_named = |name: &str| matches!(name.parse(), Ok(Metric::Named(_)));
-        for missing in needed.into_iter().filter(|name| is_named(name) && !measured.contains_key(*name)) {
+        for missing in needed
+            .into_iter()
+            .filter(|name| is_named(name) && !measured.contains_key(*name))
+        {
             let metric = &demand.threshold.metric;
-            let message =
-                format!("the threshold on `{metric}` needs `{missing}`, which no selected eval measures");
+            let message = format!(
+                "the threshold on `{metric}` needs `{missing}`, which no selected eval measures"
+            );
             let problem = located(Code::UnknownMetric, demand.at, message);
-            problems.push(problem.hint("the gate can't pass without it").maybe_warning(again));
+            problems.push(
+                problem
+                    .hint("the gate can't pass without it")
+                    .maybe_warning(again),
+            );
         }
     }
 }
@@ -232,7 +274,11 @@ mod tests {
                 let at = loaded.sources.position(span);
                 format!("{}:{}", at.line, at.column)
             });
-            let hint = p.hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
+            let hint = p
+                .hint
+                .as_ref()
+                .map(|hint| format!(" | {hint}"))
+                .unwrap_or_default();
             format!("{at} {}: {}{hint}", p.code.slug(), p.message)
         });
         let said = said.collect();
@@ -255,8 +301,14 @@ mod tests {
             ..Overrides::default()
         };
         let (plan, said) = loaded(head, &all(), overrides);
-        let Some(plan) = plan else { return said.join("\n") };
-        let demands = plan.gate.thresholds.iter().map(|t| format!("{} {:?} {}", t.metric, t.bound, t.value));
+        let Some(plan) = plan else {
+            return said.join("\n");
+        };
+        let demands = plan
+            .gate
+            .thresholds
+            .iter()
+            .map(|t| format!("{} {:?} {}", t.metric, t.bound, t.value));
         demands.chain(said).collect::<Vec<_>>().join(", ")
     }
 
@@ -292,9 +344,16 @@ mod tests {
         let (plan, said) = loaded(&head, &all(), Overrides::default());
         let parts = plan.map(|plan| {
             let parts = plan.composites[0].components.iter();
-            parts.map(|p| format!("{} {} {} {:?}", p.metric, p.weight, p.invert, p.range)).collect::<Vec<_>>()
+            parts
+                .map(|p| format!("{} {} {} {:?}", p.metric, p.weight, p.invert, p.range))
+                .collect::<Vec<_>>()
         });
-        parts.unwrap_or_default().into_iter().chain(said).collect::<Vec<_>>().join(", ")
+        parts
+            .unwrap_or_default()
+            .into_iter()
+            .chain(said)
+            .collect::<Vec<_>>()
+            .join(", ")
     }
 
     #[test]
@@ -343,12 +402,20 @@ mod tests {
             graders("{type: code, config: {method: similarity, threshold: 80}}"),
             graders("{type: code, config: {method: similarity, threshold: 0}}"),
             graders("{type: code, config: {method: similarity, metric: rouge_l, unit: lines}}"),
-            loaded("  metrics: {edit_rate: {composite: [{metric: score}]}}\n", RATE, Overrides::default())
-                .1
-                .join(", "),
-            loaded("  metrics: {score: {composite: [{metric: pass_rate}]}}\n", RATE, Overrides::default())
-                .1
-                .join(", "),
+            loaded(
+                "  metrics: {edit_rate: {composite: [{metric: score}]}}\n",
+                RATE,
+                Overrides::default(),
+            )
+            .1
+            .join(", "),
+            loaded(
+                "  metrics: {score: {composite: [{metric: pass_rate}]}}\n",
+                RATE,
+                Overrides::default(),
+            )
+            .1
+            .join(", "),
         ];
         insta::assert_snapshot!(said.join("\n"), @r##"
         5:69 bad-format: `pass_rate` is the name of a built-in metric
@@ -369,11 +436,20 @@ mod tests {
         let head = "  thresholds: {edit_rate: 0.5, require: thresholds}\n";
         let only = [("b".to_owned(), "b".to_owned())].into();
         let rerun = Overrides {
-            filters: crate::load::Filters { only: Some(only), ..Default::default() },
+            filters: crate::load::Filters {
+                only: Some(only),
+                ..Default::default()
+            },
             ..Overrides::default()
         };
         let (plan, said) = loaded(head, &all(), rerun);
-        let demands: Vec<String> = plan.unwrap().gate.thresholds.into_iter().map(|t| t.metric).collect();
+        let demands: Vec<String> = plan
+            .unwrap()
+            .gate
+            .thresholds
+            .into_iter()
+            .map(|t| t.metric)
+            .collect();
         assert_eq!(demands, ["edit_rate"], "it is left undecided, not dropped");
         assert_eq!(
             said,
@@ -383,12 +459,24 @@ mod tests {
         );
         let shards = (1..=2).map(|index| {
             let shard = Some(crate::model::Shard { index, of: 3 });
-            loaded(head, &all(), Overrides { shard, ..Overrides::default() })
+            loaded(
+                head,
+                &all(),
+                Overrides {
+                    shard,
+                    ..Overrides::default()
+                },
+            )
         });
         let mut cases = 0;
         for (plan, said) in shards {
             assert_eq!(said, Vec::<String>::new());
-            cases += plan.unwrap().evals.iter().map(|eval| eval.cases.len()).sum::<usize>();
+            cases += plan
+                .unwrap()
+                .evals
+                .iter()
+                .map(|eval| eval.cases.len())
+                .sum::<usize>();
         }
         assert_eq!(cases, 2);
     }
@@ -396,7 +484,10 @@ mod tests {
     #[test]
     fn a_filter_that_leaves_nothing_to_measure_is_an_error() {
         let filters = |eval: &str| Overrides {
-            filters: crate::load::Filters { eval: vec![eval.to_owned()], ..Default::default() },
+            filters: crate::load::Filters {
+                eval: vec![eval.to_owned()],
+                ..Default::default()
+            },
             ..Overrides::default()
         };
         let head = "  thresholds: {q: 0.5, edit_rate: 0.5, require: thresholds}\n  metrics: {q: {composite: [{metric: levenshtein}]}}\n";

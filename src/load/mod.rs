@@ -59,8 +59,8 @@ pub use parts::{PartFilter, part_of_plan};
 pub use phases::{AFTER_TESTS_PASS, LoadedPhase, PhaseFileName, PhaseRequest, StepSuite};
 pub use problem::{Code, Problem, Problems, Severity};
 pub use request::{
-    CheckRequest, Checked, Counts, Filters, LoadRequest, Loaded, ModelOverrides, Overrides, Overview,
-    Purpose, SuiteOverview,
+    CheckRequest, Checked, Counts, Filters, LoadRequest, Loaded, ModelOverrides, Overrides,
+    Overview, Purpose, SuiteOverview,
 };
 pub use scores::{BrokenScores, parse_scores, scores_file_name};
 pub use select::IdGlobs;

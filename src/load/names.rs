@@ -30,12 +30,22 @@ pub(super) fn suite_names(suite: &Path, cwd: &Path) -> SuiteNames {
     let path = lexical(&cwd.join(suite));
     let dir = path.parent().unwrap_or(cwd).to_path_buf();
     let root = project_root(&dir);
-    let mut session = Session { cwd: cwd.to_owned(), ..Session::default() };
+    let mut session = Session {
+        cwd: cwd.to_owned(),
+        ..Session::default()
+    };
     session.fence = Fence::new([root.as_path(), dir.as_path()]);
-    let mut names = SuiteNames { results: root.join("results"), ..SuiteNames::default() };
+    let mut names = SuiteNames {
+        results: root.join("results"),
+        ..SuiteNames::default()
+    };
     names.presets.extend(built_in_presets().map(str::to_owned));
-    names.categories.extend(["capability", "regression"].map(str::to_owned));
-    let Some(mut node) = session.parse(&path, None) else { return names };
+    names
+        .categories
+        .extend(["capability", "regression"].map(str::to_owned));
+    let Some(mut node) = session.parse(&path, None) else {
+        return names;
+    };
     match node.get_mut("eval_suite") {
         Some(suite) => names.suite(suite, &dir, &mut session),
         None => names.evals(&mut node),
@@ -45,16 +55,26 @@ pub(super) fn suite_names(suite: &Path, cwd: &Path) -> SuiteNames {
 
 impl SuiteNames {
     fn suite(&mut self, suite: &mut Node, dir: &Path, session: &mut Session) {
-        if let Some(folder) = suite.at_pointer("/reporting/output_dir").and_then(Node::as_text) {
+        if let Some(folder) = suite
+            .at_pointer("/reporting/output_dir")
+            .and_then(Node::as_text)
+        {
             self.results = lexical(&dir.join(folder));
         }
         self.targets.extend(keys(suite.get("targets")));
         self.presets.extend(keys(suite.get("presets")));
         self.vars.extend(keys(suite.get("vars")));
-        let presets = suite.at_pointer("/thresholds/$ref").and_then(Node::as_text).map(str::to_owned);
+        let presets = suite
+            .at_pointer("/thresholds/$ref")
+            .and_then(Node::as_text)
+            .map(str::to_owned);
         for file in files(presets.iter(), suite, dir, session) {
             let document = session.parse(&file, None);
-            self.presets.extend(keys(document.as_ref().and_then(|document| document.get("presets"))));
+            self.presets.extend(keys(
+                document
+                    .as_ref()
+                    .and_then(|document| document.get("presets")),
+            ));
         }
         let references: Vec<String> = suite
             .get("evals")
@@ -68,24 +88,48 @@ impl SuiteNames {
                 self.evals(&mut document);
             }
         }
-        if let Some(Node { value: NodeValue::Seq(items), .. }) = suite.get_mut("evals") {
-            items.iter_mut().filter(|eval| eval.get("$ref").is_none()).for_each(|eval| self.evals(eval));
+        if let Some(Node {
+            value: NodeValue::Seq(items),
+            ..
+        }) = suite.get_mut("evals")
+        {
+            items
+                .iter_mut()
+                .filter(|eval| eval.get("$ref").is_none())
+                .for_each(|eval| self.evals(eval));
         }
     }
 
     fn evals(&mut self, document: &mut Node) {
         for part in parts(document) {
-            let (Part::Capability(node) | Part::Regression(node) | Part::Document(node) | Part::File(node)) =
-                part;
+            let (Part::Capability(node)
+            | Part::Regression(node)
+            | Part::Document(node)
+            | Part::File(node)) = part;
             let about = node.get("metadata");
-            let head = if node.get("id").is_some() { Some(&*node) } else { about };
+            let head = if node.get("id").is_some() {
+                Some(&*node)
+            } else {
+                about
+            };
             let Some(id) = text(head, "id") else { continue };
             self.evals.insert(id.to_owned());
-            self.categories.extend(text(head, "category").map(str::to_owned));
+            self.categories
+                .extend(text(head, "category").map(str::to_owned));
             self.tags.extend(tags(about).map(str::to_owned));
             let cases = node.get("test_cases").and_then(Node::as_seq).unwrap_or(&[]);
-            self.cases.extend(cases.iter().filter_map(|case| text(Some(case), "id")).map(str::to_owned));
-            self.tags.extend(cases.iter().flat_map(|case| tags(Some(case))).map(str::to_owned));
+            self.cases.extend(
+                cases
+                    .iter()
+                    .filter_map(|case| text(Some(case), "id"))
+                    .map(str::to_owned),
+            );
+            self.tags.extend(
+                cases
+                    .iter()
+                    .flat_map(|case| tags(Some(case)))
+                    .map(str::to_owned),
+            );
             if cases.is_empty() && node.get("dataset").is_none() {
                 self.cases.insert(id.to_owned());
             }
@@ -100,10 +144,15 @@ fn files<'r>(
     dir: &Path,
     session: &Session,
 ) -> Vec<PathBuf> {
-    let resolved = references.filter_map(|text| refs::resolve(dir, text, &session.fence, at.span).ok());
+    let resolved =
+        references.filter_map(|text| refs::resolve(dir, text, &session.fence, at.span).ok());
     resolved.flat_map(|found| found.files).collect()
 }
 
 fn keys(map: Option<&Node>) -> Vec<String> {
-    map.and_then(Node::as_map).unwrap_or(&[]).iter().map(|(key, _)| key.name.to_string()).collect()
+    map.and_then(Node::as_map)
+        .unwrap_or(&[])
+        .iter()
+        .map(|(key, _)| key.name.to_string())
+        .collect()
 }

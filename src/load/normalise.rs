@@ -10,7 +10,9 @@ use serde_json::{Map, Number, Value};
 
 use super::problem::{Code, Problem, Problems};
 use super::scalar::is_integer;
-use super::schema::{Tagged, aliases, branches, discriminator, flatten, null_is_absent, plain_values};
+use super::schema::{
+    Tagged, aliases, branches, discriminator, flatten, null_is_absent, plain_values,
+};
 use super::source::Sources;
 use super::tree::{Key, Node, NodeValue};
 
@@ -73,20 +75,37 @@ impl Condition {
         let texts = |value: &Value| -> Vec<String> {
             match value {
                 Value::String(one) => vec![one.clone()],
-                Value::Array(many) => many.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+                Value::Array(many) => many
+                    .iter()
+                    .filter_map(Value::as_str)
+                    .map(str::to_owned)
+                    .collect(),
                 _ => Vec::new(),
             }
         };
         let mut keys = Vec::new();
         keys.extend(schema.get("required").map(texts));
-        for option in schema.get("anyOf").and_then(Value::as_array).into_iter().flatten() {
+        for option in schema
+            .get("anyOf")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten()
+        {
             keys.extend(option.get("required").map(texts));
         }
-        let properties = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
+        let properties = schema
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten();
         let words = properties
             .filter_map(|(key, s)| s.get("enum").map(|words| (key.clone(), texts(words))))
             .collect();
-        Condition { types: schema.get("type").map(texts).unwrap_or_default(), keys, words }
+        Condition {
+            types: schema.get("type").map(texts).unwrap_or_default(),
+            keys,
+            words,
+        }
     }
 
     fn holds(&self, node: &Node) -> bool {
@@ -102,7 +121,8 @@ impl Condition {
         (self.types.is_empty() || self.types.iter().any(|t| t == kind))
             && (self.keys.is_empty() || self.keys.iter().any(has_all))
             && self.words.iter().all(|(key, words)| {
-                node.get(key).is_none_or(|n| n.as_text().is_some_and(|t| words.iter().any(|w| w == t)))
+                node.get(key)
+                    .is_none_or(|n| n.as_text().is_some_and(|t| words.iter().any(|w| w == t)))
             })
     }
 }
@@ -124,15 +144,27 @@ struct Union {
 impl Shapes {
     /// `canonical` is what schemars makes of our types.
     pub fn new(canonical: &Value) -> Shapes {
-        let mut builder = ShapeBuilder { root: canonical, shapes: Vec::new(), by_ref: HashMap::new() };
+        let mut builder = ShapeBuilder {
+            root: canonical,
+            shapes: Vec::new(),
+            by_ref: HashMap::new(),
+        };
         let root = builder.add(canonical);
-        Shapes { shapes: builder.shapes, root }
+        Shapes {
+            shapes: builder.shapes,
+            root,
+        }
     }
 
     /// Renames keys and tags to their canonical spelling and drops explicit nulls of optional keys.
     /// Two spellings of one key at once are an error that names both lines.
     pub fn normalise(&self, sources: &Sources, node: &mut Node, problems: &mut Problems) {
-        Walk { shapes: &self.shapes, sources, problems }.node(self.root, node);
+        Walk {
+            shapes: &self.shapes,
+            sources,
+            problems,
+        }
+        .node(self.root, node);
     }
 }
 
@@ -167,9 +199,18 @@ impl ShapeBuilder<'_> {
     }
 
     fn shape(&mut self, flat: &Map<String, Value>) -> Shape {
-        let mut shape = Shape { properties: self.properties(flat), ..Shape::default() };
-        shape.additional = flat.get("additionalProperties").filter(|s| s.is_object()).map(|s| self.add(s));
-        shape.items = flat.get("items").filter(|s| s.is_object()).map(|s| self.add(s));
+        let mut shape = Shape {
+            properties: self.properties(flat),
+            ..Shape::default()
+        };
+        shape.additional = flat
+            .get("additionalProperties")
+            .filter(|s| s.is_object())
+            .map(|s| self.add(s));
+        shape.items = flat
+            .get("items")
+            .filter(|s| s.is_object())
+            .map(|s| self.add(s));
         shape.choice = flat.get("if").map(|condition| Choice {
             condition: Condition::new(condition),
             then: flat.get("then").map(|s| self.add(s)),
@@ -182,12 +223,18 @@ impl ShapeBuilder<'_> {
             }
             _ => false,
         };
-        let Some(branches) = branches(flat) else { return shape };
+        let Some(branches) = branches(flat) else {
+            return shape;
+        };
         if let Some(values) = plain_values(self.root, &branches) {
             for (branch, texts) in branches.iter().zip(values) {
-                let Some(canonical) = texts.first() else { continue };
+                let Some(canonical) = texts.first() else {
+                    continue;
+                };
                 for alias in aliases(branch, "x-tag-aliases") {
-                    shape.values.insert(alias.to_owned(), Arc::from(canonical.as_str()));
+                    shape
+                        .values
+                        .insert(alias.to_owned(), Arc::from(canonical.as_str()));
                 }
             }
         } else if let Some(tagged) = discriminator(self.root, &branches) {
@@ -200,12 +247,21 @@ impl ShapeBuilder<'_> {
 
     fn properties(&mut self, flat: &Map<String, Value>) -> HashMap<String, Property> {
         let mut properties = HashMap::new();
-        for (name, schema) in flat.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        for (name, schema) in flat
+            .get("properties")
+            .and_then(Value::as_object)
+            .into_iter()
+            .flatten()
+        {
             let shape = self.add(schema);
             let null_is_absent = null_is_absent(self.root, flat, name, schema);
             let canonical: Arc<str> = Arc::from(name.as_str());
             for spelling in std::iter::once(name.as_str()).chain(aliases(schema, "x-aliases")) {
-                let property = Property { canonical: canonical.clone(), shape, null_is_absent };
+                let property = Property {
+                    canonical: canonical.clone(),
+                    shape,
+                    null_is_absent,
+                };
                 // A canonical name wins over an alias of the same spelling.
                 if spelling == name || !properties.contains_key(spelling) {
                     properties.insert(spelling.to_owned(), property);
@@ -222,12 +278,19 @@ impl ShapeBuilder<'_> {
             for tag in tags {
                 by_tag.insert(tag.clone(), (Arc::from(tag.as_str()), shape));
             }
-            let Some(canonical) = tags.first() else { continue };
+            let Some(canonical) = tags.first() else {
+                continue;
+            };
             for alias in aliases(branch, "x-tag-aliases") {
-                by_tag.entry(alias.to_owned()).or_insert((Arc::from(canonical.as_str()), shape));
+                by_tag
+                    .entry(alias.to_owned())
+                    .or_insert((Arc::from(canonical.as_str()), shape));
             }
         }
-        Union { key: tagged.key, branches: by_tag }
+        Union {
+            key: tagged.key,
+            branches: by_tag,
+        }
     }
 }
 
@@ -240,10 +303,18 @@ struct Walk<'w> {
 impl Walk<'_> {
     fn node(&mut self, shape: usize, node: &mut Node) {
         let shapes = self.shapes;
-        let Some(shape) = shapes.get(shape) else { return };
+        let Some(shape) = shapes.get(shape) else {
+            return;
+        };
         if let Some(choice) = &shape.choice {
-            let branch = if choice.condition.holds(node) { choice.then } else { choice.otherwise };
-            branch.into_iter().for_each(|branch| self.node(branch, node));
+            let branch = if choice.condition.holds(node) {
+                choice.then
+            } else {
+                choice.otherwise
+            };
+            branch
+                .into_iter()
+                .for_each(|branch| self.node(branch, node));
         }
         if let Some(alternative) = self.alternative(shape, node) {
             self.node(alternative, node);
@@ -282,8 +353,12 @@ impl Walk<'_> {
             return;
         }
         for at in 0..entries.len() {
-            let Some((key, _)) = entries.get(at) else { break };
-            let Some(property) = shape.properties.get(&*key.name) else { continue };
+            let Some((key, _)) = entries.get(at) else {
+                break;
+            };
+            let Some(property) = shape.properties.get(&*key.name) else {
+                continue;
+            };
             if property.canonical == key.name {
                 continue;
             }
@@ -296,20 +371,34 @@ impl Walk<'_> {
         }
         // A second spelling that was reported above is no unknown key as well.
         entries.retain(|(key, value)| match shape.properties.get(&*key.name) {
-            Some(property) => property.canonical == key.name && !(property.null_is_absent && value.is_null()),
+            Some(property) => {
+                property.canonical == key.name && !(property.null_is_absent && value.is_null())
+            }
             None => true,
         });
         for (key, value) in entries {
             match shape.properties.get(&*key.name) {
                 Some(property) => self.node(property.shape, value),
-                None => shape.additional.into_iter().for_each(|inner| self.node(inner, value)),
+                None => shape
+                    .additional
+                    .into_iter()
+                    .for_each(|inner| self.node(inner, value)),
             }
         }
     }
 
     fn both_spellings(&self, key: &Key, other: &Key, canonical: &str) -> Problem {
-        let spelled = |key: &Key| self.sources.slice(key.span).trim_matches(['"', '\'']).to_owned();
-        let (first, second) = if key.span <= other.span { (key, other) } else { (other, key) };
+        let spelled = |key: &Key| {
+            self.sources
+                .slice(key.span)
+                .trim_matches(['"', '\''])
+                .to_owned()
+        };
+        let (first, second) = if key.span <= other.span {
+            (key, other)
+        } else {
+            (other, key)
+        };
         let line = |key: &Key| self.sources.position(key.span).line;
         let message = format!(
             "`{}` (line {}) and `{}` (line {}) are two spellings of the same key",
@@ -329,14 +418,17 @@ impl Walk<'_> {
             return Some(*only);
         }
         let fit = |at: &usize| -> usize {
-            let Some(shape) = self.shapes.get(*at) else { return 0 };
+            let Some(shape) = self.shapes.get(*at) else {
+                return 0;
+            };
             let nested = shape.alternatives.iter().any(|inner| inner != at);
             let own = match &node.value {
                 NodeValue::Text(text) => usize::from(shape.values.contains_key(&**text)) * 2,
                 NodeValue::Seq(_) => usize::from(shape.items.is_some()) * 2,
                 NodeValue::Map(entries) => {
                     let known = |k: &str| {
-                        shape.properties.contains_key(k) || shape.tagged.as_ref().is_some_and(|u| u.key == k)
+                        shape.properties.contains_key(k)
+                            || shape.tagged.as_ref().is_some_and(|u| u.key == k)
                     };
                     let keys = entries.iter().filter(|(k, _)| known(&k.name)).count();
                     keys * 2 + usize::from(shape.additional.is_some())
@@ -346,7 +438,13 @@ impl Walk<'_> {
             own + usize::from(nested)
         };
         // On equal terms the first one, as it is written.
-        shape.alternatives.iter().copied().rev().max_by_key(|at| fit(at)).filter(|at| fit(at) > 0)
+        shape
+            .alternatives
+            .iter()
+            .copied()
+            .rev()
+            .max_by_key(|at| fit(at))
+            .filter(|at| fit(at) > 0)
     }
 }
 
@@ -354,8 +452,14 @@ impl Walk<'_> {
 fn whole(number: &Number) -> Option<Number> {
     let text = number.as_str();
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
-    let exponent: usize = exponent.trim_start_matches('+').parse().ok().filter(|e| *e <= 30)?;
-    let (sign, unsigned) = mantissa.strip_prefix('-').map_or(("", mantissa), |rest| ("-", rest));
+    let exponent: usize = exponent
+        .trim_start_matches('+')
+        .parse()
+        .ok()
+        .filter(|e| *e <= 30)?;
+    let (sign, unsigned) = mantissa
+        .strip_prefix('-')
+        .map_or(("", mantissa), |rest| ("-", rest));
     let (before, after) = unsigned.split_once('.').unwrap_or((unsigned, ""));
     let zeros = "0".repeat(exponent.saturating_sub(after.len()));
     let (moved, left) = after.split_at_checked(exponent.min(after.len()))?;
@@ -379,7 +483,9 @@ fn tag_branch(shapes: &[Shape], union: &Union, entries: &mut [(Key, Node)]) -> O
             })
     };
     let (_, value) = entries.iter_mut().find(|(key, _)| is_key(&key.name))?;
-    let NodeValue::Text(text) = &mut value.value else { return None };
+    let NodeValue::Text(text) = &mut value.value else {
+        return None;
+    };
     let (canonical, branch) = union.branches.get(&**text)?;
     *text = canonical.clone();
     Some(*branch)
@@ -410,7 +516,11 @@ mod tests {
         ];
         for (text, expected) in table {
             let number: Number = text.parse().expect("a number");
-            assert_eq!(whole(&number).map(|n| n.to_string()).as_deref(), expected, "of {text}");
+            assert_eq!(
+                whole(&number).map(|n| n.to_string()).as_deref(),
+                expected,
+                "of {text}"
+            );
         }
     }
 }

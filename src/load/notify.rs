@@ -33,15 +33,17 @@ pub(super) fn channels(
     let wanted = spec.reporting.notify_on_failure;
     let at = || node.key_span("/reporting/notify_on_failure");
     if spec.notify.is_empty() && wanted == Some(true) && desk.suite.lenient {
-        let message = "`notify_on_failure` has no channel to tell: only the terminal's bell will ring";
-        let hint =
-            "add `notify:` to the suite, such as `notify: [{type: webhook, url_env: SLACK_WEBHOOK_URL}]`";
+        let message =
+            "`notify_on_failure` has no channel to tell: only the terminal's bell will ring";
+        let hint = "add `notify:` to the suite, such as `notify: [{type: webhook, url_env: SLACK_WEBHOOK_URL}]`";
         desk.push(Problem::warning(Code::SuspiciousValue, at(), message).hint(hint));
     }
     if !spec.notify.is_empty() && wanted.is_none() && desk.suite.lenient {
         let message = "no run will tell these channels: `reporting.notify_on_failure` is not set";
         let hint = "set it to true, or to false when only phases with `notification: true` are to tell them";
-        desk.push(Problem::warning(Code::SuspiciousValue, node.key_span("/notify"), message).hint(hint));
+        desk.push(
+            Problem::warning(Code::SuspiciousValue, node.key_span("/notify"), message).hint(hint),
+        );
     }
     let mut channels = Vec::new();
     for (place, channel) in spec.notify.iter().enumerate() {
@@ -63,7 +65,8 @@ pub(super) fn channels(
 }
 
 fn named(name: Option<&String>, kind: &str, place: usize) -> String {
-    name.cloned().unwrap_or_else(|| format!("{kind} {}", place + 1))
+    name.cloned()
+        .unwrap_or_else(|| format!("{kind} {}", place + 1))
 }
 
 fn command(desk: &mut Desk, spec: &NotifyCommandSpec, node: &Node) -> Option<NotifyCommand> {
@@ -81,7 +84,10 @@ fn webhook(
     node: &Node,
     env: &BTreeMap<String, String>,
 ) -> Option<Webhook> {
-    let given = |desk: &mut Desk, name: &str| match env.get(name).filter(|value| !value.trim().is_empty()) {
+    let given = |desk: &mut Desk, name: &str| match env
+        .get(name)
+        .filter(|value| !value.trim().is_empty())
+    {
         Some(value) => {
             desk.suite.secrets.add([value.trim().to_owned()]);
             Given::Value(Hidden::new(value.trim()))
@@ -91,7 +97,10 @@ fn webhook(
     let url = match (&spec.url, &spec.url_env) {
         (Some(_), Some(_)) => {
             let message = "`url` and `url_env` both give an address";
-            desk.push(Problem::error(Code::BothSpellings, node.key_span("/url"), message).hint("keep one"));
+            desk.push(
+                Problem::error(Code::BothSpellings, node.key_span("/url"), message)
+                    .hint("keep one"),
+            );
             return None;
         }
         (None, None) => {
@@ -116,7 +125,11 @@ fn webhook(
     for (name, variable) in &spec.headers_env {
         // What the variable holds is looked at when it is sent.
         check_header(desk, name, "", node, "headers_env")?;
-        if spec.headers.keys().any(|other| other.eq_ignore_ascii_case(name)) {
+        if spec
+            .headers
+            .keys()
+            .any(|other| other.eq_ignore_ascii_case(name))
+        {
             let message = format!("the header `{name}` stands in `headers` and in `headers_env`");
             let at = node.key_span("/headers_env");
             desk.push(Problem::error(Code::BothSpellings, at, message).hint("keep one"));
@@ -159,14 +172,19 @@ fn check_url(desk: &mut Desk, url: &str, at: Span) -> Option<()> {
             "an address that differs from place to place belongs into an environment variable: `url_env: NAME`",
         ),
         // The address is not repeated: it may be a secret.
-        Err(_) => ("this is not an HTTP address", "it begins with `http://` or `https://` and a host"),
+        Err(_) => (
+            "this is not an HTTP address",
+            "it begins with `http://` or `https://` and a host",
+        ),
     };
     desk.push(Problem::error(Code::BadRequest, at, message).hint(hint));
     None
 }
 
 fn check_header(desk: &mut Desk, name: &str, value: &str, node: &Node, key: &str) -> Option<()> {
-    let Err(fault) = net::check_header(name, value) else { return Some(()) };
+    let Err(fault) = net::check_header(name, value) else {
+        return Some(());
+    };
     let map = node.get(key).and_then(Node::as_map);
     let entry = map.and_then(|all| all.iter().find(|(key, _)| *key.name == *name));
     let at = entry.map_or(node.span, |(key, _)| key.span);
@@ -184,11 +202,18 @@ fn check_body(desk: &mut Desk, body: Option<&Node>) -> Option<()> {
     let mut whole = true;
     for (text, span) in texts {
         let names = engine.names(text);
-        let unknown = names.iter().find(|name| !MESSAGE_NAMES.contains(&name.as_str()) && *name != "range");
+        let unknown = names
+            .iter()
+            .find(|name| !MESSAGE_NAMES.contains(&name.as_str()) && *name != "range");
         if let Some(name) = unknown {
-            let close = did_you_mean(name, MESSAGE_NAMES).map(|known| format!("did you mean `{known}`? "));
+            let close =
+                did_you_mean(name, MESSAGE_NAMES).map(|known| format!("did you mean `{known}`? "));
             let message = format!("a message has no `{name}`");
-            let hint = format!("{}it has {}", close.unwrap_or_default(), MESSAGE_NAMES.join(", "));
+            let hint = format!(
+                "{}it has {}",
+                close.unwrap_or_default(),
+                MESSAGE_NAMES.join(", ")
+            );
             desk.push(Problem::error(Code::UndefinedVariable, span, message).hint(hint));
             whole = false;
         } else {

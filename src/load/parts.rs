@@ -21,7 +21,10 @@ impl PartFilter {
             Part::Eval(glob) => IdGlobs::new(std::slice::from_ref(glob))?,
             _ => IdGlobs::default(),
         };
-        Ok(PartFilter { part: part.clone(), globs })
+        Ok(PartFilter {
+            part: part.clone(),
+            globs,
+        })
     }
 
     /// True when all cases of the eval belong to the part.
@@ -53,9 +56,18 @@ impl PartFilter {
             let Some(tag) = self.case_tag() else { continue };
             let has = |tags: &[String]| tags.iter().any(|own| own == tag);
             // Most evals have no such case, which their profiles tell without a look at each.
-            if eval.cases.profiles().iter().any(|profile| has(&profile.tags)) {
+            if eval
+                .cases
+                .profiles()
+                .iter()
+                .any(|profile| has(&profile.tags))
+            {
                 let cases = eval.cases.select(|case| has(&case.profile.tags));
-                selected.push(Arc::new(Eval { info: eval.info.clone(), parallel: eval.parallel, cases }));
+                selected.push(Arc::new(Eval {
+                    info: eval.info.clone(),
+                    parallel: eval.parallel,
+                    cases,
+                }));
             }
         }
         selected
@@ -64,5 +76,7 @@ impl PartFilter {
 
 /// The cases of a part of a plan, by their evals; none when its glob is no glob.
 pub fn part_of_plan(part: &Part, evals: &[Arc<Eval>]) -> Vec<Arc<Eval>> {
-    PartFilter::new(part).map(|filter| filter.select(evals)).unwrap_or_default()
+    PartFilter::new(part)
+        .map(|filter| filter.select(evals))
+        .unwrap_or_default()
 }

@@ -59,14 +59,22 @@ pub(super) fn prices_file(
 
 impl PriceShelf {
     /// The prices of a map whose node is `node`; what is wrong with them is told.
-    pub fn of(all: BTreeMap<String, PriceSpec>, node: &Node, problems: &mut Problems) -> PriceShelf {
+    pub fn of(
+        all: BTreeMap<String, PriceSpec>,
+        node: &Node,
+        problems: &mut Problems,
+    ) -> PriceShelf {
         let mut shelf = PriceShelf::default();
         for (pattern, spec) in all {
-            let at = node.key_span(&format!("/{}", pattern.replace('~', "~0").replace('/', "~1")));
+            let at = node.key_span(&format!(
+                "/{}",
+                pattern.replace('~', "~0").replace('/', "~1")
+            ));
             problems.extend(doubts(&spec, node.get(&pattern).unwrap_or(node)));
             if !pattern.contains([':', '*', '?', '[', '{']) {
-                let message =
-                    format!("`{pattern}` is the price of no model: prices stand under `provider:model`");
+                let message = format!(
+                    "`{pattern}` is the price of no model: prices stand under `provider:model`"
+                );
                 let hint = format!("such as `openai:{pattern}`");
                 problems.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
             }
@@ -80,15 +88,22 @@ impl PriceShelf {
 
     /// No prices, and why that may not be meant.
     pub fn none_because(problem: Problem) -> PriceShelf {
-        PriceShelf { entries: Vec::new(), late: vec![problem] }
+        PriceShelf {
+            entries: Vec::new(),
+            late: vec![problem],
+        }
     }
 
     /// The price of a model named `provider:model`: a name before a glob, the glob that says more before others.
     fn find(&self, name: &str) -> Result<Option<Price>, Box<Problem>> {
         let fit = self.entries.iter().filter(|entry| entry.fits(name));
-        let Some(exactness) = fit.clone().map(|entry| entry.exactness).max() else { return Ok(None) };
+        let Some(exactness) = fit.clone().map(|entry| entry.exactness).max() else {
+            return Ok(None);
+        };
         let mut best = fit.filter(|entry| entry.exactness == exactness);
-        let Some(first) = best.next() else { return Ok(None) };
+        let Some(first) = best.next() else {
+            return Ok(None);
+        };
         match best.find(|other| other.price != first.price) {
             None => Ok(Some(first.price)),
             Some(other) => {
@@ -107,19 +122,36 @@ impl PriceShelf {
 
 impl Entry {
     fn all(pattern: &str, spec: &PriceSpec, at: Span) -> Result<Vec<Entry>, Problem> {
-        let refuse =
-            |why: String| Problem::error(Code::BadGlob, at, format!("`{pattern}` is no glob: {why}"));
+        let refuse = |why: String| {
+            Problem::error(Code::BadGlob, at, format!("`{pattern}` is no glob: {why}"))
+        };
         let mut singles = Vec::new();
         if !alternatives(pattern, &mut singles) {
-            return Err(refuse(format!("it stands for more than {MOST_ALTERNATIVES} patterns")));
+            return Err(refuse(format!(
+                "it stands for more than {MOST_ALTERNATIVES} patterns"
+            )));
         }
         let entry = |single: String| {
             let is_glob = single.contains(['*', '?', '[', '{']);
-            let glob = GlobBuilder::new(&single).literal_separator(false).backslash_escape(true).build();
+            let glob = GlobBuilder::new(&single)
+                .literal_separator(false)
+                .backslash_escape(true)
+                .build();
             let glob = glob.map_err(|error| refuse(error.kind().to_string()))?;
             let glob = is_glob.then(|| glob.compile_matcher());
-            let exactness = if glob.is_some() { literals(&single) } else { usize::MAX };
-            Ok(Entry { pattern: pattern.to_owned(), single, glob, exactness, price: price(spec), at })
+            let exactness = if glob.is_some() {
+                literals(&single)
+            } else {
+                usize::MAX
+            };
+            Ok(Entry {
+                pattern: pattern.to_owned(),
+                single,
+                glob,
+                exactness,
+                price: price(spec),
+                at,
+            })
         };
         singles.into_iter().map(entry).collect()
     }
@@ -153,19 +185,27 @@ fn alternatives(pattern: &str, all: &mut Vec<String>) -> bool {
         }
     }
     parts.push(&inner[from..]);
-    parts.into_iter().all(|part| alternatives(&format!("{start}{part}{rest}"), all))
+    parts
+        .into_iter()
+        .all(|part| alternatives(&format!("{start}{part}{rest}"), all))
 }
 
 /// What stands before the first braces of a pattern, in them and behind them.
 fn braces(pattern: &str) -> Option<(&str, &str, &str)> {
     // Braces that stand for themselves: then the matcher alone knows which.
-    let start = pattern.find('{').filter(|_| !pattern.contains('\\') && !pattern.contains("[{"))?;
+    let start = pattern
+        .find('{')
+        .filter(|_| !pattern.contains('\\') && !pattern.contains("[{"))?;
     let mut depth = 0usize;
     for (at, c) in pattern.char_indices().skip_while(|(at, _)| *at < start) {
         match c {
             '{' => depth += 1,
             '}' if depth == 1 => {
-                return Some((&pattern[..start], &pattern[start + 1..at], &pattern[at + 1..]));
+                return Some((
+                    &pattern[..start],
+                    &pattern[start + 1..at],
+                    &pattern[at + 1..],
+                ));
             }
             '}' => depth -= 1,
             _ => {}
@@ -212,11 +252,17 @@ fn doubts(spec: &PriceSpec, at: &Node) -> Vec<Problem> {
         let message = if value > HARDLY_MEANT {
             format!("{value} dollars for a million tokens are hardly meant")
         } else if value > 0.0 && value < FOR_ONE_TOKEN {
-            format!("{value} dollars for a million tokens are hardly meant: is it the price of one token?")
+            format!(
+                "{value} dollars for a million tokens are hardly meant: is it the price of one token?"
+            )
         } else {
             continue;
         };
-        doubts.push(Problem::warning(Code::SuspiciousValue, at.locate(&format!("/{key}")), message));
+        doubts.push(Problem::warning(
+            Code::SuspiciousValue,
+            at.locate(&format!("/{key}")),
+            message,
+        ));
     }
     doubts
 }
@@ -248,7 +294,10 @@ pub(super) fn price_of(
 pub(super) fn budget(typed: Option<Budget>, written: Option<BudgetSpec>) -> Budget {
     typed.unwrap_or_else(|| {
         let written = written.unwrap_or_default();
-        Budget { usd: written.usd, tokens: written.tokens }
+        Budget {
+            usd: written.usd,
+            tokens: written.tokens,
+        }
     })
 }
 
@@ -274,5 +323,7 @@ pub(super) fn check_budget(settings: &ModelSettings, asked: &[&Endpoint], proble
 
 /// Whether a file of prices that nobody named lies in the folder of a suite.
 pub(super) fn default_file(dir: &Path) -> Option<&'static str> {
-    DEFAULT_FILES.into_iter().find(|file| dir.join(file).is_file())
+    DEFAULT_FILES
+        .into_iter()
+        .find(|file| dir.join(file).is_file())
 }

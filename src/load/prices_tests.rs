@@ -28,15 +28,32 @@ fn loaded(model: &str, more: &str, files: &[(&str, &str)], overrides: Overrides)
 
 /// What a model costs, or what is wrong.
 fn told(loaded: &Loaded) -> String {
-    let place = |p: &super::Problem| p.span.map_or("-".to_owned(), |span| loaded.sources.place(span));
+    let place = |p: &super::Problem| {
+        p.span
+            .map_or("-".to_owned(), |span| loaded.sources.place(span))
+    };
     let tell = |p: &super::Problem| {
-        let hint = p.hint.as_ref().map_or(String::new(), |hint| format!(" | {hint}"));
-        format!("{} {} {}: {}{hint}", place(p), p.severity.name(), p.code.slug(), p.message)
+        let hint = p
+            .hint
+            .as_ref()
+            .map_or(String::new(), |hint| format!(" | {hint}"));
+        format!(
+            "{} {} {}: {}{hint}",
+            place(p),
+            p.severity.name(),
+            p.code.slug(),
+            p.message
+        )
     };
     let mut lines: Vec<String> = loaded.problems.sorted().into_iter().map(tell).collect();
     if let Some(plan) = &loaded.plan {
-        let Some(Target::Model(model)) = &plan.target else { panic!("another target") };
-        let price = model.endpoint.price.map(|Price { input, output, .. }| format!("{input} and {output}"));
+        let Some(Target::Model(model)) = &plan.target else {
+            panic!("another target")
+        };
+        let price = model
+            .endpoint
+            .price
+            .map(|Price { input, output, .. }| format!("{input} and {output}"));
         lines.push(price.unwrap_or_else(|| "unknown".to_owned()));
     }
     lines.join("\n")
@@ -69,15 +86,29 @@ fn alternatives_and_classes_say_no_more_of_a_name_than_fits_it() {
         )
     };
     for (first, second, price) in [
-        ("openai:{gpt-4o,gpt-4o-mini,gpt-4o-audio}*", "openai:gpt-4o-mini-2*", "3 and 4"),
+        (
+            "openai:{gpt-4o,gpt-4o-mini,gpt-4o-audio}*",
+            "openai:gpt-4o-mini-2*",
+            "3 and 4",
+        ),
         ("openai:[abcdefghijklmnopq]*", "openai:gpt-4o*", "3 and 4"),
-        ("openai:{x,gpt-4o-mini-24}", "openai:gpt-4o-mini*", "1 and 2"),
+        (
+            "openai:{x,gpt-4o-mini-24}",
+            "openai:gpt-4o-mini*",
+            "1 and 2",
+        ),
         ("openai:{x,{y,gpt-4o}-mini}-24", "openai:gpt*", "1 and 2"),
     ] {
-        assert_eq!(priced("openai:gpt-4o-mini-24", &two(first, second)), price, "{first} {second}");
+        assert_eq!(
+            priced("openai:gpt-4o-mini-24", &two(first, second)),
+            price,
+            "{first} {second}"
+        );
     }
     let many = format!("openai:{}", "{a,b}".repeat(9));
-    assert!(priced("openai:m", &two(&many, "x:y")).contains("it stands for more than 256 patterns"));
+    assert!(
+        priced("openai:m", &two(&many, "x:y")).contains("it stands for more than 256 patterns")
+    );
     insta::assert_snapshot!(priced("openai:m", &two("openai:{a", "x:y")), @"suite.yaml:4:5 error bad-glob: `openai:{a` is no glob: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)");
 }
 
@@ -101,7 +132,12 @@ fn a_price_of_the_target_itself_wins() {
 
 #[test]
 fn prices_that_can_not_be_or_are_hardly_meant() {
-    let with = |fields: &str| priced("openai:m", &format!("  prices:\n    openai:m: {{{fields}}}\n"));
+    let with = |fields: &str| {
+        priced(
+            "openai:m",
+            &format!("  prices:\n    openai:m: {{{fields}}}\n"),
+        )
+    };
     insta::assert_snapshot!(with("input_per_million: -1, output_per_million: 1"), @r"suite.yaml:4:35 error out-of-range: `input_per_million` must be at least 0.0, found `-1`");
     insta::assert_snapshot!(with("input_per_million: .nan, output_per_million: 1"), @r"suite.yaml:4:35 error wrong-type: `input_per_million`: expected a number, found `nan`, which is not finite");
     insta::assert_snapshot!(with("input_per_million: 1"), @r"suite.yaml:4:5 error missing-key: `openai:m` lacks the key `output_per_million` | add `output_per_million`: a number");
@@ -122,12 +158,22 @@ const FILE: &str = "prices:\n  openai:m: {input_per_million: 3, output_per_milli
 
 #[test]
 fn prices_of_a_file() {
-    let with =
-        |more: &str, files: &[(&str, &str)]| told(&loaded("openai:m", more, files, Overrides::default()));
+    let with = |more: &str, files: &[(&str, &str)]| {
+        told(&loaded("openai:m", more, files, Overrides::default()))
+    };
     assert_eq!(with("", &[("prices.yaml", FILE)]), "3 and 4");
     let other = FILE.replace('3', "5");
-    assert_eq!(with("", &[("prices.yaml", FILE), ("config/prices.yaml", &other)]), "5 and 4");
-    assert_eq!(with("  prices: {$ref: p.yaml}\n", &[("p.yaml", &other), ("prices.yaml", FILE)]), "5 and 4");
+    assert_eq!(
+        with("", &[("prices.yaml", FILE), ("config/prices.yaml", &other)]),
+        "5 and 4"
+    );
+    assert_eq!(
+        with(
+            "  prices: {$ref: p.yaml}\n",
+            &[("p.yaml", &other), ("prices.yaml", FILE)]
+        ),
+        "5 and 4"
+    );
     assert_eq!(with("  prices: {}\n", &[("prices.yaml", FILE)]), "unknown");
     insta::assert_snapshot!(with("  prices: {$ref: p.yaml}\n", &[]), @r"suite.yaml:3:18 error missing-ref: there is no file `p.yaml` | paths are relative to the file that names them");
     insta::assert_snapshot!(with("", &[("prices.yaml", "price:\n  openai:m: 3\n")]), @r"
@@ -142,11 +188,31 @@ fn a_budget_in_dollars_needs_prices() {
     let with = |more: &str, overrides: Overrides| loaded("openai:m", more, &[], overrides);
     let usd = "  config: {budget: {usd: 2.5}}\n";
     insta::assert_snapshot!(told(&with(usd, Overrides::default())), @r"- error unknown-price: the budget is in dollars, and nobody says what `openai:m` costs | write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`");
-    let priced = format!("{usd}  prices: {{'openai:*': {{input_per_million: 0, output_per_million: 0}}}}\n");
+    let priced =
+        format!("{usd}  prices: {{'openai:*': {{input_per_million: 0, output_per_million: 0}}}}\n");
     let budget = |loaded: &Loaded| loaded.plan.as_ref().map(|plan| plan.settings.models.budget);
     let of_suite = with(&priced, Overrides::default());
-    assert_eq!(budget(&of_suite), Some(Budget { usd: Some(2.5), tokens: None }));
-    let typed = Budget { usd: None, tokens: Some(9) };
-    let of_line = with(usd, Overrides { budget: Some(typed), ..Overrides::default() });
-    assert_eq!(budget(&of_line), Some(typed), "what is typed takes the place of the suite's");
+    assert_eq!(
+        budget(&of_suite),
+        Some(Budget {
+            usd: Some(2.5),
+            tokens: None
+        })
+    );
+    let typed = Budget {
+        usd: None,
+        tokens: Some(9),
+    };
+    let of_line = with(
+        usd,
+        Overrides {
+            budget: Some(typed),
+            ..Overrides::default()
+        },
+    );
+    assert_eq!(
+        budget(&of_line),
+        Some(typed),
+        "what is typed takes the place of the suite's"
+    );
 }

@@ -184,12 +184,19 @@ impl Problem {
     }
 
     pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Problem {
-        Problem { severity: Severity::Warning, ..Problem::error(code, span, message) }
+        Problem {
+            severity: Severity::Warning,
+            ..Problem::error(code, span, message)
+        }
     }
 
     /// An error of a whole file, named as messages show it.
     pub fn of_file(code: Code, path: impl Into<String>, message: impl Into<String>) -> Problem {
-        Problem { span: None, path: Some(path.into()), ..Problem::general(code, message) }
+        Problem {
+            span: None,
+            path: Some(path.into()),
+            ..Problem::general(code, message)
+        }
     }
 
     /// An error of no file, such as a wrong name on the command line.
@@ -222,7 +229,10 @@ impl Problem {
 
     #[must_use]
     pub fn related(mut self, span: Span, note: impl Into<String>) -> Problem {
-        self.related.push(Related { span, note: note.into() });
+        self.related.push(Related {
+            span,
+            note: note.into(),
+        });
         self
     }
 
@@ -281,9 +291,11 @@ impl Problems {
     /// Takes over the problems of a part that a run does not use, and returns what the part lacks: variables, of the suite or of
     /// the environment. Problems at texts that could not be filled follow from that, and are dropped.
     pub(super) fn keep_faults(&mut self, found: Problems) -> Vec<Problem> {
-        let (lacks, faults): (Vec<_>, Vec<_>) =
-            found.into_iter().partition(|problem| problem.code == Code::UndefinedVariable);
-        self.unfilled.extend(lacks.iter().filter_map(|lack| lack.span));
+        let (lacks, faults): (Vec<_>, Vec<_>) = found
+            .into_iter()
+            .partition(|problem| problem.code == Code::UndefinedVariable);
+        self.unfilled
+            .extend(lacks.iter().filter_map(|lack| lack.span));
         let follows = |fault: &Problem| fault.span.is_some_and(|span| self.is_unfilled(span));
         let faults: Vec<Problem> = faults.into_iter().filter(|fault| !follows(fault)).collect();
         self.extend(faults);
@@ -292,7 +304,9 @@ impl Problems {
 
     /// True for a place in or around a text of an unused part that could not be filled.
     pub(super) fn is_unfilled(&self, span: Span) -> bool {
-        self.unfilled.iter().any(|unfilled| span.overlaps(*unfilled))
+        self.unfilled
+            .iter()
+            .any(|unfilled| span.overlaps(*unfilled))
     }
 
     pub fn is_empty(&self) -> bool {
@@ -308,7 +322,10 @@ impl Problems {
     }
 
     pub fn error_count(&self) -> usize {
-        self.list.iter().filter(|p| p.severity == Severity::Error).count()
+        self.list
+            .iter()
+            .filter(|p| p.severity == Severity::Error)
+            .count()
     }
 
     pub fn warning_count(&self) -> usize {
@@ -323,7 +340,9 @@ impl Problems {
     /// By file (in the order in which files were read; what has no place comes first), then by place in the file.
     pub fn sorted(&self) -> Vec<&Problem> {
         let mut all: Vec<&Problem> = self.list.iter().collect();
-        all.sort_by(|a, b| (a.span, &a.path, a.severity, a.code).cmp(&(b.span, &b.path, b.severity, b.code)));
+        all.sort_by(|a, b| {
+            (a.span, &a.path, a.severity, a.code).cmp(&(b.span, &b.path, b.severity, b.code))
+        });
         all
     }
 }
@@ -354,9 +373,23 @@ mod tests {
         let slugs: HashSet<_> = Code::ALL.iter().map(|c| c.slug()).collect();
         assert_eq!((ids.len(), slugs.len()), (Code::ALL.len(), Code::ALL.len()));
         for code in Code::ALL {
-            assert!(code.id().len() == 6 && code.id().starts_with("EH"), "{}", code.id());
-            assert!(code.slug().chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{}", code.slug());
-            assert!(code.explanation().ends_with(['.', '"']), "{}", code.explanation());
+            assert!(
+                code.id().len() == 6 && code.id().starts_with("EH"),
+                "{}",
+                code.id()
+            );
+            assert!(
+                code.slug()
+                    .chars()
+                    .all(|c| c.is_ascii_lowercase() || c == '-'),
+                "{}",
+                code.slug()
+            );
+            assert!(
+                code.explanation().ends_with(['.', '"']),
+                "{}",
+                code.explanation()
+            );
         }
     }
 
@@ -368,8 +401,19 @@ mod tests {
         let at = |file, start| Problem::error(Code::Syntax, Span::new(file, start, start + 1), "m");
         problems.extend([at(b, 0), at(a, 5), at(a, 1), at(a, 5)]);
         problems.push(Problem::general(Code::NoTarget, "g").as_warning());
-        assert_eq!((problems.len(), problems.error_count(), problems.warning_count()), (4, 3, 1));
-        let order: Vec<_> = problems.sorted().iter().map(|p| p.span.map(|s| (s.file, s.start))).collect();
+        assert_eq!(
+            (
+                problems.len(),
+                problems.error_count(),
+                problems.warning_count()
+            ),
+            (4, 3, 1)
+        );
+        let order: Vec<_> = problems
+            .sorted()
+            .iter()
+            .map(|p| p.span.map(|s| (s.file, s.start)))
+            .collect();
         assert_eq!(order, [None, Some((a, 1)), Some((a, 5)), Some((b, 0))]);
     }
 }

@@ -20,7 +20,10 @@ impl FilterReach {
     /// `None` without filters, and with a pattern that is none, which is said elsewhere.
     pub fn of(filters: &Filters) -> Option<FilterReach> {
         let evals = IdGlobs::new(&filters.eval).ok()?;
-        (!filters.is_empty()).then(|| FilterReach { filters: filters.clone(), evals })
+        (!filters.is_empty()).then(|| FilterReach {
+            filters: filters.clone(),
+            evals,
+        })
     }
 
     /// False when the filters leave out every case of this part. Cases that a dataset gives are not known yet.
@@ -34,20 +37,35 @@ impl FilterReach {
         let kind = text(Some(node), "eval_type").unwrap_or(kind);
         let about = node.get("metadata");
         let head = head.unwrap_or(node);
-        let Some(id) = text(Some(head), "id") else { return true };
-        let Filters { category, tag, case, difficulty, criticality, only, .. } = &self.filters;
+        let Some(id) = text(Some(head), "id") else {
+            return true;
+        };
+        let Filters {
+            category,
+            tag,
+            case,
+            difficulty,
+            criticality,
+            only,
+            ..
+        } = &self.filters;
         let cases = node.get("test_cases").and_then(Node::as_seq).unwrap_or(&[]);
         let has_rows = node.get("dataset").is_some();
         let own_category = text(Some(head), "category");
-        let is_one =
-            |wanted: &[String], own: Option<&str>| own.is_some_and(|own| wanted.iter().any(|w| w == own));
+        let is_one = |wanted: &[String], own: Option<&str>| {
+            own.is_some_and(|own| wanted.iter().any(|w| w == own))
+        };
         let difficulties: Vec<String> = difficulty.iter().map(word).collect();
         let fits = [
             category.is_empty() || is_one(category, Some(kind)) || is_one(category, own_category),
             self.filters.eval.is_empty() || self.evals.fit(id),
             criticality.is_empty()
-                || is_one(&criticality.iter().map(word).collect::<Vec<_>>(), text(about, "criticality")),
-            only.as_ref().is_none_or(|only| only.iter().any(|(eval, _)| eval == id)),
+                || is_one(
+                    &criticality.iter().map(word).collect::<Vec<_>>(),
+                    text(about, "criticality"),
+                ),
+            only.as_ref()
+                .is_none_or(|only| only.iter().any(|(eval, _)| eval == id)),
             // Patterns of cases and words of theirs are looked at only where there are no further ones.
             tag.is_empty()
                 || has_rows
@@ -63,7 +81,10 @@ impl FilterReach {
                 || has_rows
                 || IdGlobs::new(case).is_ok_and(|globs| match cases {
                     [] => globs.fit(id),
-                    cases => cases.iter().filter_map(|case| text(Some(case), "id")).any(|id| globs.fit(id)),
+                    cases => cases
+                        .iter()
+                        .filter_map(|case| text(Some(case), "id"))
+                        .any(|id| globs.fit(id)),
                 }),
         ];
         fits.iter().all(|fits| *fits)
@@ -76,11 +97,21 @@ pub(super) fn within_reach<T>(
     part: Part<'_>,
     build: impl FnOnce(&mut Desk<'_>, Part<'_>) -> Option<T>,
 ) -> Option<T> {
-    if desk.suite.reach.as_ref().is_none_or(|reach| reach.can_select(&part)) {
+    if desk
+        .suite
+        .reach
+        .as_ref()
+        .is_none_or(|reach| reach.can_select(&part))
+    {
         return build(desk, part);
     }
     let mut found = Problems::new();
-    let mut aside = Desk { sources: desk.sources, problems: &mut found, suite: desk.suite, dir: desk.dir };
+    let mut aside = Desk {
+        sources: desk.sources,
+        problems: &mut found,
+        suite: desk.suite,
+        dir: desk.dir,
+    };
     let built = build(&mut aside, part);
     desk.problems.keep_faults(found);
     built

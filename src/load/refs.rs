@@ -20,8 +20,10 @@ pub(super) struct Fence {
 
 impl Fence {
     pub fn new<'a>(folders: impl IntoIterator<Item = &'a Path>) -> Fence {
-        let folders =
-            folders.into_iter().map(|f| f.canonicalize().unwrap_or_else(|_| f.to_owned())).collect();
+        let folders = folders
+            .into_iter()
+            .map(|f| f.canonicalize().unwrap_or_else(|_| f.to_owned()))
+            .collect();
         Fence { folders }
     }
 
@@ -41,52 +43,93 @@ pub(super) struct Reference {
 }
 
 /// `path`, `glob` or `path#id`, relative to `dir`.
-pub(super) fn resolve(dir: &Path, text: &str, fence: &Fence, at: Span) -> Result<Reference, Problem> {
+pub(super) fn resolve(
+    dir: &Path,
+    text: &str,
+    fence: &Fence,
+    at: Span,
+) -> Result<Reference, Problem> {
     if text.trim().is_empty() {
         return Err(Problem::error(Code::BadPath, at, "the path is empty"));
     }
     let (path, fragment) = split_fragment(dir, text);
     if is_glob(path) && !dir.join(path).is_file() {
         let files = expand(dir, path, fence, at)?;
-        return Ok(Reference { files, fragment, is_glob: true });
+        return Ok(Reference {
+            files,
+            fragment,
+            is_glob: true,
+        });
     }
     let file = existing_file(dir, path, fence, at)?;
-    Ok(Reference { files: vec![file], fragment, is_glob: false })
+    Ok(Reference {
+        files: vec![file],
+        fragment,
+        is_glob: false,
+    })
 }
 
 /// A file that must exist inside the fence: its absolute path, without `.` and `..`.
-pub(super) fn existing_file(dir: &Path, text: &str, fence: &Fence, at: Span) -> Result<PathBuf, Problem> {
+pub(super) fn existing_file(
+    dir: &Path,
+    text: &str,
+    fence: &Fence,
+    at: Span,
+) -> Result<PathBuf, Problem> {
     let (path, real) = existing(dir, text, fence, at)?;
     if real.is_dir() {
         let message = format!("`{text}` is a folder, not a file");
-        let hint = format!("name the files in it: `{}/*.yaml`", text.trim_end_matches('/'));
+        let hint = format!(
+            "name the files in it: `{}/*.yaml`",
+            text.trim_end_matches('/')
+        );
         return Err(Problem::error(Code::BadPath, at, message).hint(hint));
     }
     Ok(path)
 }
 
 /// A folder that must exist inside the fence: its real path.
-pub(super) fn existing_folder(dir: &Path, text: &str, fence: &Fence, at: Span) -> Result<PathBuf, Problem> {
+pub(super) fn existing_folder(
+    dir: &Path,
+    text: &str,
+    fence: &Fence,
+    at: Span,
+) -> Result<PathBuf, Problem> {
     let (_, real) = existing(dir, text, fence, at)?;
     if real.is_dir() {
         return Ok(real);
     }
-    Err(Problem::error(Code::BadPath, at, format!("`{text}` is a file, not a folder")))
+    Err(Problem::error(
+        Code::BadPath,
+        at,
+        format!("`{text}` is a file, not a folder"),
+    ))
 }
 
 /// What exists inside the fence: its absolute path without `.` and `..`, and its real one.
-fn existing(dir: &Path, text: &str, fence: &Fence, at: Span) -> Result<(PathBuf, PathBuf), Problem> {
+fn existing(
+    dir: &Path,
+    text: &str,
+    fence: &Fence,
+    at: Span,
+) -> Result<(PathBuf, PathBuf), Problem> {
     if text.trim().is_empty() || text.contains('\0') {
-        return Err(Problem::error(Code::BadPath, at, "the path is empty or holds a NUL"));
+        return Err(Problem::error(
+            Code::BadPath,
+            at,
+            "the path is empty or holds a NUL",
+        ));
     }
     let path = lexical(&dir.join(text));
     let Ok(real) = path.canonicalize() else {
         // Of a path that is not there only the words tell whether it would lie outside.
-        return Err(if fence.holds(&path) || nearest_real(&path).is_some_and(|r| fence.holds(&r)) {
-            missing(&path, text, at)
-        } else {
-            escaping(text, at)
-        });
+        return Err(
+            if fence.holds(&path) || nearest_real(&path).is_some_and(|r| fence.holds(&r)) {
+                missing(&path, text, at)
+            } else {
+                escaping(text, at)
+            },
+        );
     };
     if !fence.holds(&real) {
         return Err(escaping(text, at));
@@ -100,24 +143,39 @@ fn nearest_real(path: &Path) -> Option<PathBuf> {
 }
 
 fn missing(path: &Path, text: &str, at: Span) -> Problem {
-    let name = path.file_name().map(|n| n.to_string_lossy().into_owned()).unwrap_or_default();
+    let name = path
+        .file_name()
+        .map(|n| n.to_string_lossy().into_owned())
+        .unwrap_or_default();
     let siblings: Vec<String> = path
         .parent()
         .and_then(|dir| dir.read_dir().ok())
-        .map(|entries| entries.flatten().map(|e| e.file_name().to_string_lossy().into_owned()).collect())
+        .map(|entries| {
+            entries
+                .flatten()
+                .map(|e| e.file_name().to_string_lossy().into_owned())
+                .collect()
+        })
         .unwrap_or_default();
     let near = did_you_mean(&name, siblings.iter().map(String::as_str));
     let hint = near.map(|near| {
-        let folder = text.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+        let folder = text
+            .rsplit_once('/')
+            .map_or(String::new(), |(folder, _)| format!("{folder}/"));
         format!("did you mean `{folder}{near}`?")
     });
-    Problem::error(Code::MissingRef, at, format!("there is no file `{text}`"))
-        .maybe_hint(hint.or_else(|| Some("paths are relative to the file that names them".to_owned())))
+    Problem::error(Code::MissingRef, at, format!("there is no file `{text}`")).maybe_hint(
+        hint.or_else(|| Some("paths are relative to the file that names them".to_owned())),
+    )
 }
 
 fn escaping(text: &str, at: Span) -> Problem {
-    Problem::error(Code::EscapingRef, at, format!("`{text}` leads out of the project"))
-        .hint("list the folder under `allow_paths:` in the suite if that is meant")
+    Problem::error(
+        Code::EscapingRef,
+        at,
+        format!("`{text}` leads out of the project"),
+    )
+    .hint("list the folder under `allow_paths:` in the suite if that is meant")
 }
 
 /// Cuts `path#id`; a `#` that belongs to an existing file's name stays.
@@ -125,8 +183,13 @@ fn split_fragment<'a>(dir: &Path, text: &'a str) -> (&'a str, Option<String>) {
     if !text.contains('#') || dir.join(text).is_file() {
         return (text, None);
     }
-    let cuts = || text.match_indices('#').map(|(at, _)| (&text[..at], &text[at + 1..]));
-    let cut = cuts().find(|(path, _)| dir.join(path).is_file()).or_else(|| cuts().next());
+    let cuts = || {
+        text.match_indices('#')
+            .map(|(at, _)| (&text[..at], &text[at + 1..]))
+    };
+    let cut = cuts()
+        .find(|(path, _)| dir.join(path).is_file())
+        .or_else(|| cuts().next());
     cut.map_or((text, None), |(path, id)| (path, Some(id.to_owned())))
 }
 
@@ -136,12 +199,21 @@ pub(super) fn is_glob(text: &str) -> bool {
 
 /// A glob in which `*` stays within one folder and `**` crosses folders.
 pub(super) fn path_glob(pattern: &str) -> Result<GlobMatcher, String> {
-    let glob = GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).build();
-    glob.map(|g| g.compile_matcher()).map_err(|e| e.kind().to_string())
+    let glob = GlobBuilder::new(pattern)
+        .literal_separator(true)
+        .backslash_escape(true)
+        .build();
+    glob.map(|g| g.compile_matcher())
+        .map_err(|e| e.kind().to_string())
 }
 
 /// The files that a glob matches, sorted.
-pub(super) fn expand(dir: &Path, pattern: &str, fence: &Fence, at: Span) -> Result<Vec<PathBuf>, Problem> {
+pub(super) fn expand(
+    dir: &Path,
+    pattern: &str,
+    fence: &Fence,
+    at: Span,
+) -> Result<Vec<PathBuf>, Problem> {
     let mut base = dir.to_path_buf();
     let mut rest: Vec<&str> = pattern.split('/').collect();
     if pattern.starts_with('/') {
@@ -152,7 +224,11 @@ pub(super) fn expand(dir: &Path, pattern: &str, fence: &Fence, at: Span) -> Resu
     }
     let base = lexical(&base);
     let matcher = path_glob(&rest.join("/")).map_err(|reason| {
-        Problem::error(Code::BadGlob, at, format!("`{pattern}` is not a glob: {reason}"))
+        Problem::error(
+            Code::BadGlob,
+            at,
+            format!("`{pattern}` is not a glob: {reason}"),
+        )
     })?;
     if nearest_real(&base).is_some_and(|real| !fence.holds(&real)) {
         return Err(escaping(pattern, at));
@@ -162,18 +238,29 @@ pub(super) fn expand(dir: &Path, pattern: &str, fence: &Fence, at: Span) -> Resu
     walk(&base, &base, &matcher, &mut found, &mut looked);
     if looked >= MAX_WALK {
         let message = format!("`{pattern}` searches more than {MAX_WALK} files");
-        return Err(Problem::error(Code::BadGlob, at, message).hint("begin the glob with a narrower folder"));
+        return Err(Problem::error(Code::BadGlob, at, message)
+            .hint("begin the glob with a narrower folder"));
     }
-    let inside: Vec<PathBuf> =
-        found.into_iter().filter(|f| f.canonicalize().is_ok_and(|real| fence.holds(&real))).collect();
+    let inside: Vec<PathBuf> = found
+        .into_iter()
+        .filter(|f| f.canonicalize().is_ok_and(|real| fence.holds(&real)))
+        .collect();
     if inside.is_empty() {
-        return Err(Problem::error(Code::EmptyGlob, at, format!("`{pattern}` matches no file"))
-            .hint("paths are relative to the file that names them; `**` crosses folders"));
+        return Err(
+            Problem::error(Code::EmptyGlob, at, format!("`{pattern}` matches no file"))
+                .hint("paths are relative to the file that names them; `**` crosses folders"),
+        );
     }
     Ok(inside)
 }
 
-fn walk(base: &Path, dir: &Path, matcher: &GlobMatcher, found: &mut BTreeSet<PathBuf>, looked: &mut usize) {
+fn walk(
+    base: &Path,
+    dir: &Path,
+    matcher: &GlobMatcher,
+    found: &mut BTreeSet<PathBuf>,
+    looked: &mut usize,
+) {
     let Ok(entries) = dir.read_dir() else { return };
     for entry in entries.flatten() {
         *looked += 1;
@@ -211,5 +298,8 @@ pub(super) fn lexical(path: &Path) -> PathBuf {
 
 /// The nearest ancestor of a folder (itself included) with a `.git`, else the folder.
 pub(super) fn project_root(dir: &Path) -> PathBuf {
-    dir.ancestors().find(|a| a.join(".git").exists()).unwrap_or(dir).to_path_buf()
+    dir.ancestors()
+        .find(|a| a.join(".git").exists())
+        .unwrap_or(dir)
+        .to_path_buf()
 }

@@ -45,8 +45,7 @@ pub(super) fn grading(
         if needs_baseline {
             if desk.suite.lenient {
                 let message = "there is no baseline to compare with";
-                let hint =
-                    "write `baseline: {output: ...}`, or capture one with `eval-harness baseline capture`";
+                let hint = "write `baseline: {output: ...}`, or capture one with `eval-harness baseline capture`";
                 desk.push(Problem::warning(Code::GraderIncomplete, at, message).hint(hint));
             }
             return Some(alone(CodeGrader::NoBaseline, true));
@@ -68,16 +67,26 @@ pub(super) fn grading(
         return graders::resolve(desk, &written, None, Known::Baseline(known), at);
     };
     if written.is_empty() {
-        if desk.suite.grader_type.is_some_and(|t| t != crate::model::GraderType::Code) {
+        if desk
+            .suite
+            .grader_type
+            .is_some_and(|t| t != crate::model::GraderType::Code)
+        {
             return graders::resolve(desk, &written, None, Known::Baseline(known), at);
         }
         return from_comparison(desk, comparison, known, comparison_at).map(|g| alone(g, true));
     }
     let taken = merge(desk, &mut written, comparison, comparison_at)?;
     let mut grading = graders::resolve(desk, &written, None, Known::Baseline(known), at)?;
-    let wanted = desk.suite.grader_type.is_none_or(|t| t == crate::model::GraderType::Code);
+    let wanted = desk
+        .suite
+        .grader_type
+        .is_none_or(|t| t == crate::model::GraderType::Code);
     if !taken && wanted {
-        let own = alone(from_comparison(desk, comparison, known, comparison_at)?, true);
+        let own = alone(
+            from_comparison(desk, comparison, known, comparison_at)?,
+            true,
+        );
         if grading.combine != Combine::All {
             let message = "`comparison` and `combine` leave open how the comparison counts";
             desk.push(
@@ -94,7 +103,12 @@ pub(super) fn grading(
 /// Puts a comparison's settings into the graders beside it, which must mean the same. Whether one of them does what the
 /// comparison asks for: what is alike in meaning a judge or a person may say, whether a structure or a number is the same
 /// they may not.
-fn merge(desk: &mut Desk, written: &mut Written, comparison: &ComparisonSpec, at: Span) -> Option<bool> {
+fn merge(
+    desk: &mut Desk,
+    written: &mut Written,
+    comparison: &ComparisonSpec,
+    at: Span,
+) -> Option<bool> {
     use ComparisonType::{Exact, Numeric, Semantic, Structural};
     let mut taken = false;
     // Of tolerances, and paths that must exist, a judge knows nothing.
@@ -137,8 +151,14 @@ fn decides(spec: &GraderSpec) -> bool {
 }
 
 fn has_settings(comparison: &ComparisonSpec) -> bool {
-    let ComparisonSpec { kind: _, tolerance, ignore_fields, ignore_values, require_keys, options } =
-        comparison;
+    let ComparisonSpec {
+        kind: _,
+        tolerance,
+        ignore_fields,
+        ignore_values,
+        require_keys,
+        options,
+    } = comparison;
     let paths = [ignore_fields, ignore_values, require_keys];
     tolerance.is_some() || options.is_some() || paths.iter().any(|paths| !paths.is_empty())
 }
@@ -155,6 +175,13 @@ fn conflict<T>(desk: &mut Desk, at: Span, other: Span) -> Option<T> {
 
 fn alone(grader: CodeGrader, inferred: bool) -> Grading {
     let kind = GraderKind::Code(grader);
-    let grader = Grader { inferred, ..Grader::of(kind) };
-    Grading { graders: vec![grader], combine: Combine::All, demands: None }
+    let grader = Grader {
+        inferred,
+        ..Grader::of(kind)
+    };
+    Grading {
+        graders: vec![grader],
+        combine: Combine::All,
+        demands: None,
+    }
 }

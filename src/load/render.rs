@@ -5,8 +5,8 @@
 use std::fmt;
 
 use miette::{
-    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError, MietteSpanContents,
-    SourceCode, SourceSpan, SpanContents,
+    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError,
+    MietteSpanContents, SourceCode, SourceSpan, SpanContents,
 };
 use serde_json::json;
 
@@ -26,7 +26,11 @@ pub struct HumanOptions {
 
 impl Default for HumanOptions {
     fn default() -> Self {
-        HumanOptions { width: 80, colour: false, limit: 50 }
+        HumanOptions {
+            width: 80,
+            colour: false,
+            limit: 50,
+        }
     }
 }
 
@@ -35,7 +39,11 @@ pub fn human(problems: &Problems, sources: &Sources, options: HumanOptions) -> S
     if problems.is_empty() {
         return String::new();
     }
-    let theme = if options.colour { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+    let theme = if options.colour {
+        GraphicalTheme::unicode()
+    } else {
+        GraphicalTheme::unicode_nocolor()
+    };
     let handler = GraphicalReportHandler::new_themed(theme)
         .with_links(false)
         .with_width(options.width.max(40))
@@ -59,11 +67,21 @@ pub fn human(problems: &Problems, sources: &Sources, options: HumanOptions) -> S
 
 /// `2 errors, 1 warning`.
 fn count_line(problems: &Problems) -> String {
-    let count = |n: usize, what: &str| if n == 1 { format!("1 {what}") } else { format!("{n} {what}s") };
+    let count = |n: usize, what: &str| {
+        if n == 1 {
+            format!("1 {what}")
+        } else {
+            format!("{n} {what}s")
+        }
+    };
     match (problems.error_count(), problems.warning_count()) {
         (errors, 0) => format!("{}\n", count(errors, "error")),
         (0, warnings) => format!("{}\n", count(warnings, "warning")),
-        (errors, warnings) => format!("{}, {}\n", count(errors, "error"), count(warnings, "warning")),
+        (errors, warnings) => format!(
+            "{}, {}\n",
+            count(errors, "error"),
+            count(warnings, "warning")
+        ),
     }
 }
 
@@ -118,21 +136,37 @@ pub fn github(problems: &Problems, sources: &Sources) -> String {
                 properties.push(format!("endColumn={}", end.column));
             }
         }
-        properties.push(format!("title={}", escaped_property(&format!("{} {}", p.code.id(), p.code.slug()))));
-        let hint = p.hint.as_ref().map(|h| format!("\nhelp: {h}")).unwrap_or_default();
+        properties.push(format!(
+            "title={}",
+            escaped_property(&format!("{} {}", p.code.id(), p.code.slug()))
+        ));
+        let hint = p
+            .hint
+            .as_ref()
+            .map(|h| format!("\nhelp: {h}"))
+            .unwrap_or_default();
         let message = escaped_data(&format!("{}{hint}", p.message));
-        format!("::{} {}::{message}\n", p.severity.name(), properties.join(","))
+        format!(
+            "::{} {}::{message}\n",
+            p.severity.name(),
+            properties.join(",")
+        )
     };
     problems.sorted().into_iter().map(line).collect()
 }
 
 fn file_of(problem: &Problem, sources: &Sources) -> Option<String> {
-    problem.span.map(|s| sources.display(s.file).to_owned()).or_else(|| problem.path.clone())
+    problem
+        .span
+        .map(|s| sources.display(s.file).to_owned())
+        .or_else(|| problem.path.clone())
 }
 
 /// The text of a workflow command.
 fn escaped_data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
 }
 
 /// A property of a workflow command.
@@ -172,10 +206,16 @@ impl<'p> Shown<'p> {
     fn new(problem: &'p Problem, sources: &Sources, width: usize) -> Shown<'p> {
         let mut help: Vec<String> = problem.hint.iter().map(|h| visible(h)).collect();
         for related in &problem.related {
-            help.push(format!("{}: {}", visible(&related.note), visible(&sources.place(related.span))));
+            help.push(format!(
+                "{}: {}",
+                visible(&related.note),
+                visible(&sources.place(related.span))
+            ));
         }
-        let path =
-            problem.path.as_ref().filter(|path| problem.span.is_none() && !problem.message.contains(*path));
+        let path = problem
+            .path
+            .as_ref()
+            .filter(|path| problem.span.is_none() && !problem.message.contains(*path));
         let message = match path {
             Some(path) => format!("{}: {}", visible(path), visible(&problem.message)),
             None => visible(&problem.message),
@@ -211,7 +251,9 @@ impl Diagnostic for Shown<'_> {
     }
 
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help.as_ref().map(|h| Box::new(h) as Box<dyn fmt::Display>)
+        self.help
+            .as_ref()
+            .map(|h| Box::new(h) as Box<dyn fmt::Display>)
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
@@ -243,22 +285,43 @@ impl Excerpt {
         let at = sources.position(span);
         let source = sources.text(span.file);
         let room = width.saturating_sub(12).max(24);
-        let line_of =
-            |line: usize| sources.line_range(span.file, line).and_then(|r| source.get(r)).unwrap_or("");
-        let before =
-            at.line.checked_sub(1).filter(|line| *line > 0).map(line_of).filter(|l| !l.trim().is_empty());
+        let line_of = |line: usize| {
+            sources
+                .line_range(span.file, line)
+                .and_then(|r| source.get(r))
+                .unwrap_or("")
+        };
+        let before = at
+            .line
+            .checked_sub(1)
+            .filter(|line| *line > 0)
+            .map(line_of)
+            .filter(|l| !l.trim().is_empty());
         let mut text = String::new();
         if let Some(before) = before {
             text.push_str(&visible(&before.chars().take(room).collect::<String>()));
-            text.push_str(if before.chars().count() > room { "…\n" } else { "\n" });
+            text.push_str(if before.chars().count() > room {
+                "…\n"
+            } else {
+                "\n"
+            });
         }
         let line = line_of(at.line);
         let start = at.column.saturating_sub(1);
-        let length = sources.slice(span).split(['\n', '\r']).next().map_or(0, |s| s.chars().count());
+        let length = sources
+            .slice(span)
+            .split(['\n', '\r'])
+            .next()
+            .map_or(0, |s| s.chars().count());
         // Far to the right, the line is shown from a little before the caret on.
-        let from = if start + length.min(room / 2) > room { start.saturating_sub(room / 3) } else { 0 };
-        let part =
-            |skip: usize, take: usize| visible(&line.chars().skip(skip).take(take).collect::<String>());
+        let from = if start + length.min(room / 2) > room {
+            start.saturating_sub(room / 3)
+        } else {
+            0
+        };
+        let part = |skip: usize, take: usize| {
+            visible(&line.chars().skip(skip).take(take).collect::<String>())
+        };
         if from > 0 {
             text.push('…');
         }
@@ -292,13 +355,23 @@ impl SourceCode for Excerpt {
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         // Without context lines miette asks for the place that its header names: the true one.
         let (line, column) = match (lines_before, lines_after) {
-            (0, 0) => (self.at.line.saturating_sub(1), self.at.column.saturating_sub(1)),
+            (0, 0) => (
+                self.at.line.saturating_sub(1),
+                self.at.column.saturating_sub(1),
+            ),
             _ => (self.first_line, 0),
         };
         let whole = SourceSpan::new(0.into(), self.text.len());
         let lines = self.text.lines().count();
         let data = self.text.as_bytes();
-        Ok(Box::new(MietteSpanContents::new_named(self.name.clone(), data, whole, line, column, lines)))
+        Ok(Box::new(MietteSpanContents::new_named(
+            self.name.clone(),
+            data,
+            whole,
+            line,
+            column,
+            lines,
+        )))
     }
 }
 
@@ -308,12 +381,17 @@ mod tests {
     use crate::load::problem::Code;
     use insta::assert_snapshot;
 
-    fn problems_in(text: &str, at: &[(usize, usize, Code, &str, Option<&str>)]) -> (Problems, Sources) {
+    fn problems_in(
+        text: &str,
+        at: &[(usize, usize, Code, &str, Option<&str>)],
+    ) -> (Problems, Sources) {
         let mut sources = Sources::new();
         let file = sources.add("evals/a.yaml", text);
         let mut problems = Problems::new();
         for (start, end, code, message, hint) in at {
-            problems.push(Problem::error(*code, Span::new(file, *start, *end), *message).maybe_hint(*hint));
+            problems.push(
+                Problem::error(*code, Span::new(file, *start, *end), *message).maybe_hint(*hint),
+            );
         }
         (problems, sources)
     }
@@ -322,7 +400,13 @@ mod tests {
     fn people_see_the_line_and_a_caret() {
         let text = "name: x\ngraders:\n  - method: exact_mach\n";
         let hint = Some("did you mean `exact_match`?");
-        let row = (29, 39, Code::UnknownValue, "`exact_mach` is not a value of `method`", hint);
+        let row = (
+            29,
+            39,
+            Code::UnknownValue,
+            "`exact_mach` is not a value of `method`",
+            hint,
+        );
         let (problems, sources) = problems_in(text, &[row]);
         assert_snapshot!(human(&problems, &sources, HumanOptions::default()), @"
         EH0204 unknown-value
@@ -337,17 +421,30 @@ mod tests {
 
         1 error
         ");
-        let coloured = human(&problems, &sources, HumanOptions { colour: true, ..HumanOptions::default() });
+        let coloured = human(
+            &problems,
+            &sources,
+            HumanOptions {
+                colour: true,
+                ..HumanOptions::default()
+            },
+        );
         assert!(coloured.contains("\u{1b}["));
     }
 
     #[test]
     fn a_long_line_is_shown_around_the_caret() {
         let long = format!("a: 1\nb: {} here {}\n", "x".repeat(500), "y".repeat(500));
-        let rows = [(509, 513, Code::Syntax, "wrong", None), (8, 1014, Code::TooDeep, "all of it", None)];
+        let rows = [
+            (509, 513, Code::Syntax, "wrong", None),
+            (8, 1014, Code::TooDeep, "all of it", None),
+        ];
         let (problems, sources) = problems_in(&long, &rows);
         let shown = human(&problems, &sources, HumanOptions::default());
-        assert!(shown.lines().all(|line| line.chars().count() <= 80), "{shown}");
+        assert!(
+            shown.lines().all(|line| line.chars().count() <= 80),
+            "{shown}"
+        );
         assert_snapshot!(shown, @"
         EH0108 too-deep
 
@@ -376,7 +473,9 @@ mod tests {
         let text = "a: 1\n\u{1b}[2J\tb: é\u{202e}\n";
         let row = (13, 15, Code::Syntax, "w\u{1b}]0;rong\u{7}", Some("h\rint"));
         let (mut problems, mut sources) = problems_in(text, &[row]);
-        problems.push(Problem::of_file(Code::Unreadable, "x\u{1b}.yaml", "cannot read it").as_warning());
+        problems.push(
+            Problem::of_file(Code::Unreadable, "x\u{1b}.yaml", "cannot read it").as_warning(),
+        );
         let evil = sources.add("\u{1b}c.yaml", "a\n");
         let end = Problem::error(Code::Syntax, Span::new(evil, 1, 1), "at the end");
         problems.push(end.related(Span::new(evil, 0, 0), "other"));
@@ -412,16 +511,34 @@ mod tests {
 
     #[test]
     fn the_rest_is_counted() {
-        let rows: Vec<_> = (0..3).map(|i| (i, i, Code::Syntax, "wrong", None)).collect();
+        let rows: Vec<_> = (0..3)
+            .map(|i| (i, i, Code::Syntax, "wrong", None))
+            .collect();
         let (problems, sources) = problems_in("abc\n", &rows);
-        let shown = human(&problems, &sources, HumanOptions { limit: 1, ..HumanOptions::default() });
+        let shown = human(
+            &problems,
+            &sources,
+            HumanOptions {
+                limit: 1,
+                ..HumanOptions::default()
+            },
+        );
         assert!(shown.ends_with("\n... and 2 more\n3 errors\n"), "{shown}");
-        assert_eq!(human(&Problems::new(), &sources, HumanOptions::default()), "");
+        assert_eq!(
+            human(&Problems::new(), &sources, HumanOptions::default()),
+            ""
+        );
     }
 
     #[test]
     fn machines_get_json_and_annotations() {
-        let row = (5, 7, Code::UnknownKey, "100% wrong,\nreally: so", Some("fix it"));
+        let row = (
+            5,
+            7,
+            Code::UnknownKey,
+            "100% wrong,\nreally: so",
+            Some("fix it"),
+        );
         let (mut problems, sources) = problems_in("abc\nd\u{e9}f\n", &[row]);
         problems.push(Problem::of_file(Code::EmptyFile, "b,c:d.yaml", "nothing").as_warning());
         assert_snapshot!(json(&problems, &sources), @r#"

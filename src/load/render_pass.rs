@@ -16,8 +16,15 @@ use super::tree::{Node, NodeValue};
 const AT_RUN: &str = "input_file";
 const AT_RUN_PLACEHOLDER: &str = "{{ input_file }}";
 /// Names that a skill's command line is filled with: some when it is known which skill, the rest when it runs.
-const OF_SKILLS: [&str; 7] =
-    ["skill_name", "parameters", "input", "prompt", "messages", "context", "input_file"];
+const OF_SKILLS: [&str; 7] = [
+    "skill_name",
+    "parameters",
+    "input",
+    "prompt",
+    "messages",
+    "context",
+    "input_file",
+];
 
 /// Names that a request of an HTTP target is filled with when it is made.
 pub(super) const OF_CALLS: [&str; 4] = ["prompt", "messages", "context", "input"];
@@ -56,7 +63,11 @@ impl RenderPass<'_> {
     /// Renders what this run does not use: what it lacks is returned, not reported.
     fn lenient(&mut self, render: impl FnOnce(&mut RenderPass<'_>)) -> Vec<Problem> {
         let mut found = Problems::new();
-        render(&mut RenderPass { engine: self.engine, sources: self.sources, problems: &mut found });
+        render(&mut RenderPass {
+            engine: self.engine,
+            sources: self.sources,
+            problems: &mut found,
+        });
         self.problems.keep_faults(found)
     }
 
@@ -79,7 +90,11 @@ impl RenderPass<'_> {
             Part::Regression(node) | Part::Document(node) => self.regression(node),
             Part::File(node) => {
                 self.graders(node);
-                if let Some(Node { value: NodeValue::Seq(cases), .. }) = node.get_mut("test_cases") {
+                if let Some(Node {
+                    value: NodeValue::Seq(cases),
+                    ..
+                }) = node.get_mut("test_cases")
+                {
                     cases.iter_mut().for_each(|case| self.case(case));
                 }
             }
@@ -117,7 +132,10 @@ impl RenderPass<'_> {
             extra.push(("context", to_jinja(&context.to_json())));
         }
         if let NodeValue::Map(entries) = &mut input.value {
-            for (_, value) in entries.iter_mut().filter(|(key, _)| &*key.name != "context") {
+            for (_, value) in entries
+                .iter_mut()
+                .filter(|(key, _)| &*key.name != "context")
+            {
                 self.text(value, &extra);
             }
         }
@@ -140,7 +158,11 @@ impl RenderPass<'_> {
         if let Some(grader) = case.get_mut("grader") {
             self.grader(grader);
         }
-        if let Some(Node { value: NodeValue::Seq(items), .. }) = case.get_mut("graders") {
+        if let Some(Node {
+            value: NodeValue::Seq(items),
+            ..
+        }) = case.get_mut("graders")
+        {
             items.iter_mut().for_each(|grader| self.grader(grader));
         }
     }
@@ -150,11 +172,19 @@ impl RenderPass<'_> {
         if let Some(config) = grader.get_mut("config").filter(|_| is_judge) {
             return self.judge(config);
         }
-        let Some(config) = grader.get_mut("config") else { return };
+        let Some(config) = grader.get_mut("config") else {
+            return;
+        };
         // A value of these may hold matchers such as `{{any_uuid}}`, or the text of a program.
-        let literal = config.get("method").and_then(Node::as_text).is_none_or(|method| {
-            matches!(method, "structural_match" | "json" | "function_output" | "code_execution")
-        });
+        let literal = config
+            .get("method")
+            .and_then(Node::as_text)
+            .is_none_or(|method| {
+                matches!(
+                    method,
+                    "structural_match" | "json" | "function_output" | "code_execution"
+                )
+            });
         let compared = ["must_include", "must_not_include", "pattern"];
         for key in compared.into_iter().chain((!literal).then_some("value")) {
             if let Some(node) = config.get_mut(key) {
@@ -171,7 +201,9 @@ impl RenderPass<'_> {
     fn judge(&mut self, config: &mut Node) {
         let stored = self.are_answers_stored(config);
         let filled = OF_MODELS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
-        let NodeValue::Map(entries) = &mut config.value else { return };
+        let NodeValue::Map(entries) = &mut config.value else {
+            return;
+        };
         for (key, value) in entries {
             match &*key.name {
                 "request" => self.text(value, &filled),
@@ -200,7 +232,10 @@ impl RenderPass<'_> {
 
     /// A target: all of its texts, except what is only known when it runs.
     pub fn target(&mut self, target: &mut Node) {
-        let kind = target.get("type").and_then(Node::as_text).map(str::to_owned);
+        let kind = target
+            .get("type")
+            .and_then(Node::as_text)
+            .map(str::to_owned);
         if kind.as_deref() == Some("skill") {
             return self.skill(target);
         }
@@ -210,7 +245,9 @@ impl RenderPass<'_> {
         let http = kind.as_deref() == Some("http");
         let idle = self.engine.is_idle();
         let filled = OF_CALLS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
-        let NodeValue::Map(entries) = &mut target.value else { return };
+        let NodeValue::Map(entries) = &mut target.value else {
+            return;
+        };
         for (key, value) in entries {
             match &*key.name {
                 "endpoint" | "body" if http => self.text(value, &filled),
@@ -232,9 +269,14 @@ impl RenderPass<'_> {
         if !unsent {
             return self.text(headers, &[]);
         }
-        let NodeValue::Map(entries) = &mut headers.value else { return self.text(headers, &[]) };
+        let NodeValue::Map(entries) = &mut headers.value else {
+            return self.text(headers, &[]);
+        };
         for (_, value) in entries {
-            if !value.as_text().is_some_and(|text| self.engine.lacks_only_environment(text)) {
+            if !value
+                .as_text()
+                .is_some_and(|text| self.engine.lacks_only_environment(text))
+            {
                 self.text(value, &[]);
             }
         }
@@ -245,7 +287,9 @@ impl RenderPass<'_> {
     pub fn model(&mut self, node: &mut Node) {
         let stored = self.are_answers_stored(node);
         let filled = OF_MODELS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
-        let NodeValue::Map(entries) = &mut node.value else { return };
+        let NodeValue::Map(entries) = &mut node.value else {
+            return;
+        };
         for (key, value) in entries {
             match &*key.name {
                 "request" => self.text(value, &filled),
@@ -258,7 +302,9 @@ impl RenderPass<'_> {
 
     /// How skills are run; the command line is filled when it is known which skill.
     pub fn skill(&mut self, skill: &mut Node) {
-        let NodeValue::Map(entries) = &mut skill.value else { return };
+        let NodeValue::Map(entries) = &mut skill.value else {
+            return;
+        };
         for (key, value) in entries {
             match &*key.name {
                 "command" => self.skill_command(value),
@@ -277,11 +323,16 @@ impl RenderPass<'_> {
     }
 
     fn skill_command(&mut self, command: &Node) {
-        let NodeValue::Seq(parts) = &command.value else { return };
+        let NodeValue::Seq(parts) = &command.value else {
+            return;
+        };
         for part in parts {
-            let Some(text) = part.as_text().filter(|t| is_template(t)).map(str::to_owned) else { continue };
+            let Some(text) = part.as_text().filter(|t| is_template(t)).map(str::to_owned) else {
+                continue;
+            };
             // Filled here already, what a variable holds would be taken for a template later.
-            self.engine.check(&text, part.span, &OF_SKILLS, self.sources, self.problems);
+            self.engine
+                .check(&text, part.span, &OF_SKILLS, self.sources, self.problems);
         }
     }
 }

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::problem::Problems;
 use super::source::Sources;
 use crate::model::{
-    AskedThreshold, BaselineSettings, Budget, Criticality, Difficulty, GraderType, OutputValue, Plan,
-    ReportFormat, Shard,
+    AskedThreshold, BaselineSettings, Budget, Criticality, Difficulty, GraderType, OutputValue,
+    Plan, ReportFormat, Shard,
 };
 use crate::spec::words::{CacheMode, GateRequirement};
 

@@ -15,7 +15,9 @@ const MAX_RADIX_DIGITS: usize = 1_000;
 
 /// The value of an unquoted scalar.
 pub fn plain(text: &str) -> NodeValue {
-    let Some(first) = text.bytes().next() else { return NodeValue::Null };
+    let Some(first) = text.bytes().next() else {
+        return NodeValue::Null;
+    };
     let resolved = match first {
         b'0'..=b'9' | b'+' | b'-' | b'.' => number(text),
         b'n' | b'N' | b'~' if is_null(text) => Some(NodeValue::Null),
@@ -76,7 +78,9 @@ fn decimal(text: &str) -> Option<Number> {
         let (f, tail) = after.split_at(digits(after));
         (fraction, rest) = (Some(f), tail);
     }
-    if whole.is_empty() && fraction.unwrap_or("").is_empty() || whole.len() > 1 && whole.starts_with('0') {
+    if whole.is_empty() && fraction.unwrap_or("").is_empty()
+        || whole.len() > 1 && whole.starts_with('0')
+    {
         return None;
     }
     if rest.is_empty() && fraction.is_none() {
@@ -110,8 +114,9 @@ fn radix(text: &str) -> Option<Number> {
         "0o" => (text.get(2..)?, 8),
         _ => return None,
     };
-    let valid =
-        !digits.is_empty() && digits.len() <= MAX_RADIX_DIGITS && digits.chars().all(|c| c.is_digit(radix));
+    let valid = !digits.is_empty()
+        && digits.len() <= MAX_RADIX_DIGITS
+        && digits.chars().all(|c| c.is_digit(radix));
     let value = valid.then(|| BigInt::parse_bytes(digits.as_bytes(), radix))??;
     Some(Number::from_string_unchecked(value.to_string()))
 }
@@ -163,7 +168,10 @@ mod tests {
             ("0b11", "text 0b11"),
             ("0xG", "text 0xG"),
             ("0x", "text 0x"),
-            ("265252859812191058636308480000000", "number 265252859812191058636308480000000"),
+            (
+                "265252859812191058636308480000000",
+                "number 265252859812191058636308480000000",
+            ),
             ("0xFFFFFFFFFFFFFFFFFF", "number 4722366482869645213695"),
             (".5", "number 0.5"),
             ("-.5", "number -0.5"),
@@ -194,6 +202,9 @@ mod tests {
 
     #[test]
     fn a_huge_hexadecimal_number_stays_a_text() {
-        assert_eq!(shown(&format!("0x{}", "f".repeat(1_001))), format!("text 0x{}", "f".repeat(1_001)));
+        assert_eq!(
+            shown(&format!("0x{}", "f".repeat(1_001))),
+            format!("text 0x{}", "f".repeat(1_001))
+        );
     }
 }

@@ -17,7 +17,9 @@ use super::problem::Problems;
 use super::source::{Sources, Span};
 use super::tree::{Node, NodeValue};
 
-pub(super) use derive::{Tagged, aliases, branches, discriminator, flatten, null_is_absent, plain_values};
+pub(super) use derive::{
+    Tagged, aliases, branches, discriminator, flatten, null_is_absent, plain_values,
+};
 
 /// A schema of ours that cannot be compiled: a defect of the program, not of a file.
 #[derive(Debug, thiserror::Error)]
@@ -43,14 +45,27 @@ impl Validator {
     pub fn new(canonical: &Value) -> Result<Validator, SchemaError> {
         let derived = derive::for_errors(canonical);
         let compiled = jsonschema::validator_for(&derived).map_err(|e| SchemaError {
-            title: canonical.get("title").and_then(Value::as_str).unwrap_or("?").to_owned(),
+            title: canonical
+                .get("title")
+                .and_then(Value::as_str)
+                .unwrap_or("?")
+                .to_owned(),
             reason: e.to_string(),
         })?;
-        Ok(Validator { derived, compiled, shapes: Shapes::new(canonical) })
+        Ok(Validator {
+            derived,
+            compiled,
+            shapes: Shapes::new(canonical),
+        })
     }
 
     /// Normalises the tree, then checks it: the JSON of a tree that fits, `None` after adding problems.
-    pub fn check(&self, sources: &Sources, node: &mut Node, problems: &mut Problems) -> Option<Value> {
+    pub fn check(
+        &self,
+        sources: &Sources,
+        node: &mut Node,
+        problems: &mut Problems,
+    ) -> Option<Value> {
         let before = problems.error_count();
         self.normalise(sources, node, problems);
         let clean = problems.error_count() == before;
@@ -95,7 +110,9 @@ fn remove_texts(node: &mut Node, places: &[Span]) {
     match &mut node.value {
         NodeValue::Map(entries) => {
             entries.retain(|(_, value)| is_kept(value));
-            entries.iter_mut().for_each(|(_, value)| remove_texts(value, places));
+            entries
+                .iter_mut()
+                .for_each(|(_, value)| remove_texts(value, places));
         }
         NodeValue::Seq(items) => {
             items.retain(is_kept);

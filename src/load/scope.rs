@@ -65,11 +65,19 @@ impl Secrets {
 
     pub fn add(&self, secrets: impl IntoIterator<Item = String>) {
         let secrets = secrets.into_iter().filter(|secret| !secret.is_empty());
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).extend(secrets);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .extend(secrets);
     }
 
     pub fn all(&self) -> Vec<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .iter()
+            .cloned()
+            .collect()
     }
 }
 
@@ -146,7 +154,8 @@ impl Desk<'_> {
 
     /// An error for a run, a warning when files are only looked at.
     pub fn push_lenient(&mut self, problem: Problem) {
-        self.problems.push(problem.maybe_warning(self.suite.lenient));
+        self.problems
+            .push(problem.maybe_warning(self.suite.lenient));
     }
 
     /// Reports what a part lacks that is used here; `None` when it lacks something.
@@ -164,8 +173,15 @@ impl Desk<'_> {
     /// The line that a span begins on, its file as seen from the project root.
     pub fn line_of(&self, span: Span) -> Option<Place> {
         let path = lexical(&self.suite.cwd.join(self.sources.display(span.file)));
-        let file = path.strip_prefix(&self.suite.root).unwrap_or(&path).display().to_string();
-        Some(Place { file, line: u32::try_from(self.sources.position(span).line).ok()? })
+        let file = path
+            .strip_prefix(&self.suite.root)
+            .unwrap_or(&path)
+            .display()
+            .to_string();
+        Some(Place {
+            file,
+            line: u32::try_from(self.sources.position(span).line).ok()?,
+        })
     }
 }
 

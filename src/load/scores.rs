@@ -43,9 +43,16 @@ pub struct BrokenScores {
 
 impl std::fmt::Display for BrokenScores {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let first = self.problems.iter().find(|problem| problem.severity == Severity::Error);
+        let first = self
+            .problems
+            .iter()
+            .find(|problem| problem.severity == Severity::Error);
         match first {
-            Some(Problem { span: Some(span), message, .. }) => {
+            Some(Problem {
+                span: Some(span),
+                message,
+                ..
+            }) => {
                 write!(f, "{}: {message}", self.sources.place(*span))
             }
             Some(problem) => f.write_str(&problem.message),
@@ -57,7 +64,9 @@ impl std::fmt::Display for BrokenScores {
 impl BrokenScores {
     /// What to do about it.
     pub fn hint(&self) -> Option<String> {
-        self.problems.iter().find_map(|problem| problem.hint.clone())
+        self.problems
+            .iter()
+            .find_map(|problem| problem.hint.clone())
     }
 }
 
@@ -70,7 +79,10 @@ pub fn parse_scores(path: &Path, text: &str) -> Result<ScoreBaselineFile, Box<Br
         return Ok(file);
     }
     // Read again, this time with places.
-    let mut broken = BrokenScores { problems: Problems::new(), sources: Sources::new() };
+    let mut broken = BrokenScores {
+        problems: Problems::new(),
+        sources: Sources::new(),
+    };
     let BrokenScores { problems, sources } = &mut broken;
     let id = sources.add(path.display().to_string(), text);
     if let Some(problem) = conflict(sources, id) {
@@ -99,7 +111,11 @@ pub(super) fn judge(node: &Node, problems: &mut Problems) -> Option<ScoreBaselin
                 validator.validate(node, problems);
             }
             if problems.error_count() == before {
-                problems.push(Problem::error(Code::BadShape, node.span.at_start(), error.to_string()));
+                problems.push(Problem::error(
+                    Code::BadShape,
+                    node.span.at_start(),
+                    error.to_string(),
+                ));
             }
             return None;
         }
@@ -107,7 +123,11 @@ pub(super) fn judge(node: &Node, problems: &mut Problems) -> Option<ScoreBaselin
     match fault(&file) {
         None => Some(file),
         Some((pointer, message)) => {
-            problems.push(Problem::error(Code::BadBaseline, node.locate(&pointer), message));
+            problems.push(Problem::error(
+                Code::BadBaseline,
+                node.locate(&pointer),
+                message,
+            ));
             None
         }
     }
@@ -115,7 +135,9 @@ pub(super) fn judge(node: &Node, problems: &mut Problems) -> Option<ScoreBaselin
 
 fn newer(node: &Node) -> Option<Problem> {
     let at = node.get("format_version")?;
-    let NodeValue::Number(number) = &at.value else { return None };
+    let NodeValue::Number(number) = &at.value else {
+        return None;
+    };
     match number.as_u64()? {
         version if version == u64::from(SCORES_VERSION) => None,
         0 => Some(Problem::error(
@@ -140,7 +162,13 @@ fn fault(file: &ScoreBaselineFile) -> Option<(String, String)> {
         for (case, scored) in &scored.cases {
             if scored.c > scored.n {
                 let at = format!("/evals/{}/cases/{}/c", escape(eval), escape(case));
-                return Some((at, format!("{} of {} samples passed, which can't be", scored.c, scored.n)));
+                return Some((
+                    at,
+                    format!(
+                        "{} of {} samples passed, which can't be",
+                        scored.c, scored.n
+                    ),
+                ));
             }
         }
     }
@@ -157,23 +185,45 @@ mod tests {
     fn different_suites_and_targets_have_different_files() {
         let long = "x".repeat(300);
         let longer = format!("{long}x");
-        let names =
-            ["a", "a.b", "b", "b.pending", "pending", "", "..", "a/b", "é", "CON", &long, &longer, "a%2Eb"];
+        let names = [
+            "a",
+            "a.b",
+            "b",
+            "b.pending",
+            "pending",
+            "",
+            "..",
+            "a/b",
+            "é",
+            "CON",
+            &long,
+            &longer,
+            "a%2Eb",
+        ];
         let mut files = BTreeSet::new();
         for suite in names {
             for target in names {
                 for standing in [Standing::Accepted, Standing::Pending] {
                     let file = scores_file_name(suite, target, standing);
                     assert!(
-                        file.len() <= 255 && file.is_ascii() && !file.starts_with('.') && !file.contains('/'),
+                        file.len() <= 255
+                            && file.is_ascii()
+                            && !file.starts_with('.')
+                            && !file.contains('/'),
                         "{file}"
                     );
                     assert!(files.insert(file.clone()), "{suite} {target}: {file}");
                 }
             }
         }
-        assert_eq!(scores_file_name("My suite", "gpt-4.1", Standing::Accepted), "My%20suite.gpt-4%2E1.json");
-        assert_eq!(scores_file_name("s", "t", Standing::Pending), "s.t.pending.json");
+        assert_eq!(
+            scores_file_name("My suite", "gpt-4.1", Standing::Accepted),
+            "My%20suite.gpt-4%2E1.json"
+        );
+        assert_eq!(
+            scores_file_name("s", "t", Standing::Pending),
+            "s.t.pending.json"
+        );
     }
 
     const GOOD: &str = r#"{
@@ -185,7 +235,10 @@ mod tests {
 
     fn said(text: &str) -> String {
         let broken = parse_scores(Path::new("baselines/scores/S.t.json"), text).unwrap_err();
-        let hint = broken.hint().map(|hint| format!(" ({hint})")).unwrap_or_default();
+        let hint = broken
+            .hint()
+            .map(|hint| format!(" ({hint})"))
+            .unwrap_or_default();
         format!("{broken}{hint}")
     }
 
@@ -193,7 +246,10 @@ mod tests {
     fn what_is_wrong_is_told_with_its_place() {
         let file = parse_scores(Path::new("x"), GOOD).unwrap();
         assert_eq!((file.seed, file.evals["e"].cases["c/d"].n), (u64::MAX, 2));
-        assert_eq!(parse_scores(Path::new("x"), &GOOD.replace('\n', "\r\n")).unwrap(), file);
+        assert_eq!(
+            parse_scores(Path::new("x"), &GOOD.replace('\n', "\r\n")).unwrap(),
+            file
+        );
         let merge = GOOD.replacen("  \"ks\"", "<<<<<<< HEAD\n  \"ks\"", 1);
         let all = [
             said(&merge),

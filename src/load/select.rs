@@ -50,14 +50,25 @@ impl IdGlobs {
     /// Why the first pattern that is none can't be one.
     pub fn new(patterns: &[String]) -> Result<IdGlobs, String> {
         let glob = |pattern: &String| {
-            let glob = GlobBuilder::new(pattern).literal_separator(false).backslash_escape(true).build();
-            Ok((pattern.clone(), glob.map_err(|error| error.kind().to_string())?.compile_matcher()))
+            let glob = GlobBuilder::new(pattern)
+                .literal_separator(false)
+                .backslash_escape(true)
+                .build();
+            Ok((
+                pattern.clone(),
+                glob.map_err(|error| error.kind().to_string())?
+                    .compile_matcher(),
+            ))
         };
-        Ok(IdGlobs(patterns.iter().map(glob).collect::<Result<_, String>>()?))
+        Ok(IdGlobs(
+            patterns.iter().map(glob).collect::<Result<_, String>>()?,
+        ))
     }
 
     pub fn fit(&self, id: &str) -> bool {
-        self.0.iter().any(|(text, glob)| text == id || glob.is_match(id))
+        self.0
+            .iter()
+            .any(|(text, glob)| text == id || glob.is_match(id))
     }
 }
 
@@ -88,7 +99,11 @@ impl Globs {
 }
 
 /// The evals with the cases that fit; an error when none does, and a hint for every word that fits nothing.
-pub(super) fn select(evals: Vec<Arc<Eval>>, filters: &Filters, problems: &mut Problems) -> Vec<Arc<Eval>> {
+pub(super) fn select(
+    evals: Vec<Arc<Eval>>,
+    filters: &Filters,
+    problems: &mut Problems,
+) -> Vec<Arc<Eval>> {
     if filters.is_empty() {
         return evals;
     }
@@ -104,11 +119,17 @@ pub(super) fn select(evals: Vec<Arc<Eval>>, filters: &Filters, problems: &mut Pr
         if !eval_fits(eval, filters, &eval_globs) {
             continue;
         }
-        let cases = eval.cases.select(|case| case_fits(eval, case, filters, &case_globs));
+        let cases = eval
+            .cases
+            .select(|case| case_fits(eval, case, filters, &case_globs));
         if cases.len() == eval.cases.len() {
             selected.push(eval.clone());
         } else if !cases.is_empty() {
-            selected.push(Arc::new(Eval { info: eval.info.clone(), parallel: eval.parallel, cases }));
+            selected.push(Arc::new(Eval {
+                info: eval.info.clone(),
+                parallel: eval.parallel,
+                cases,
+            }));
         }
     }
     let nothing = selected.is_empty() && !evals.is_empty();
@@ -118,8 +139,11 @@ pub(super) fn select(evals: Vec<Arc<Eval>>, filters: &Filters, problems: &mut Pr
     if nothing && problems.error_count() == before {
         let words = filters.describe().join(", ");
         problems.push(
-            Problem::general(Code::EmptyCases, format!("no case fits the filters: {words}"))
-                .hint("filters of different kinds must all fit; `list` shows what there is"),
+            Problem::general(
+                Code::EmptyCases,
+                format!("no case fits the filters: {words}"),
+            )
+            .hint("filters of different kinds must all fit; `list` shows what there is"),
         );
     }
     selected
@@ -128,7 +152,11 @@ pub(super) fn select(evals: Vec<Arc<Eval>>, filters: &Filters, problems: &mut Pr
 /// The cases of one part of the suite: a case's part depends on its eval's id and its own alone, so that it stays whatever
 /// else the suite holds and in whatever order. All evals stay, those without a case of this part too, so that joined parts
 /// know of all.
-pub(super) fn part_of(evals: Vec<Arc<Eval>>, shard: Shard, problems: &mut Problems) -> Vec<Arc<Eval>> {
+pub(super) fn part_of(
+    evals: Vec<Arc<Eval>>,
+    shard: Shard,
+    problems: &mut Problems,
+) -> Vec<Arc<Eval>> {
     let Shard { index, of } = shard;
     if index == 0 || index > of {
         let message = format!("`--shard {index}/{of}`: there is no such part; parts count from 1");
@@ -138,7 +166,11 @@ pub(super) fn part_of(evals: Vec<Arc<Eval>>, shard: Shard, problems: &mut Proble
     let ours = |eval: &Eval, case: Outline<'_>| part(&eval.info.id, case.id, of) == index;
     let part = |eval: &Arc<Eval>| {
         let cases = eval.cases.select(|case| ours(eval, case));
-        Arc::new(Eval { info: eval.info.clone(), parallel: eval.parallel, cases })
+        Arc::new(Eval {
+            info: eval.info.clone(),
+            parallel: eval.parallel,
+            cases,
+        })
     };
     // Of few cases a part may have none: it is a run of nothing, without which its union would not be whole.
     evals.iter().map(part).collect()
@@ -146,8 +178,15 @@ pub(super) fn part_of(evals: Vec<Arc<Eval>>, shard: Shard, problems: &mut Proble
 
 /// The part of a case, from 1: the first 8 bytes of the SHA-256 over eval id, NUL and case id as a number, modulo `of`.
 fn part(eval: &str, case: &str, of: u32) -> u32 {
-    let digest = Sha256::new().chain_update(eval).chain_update([0]).chain_update(case).finalize();
-    let number = digest.iter().take(8).fold(0, |number: u64, byte| (number << 8) | u64::from(*byte));
+    let digest = Sha256::new()
+        .chain_update(eval)
+        .chain_update([0])
+        .chain_update(case)
+        .finalize();
+    let number = digest
+        .iter()
+        .take(8)
+        .fold(0, |number: u64, byte| (number << 8) | u64::from(*byte));
     u32::try_from(number % u64::from(of.max(1))).map_or(1, |part| part + 1)
 }
 
@@ -162,25 +201,42 @@ fn eval_fits(eval: &Eval, filters: &Filters, globs: &Globs) -> bool {
     (filters.category.is_empty() || filters.category.iter().any(category))
         && globs.fit(&eval.info.id)
         && (filters.criticality.is_empty()
-            || eval.info.criticality.is_some_and(|c| filters.criticality.contains(&c)))
+            || eval
+                .info
+                .criticality
+                .is_some_and(|c| filters.criticality.contains(&c)))
 }
 
 fn case_fits(eval: &Eval, case: Outline<'_>, filters: &Filters, globs: &Globs) -> bool {
-    let tag = |wanted: &String| eval.info.tags.contains(wanted) || case.profile.tags.contains(wanted);
+    let tag =
+        |wanted: &String| eval.info.tags.contains(wanted) || case.profile.tags.contains(wanted);
     let difficulty = case.profile.difficulty.or(eval.info.difficulty);
     (filters.tag.is_empty() || filters.tag.iter().any(tag))
         && globs.fit(case.id)
-        && (filters.difficulty.is_empty() || difficulty.is_some_and(|d| filters.difficulty.contains(&d)))
-        && filters.only.as_ref().is_none_or(|only| only.contains(&(eval.info.id.clone(), case.id.to_owned())))
+        && (filters.difficulty.is_empty()
+            || difficulty.is_some_and(|d| filters.difficulty.contains(&d)))
+        && filters
+            .only
+            .as_ref()
+            .is_none_or(|only| only.contains(&(eval.info.id.clone(), case.id.to_owned())))
 }
 
 /// A problem for each word that nothing in the suite has.
-fn strangers(evals: &[Arc<Eval>], filters: &Filters, eval_globs: &Globs, case_globs: &Globs) -> Vec<Problem> {
+fn strangers(
+    evals: &[Arc<Eval>],
+    filters: &Filters,
+    eval_globs: &Globs,
+    case_globs: &Globs,
+) -> Vec<Problem> {
     let cases = || evals.iter().flat_map(|e| e.cases.outlines());
     let profiles = || evals.iter().flat_map(|e| e.cases.profiles());
     let mut categories: Vec<&str> = vec!["capability", "regression"];
     categories.extend(evals.iter().filter_map(|e| e.info.category.as_deref()));
-    let mut tags: Vec<&str> = evals.iter().flat_map(|e| &e.info.tags).map(String::as_str).collect();
+    let mut tags: Vec<&str> = evals
+        .iter()
+        .flat_map(|e| &e.info.tags)
+        .map(String::as_str)
+        .collect();
     tags.extend(profiles().flat_map(|p| &p.tags).map(String::as_str));
     let mut found = Vec::new();
     let mut look = |flag: &str, word: &str, known: &[&str], fits: bool| {
@@ -195,18 +251,33 @@ fn strangers(evals: &[Arc<Eval>], filters: &Filters, eval_globs: &Globs, case_gl
         found.push(Problem::general(Code::EmptyCases, message).hint(hint));
     };
     for word in &filters.category {
-        look("category", word, &categories, categories.contains(&word.as_str()));
+        look(
+            "category",
+            word,
+            &categories,
+            categories.contains(&word.as_str()),
+        );
     }
     for word in &filters.tag {
         look("tag", word, &tags, tags.contains(&word.as_str()));
     }
     let ids: Vec<&str> = evals.iter().map(|e| e.info.id.as_str()).collect();
     for (word, glob) in eval_globs.patterns() {
-        look("eval", word, &ids, ids.iter().any(|id| id == word || glob.is_match(id)));
+        look(
+            "eval",
+            word,
+            &ids,
+            ids.iter().any(|id| id == word || glob.is_match(id)),
+        );
     }
     let ids: Vec<&str> = cases().map(|c| c.id).collect();
     for (word, glob) in case_globs.patterns() {
-        look("case", word, &ids, ids.iter().any(|id| id == word || glob.is_match(id)));
+        look(
+            "case",
+            word,
+            &ids,
+            ids.iter().any(|id| id == word || glob.is_match(id)),
+        );
     }
     found
 }
@@ -269,10 +340,20 @@ mod tests {
         let mut problems = Problems::new();
         let empty = (1..=9).find(|index| part("e", "a", 9) != *index).unwrap();
         // A part without a case is a part.
-        let nothing = part_of(few.clone(), Shard { index: empty, of: 9 }, &mut problems);
+        let nothing = part_of(
+            few.clone(),
+            Shard {
+                index: empty,
+                of: 9,
+            },
+            &mut problems,
+        );
         assert_eq!((nothing.len(), ids(&nothing).len()), (1, 0));
         part_of(few, Shard { index: 3, of: 2 }, &mut problems);
         let told: Vec<&str> = problems.iter().map(|p| p.message.as_str()).collect();
-        assert_eq!(told, ["`--shard 3/2`: there is no such part; parts count from 1"]);
+        assert_eq!(
+            told,
+            ["`--shard 3/2`: there is no such part; parts count from 1"]
+        );
     }
 }

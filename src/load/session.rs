@@ -53,7 +53,11 @@ impl Session {
 
     /// A path as messages show it: relative to where the user stands, when it lies there.
     pub fn display(&self, path: &Path) -> String {
-        let shown = path.strip_prefix(&self.cwd).ok().filter(|p| !p.as_os_str().is_empty()).unwrap_or(path);
+        let shown = path
+            .strip_prefix(&self.cwd)
+            .ok()
+            .filter(|p| !p.as_os_str().is_empty())
+            .unwrap_or(path);
         shown.display().to_string()
     }
 
@@ -68,13 +72,16 @@ pub(super) fn validator(kind: SchemaKind) -> Option<&'static Validator> {
     static ALL: [OnceLock<Option<Validator>>; SchemaKind::ALL.len()] =
         [const { OnceLock::new() }; SchemaKind::ALL.len()];
     let at = SchemaKind::ALL.iter().position(|k| *k == kind)?;
-    ALL.get(at)?.get_or_init(|| Validator::new(&canonical(kind)).ok()).as_ref()
+    ALL.get(at)?
+        .get_or_init(|| Validator::new(&canonical(kind)).ok())
+        .as_ref()
 }
 
 /// The compiled schema of one case.
 pub(super) fn case_validator() -> Option<&'static Validator> {
     static CASE: OnceLock<Option<Validator>> = OnceLock::new();
-    CASE.get_or_init(|| Validator::new(&schema_of::<CaseSpec>()).ok()).as_ref()
+    CASE.get_or_init(|| Validator::new(&schema_of::<CaseSpec>()).ok())
+        .as_ref()
 }
 
 /// Where errors of a file stand, to leave out the parts that are known to be broken.
@@ -86,11 +93,15 @@ pub(super) struct Broken {
 impl Broken {
     pub fn of(problems: &Problems) -> Broken {
         let errors = problems.iter().filter(|p| p.severity == Severity::Error);
-        let starts = errors.filter_map(|p| Some((p.span?, p.part))).flat_map(|(span, part)| {
-            let part = part.map(|from_1| (span.file, from_1.get() - 1));
-            std::iter::once((span.file, span.start)).chain(part)
-        });
-        Broken { starts: starts.collect() }
+        let starts = errors
+            .filter_map(|p| Some((p.span?, p.part)))
+            .flat_map(|(span, part)| {
+                let part = part.map(|from_1| (span.file, from_1.get() - 1));
+                std::iter::once((span.file, span.start)).chain(part)
+            });
+        Broken {
+            starts: starts.collect(),
+        }
     }
 
     pub fn any(&self) -> bool {
@@ -105,9 +116,14 @@ impl Broken {
 
     fn holds_below(&self, node: &Node) -> bool {
         match &node.value {
-            NodeValue::Seq(items) => self.at(node.span) || items.iter().any(|item| self.holds_below(item)),
+            NodeValue::Seq(items) => {
+                self.at(node.span) || items.iter().any(|item| self.holds_below(item))
+            }
             NodeValue::Map(entries) => {
-                self.at(node.span) || entries.iter().any(|(k, v)| self.at(k.span) || self.holds_below(v))
+                self.at(node.span)
+                    || entries
+                        .iter()
+                        .any(|(k, v)| self.at(k.span) || self.holds_below(v))
             }
             _ => {
                 let from = (node.span.file, node.span.start);
@@ -123,7 +139,11 @@ impl Broken {
 }
 
 /// A part of a file as one of our types; `None` when it is broken, which is then in `problems`.
-pub(super) fn read<T: DeserializeOwned>(node: &Node, broken: &Broken, problems: &mut Problems) -> Option<T> {
+pub(super) fn read<T: DeserializeOwned>(
+    node: &Node,
+    broken: &Broken,
+    problems: &mut Problems,
+) -> Option<T> {
     if broken.holds(node) {
         return None;
     }

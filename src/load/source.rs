@@ -29,12 +29,19 @@ impl Span {
     /// Offsets that do not fit are cut to `u32::MAX`; files are far smaller.
     pub fn new(file: FileId, start: usize, end: usize) -> Span {
         let cut = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Span { file, start: cut(start), end: cut(end.max(start)) }
+        Span {
+            file,
+            start: cut(start),
+            end: cut(end.max(start)),
+        }
     }
 
     /// The first byte of this span, as an empty span.
     pub fn at_start(self) -> Span {
-        Span { end: self.start, ..self }
+        Span {
+            end: self.start,
+            ..self
+        }
     }
 
     pub fn range(self) -> std::ops::Range<usize> {
@@ -48,7 +55,10 @@ impl Span {
 
     /// From the start of this span to the end of `other`, which lies in the same file and not before it.
     pub fn to(self, other: Span) -> Span {
-        Span { end: self.end.max(other.end), ..self }
+        Span {
+            end: self.end.max(other.end),
+            ..self
+        }
     }
 }
 
@@ -83,7 +93,11 @@ impl Sources {
     pub fn add(&mut self, display: impl Into<String>, text: impl Into<Arc<str>>) -> FileId {
         // More than u32::MAX files do not fit into memory.
         let id = FileId(u32::try_from(self.files.len()).unwrap_or(u32::MAX));
-        self.files.push(SourceFile { display: display.into(), text: text.into(), lines: OnceLock::new() });
+        self.files.push(SourceFile {
+            display: display.into(),
+            text: text.into(),
+            lines: OnceLock::new(),
+        });
         id
     }
 
@@ -156,7 +170,9 @@ impl Sources {
     }
 
     fn line_starts(&self, file: FileId) -> &[u32] {
-        let Some(source) = self.files.get(file.0 as usize) else { return &[] };
+        let Some(source) = self.files.get(file.0 as usize) else {
+            return &[];
+        };
         source.lines.get_or_init(|| {
             let breaks = source.text.bytes().enumerate().filter(|(_, b)| *b == b'\n');
             std::iter::once(0)
@@ -174,7 +190,10 @@ impl Sources {
         while !text.is_char_boundary(end) {
             end -= 1;
         }
-        Position { line, column: text.get(start..end).map_or(0, |s| s.chars().count()) + 1 }
+        Position {
+            line,
+            column: text.get(start..end).map_or(0, |s| s.chars().count()) + 1,
+        }
     }
 }
 
@@ -187,7 +206,11 @@ fn read_text(path: &Path, display: &str) -> Result<String, Problem> {
             ErrorKind::IsADirectory => "it is a folder, not a file".to_owned(),
             _ => e.to_string(),
         };
-        Problem::of_file(Code::Unreadable, display, format!("cannot read `{display}`: {reason}"))
+        Problem::of_file(
+            Code::Unreadable,
+            display,
+            format!("cannot read `{display}`: {reason}"),
+        )
     };
     let file = open_stream(path).map_err(|e| unreadable(&e))?;
     let meta = file.metadata().map_err(|e| unreadable(&e))?;
@@ -200,15 +223,18 @@ fn read_text(path: &Path, display: &str) -> Result<String, Problem> {
             bytes >> 20,
             MAX_AUTHORING_BYTES >> 20
         );
-        Problem::of_file(Code::TooLarge, display, message)
-            .hint("put the cases into a dataset (`dataset: {path: rows.jsonl}`): its rows are streamed")
+        Problem::of_file(Code::TooLarge, display, message).hint(
+            "put the cases into a dataset (`dataset: {path: rows.jsonl}`): its rows are streamed",
+        )
     };
     if meta.len() > MAX_AUTHORING_BYTES {
         return Err(too_large(meta.len()));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0));
     // A pipe or a file that grows has no honest length, so the reading itself is bounded too.
-    file.take(MAX_AUTHORING_BYTES + 1).read_to_end(&mut bytes).map_err(|e| unreadable(&e))?;
+    file.take(MAX_AUTHORING_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|e| unreadable(&e))?;
     if bytes.len() as u64 > MAX_AUTHORING_BYTES {
         return Err(too_large(bytes.len() as u64));
     }
@@ -223,21 +249,45 @@ pub(super) fn decode(mut bytes: Vec<u8>, display: &str) -> Result<String, Proble
         Problem::of_file(Code::Encoding, display, message).hint("save the file as UTF-8")
     };
     match bytes.as_slice() {
-        [0xFF, 0xFE, ..] => return Err(wrong(0, &bytes, "begins a UTF-16 (little endian) byte order mark")),
-        [0xFE, 0xFF, ..] => return Err(wrong(0, &bytes, "begins a UTF-16 (big endian) byte order mark")),
+        [0xFF, 0xFE, ..] => {
+            return Err(wrong(
+                0,
+                &bytes,
+                "begins a UTF-16 (little endian) byte order mark",
+            ));
+        }
+        [0xFE, 0xFF, ..] => {
+            return Err(wrong(
+                0,
+                &bytes,
+                "begins a UTF-16 (big endian) byte order mark",
+            ));
+        }
         [0xEF, 0xBB, 0xBF, ..] => drop(bytes.drain(..3)),
         _ => {}
     }
     if let Some(at) = bytes.iter().position(|b| *b == 0) {
-        return Err(wrong(at, &bytes, "is NUL, so it looks like a binary file or UTF-16"));
+        return Err(wrong(
+            at,
+            &bytes,
+            "is NUL, so it looks like a binary file or UTF-16",
+        ));
     }
     let text = String::from_utf8(bytes).map_err(|e| {
         let at = e.utf8_error().valid_up_to();
         let byte = e.as_bytes().get(at).copied().unwrap_or(0);
-        wrong(at, e.as_bytes(), &format!("is 0x{byte:02X}, so it looks like Latin-1 or a binary file"))
+        wrong(
+            at,
+            e.as_bytes(),
+            &format!("is 0x{byte:02X}, so it looks like Latin-1 or a binary file"),
+        )
     })?;
     if text.trim().is_empty() {
-        return Err(Problem::of_file(Code::EmptyFile, display, format!("`{display}` is empty")));
+        return Err(Problem::of_file(
+            Code::EmptyFile,
+            display,
+            format!("`{display}` is empty"),
+        ));
     }
     Ok(text)
 }
@@ -264,7 +314,10 @@ mod tests {
             [(1, 1), (1, 3), (2, 1), (2, 2), (2, 3), (2, 4)]
         );
         // Inside of a character counts as at the character; past the end as at the end.
-        assert_eq!([at(8), at(12), at(13), at(14), at(99)], [(2, 2), (3, 1), (4, 1), (4, 2), (4, 2)]);
+        assert_eq!(
+            [at(8), at(12), at(13), at(14), at(99)],
+            [(2, 2), (3, 1), (4, 1), (4, 2), (4, 2)]
+        );
         assert_eq!(sources.line_range(file, 2), Some(4..11));
         assert_eq!(sources.line_range(file, 3), Some(12..12));
         assert_eq!(sources.line_range(file, 1), Some(0..2));
@@ -275,18 +328,39 @@ mod tests {
     #[test]
     fn what_is_not_utf8_is_named() {
         let table: [(&[u8], &str); 5] = [
-            (b"a: 1\nb: \xff\n", "byte 8 (line 2) is 0xFF, so it looks like Latin-1 or a binary file"),
-            (b"\xff\xfea\0", "byte 0 (line 1) begins a UTF-16 (little endian) byte order mark"),
-            (b"\xfe\xff\0a", "byte 0 (line 1) begins a UTF-16 (big endian) byte order mark"),
-            (b"a\n\0", "byte 2 (line 2) is NUL, so it looks like a binary file or UTF-16"),
-            (b"a: \xc3", "byte 3 (line 1) is 0xC3, so it looks like Latin-1 or a binary file"),
+            (
+                b"a: 1\nb: \xff\n",
+                "byte 8 (line 2) is 0xFF, so it looks like Latin-1 or a binary file",
+            ),
+            (
+                b"\xff\xfea\0",
+                "byte 0 (line 1) begins a UTF-16 (little endian) byte order mark",
+            ),
+            (
+                b"\xfe\xff\0a",
+                "byte 0 (line 1) begins a UTF-16 (big endian) byte order mark",
+            ),
+            (
+                b"a\n\0",
+                "byte 2 (line 2) is NUL, so it looks like a binary file or UTF-16",
+            ),
+            (
+                b"a: \xc3",
+                "byte 3 (line 1) is 0xC3, so it looks like Latin-1 or a binary file",
+            ),
         ];
         for (bytes, reason) in table {
-            assert_eq!(refused(bytes), format!("encoding `a.yaml` is not UTF-8 text: {reason}"));
+            assert_eq!(
+                refused(bytes),
+                format!("encoding `a.yaml` is not UTF-8 text: {reason}")
+            );
         }
         assert_eq!(refused(b""), "empty-file `a.yaml` is empty");
         assert_eq!(refused(b"\xef\xbb\xbf \n"), "empty-file `a.yaml` is empty");
-        assert_eq!(decode(b"\xef\xbb\xbfa: 1\n".to_vec(), "a").ok().as_deref(), Some("a: 1\n"));
+        assert_eq!(
+            decode(b"\xef\xbb\xbfa: 1\n".to_vec(), "a").ok().as_deref(),
+            Some("a: 1\n")
+        );
     }
 
     #[test]
@@ -295,15 +369,25 @@ mod tests {
         let mut sources = Sources::new();
         let mut refused = |path: &Path| {
             let problem = sources.read(path, "x.yaml").expect_err("refused");
-            format!("{} {} | {}", problem.code.slug(), problem.message, problem.hint.unwrap_or_default())
+            format!(
+                "{} {} | {}",
+                problem.code.slug(),
+                problem.message,
+                problem.hint.unwrap_or_default()
+            )
         };
         assert_eq!(
             refused(&dir.path().join("none")),
             "unreadable cannot read `x.yaml`: there is no such file | "
         );
-        assert_eq!(refused(dir.path()), "unreadable cannot read `x.yaml`: it is a folder, not a file | ");
+        assert_eq!(
+            refused(dir.path()),
+            "unreadable cannot read `x.yaml`: it is a folder, not a file | "
+        );
         let large = dir.path().join("large.yaml");
-        std::fs::File::create(&large).and_then(|f| f.set_len(100 << 20)).expect("a sparse file");
+        std::fs::File::create(&large)
+            .and_then(|f| f.set_len(100 << 20))
+            .expect("a sparse file");
         assert_eq!(
             refused(&large),
             "too-large `x.yaml` is too large: 100 MiB, at most 64 MiB | put the cases into a dataset \
@@ -313,6 +397,9 @@ mod tests {
         std::fs::write(&good, "a: 1\n").expect("written");
         let first = sources.read(&good, "good.yaml").expect("read");
         assert_eq!(sources.read(&good, "good.yaml"), Ok(first));
-        assert_eq!((sources.text(first), sources.display(first)), ("a: 1\n", "good.yaml"));
+        assert_eq!(
+            (sources.text(first), sources.display(first)),
+            ("a: 1\n", "good.yaml")
+        );
     }
 }

@@ -69,9 +69,10 @@ impl Reader<'_> {
         let text = match self.folder.read(name, super::source::MAX_AUTHORING_BYTES) {
             Ok(None) => return Found::Nothing,
             Ok(Some(bytes)) => decode(bytes, &shown).map_err(|problem| match problem.code {
-                Code::EmptyFile => {
-                    problem.hint(format!("restore it: {}", self.folder.restore(name, self.cwd)))
-                }
+                Code::EmptyFile => problem.hint(format!(
+                    "restore it: {}",
+                    self.folder.restore(name, self.cwd)
+                )),
                 _ => problem,
             }),
             Err(why) => Err(unreadable(&shown, &why)),
@@ -98,46 +99,68 @@ impl Reader<'_> {
             }
             return self.broken(problem);
         }
-        if self.sources.text(file).starts_with("version https://git-lfs.github.com/") {
+        if self
+            .sources
+            .text(file)
+            .starts_with("version https://git-lfs.github.com/")
+        {
             let problem = Problem::error(
                 Code::BadBaseline,
                 Span::new(file, 0, 0),
                 "this is a pointer of Git LFS, not the baseline",
             );
-            return self
-                .broken(problem.hint("`git lfs pull` fetches the file; better keep baselines out of LFS"));
+            return self.broken(
+                problem.hint("`git lfs pull` fetches the file; better keep baselines out of LFS"),
+            );
         }
-        let Some(node) = tree::parse(self.sources, file, self.problems) else { return Found::Broken };
+        let Some(node) = tree::parse(self.sources, file, self.problems) else {
+            return Found::Broken;
+        };
         if let Err(problem) = judge::version(&node) {
             return self.broken(problem);
         }
         let errors = self.problems.error_count();
-        let Some(spec) = self.spec(&node) else { return Found::Broken };
+        let Some(spec) = self.spec(&node) else {
+            return Found::Broken;
+        };
         let name_of = judge::Name { name, id };
         judge::header(&spec, &node, &name_of, self.problems);
-        let Some((spec, output)) = self.output(spec, &node, name) else { return Found::Broken };
+        let Some((spec, output)) = self.output(spec, &node, name) else {
+            return Found::Broken;
+        };
         if self.problems.error_count() > errors {
             return Found::Broken;
         }
         let fingerprint = Fingerprint::of(&output);
-        Found::Kept(Box::new(Kept { file: spec, output, fingerprint, path: self.folder.path(name) }))
+        Found::Kept(Box::new(Kept {
+            file: spec,
+            output,
+            fingerprint,
+            path: self.folder.path(name),
+        }))
     }
 
     fn spec(&mut self, node: &Node) -> Option<BaselineFile> {
         // The output may be large and needs no second look.
         let header = node.as_map().map(|entries| {
             let entries = entries.iter().filter(|(key, _)| &*key.name != "output");
-            entries.map(|(key, value)| (key.name.to_string(), value.to_json())).collect()
+            entries
+                .map(|(key, value)| (key.name.to_string(), value.to_json()))
+                .collect()
         });
         match serde_json::from_value::<BaselineFile>(header.map_or(Value::Null, Value::Object)) {
-            Ok(spec) => Some(BaselineFile { output: node.get("output").map(Node::to_json), ..spec }),
+            Ok(spec) => Some(BaselineFile {
+                output: node.get("output").map(Node::to_json),
+                ..spec
+            }),
             Err(error) => {
                 let before = self.problems.error_count();
                 if let Some(validator) = validator(SchemaKind::Baseline) {
                     validator.validate(node, self.problems);
                 }
                 if self.problems.error_count() == before {
-                    let problem = Problem::error(Code::BadShape, node.span.at_start(), error.to_string());
+                    let problem =
+                        Problem::error(Code::BadShape, node.span.at_start(), error.to_string());
                     self.problems.push(problem);
                 }
                 None
@@ -146,7 +169,12 @@ impl Reader<'_> {
     }
 
     /// The output, from wherever it is, with its matchers judged.
-    fn output(&mut self, mut spec: BaselineFile, node: &Node, name: &str) -> Option<(BaselineFile, Value)> {
+    fn output(
+        &mut self,
+        mut spec: BaselineFile,
+        node: &Node,
+        name: &str,
+    ) -> Option<(BaselineFile, Value)> {
         let before = self.problems.error_count();
         let output = match (spec.output.take(), &spec.output_file) {
             (Some(output), None) => {
@@ -158,16 +186,18 @@ impl Reader<'_> {
             (None, Some(_)) => self.output_beside(&spec, node, name),
             (Some(_), Some(_)) => {
                 let message = "`output` and `output_file` stand side by side";
-                let problem = Problem::error(Code::BothSpellings, node.key_span("/output_file"), message)
-                    .hint("keep the one that is meant")
-                    .related(node.key_span("/output"), "the other one");
+                let problem =
+                    Problem::error(Code::BothSpellings, node.key_span("/output_file"), message)
+                        .hint("keep the one that is meant")
+                        .related(node.key_span("/output"), "the other one");
                 self.problems.push(problem);
                 None
             }
             (None, None) => {
                 let message = "the baseline has no output to compare with";
-                let problem = Problem::error(Code::MissingKey, node.span.at_start(), message)
-                    .hint("write `output: ...`, or capture it anew with `eval-harness baseline capture`");
+                let problem = Problem::error(Code::MissingKey, node.span.at_start(), message).hint(
+                    "write `output: ...`, or capture it anew with `eval-harness baseline capture`",
+                );
                 self.problems.push(problem);
                 None
             }
@@ -189,17 +219,20 @@ impl Reader<'_> {
             "an accept that was cut off is finished by accepting again; else restore it: {}",
             self.folder.restore(&beside.name, self.cwd)
         );
-        let wrong = |message: String| Problem::error(Code::OutputFile, at, message).hint(restore.clone());
+        let wrong =
+            |message: String| Problem::error(Code::OutputFile, at, message).hint(restore.clone());
         let bytes = match self.folder.read(&beside.name, folder::MAX_OUTPUT_BYTES) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => {
-                self.problems
-                    .push(wrong(format!("the output of this baseline is missing: there is no `{shown}`")));
+                self.problems.push(wrong(format!(
+                    "the output of this baseline is missing: there is no `{shown}`"
+                )));
                 return None;
             }
             Err(why) => {
-                self.problems
-                    .push(wrong(format!("the output of this baseline cannot be read: `{shown}`: {why}")));
+                self.problems.push(wrong(format!(
+                    "the output of this baseline cannot be read: `{shown}`: {why}"
+                )));
                 return None;
             }
         };
@@ -207,8 +240,10 @@ impl Reader<'_> {
             Ok(output) => output,
             Err(error) => {
                 let problem = self.not_json(&shown, &bytes);
-                let message = format!("the output of this baseline is not JSON: `{shown}`: {error}");
-                self.problems.push(problem.unwrap_or_else(|| wrong(message)));
+                let message =
+                    format!("the output of this baseline is not JSON: `{shown}`: {error}");
+                self.problems
+                    .push(problem.unwrap_or_else(|| wrong(message)));
                 return None;
             }
         };
@@ -216,7 +251,10 @@ impl Reader<'_> {
         if fingerprint != beside.fingerprint {
             let message = format!("`{shown}` holds another output than this baseline says");
             let at = node.locate("/output_file/fingerprint");
-            self.problems.push(Problem { span: Some(at), ..wrong(message) });
+            self.problems.push(Problem {
+                span: Some(at),
+                ..wrong(message)
+            });
             return None;
         }
         if judge::suspicious(&output) {
@@ -243,7 +281,11 @@ impl Reader<'_> {
 }
 
 fn unreadable(shown: &str, why: &str) -> Problem {
-    Problem::of_file(Code::Unreadable, shown, format!("cannot read the baseline `{shown}`: {why}"))
+    Problem::of_file(
+        Code::Unreadable,
+        shown,
+        format!("cannot read the baseline `{shown}`: {why}"),
+    )
 }
 
 /// Judges a baseline file that is checked by itself, with what lies beside it.
@@ -253,11 +295,20 @@ pub(super) fn check(
     sources: &mut Sources,
     problems: &mut Problems,
 ) {
-    let (Some(dir), Some(name)) = (path.parent(), path.file_name().and_then(|name| name.to_str())) else {
+    let (Some(dir), Some(name)) = (
+        path.parent(),
+        path.file_name().and_then(|name| name.to_str()),
+    ) else {
         return;
     };
     let folder = Folder::Disk(dir.to_owned());
-    Reader { folder: &folder, sources, problems, cwd }.of_file(name);
+    Reader {
+        folder: &folder,
+        sources,
+        problems,
+        cwd,
+    }
+    .of_file(name);
 }
 
 /// True for a version that this program reads.

@@ -44,26 +44,52 @@ use crate::spec::{BaselineTarget, SchemaKind, SuiteSpec};
 
 /// See [`super::load`].
 pub(super) fn load(request: &LoadRequest) -> Loaded {
-    let mut session = Session { purpose: request.purpose, cwd: request.cwd.clone(), ..Session::default() };
+    let mut session = Session {
+        purpose: request.purpose,
+        cwd: request.cwd.clone(),
+        ..Session::default()
+    };
     let (plan, total, selected) = load_into(request, &mut session);
     if !request.overrides.shared_vars {
         check_vars(&request.overrides.vars, &mut session, Severity::Error);
     }
     let plan = plan.filter(|_| !session.problems.has_errors());
-    let Session { problems, sources, .. } = session;
-    Loaded { plan, problems, sources, total, selected }
+    let Session {
+        problems, sources, ..
+    } = session;
+    Loaded {
+        plan,
+        problems,
+        sources,
+        total,
+        selected,
+    }
 }
 
 /// Loads a suite among other files: into their texts and problems.
-pub(super) fn load_into(request: &LoadRequest, session: &mut Session) -> (Option<Plan>, Counts, Counts) {
+pub(super) fn load_into(
+    request: &LoadRequest,
+    session: &mut Session,
+) -> (Option<Plan>, Counts, Counts) {
     let path = lexical(&request.cwd.join(&request.suite));
-    let dir = path.parent().map_or_else(|| request.cwd.clone(), Path::to_path_buf);
+    let dir = path
+        .parent()
+        .map_or_else(|| request.cwd.clone(), Path::to_path_buf);
     let root = project_root(&dir);
     session.fence = Fence::new([root.as_path(), dir.as_path()]);
     session.files.clear();
     let of_others = std::mem::take(&mut session.vars);
     let (files, unbuilt) = (HashMap::new(), HashSet::new());
-    let loaded = Loader { request, path, dir, root, session: &mut *session, files, unbuilt }.run();
+    let loaded = Loader {
+        request,
+        path,
+        dir,
+        root,
+        session: &mut *session,
+        files,
+        unbuilt,
+    }
+    .run();
     session.vars.extend(of_others);
     loaded
 }
@@ -92,7 +118,9 @@ impl Loader<'_> {
     fn run(&mut self) -> (Option<Plan>, Counts, Counts) {
         let nothing = (None, Counts::default(), Counts::default());
         let path = self.path.clone();
-        let Some(mut node) = self.session.parse(&path, None) else { return nothing };
+        let Some(mut node) = self.session.parse(&path, None) else {
+            return nothing;
+        };
         match detect(&node) {
             Some(SchemaKind::Suite) => {
                 let head = self.suite_head(&mut node);
@@ -104,11 +132,13 @@ impl Loader<'_> {
                     Some(kind) => format!("this is a file of kind `{}`, not a suite", kind.name()),
                     None => "this is neither a suite nor an eval".to_owned(),
                 };
-                let hint =
-                    format!("a suite begins with `eval_suite:`; known keys are {}", join(known_keys()));
-                self.session
-                    .problems
-                    .push(Problem::error(Code::UnknownShape, node.span.at_start(), message).hint(hint));
+                let hint = format!(
+                    "a suite begins with `eval_suite:`; known keys are {}",
+                    join(known_keys())
+                );
+                self.session.problems.push(
+                    Problem::error(Code::UnknownShape, node.span.at_start(), message).hint(hint),
+                );
                 nothing
             }
         }
@@ -116,11 +146,16 @@ impl Loader<'_> {
 
     /// Prepares and checks the suite's document; its evals are kept apart.
     fn suite_head(&mut self, node: &mut Node) -> Head {
-        let Session { sources, problems, .. } = &mut *self.session;
+        let Session {
+            sources, problems, ..
+        } = &mut *self.session;
         for eval in inline_evals(node) {
             infer_evals(eval, problems);
         }
-        if let Some(graders) = node.get_mut("eval_suite").and_then(|s| s.get_mut("graders")) {
+        if let Some(graders) = node
+            .get_mut("eval_suite")
+            .and_then(|s| s.get_mut("graders"))
+        {
             infer_named(graders, problems);
         }
         let validator = validator(SchemaKind::Suite);
@@ -130,16 +165,25 @@ impl Loader<'_> {
         let scope = self.templates(node);
         let reach = FilterReach::of(&self.request.overrides.filters);
         let overrides = &self.request.overrides;
-        let named = overrides.target.as_deref().or_else(|| has_default(node).then_some("default"));
+        let named = overrides
+            .target
+            .as_deref()
+            .or_else(|| has_default(node).then_some("default"));
         // A run uses one target, and none where outputs are there already. Without a name or a default it is the only one.
         let calls_target = overrides.outputs.is_none() && !overrides.asks_only_judges;
         let is_used = |name: &str| calls_target && named.is_none_or(|named| named == name);
         let is_run = self.session.purpose == Purpose::Run;
         let mut missing = MissingValues::new();
-        let Session { sources, problems, .. } = &mut *self.session;
+        let Session {
+            sources, problems, ..
+        } = &mut *self.session;
         {
             let engine = Engine::new(&scope);
-            let mut pass = RenderPass { engine: &engine, sources, problems };
+            let mut pass = RenderPass {
+                engine: &engine,
+                sources,
+                problems,
+            };
             for eval in inline_evals(node) {
                 pass.evals(eval, reach.as_ref());
             }
@@ -148,26 +192,46 @@ impl Loader<'_> {
                     pass.sandbox(sandbox);
                 }
                 let mut render =
-                    |part, is_used: bool, node: &mut Node, fill: fn(&mut RenderPass<'_>, &mut Node)| {
+                    |part,
+                     is_used: bool,
+                     node: &mut Node,
+                     fill: fn(&mut RenderPass<'_>, &mut Node)| {
                         if is_run && !is_used {
                             pass.spare(part, &mut missing, |pass| fill(pass, node));
                         } else {
                             fill(&mut pass, node);
                         }
                     };
-                let is_lone = suite.get("targets").is_none_or(|all| all.as_map().is_none_or(<[_]>::is_empty));
+                let is_lone = suite
+                    .get("targets")
+                    .is_none_or(|all| all.as_map().is_none_or(<[_]>::is_empty));
                 if let Some(node) = suite.get_mut("target") {
-                    let kind = text(Some(node), "type").filter(|_| is_lone).unwrap_or("default").to_owned();
+                    let kind = text(Some(node), "type")
+                        .filter(|_| is_lone)
+                        .unwrap_or("default")
+                        .to_owned();
                     let is_used = is_used(&kind);
-                    render(SparePart::Target(kind), is_used, node, |pass, node| pass.target(node));
+                    render(SparePart::Target(kind), is_used, node, |pass, node| {
+                        pass.target(node)
+                    });
                 }
-                if let Some(Node { value: NodeValue::Map(entries), .. }) = suite.get_mut("targets") {
+                if let Some(Node {
+                    value: NodeValue::Map(entries),
+                    ..
+                }) = suite.get_mut("targets")
+                {
                     for (key, node) in entries {
                         let part = SparePart::Target(key.name.to_string());
-                        render(part, is_used(&key.name), node, |pass, node| pass.target(node));
+                        render(part, is_used(&key.name), node, |pass, node| {
+                            pass.target(node)
+                        });
                     }
                 }
-                if let Some(Node { value: NodeValue::Map(entries), .. }) = suite.get_mut("providers") {
+                if let Some(Node {
+                    value: NodeValue::Map(entries),
+                    ..
+                }) = suite.get_mut("providers")
+                {
                     for (key, node) in entries {
                         let part = SparePart::Provider(key.name.to_string());
                         render(part, false, node, |pass, node| pass.model(node));
@@ -177,14 +241,21 @@ impl Loader<'_> {
                     let part = SparePart::Inherited(InheritedKind::Skill);
                     render(part, false, node, |pass, node| pass.skill(node));
                 }
-                render_named(&mut pass, suite.get_mut("graders"), reach.is_some().then_some(&mut missing));
+                render_named(
+                    &mut pass,
+                    suite.get_mut("graders"),
+                    reach.is_some().then_some(&mut missing),
+                );
             }
         }
         if let Some(validator) = validator {
             validator.validate_filled(node, problems);
         }
         let broken = Broken::of(problems);
-        let mut head = node.get("eval_suite").cloned().unwrap_or_else(|| node.clone());
+        let mut head = node
+            .get("eval_suite")
+            .cloned()
+            .unwrap_or_else(|| node.clone());
         let mut evals = Vec::new();
         if let NodeValue::Map(entries) = &mut head.value {
             for (key, value) in entries.iter_mut().filter(|(key, _)| &*key.name == "evals") {
@@ -196,7 +267,12 @@ impl Loader<'_> {
                 value.span = key.span.at_start();
             }
         }
-        Head { spec: read(&head, &broken, problems), node: head, evals, missing }
+        Head {
+            spec: read(&head, &broken, problems),
+            node: head,
+            evals,
+            missing,
+        }
     }
 
     /// An eval file given in place of a suite.
@@ -209,18 +285,31 @@ impl Loader<'_> {
         scope.executors.open = lenient;
         scope.prices = self.prices(None, &node);
         scope.reach = FilterReach::of(&self.request.overrides.filters).map(Arc::new);
-        let name = self.path.file_stem().map_or_else(String::new, |s| s.to_string_lossy().into_owned());
+        let name = self
+            .path
+            .file_stem()
+            .map_or_else(String::new, |s| s.to_string_lossy().into_owned());
         let at = node.span.at_start();
         let chosen = {
-            let Session { sources, problems, .. } = &mut *self.session;
-            let mut desk = Desk { sources, problems, suite: &scope, dir: &self.dir };
+            let Session {
+                sources, problems, ..
+            } = &mut *self.session;
+            let mut desk = Desk {
+                sources,
+                problems,
+                suite: &scope,
+                dir: &self.dir,
+            };
             let choice = choice(self.request);
             targets::choose(&mut desk, &Targets::new(), choice, at)
         };
         scope.target = self.asked(&chosen.name, chosen.target.as_ref());
         self.baselines(&mut scope, &node);
         let built = self.eval_document(node, &scope, &self.dir.clone());
-        let gathered = built.into_iter().map(|built| Gathered { built, by: at }).collect();
+        let gathered = built
+            .into_iter()
+            .map(|built| Gathered { built, by: at })
+            .collect();
         let evals = self.unique(gathered);
         self.lacks_target(chosen.lack, &evals);
         let name = match evals.as_slice() {
@@ -278,9 +367,15 @@ impl Loader<'_> {
     }
 
     fn finish(&mut self, head: Head) -> (Option<Plan>, Counts, Counts) {
-        let Head { spec, node, evals, mut missing } = head;
+        let Head {
+            spec,
+            node,
+            evals,
+            mut missing,
+        } = head;
         if let Some(folders) = spec.as_ref().map(|s| &s.allow_paths) {
-            let allowed: Vec<PathBuf> = folders.iter().map(|f| lexical(&self.dir.join(f))).collect();
+            let allowed: Vec<PathBuf> =
+                folders.iter().map(|f| lexical(&self.dir.join(f))).collect();
             let all = [self.root.as_path(), self.dir.as_path()].into_iter();
             self.session.fence = Fence::new(all.chain(allowed.iter().map(PathBuf::as_path)));
         }
@@ -290,9 +385,20 @@ impl Loader<'_> {
         scope.executors = self.executors(spec.as_ref(), &node);
         scope.prices = self.prices(spec.as_ref(), &node);
         scope.demands = {
-            let Session { sources, problems, .. } = &mut *self.session;
-            let mut desk = Desk { sources, problems, suite: &scope, dir: &self.dir };
-            demands::resolve(&mut desk, spec.as_ref().and_then(|s| s.sandbox.as_ref()), &node)
+            let Session {
+                sources, problems, ..
+            } = &mut *self.session;
+            let mut desk = Desk {
+                sources,
+                problems,
+                suite: &scope,
+                dir: &self.dir,
+            };
+            demands::resolve(
+                &mut desk,
+                spec.as_ref().and_then(|s| s.sandbox.as_ref()),
+                &node,
+            )
         };
         scope.reach = FilterReach::of(&self.request.overrides.filters).map(Arc::new);
         scope.shelf = self.graders(spec.as_ref(), &node, &scope, &mut missing);
@@ -313,8 +419,15 @@ impl Loader<'_> {
             return (None, counts, counts);
         };
         let channels = {
-            let Session { sources, problems, .. } = &mut *self.session;
-            let mut desk = Desk { sources, problems, suite: &scope, dir: &self.dir };
+            let Session {
+                sources, problems, ..
+            } = &mut *self.session;
+            let mut desk = Desk {
+                sources,
+                problems,
+                suite: &scope,
+                dir: &self.dir,
+            };
             notify::channels(&mut desk, &spec, &node, &self.request.env)
         };
         let parts = Parts {
@@ -338,7 +451,10 @@ impl Loader<'_> {
     /// The target by which baselines are told apart. Recordings stand for whatever gave them.
     fn asked(&self, name: &str, target: Option<&Target>) -> Option<BaselineTarget> {
         let target = target.filter(|_| self.request.overrides.outputs.is_none())?;
-        Some(BaselineTarget { name: Some(name.to_owned()), kind: target.kind().to_owned() })
+        Some(BaselineTarget {
+            name: Some(name.to_owned()),
+            kind: target.kind().to_owned(),
+        })
     }
 
     /// Judges the settings of baselines, and finds where accepted ones are read from.
@@ -354,8 +470,8 @@ impl Loader<'_> {
                 Ok(revision) => Folder::Revision(Arc::new(revision)),
                 Err(error) => {
                     let message = format!("cannot read the baselines of `{rev}`: {error}");
-                    let problem =
-                        Problem::general(Code::RevisionUnreadable, message).maybe_hint(error.hint());
+                    let problem = Problem::general(Code::RevisionUnreadable, message)
+                        .maybe_hint(error.hint());
                     return self.session.problems.push(problem);
                 }
             },
@@ -367,25 +483,38 @@ impl Loader<'_> {
 /// Where a suite writes the temperature of the target of that name.
 fn temperature_at(node: &Node, name: &str) -> Option<Span> {
     let named = node.get("targets").and_then(|targets| targets.get(name));
-    let written = named.or_else(|| node.get("target"))?.get_key("temperature")?;
+    let written = named
+        .or_else(|| node.get("target"))?
+        .get_key("temperature")?;
     Some(written.span)
 }
 
 /// True when a suite has a target that a run without `--target` uses, whatever others it has.
 fn has_default(document: &Node) -> bool {
     let suite = document.get("eval_suite").unwrap_or(document);
-    let targets = suite.get("targets").filter(|targets| targets.as_map().is_some_and(|all| !all.is_empty()));
+    let targets = suite
+        .get("targets")
+        .filter(|targets| targets.as_map().is_some_and(|all| !all.is_empty()));
     targets.is_some_and(|targets| targets.get("default").is_some() || suite.get("target").is_some())
 }
 
 /// The suite's node under its key again, for what reads whole documents.
 fn wrap(node: &Node) -> Node {
-    let key = super::tree::Key { name: "eval_suite".into(), span: node.span.at_start() };
-    Node { span: node.span, value: NodeValue::Map(vec![(key, node.clone())]) }
+    let key = super::tree::Key {
+        name: "eval_suite".into(),
+        span: node.span.at_start(),
+    };
+    Node {
+        span: node.span,
+        value: NodeValue::Map(vec![(key, node.clone())]),
+    }
 }
 
 fn count(evals: &[Arc<Eval>]) -> Counts {
-    Counts { evals: evals.len(), cases: evals.iter().map(|e| e.cases.len()).sum() }
+    Counts {
+        evals: evals.len(),
+        cases: evals.iter().map(|e| e.cases.len()).sum(),
+    }
 }
 
 fn join<'a>(words: impl Iterator<Item = &'a str>) -> String {

@@ -4,7 +4,8 @@ mod http;
 mod skill;
 
 pub(super) use http::{
-    authorities, check_base, check_call, check_headers, check_input, check_method, collect_texts, unfilled,
+    authorities, check_base, check_call, check_headers, check_input, check_method, collect_texts,
+    unfilled,
 };
 
 use std::collections::BTreeMap;
@@ -25,12 +26,20 @@ use eval_base::files::check_stream;
 use eval_base::nearest::did_you_mean;
 
 /// A target with everything in place; `dir` is the folder of the file that says it.
-pub(super) fn resolve(desk: &mut Desk, spec: &TargetSpec, node: &Node, dir: &Path) -> Option<Target> {
+pub(super) fn resolve(
+    desk: &mut Desk,
+    spec: &TargetSpec,
+    node: &Node,
+    dir: &Path,
+) -> Option<Target> {
     Some(match spec {
         TargetSpec::Recorded(r) => {
             let path = lexical(&dir.join(&r.path));
             recorded(desk, &path, &r.path, node.locate("/path"))?;
-            Target::Recorded { path, separate_thoughts: r.thoughts == Some(ThoughtsMode::Separate) }
+            Target::Recorded {
+                path,
+                separate_thoughts: r.thoughts == Some(ThoughtsMode::Separate),
+            }
         }
         TargetSpec::Command(c) => {
             check_program(desk, &c.command, node.locate("/command"))?;
@@ -38,7 +47,11 @@ pub(super) fn resolve(desk: &mut Desk, spec: &TargetSpec, node: &Node, dir: &Pat
                 argv: c.command.clone(),
                 dir: desk.suite.dir.clone(),
                 env: c.env.clone(),
-                timeout: if desk.suite.timeout.is_some() { None } else { c.timeout_seconds.map(seconds) },
+                timeout: if desk.suite.timeout.is_some() {
+                    None
+                } else {
+                    c.timeout_seconds.map(seconds)
+                },
                 on_error: c.on_error,
                 output: c.output,
                 sandbox: c.sandbox,
@@ -62,7 +75,8 @@ fn recorded(desk: &mut Desk, path: &Path, written: &str, at: Span) -> Option<()>
         Err(error) => format!("cannot read the recorded outputs `{written}`: {error}"),
     };
     desk.push_lenient(
-        Problem::error(Code::MissingRef, at, message).hint("the path is relative to the file that names it"),
+        Problem::error(Code::MissingRef, at, message)
+            .hint("the path is relative to the file that names it"),
     );
     desk.suite.lenient.then_some(())
 }
@@ -70,18 +84,31 @@ fn recorded(desk: &mut Desk, path: &Path, written: &str, at: Span) -> Option<()>
 /// Refuses a command without a program; one that is not there is an error for a run.
 pub(super) fn check_program(desk: &mut Desk, argv: &[String], at: Span) -> Option<()> {
     let Some(program) = argv.first().filter(|p| !p.trim().is_empty()) else {
-        desk.push(Problem::error(Code::BadCommand, at, "the command has no program"));
+        desk.push(Problem::error(
+            Code::BadCommand,
+            at,
+            "the command has no program",
+        ));
         return None;
     };
     if argv.iter().any(|part| part.contains('\0')) {
-        desk.push(Problem::error(Code::BadCommand, at, "the command holds a NUL"));
+        desk.push(Problem::error(
+            Code::BadCommand,
+            at,
+            "the command holds a NUL",
+        ));
         return None;
     }
     let found = if program.contains('/') {
         desk.suite.dir.join(program).is_file()
     } else {
-        let path = desk.suite.search_path.as_deref().unwrap_or("/usr/local/bin:/usr/bin:/bin");
-        path.split(':').any(|dir| Path::new(dir).join(program).is_file())
+        let path = desk
+            .suite
+            .search_path
+            .as_deref()
+            .unwrap_or("/usr/local/bin:/usr/bin:/bin");
+        path.split(':')
+            .any(|dir| Path::new(dir).join(program).is_file())
     };
     if !found && !super::template::is_template(program) {
         let hint = if program.contains('/') {
@@ -121,14 +148,23 @@ pub(super) fn choose(desk: &mut Desk, targets: &Targets, choice: Choice, suite_a
     if let Some(path) = choice.outputs {
         if let Err(error) = check_stream(&path) {
             let message = match error.kind() {
-                ErrorKind::NotFound => format!("`--outputs`: there is no file `{}`", path.display()),
+                ErrorKind::NotFound => {
+                    format!("`--outputs`: there is no file `{}`", path.display())
+                }
                 _ => format!("`--outputs`: cannot read `{}`: {error}", path.display()),
             };
             desk.push(Problem::general(Code::MissingRef, message));
             return Chosen::default();
         }
-        let target = Some(Target::Recorded { path, separate_thoughts: false });
-        return Chosen { name: "recorded".to_owned(), target, lack: None };
+        let target = Some(Target::Recorded {
+            path,
+            separate_thoughts: false,
+        });
+        return Chosen {
+            name: "recorded".to_owned(),
+            target,
+            lack: None,
+        };
     }
     let picked = match choice.name {
         Some(name) => match targets.get_key_value(name) {
@@ -145,10 +181,12 @@ pub(super) fn choose(desk: &mut Desk, targets: &Targets, choice: Choice, suite_a
                 return Chosen::default();
             }
         },
-        None => targets.get_key_value("default").or_else(|| match targets.len() {
-            1 => targets.first_key_value(),
-            _ => None,
-        }),
+        None => targets
+            .get_key_value("default")
+            .or_else(|| match targets.len() {
+                1 => targets.first_key_value(),
+                _ => None,
+            }),
     };
     let Some((name, (spec, node))) = picked else {
         let names: Vec<&str> = targets.keys().map(String::as_str).collect();
@@ -163,13 +201,23 @@ pub(super) fn choose(desk: &mut Desk, targets: &Targets, choice: Choice, suite_a
             )
             .hint(format!("choose one with `--target`: {}", names.join(", ")))
         };
-        return Chosen { lack: Some(problem), ..Chosen::default() };
+        return Chosen {
+            lack: Some(problem),
+            ..Chosen::default()
+        };
     };
     let dir = desk.suite.dir.clone();
     // One that is not called may lack something.
-    let is_whole = !desk.suite.missing.contains_key(&SparePart::Target(name.clone()));
+    let is_whole = !desk
+        .suite
+        .missing
+        .contains_key(&SparePart::Target(name.clone()));
     let target = is_whole.then(|| resolve(desk, spec, node, &dir)).flatten();
-    Chosen { name: name.clone(), target, lack: None }
+    Chosen {
+        name: name.clone(),
+        target,
+        lack: None,
+    }
 }
 
 /// What evals may take from the targets of their suite.
@@ -183,7 +231,12 @@ pub(super) struct Offer {
 
 /// The HTTP target, the model and the way to run skills that executions stand on: of the chosen target, else of the only one of its
 /// kind; of skills first what the suite says under `skill:`. One that lacks something is not offered.
-pub(super) fn offer(desk: &mut Desk, targets: &Targets, chosen: &str, target: Option<&Target>) -> Offer {
+pub(super) fn offer(
+    desk: &mut Desk,
+    targets: &Targets,
+    chosen: &str,
+    target: Option<&Target>,
+) -> Offer {
     let mut missing = MissingValues::new();
     let suite = desk.suite;
     let kinds = |wanted: fn(&TargetSpec) -> bool| {
@@ -203,30 +256,48 @@ pub(super) fn offer(desk: &mut Desk, targets: &Targets, chosen: &str, target: Op
     };
     let http = match target {
         Some(Target::Http(http)) => Some((**http).clone()),
-        _ => {
-            whole(InheritedKind::Http, |spec| matches!(spec, TargetSpec::Http(_))).and_then(|(spec, node)| {
-                let dir = desk.suite.dir.clone();
-                match resolve(desk, spec, node, &dir) {
-                    Some(Target::Http(http)) => Some(*http),
-                    _ => None,
-                }
-            })
-        }
+        _ => whole(InheritedKind::Http, |spec| {
+            matches!(spec, TargetSpec::Http(_))
+        })
+        .and_then(|(spec, node)| {
+            let dir = desk.suite.dir.clone();
+            match resolve(desk, spec, node, &dir) {
+                Some(Target::Http(http)) => Some(*http),
+                _ => None,
+            }
+        }),
     };
     let skill = desk.suite.skill.clone().or_else(|| {
-        let (spec, node) = whole(InheritedKind::Skill, |spec| matches!(spec, TargetSpec::Skill(_)))?;
-        let TargetSpec::Skill(skill) = spec else { return None };
+        let (spec, node) = whole(InheritedKind::Skill, |spec| {
+            matches!(spec, TargetSpec::Skill(_))
+        })?;
+        let TargetSpec::Skill(skill) = spec else {
+            return None;
+        };
         Some((skill.clone(), node.clone()))
     });
-    let model =
-        whole(InheritedKind::Model, |spec| matches!(spec, TargetSpec::Model(_))).and_then(|(spec, node)| {
-            let TargetSpec::Model(model) = spec else { return None };
-            let absolute = |path: &String| lexical(&desk.suite.dir.join(path)).to_string_lossy().into_owned();
-            let mut model = model.clone();
-            // An eval's own file may lie elsewhere.
-            model.ca_file = model.ca_file.as_ref().map(absolute);
-            model.replay = model.replay.as_ref().map(absolute);
-            Some((model, node.clone()))
-        });
-    Offer { http, model, skill, missing }
+    let model = whole(InheritedKind::Model, |spec| {
+        matches!(spec, TargetSpec::Model(_))
+    })
+    .and_then(|(spec, node)| {
+        let TargetSpec::Model(model) = spec else {
+            return None;
+        };
+        let absolute = |path: &String| {
+            lexical(&desk.suite.dir.join(path))
+                .to_string_lossy()
+                .into_owned()
+        };
+        let mut model = model.clone();
+        // An eval's own file may lie elsewhere.
+        model.ca_file = model.ca_file.as_ref().map(absolute);
+        model.replay = model.replay.as_ref().map(absolute);
+        Some((model, node.clone()))
+    });
+    Offer {
+        http,
+        model,
+        skill,
+        missing,
+    }
 }

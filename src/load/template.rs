@@ -92,16 +92,28 @@ fn number(n: &serde_json::Number) -> Jinja {
 
 impl<'s> Engine<'s> {
     pub fn new(scope: &'s Scope) -> Engine<'s> {
-        let mut globals: BTreeMap<String, Jinja> =
-            scope.vars.iter().map(|(name, value)| (name.clone(), to_jinja(value))).collect();
+        let mut globals: BTreeMap<String, Jinja> = scope
+            .vars
+            .iter()
+            .map(|(name, value)| (name.clone(), to_jinja(value)))
+            .collect();
         let pairs = |map: &BTreeMap<String, Jinja>| {
             Jinja::from_pairs(map.iter().map(|(k, v)| (k.as_str(), v.clone())))
         };
         let vars = pairs(&globals);
-        let env = Jinja::from_pairs(scope.env.iter().map(|(k, v)| (k.as_str(), Jinja::from(v.as_str()))));
+        let env = Jinja::from_pairs(
+            scope
+                .env
+                .iter()
+                .map(|(k, v)| (k.as_str(), Jinja::from(v.as_str()))),
+        );
         globals.insert("vars".to_owned(), vars);
         globals.insert("env".to_owned(), env);
-        Engine { environment: environment(true), scope, globals }
+        Engine {
+            environment: environment(true),
+            scope,
+            globals,
+        }
     }
 
     /// The scope as a template's context, with further names.
@@ -112,7 +124,9 @@ impl<'s> Engine<'s> {
 
     /// What every template may read, by name.
     pub fn globals(&self) -> impl Iterator<Item = (&str, &Jinja)> {
-        self.globals.iter().map(|(name, value)| (name.as_str(), value))
+        self.globals
+            .iter()
+            .map(|(name, value)| (name.as_str(), value))
     }
 
     /// The names that a template reads, without what is behind their first dot; empty also for what is no template.
@@ -134,7 +148,8 @@ impl<'s> Engine<'s> {
     /// True when a text reads listed environment variables that are not set, and lacks nothing else.
     pub fn lacks_only_environment(&self, text: &str) -> bool {
         let unset = |name: &String| {
-            name.strip_prefix("env.").is_some_and(|variable| self.scope.env_listed.contains(variable))
+            name.strip_prefix("env.")
+                .is_some_and(|variable| self.scope.env_listed.contains(variable))
         };
         let missing = self.missing_names(text, &[]);
         !missing.is_empty() && missing.iter().all(unset)
@@ -150,13 +165,22 @@ impl<'s> Engine<'s> {
         problems: &mut Problems,
     ) -> bool {
         if let Err(error) = self.environment.template_from_named_str("text", text) {
-            let at = error.range().map_or(span, |range| place_in(sources, span, text, range));
+            let at = error
+                .range()
+                .map_or(span, |range| place_in(sources, span, text, range));
             problems.push(bad_template(&error, at));
             return false;
         }
-        let known_later = |name: &str| name.split('.').next().is_some_and(|root| later.contains(&root));
-        let missing: Vec<String> =
-            self.missing_names(text, &[]).into_iter().filter(|name| !known_later(name)).collect();
+        let known_later = |name: &str| {
+            name.split('.')
+                .next()
+                .is_some_and(|root| later.contains(&root))
+        };
+        let missing: Vec<String> = self
+            .missing_names(text, &[])
+            .into_iter()
+            .filter(|name| !known_later(name))
+            .collect();
         for name in &missing {
             problems.push(self.undefined(name, text, span, &[], sources));
         }
@@ -186,15 +210,21 @@ impl<'s> Engine<'s> {
         problems: &mut Problems,
     ) {
         match &mut node.value {
-            NodeValue::Text(text) if is_template(text) => match self.environment.render_str(text, context) {
-                Ok(rendered) => *text = rendered.into(),
-                Err(error) => self.explain(&error, text, node.span, extra, sources, problems),
-            },
+            NodeValue::Text(text) if is_template(text) => {
+                match self.environment.render_str(text, context) {
+                    Ok(rendered) => *text = rendered.into(),
+                    Err(error) => self.explain(&error, text, node.span, extra, sources, problems),
+                }
+            }
             NodeValue::Seq(items) => {
-                items.iter_mut().for_each(|item| self.render_in(item, context, extra, sources, problems));
+                items
+                    .iter_mut()
+                    .for_each(|item| self.render_in(item, context, extra, sources, problems));
             }
             NodeValue::Map(entries) => {
-                entries.iter_mut().for_each(|(_, v)| self.render_in(v, context, extra, sources, problems));
+                entries
+                    .iter_mut()
+                    .for_each(|(_, v)| self.render_in(v, context, extra, sources, problems));
             }
             _ => {}
         }
@@ -212,20 +242,29 @@ impl<'s> Engine<'s> {
         if error.kind() == ErrorKind::UndefinedError {
             let mut names = self.missing_names(text, extra);
             if names.is_empty() {
-                names = error.range().and_then(|r| text.get(r)).map(str::to_owned).into_iter().collect();
+                names = error
+                    .range()
+                    .and_then(|r| text.get(r))
+                    .map(str::to_owned)
+                    .into_iter()
+                    .collect();
             }
             for name in names {
                 problems.push(self.undefined(&name, text, span, extra, sources));
             }
             return;
         }
-        let at = error.range().map_or(span, |range| place_in(sources, span, text, range));
+        let at = error
+            .range()
+            .map_or(span, |range| place_in(sources, span, text, range));
         problems.push(bad_template(error, at));
     }
 
     /// The names that a template uses and nothing defines, as `vars.x` or `x`, in order.
     fn missing_names(&self, text: &str, extra: &[(&str, Jinja)]) -> Vec<String> {
-        let Ok(template) = self.environment.template_from_named_str("text", text) else { return Vec::new() };
+        let Ok(template) = self.environment.template_from_named_str("text", text) else {
+            return Vec::new();
+        };
         let context = self.context(extra);
         let builtin: BTreeSet<&str> = self.environment.globals().map(|(name, _)| name).collect();
         let mut missing: Vec<(usize, String)> = template
@@ -246,18 +285,24 @@ impl<'s> Engine<'s> {
         extra: &[(&str, Jinja)],
         sources: &Sources,
     ) -> Problem {
-        let at =
-            text.find(name).map_or(span, |start| place_in(sources, span, text, start..start + name.len()));
+        let at = text.find(name).map_or(span, |start| {
+            place_in(sources, span, text, start..start + name.len())
+        });
         if let Some(variable) = name.strip_prefix("env.") {
             return self.undefined_env(variable, at);
         }
-        let problem = Problem::error(Code::UndefinedVariable, at, format!("nothing defines `{name}`"));
+        let problem = Problem::error(
+            Code::UndefinedVariable,
+            at,
+            format!("nothing defines `{name}`"),
+        );
         let hint = self.hint_for(name, extra);
         let about_suite =
             matches!(name.split('.').next(), Some(root) if !extra.iter().any(|(n, _)| *n == root));
         if self.scope.open && about_suite {
-            let hint =
-                hint.unwrap_or_else(|| "a suite that uses this file must define it under `vars:`".to_owned());
+            let hint = hint.unwrap_or_else(|| {
+                "a suite that uses this file must define it under `vars:`".to_owned()
+            });
             problem.as_warning().hint(hint)
         } else {
             problem.maybe_hint(hint)
@@ -271,8 +316,9 @@ impl<'s> Engine<'s> {
                 .maybe_hint(Some(format!("set `{variable}` before the run")))
                 .maybe_warning(self.scope.open || self.scope.idle);
         }
-        let message =
-            format!("`env.{variable}` is read, but the suite does not list `{variable}` under `env:`");
+        let message = format!(
+            "`env.{variable}` is read, but the suite does not list `{variable}` under `env:`"
+        );
         Problem::error(Code::SecretNotListed, at, message)
             .hint(format!("add `env: [{variable}]` to the suite"))
             .maybe_warning(self.scope.open)
@@ -281,13 +327,21 @@ impl<'s> Engine<'s> {
     fn hint_for(&self, name: &str, extra: &[(&str, Jinja)]) -> Option<String> {
         let (parent, last) = name.rsplit_once('.').unwrap_or(("", name));
         let context = self.context(extra);
-        let holder = if parent.is_empty() { Some(context) } else { lookup(&context, parent) };
+        let holder = if parent.is_empty() {
+            Some(context)
+        } else {
+            lookup(&context, parent)
+        };
         let known: Vec<String> = holder
             .and_then(|v| v.try_iter().ok())
             .map(|keys| keys.filter_map(|k| k.as_str().map(str::to_owned)).collect())
             .unwrap_or_default();
         if let Some(near) = did_you_mean(last, known.iter().map(String::as_str)) {
-            let full = if parent.is_empty() { near.to_owned() } else { format!("{parent}.{near}") };
+            let full = if parent.is_empty() {
+                near.to_owned()
+            } else {
+                format!("{parent}.{near}")
+            };
             return Some(format!("did you mean `{full}`?"));
         }
         match (parent, name) {
@@ -299,7 +353,12 @@ impl<'s> Engine<'s> {
             _ if known.is_empty() => None,
             _ => Some(format!(
                 "known names: {}",
-                known.iter().take(12).cloned().collect::<Vec<_>>().join(", ")
+                known
+                    .iter()
+                    .take(12)
+                    .cloned()
+                    .collect::<Vec<_>>()
+                    .join(", ")
             )),
         }
     }
@@ -312,7 +371,11 @@ pub(super) fn bad_template(error: &minijinja::Error, at: Span) -> Problem {
         (kind, Some(detail)) => format!("{kind}: {detail}"),
         (kind, None) => kind.to_string(),
     };
-    let problem = Problem::error(Code::BadTemplate, at, format!("the template cannot be rendered: {reason}"));
+    let problem = Problem::error(
+        Code::BadTemplate,
+        at,
+        format!("the template cannot be rendered: {reason}"),
+    );
     if error.kind() == ErrorKind::SyntaxError {
         problem.hint("write `{% raw %}...{% endraw %}` around braces that are no template")
     } else {
@@ -322,9 +385,13 @@ pub(super) fn bad_template(error: &minijinja::Error, at: Span) -> Problem {
 
 /// Where a part of a rendered text stands in the file: the same words, the same time they occur.
 pub(super) fn place_in(sources: &Sources, span: Span, text: &str, range: Range<usize>) -> Span {
-    let Some(words) = text.get(range.clone()).filter(|w| !w.trim().is_empty()) else { return span };
+    let Some(words) = text.get(range.clone()).filter(|w| !w.trim().is_empty()) else {
+        return span;
+    };
     let written = sources.slice(span);
-    let before = text.get(..range.start).map_or(0, |head| head.matches(words).count());
+    let before = text
+        .get(..range.start)
+        .map_or(0, |head| head.matches(words).count());
     match written.match_indices(words).nth(before) {
         Some((at, _)) => {
             let start = span.start as usize + at;
@@ -345,8 +412,9 @@ pub(super) fn has_template(node: &Node) -> bool {
 }
 
 fn lookup(context: &Jinja, path: &str) -> Option<Jinja> {
-    path.split('.')
-        .try_fold(context.clone(), |value, part| value.get_attr(part).ok().filter(|v| !v.is_undefined()))
+    path.split('.').try_fold(context.clone(), |value, part| {
+        value.get_attr(part).ok().filter(|v| !v.is_undefined())
+    })
 }
 
 fn resolves(context: &Jinja, path: &str) -> bool {

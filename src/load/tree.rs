@@ -53,19 +53,28 @@ pub struct Key {
 impl Node {
     /// The value of a key; `None` also when this is no map.
     pub fn get(&self, key: &str) -> Option<&Node> {
-        self.as_map()?.iter().find(|(k, _)| &*k.name == key).map(|(_, v)| v)
+        self.as_map()?
+            .iter()
+            .find(|(k, _)| &*k.name == key)
+            .map(|(_, v)| v)
     }
 
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Node> {
         match &mut self.value {
-            NodeValue::Map(entries) => entries.iter_mut().find(|(k, _)| &*k.name == key).map(|(_, v)| v),
+            NodeValue::Map(entries) => entries
+                .iter_mut()
+                .find(|(k, _)| &*k.name == key)
+                .map(|(_, v)| v),
             _ => None,
         }
     }
 
     /// A key with its place.
     pub fn get_key(&self, key: &str) -> Option<&Key> {
-        self.as_map()?.iter().find(|(k, _)| &*k.name == key).map(|(k, _)| k)
+        self.as_map()?
+            .iter()
+            .find(|(k, _)| &*k.name == key)
+            .map(|(k, _)| k)
     }
 
     pub fn as_map(&self) -> Option<&[(Key, Node)]> {
@@ -118,14 +127,18 @@ impl Node {
             NodeValue::Null => Value::Null,
             NodeValue::Bool(b) => Value::Bool(*b),
             NodeValue::Number(n) => Value::Number(n.clone()),
-            NodeValue::Special(name) => {
-                Value::Object(Map::from_iter([("$float".to_owned(), Value::String((*name).to_owned()))]))
-            }
+            NodeValue::Special(name) => Value::Object(Map::from_iter([(
+                "$float".to_owned(),
+                Value::String((*name).to_owned()),
+            )])),
             NodeValue::Text(text) => Value::String(text.to_string()),
             NodeValue::Seq(items) => Value::Array(items.iter().map(Node::to_json).collect()),
-            NodeValue::Map(entries) => {
-                Value::Object(entries.iter().map(|(k, v)| (k.name.to_string(), v.to_json())).collect())
-            }
+            NodeValue::Map(entries) => Value::Object(
+                entries
+                    .iter()
+                    .map(|(k, v)| (k.name.to_string(), v.to_json()))
+                    .collect(),
+            ),
         }
     }
 
@@ -151,7 +164,9 @@ impl Node {
         // The whole document would underline everything; its first line says as much.
         let mut key = self.span.at_start();
         for step in steps(pointer) {
-            let Some((span, child)) = node.child(&step) else { break };
+            let Some((span, child)) = node.child(&step) else {
+                break;
+            };
             (key, node) = (span, child);
         }
         (key, node.span)
@@ -159,12 +174,15 @@ impl Node {
 
     fn child(&self, step: &str) -> Option<(Span, &Node)> {
         match &self.value {
-            NodeValue::Map(entries) => {
-                entries.iter().find(|(k, _)| &*k.name == step).map(|(k, v)| (k.span, v))
-            }
-            NodeValue::Seq(items) => {
-                step.parse::<usize>().ok().and_then(|i| items.get(i)).map(|item| (item.span, item))
-            }
+            NodeValue::Map(entries) => entries
+                .iter()
+                .find(|(k, _)| &*k.name == step)
+                .map(|(k, v)| (k.span, v)),
+            NodeValue::Seq(items) => step
+                .parse::<usize>()
+                .ok()
+                .and_then(|i| items.get(i))
+                .map(|item| (item.span, item)),
             _ => None,
         }
     }
@@ -172,5 +190,8 @@ impl Node {
 
 /// The unescaped steps of a JSON pointer (RFC 6901). A pointer that does not begin with `/` is the root.
 fn steps(pointer: &str) -> impl Iterator<Item = String> {
-    pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~"))
+    pointer
+        .split('/')
+        .skip(1)
+        .map(|step| step.replace("~1", "/").replace("~0", "~"))
 }

@@ -80,7 +80,10 @@ pub fn output_file_name(id: &str, standing: Standing) -> String {
 fn stem(id: &str) -> String {
     let name = escape_path_component(id);
     let lower = name.to_ascii_lowercase();
-    match [".pending", ".output"].iter().find(|end| lower.ends_with(*end)) {
+    match [".pending", ".output"]
+        .iter()
+        .find(|end| lower.ends_with(*end))
+    {
         Some(end) => {
             let (front, back) = name.split_at(name.len() - end.len());
             format!("{front}%2E{}", back.get(1..).unwrap_or_default())
@@ -112,16 +115,37 @@ mod tests {
         let mut names = std::collections::BTreeSet::new();
         for id in ids {
             for standing in [Standing::Accepted, Standing::Pending] {
-                for name in [baseline_file_name(id, standing), output_file_name(id, standing)] {
-                    assert!(name.is_ascii() && !name.starts_with('.') && !name.contains('/'), "{name}");
+                for name in [
+                    baseline_file_name(id, standing),
+                    output_file_name(id, standing),
+                ] {
+                    assert!(
+                        name.is_ascii() && !name.starts_with('.') && !name.contains('/'),
+                        "{name}"
+                    );
                     assert!(names.insert(name.clone()), "{id}: {name}");
                 }
             }
         }
-        assert_eq!(baseline_file_name("reg-api-001", Standing::Accepted), "reg-api-001.yaml");
-        assert_eq!(baseline_file_name("reg-api-001", Standing::Pending), "reg-api-001.pending.yaml");
-        assert_eq!(output_file_name("reg-api-001", Standing::Pending), "reg-api-001.pending.output.json");
-        assert_eq!(baseline_file_name("a.pending", Standing::Accepted), "a%2Epending.yaml");
-        assert_eq!(baseline_file_name("a.pending", Standing::Pending), "a%2Epending.pending.yaml");
+        assert_eq!(
+            baseline_file_name("reg-api-001", Standing::Accepted),
+            "reg-api-001.yaml"
+        );
+        assert_eq!(
+            baseline_file_name("reg-api-001", Standing::Pending),
+            "reg-api-001.pending.yaml"
+        );
+        assert_eq!(
+            output_file_name("reg-api-001", Standing::Pending),
+            "reg-api-001.pending.output.json"
+        );
+        assert_eq!(
+            baseline_file_name("a.pending", Standing::Accepted),
+            "a%2Epending.yaml"
+        );
+        assert_eq!(
+            baseline_file_name("a.pending", Standing::Pending),
+            "a%2Epending.pending.yaml"
+        );
     }
 }

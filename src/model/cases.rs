@@ -58,7 +58,11 @@ pub struct Cases {
 impl Cases {
     /// `source` must give the cases of these outlines, in their order.
     pub fn new(outlines: Outlines, source: Arc<dyn CaseSource>) -> Cases {
-        Cases { outlines: Arc::new(outlines), kept: None, source }
+        Cases {
+            outlines: Arc::new(outlines),
+            kept: None,
+            source,
+        }
     }
 
     /// Cases that are held as they are.
@@ -67,12 +71,17 @@ impl Cases {
     /// Never: more cases (or longer ids) than an outline can count do not fit into memory as cases.
     pub fn written(cases: Vec<Arc<Case>>) -> Cases {
         let mut outlines = Outlines::default();
-        let held: Vec<Arc<Case>> = cases.into_iter().filter(|case| outlines.push(case).is_ok()).collect();
+        let held: Vec<Arc<Case>> = cases
+            .into_iter()
+            .filter(|case| outlines.push(case).is_ok())
+            .collect();
         Cases::new(outlines, Arc::new(Written(held)))
     }
 
     pub fn len(&self) -> usize {
-        self.kept.as_ref().map_or_else(|| self.outlines.len(), |kept| kept.len())
+        self.kept
+            .as_ref()
+            .map_or_else(|| self.outlines.len(), |kept| kept.len())
     }
 
     pub fn is_empty(&self) -> bool {
@@ -102,11 +111,18 @@ impl Cases {
     /// What cases have in common, each once, in the order in which cases have it.
     pub fn profiles(&self) -> Vec<&Profile> {
         let all = self.outlines.profiles();
-        let Some(kept) = &self.kept else { return all.iter().map(|profile| &**profile).collect() };
+        let Some(kept) = &self.kept else {
+            return all.iter().map(|profile| &**profile).collect();
+        };
         let mut seen = vec![false; all.len()];
         let mut found = Vec::new();
-        for index in kept.iter().filter_map(|place| self.outlines.profile_index(*place as usize)) {
-            let (Some(seen), Some(profile)) = (seen.get_mut(index), all.get(index)) else { continue };
+        for index in kept
+            .iter()
+            .filter_map(|place| self.outlines.profile_index(*place as usize))
+        {
+            let (Some(seen), Some(profile)) = (seen.get_mut(index), all.get(index)) else {
+                continue;
+            };
             if !std::mem::replace(seen, true) {
                 found.push(&**profile);
             }
@@ -132,13 +148,19 @@ impl Cases {
 
     /// Gives every case whose author named no number of samples one; at least 1.
     pub fn settle(&mut self, mut samples: impl FnMut(Outline<'_>) -> u32) {
-        let unsettled =
-            |outlines: &Outlines, place: usize| outlines.get(place).is_some_and(|o| o.samples.is_none());
+        let unsettled = |outlines: &Outlines, place: usize| {
+            outlines.get(place).is_some_and(|o| o.samples.is_none())
+        };
         for at in 0..self.len() {
-            let Some(place) = self.position(at).filter(|place| unsettled(&self.outlines, *place)) else {
+            let Some(place) = self
+                .position(at)
+                .filter(|place| unsettled(&self.outlines, *place))
+            else {
                 continue;
             };
-            let Some(n) = self.outlines.get(place).map(&mut samples) else { continue };
+            let Some(n) = self.outlines.get(place).map(&mut samples) else {
+                continue;
+            };
             // A plan alone holds its outlines, so that nothing is copied here.
             Arc::make_mut(&mut self.outlines).set_samples(place, n.max(1));
         }
@@ -155,19 +177,31 @@ impl Cases {
         };
         let wanted = Arc::new(wanted);
         let asked = Arc::clone(&wanted);
-        let built =
-            self.source.stream(Box::new(move |place| of_selection(place).is_some_and(|at| asked(at))));
+        let built = self.source.stream(Box::new(move |place| {
+            of_selection(place).is_some_and(|at| asked(at))
+        }));
         let built = built.filter_map(move |streamed| {
             let place = streamed.at;
             let case = streamed.case.and_then(|case| outlines.check(place, case));
-            Some(Streamed { at: of_selection(place)?, case, ..streamed })
+            Some(Streamed {
+                at: of_selection(place)?,
+                case,
+                ..streamed
+            })
         });
-        Box::new(Whole { built: built.peekable(), wanted: Box::new(move |at| wanted(at)), next: 0, len })
+        Box::new(Whole {
+            built: built.peekable(),
+            wanted: Box::new(move |at| wanted(at)),
+            next: 0,
+            len,
+        })
     }
 
     /// One whole case.
     pub fn get(&self, at: usize) -> Option<Result<Arc<Case>, CaseFault>> {
-        self.stream(move |wanted| wanted == at).next().map(|streamed| streamed.case)
+        self.stream(move |wanted| wanted == at)
+            .next()
+            .map(|streamed| streamed.case)
     }
 
     /// All whole cases at once, where there are few.
@@ -175,13 +209,24 @@ impl Cases {
     /// # Errors
     /// The first fault.
     pub fn all(&self) -> Result<Vec<Arc<Case>>, CaseFault> {
-        self.stream(|_| true).map(|streamed| streamed.case).collect()
+        self.stream(|_| true)
+            .map(|streamed| streamed.case)
+            .collect()
     }
 
     /// The same cases, those at these places held: who built them once need not build them again.
     pub fn holding(&self, built: Vec<(usize, Arc<Case>)>) -> Cases {
-        let built = built.into_iter().filter_map(|(at, case)| Some((self.position(at)?, case))).collect();
-        Cases { source: Arc::new(Holding { built, source: Arc::clone(&self.source) }), ..self.clone() }
+        let built = built
+            .into_iter()
+            .filter_map(|(at, case)| Some((self.position(at)?, case)))
+            .collect();
+        Cases {
+            source: Arc::new(Holding {
+                built,
+                source: Arc::clone(&self.source),
+            }),
+            ..self.clone()
+        }
     }
 
     /// The case when it is in memory anyway.
@@ -192,7 +237,9 @@ impl Cases {
 
 impl fmt::Debug for Cases {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cases").field("len", &self.len()).finish_non_exhaustive()
+        f.debug_struct("Cases")
+            .field("len", &self.len())
+            .finish_non_exhaustive()
     }
 }
 
@@ -216,11 +263,17 @@ impl<I: Iterator<Item = Streamed>> Iterator for Whole<'_, I> {
     fn next(&mut self) -> Option<Streamed> {
         let at = (self.next..self.len).find(|at| (self.wanted)(*at))?;
         self.next = at + 1;
-        let left_out =
-            |file: &str| CaseFault::Changed { file: file.to_owned(), what: "it has become shorter".into() };
+        let left_out = |file: &str| CaseFault::Changed {
+            file: file.to_owned(),
+            what: "it has become shorter".into(),
+        };
         match self.built.next_if(|built| built.at == at) {
             Some(built) => Some(built),
-            None => Some(Streamed { at, bytes: 0, case: Err(left_out("the data file")) }),
+            None => Some(Streamed {
+                at,
+                bytes: 0,
+                case: Err(left_out("the data file")),
+            }),
         }
     }
 }
@@ -232,7 +285,11 @@ pub struct Written(pub Vec<Arc<Case>>);
 impl CaseSource for Written {
     fn stream<'a>(&'a self, wanted: Wanted<'a>) -> Stream<'a> {
         let cases = self.0.iter().enumerate().filter(move |(at, _)| wanted(*at));
-        Box::new(cases.map(|(at, case)| Streamed { at, bytes: 0, case: Ok(Arc::clone(case)) }))
+        Box::new(cases.map(|(at, case)| Streamed {
+            at,
+            bytes: 0,
+            case: Ok(Arc::clone(case)),
+        }))
     }
 
     fn held(&self, at: usize) -> Option<Arc<Case>> {
@@ -253,7 +310,10 @@ impl CaseSource for Holding {
     }
 
     fn held(&self, at: usize) -> Option<Arc<Case>> {
-        self.built.get(&at).map(Arc::clone).or_else(|| self.source.held(at))
+        self.built
+            .get(&at)
+            .map(Arc::clone)
+            .or_else(|| self.source.held(at))
     }
 }
 
@@ -281,7 +341,10 @@ impl CaseSource for Chain {
                 data = Some(self.data.stream(Box::new(move |at| wanted(at + offset))));
             }
             let streamed = data.as_mut()?.next()?;
-            Some(Streamed { at: streamed.at + offset, ..streamed })
+            Some(Streamed {
+                at: streamed.at + offset,
+                ..streamed
+            })
         }))
     }
 
@@ -301,7 +364,11 @@ mod tests {
     impl CaseSource for Given {
         fn stream<'a>(&'a self, wanted: Wanted<'a>) -> Stream<'a> {
             let given = self.0.iter().filter(move |(at, _)| wanted(*at));
-            Box::new(given.map(|(at, case)| Streamed { at: *at, bytes: 1, case: Ok(Arc::new(case.clone())) }))
+            Box::new(given.map(|(at, case)| Streamed {
+                at: *at,
+                bytes: 1,
+                case: Ok(Arc::new(case.clone())),
+            }))
         }
     }
 
@@ -315,13 +382,23 @@ mod tests {
 
     #[test]
     fn a_stream_gives_what_is_wanted_of_a_selection_and_keeps_positions() {
-        let written: Vec<Arc<Case>> = ["a", "b"].iter().map(|id| Arc::new(testing::case(id))).collect();
-        let data: Vec<(usize, Case)> =
-            ["c", "d", "e"].iter().map(|id| testing::case(id)).enumerate().collect();
+        let written: Vec<Arc<Case>> = ["a", "b"]
+            .iter()
+            .map(|id| Arc::new(testing::case(id)))
+            .collect();
+        let data: Vec<(usize, Case)> = ["c", "d", "e"]
+            .iter()
+            .map(|id| testing::case(id))
+            .enumerate()
+            .collect();
         let mut outlines = Outlines::default();
         written.iter().for_each(|case| outlines.push(case).unwrap());
-        data.iter().for_each(|(_, case)| outlines.push(case).unwrap());
-        let chain = Chain { written: Written(written), data: Arc::new(Given(data)) };
+        data.iter()
+            .for_each(|(_, case)| outlines.push(case).unwrap());
+        let chain = Chain {
+            written: Written(written),
+            data: Arc::new(Given(data)),
+        };
         let all = Cases::new(outlines, Arc::new(chain));
         assert_eq!(told(&all, |_| true), ["0 a", "1 b", "2 c", "3 d", "4 e"]);
         let some = all.select(|case| "bde".contains(case.id));
@@ -329,21 +406,44 @@ mod tests {
         assert_eq!(told(&some, |at| at != 1), ["0 b", "2 e"]);
         let fewer = some.select(|case| case.id != "b");
         assert_eq!(
-            (fewer.len(), fewer.position(0), fewer.position(1), fewer.position(2)),
+            (
+                fewer.len(),
+                fewer.position(0),
+                fewer.position(1),
+                fewer.position(2)
+            ),
             (2, Some(3), Some(4), None)
         );
-        assert_eq!((fewer.held(0), some.held(0).map(|case| case.id.clone())), (None, Some("b".into())));
+        assert_eq!(
+            (fewer.held(0), some.held(0).map(|case| case.id.clone())),
+            (None, Some("b".into()))
+        );
     }
 
     #[test]
     fn a_case_that_is_another_than_its_outline_says_is_a_fault() {
-        let cases: Vec<Case> = ["a", "b", "c", "d"].iter().map(|id| testing::case(id)).collect();
+        let cases: Vec<Case> = ["a", "b", "c", "d"]
+            .iter()
+            .map(|id| testing::case(id))
+            .collect();
         let mut outlines = Outlines::default();
         cases.iter().for_each(|case| outlines.push(case).unwrap());
         let other = Fingerprint::of(&"other");
         let given = vec![
-            (0, Case { input_hash: other, ..cases[0].clone() }),
-            (1, Case { grading_hash: other, ..cases[1].clone() }),
+            (
+                0,
+                Case {
+                    input_hash: other,
+                    ..cases[0].clone()
+                },
+            ),
+            (
+                1,
+                Case {
+                    grading_hash: other,
+                    ..cases[1].clone()
+                },
+            ),
             (2, cases[2].clone()),
         ];
         let cases = Cases::new(outlines, Arc::new(Given(given)));
@@ -360,28 +460,49 @@ mod tests {
 
     #[test]
     fn what_was_built_before_is_held_at_its_place_in_a_selection() {
-        let data: Vec<(usize, Case)> =
-            ["a", "b", "c"].iter().map(|id| testing::case(id)).enumerate().collect();
+        let data: Vec<(usize, Case)> = ["a", "b", "c"]
+            .iter()
+            .map(|id| testing::case(id))
+            .enumerate()
+            .collect();
         let mut outlines = Outlines::default();
-        data.iter().for_each(|(_, case)| outlines.push(case).unwrap());
+        data.iter()
+            .for_each(|(_, case)| outlines.push(case).unwrap());
         let some = Cases::new(outlines, Arc::new(Given(data))).select(|case| case.id != "a");
         let built = some.get(1).unwrap().unwrap();
         let holding = some.holding(vec![(1, built)]);
-        assert_eq!((holding.held(0), holding.held(1).map(|case| case.id.clone())), (None, Some("c".into())));
+        assert_eq!(
+            (holding.held(0), holding.held(1).map(|case| case.id.clone())),
+            (None, Some("c".into()))
+        );
         assert_eq!(told(&holding, |_| true), ["0 b", "1 c"]);
     }
 
     #[test]
     fn samples_are_settled_for_those_alone_that_said_nothing() {
-        let said = Case { samples: Some(2), ..testing::case("a") };
-        let mut cases: Cases =
-            [said, testing::case("b"), testing::case("c")].into_iter().map(Arc::new).collect();
+        let said = Case {
+            samples: Some(2),
+            ..testing::case("a")
+        };
+        let mut cases: Cases = [said, testing::case("b"), testing::case("c")]
+            .into_iter()
+            .map(Arc::new)
+            .collect();
         let before = cases.clone();
         cases.settle(|case| u32::from(case.id == "b") * 7);
         assert_eq!(
-            cases.outlines().map(|case| case.samples).collect::<Vec<_>>(),
+            cases
+                .outlines()
+                .map(|case| case.samples)
+                .collect::<Vec<_>>(),
             [Some(2), Some(7), Some(1)]
         );
-        assert_eq!(before.outlines().map(|case| case.samples).collect::<Vec<_>>(), [Some(2), None, None]);
+        assert_eq!(
+            before
+                .outlines()
+                .map(|case| case.samples)
+                .collect::<Vec<_>>(),
+            [Some(2), None, None]
+        );
     }
 }

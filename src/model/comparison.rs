@@ -40,7 +40,9 @@ pub struct Comparisons {
 }
 
 /// What a comparison says of the candidate, at the level of its settings.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparisonVerdict {
     /// The candidate is worse, beyond what chance explains.
@@ -282,7 +284,10 @@ impl CasePart {
 
     /// True when another one makes another task, so that outcomes are not those of the same question.
     pub fn defines_task(self) -> bool {
-        matches!(self, CasePart::Data | CasePart::Grading | CasePart::InputOrGrading)
+        matches!(
+            self,
+            CasePart::Data | CasePart::Grading | CasePart::InputOrGrading
+        )
     }
 }
 

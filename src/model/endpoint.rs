@@ -88,7 +88,10 @@ pub struct ApiKey {
 
 impl std::fmt::Debug for ApiKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ApiKey").field("env", &self.env).field("given", &self.value.is_some()).finish()
+        f.debug_struct("ApiKey")
+            .field("env", &self.env)
+            .field("given", &self.value.is_some())
+            .finish()
     }
 }
 

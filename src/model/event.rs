@@ -313,7 +313,10 @@ impl Attempt {
         let by_target = match verdict.cause {
             // Only a target gives these.
             Some(
-                Cause::TargetUnreachable | Cause::TargetFailed | Cause::TargetTimeout | Cause::MissingOutput,
+                Cause::TargetUnreachable
+                | Cause::TargetFailed
+                | Cause::TargetTimeout
+                | Cause::MissingOutput,
             ) => true,
             // With `on_error: fail`, in a journal that does not say it otherwise.
             Some(Cause::Exception | Cause::Crashed) => verdict.grades.is_empty(),

@@ -112,10 +112,17 @@ mod tests {
         for (name, others, executor) in Executor::NAMES {
             assert_eq!(executor.name(), name);
             for spelling in others.iter().chain([&name]) {
-                assert_eq!(Executor::built_in(spelling), Some(executor.clone()), "{spelling}");
+                assert_eq!(
+                    Executor::built_in(spelling),
+                    Some(executor.clone()),
+                    "{spelling}"
+                );
             }
         }
         assert_eq!(Executor::built_in("Python"), None);
-        assert_eq!(serde_json::to_string(&Executor::Python).unwrap(), r#""python""#);
+        assert_eq!(
+            serde_json::to_string(&Executor::Python).unwrap(),
+            r#""python""#
+        );
     }
 }

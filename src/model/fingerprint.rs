@@ -27,7 +27,10 @@ impl Fingerprint {
     /// The beginning of a digest.
     pub fn of_digest(digest: &[u8]) -> Fingerprint {
         let mut short = [0; 16];
-        short.iter_mut().zip(digest).for_each(|(to, from)| *to = *from);
+        short
+            .iter_mut()
+            .zip(digest)
+            .for_each(|(to, from)| *to = *from);
         Fingerprint(short)
     }
 }
@@ -56,7 +59,10 @@ mod tests {
     #[test]
     fn a_fingerprint_is_the_beginning_of_the_sha_256() {
         // `printf abc | sha256sum`
-        assert_eq!(Fingerprint::of_bytes(b"abc").to_string(), "ba7816bf8f01cfea414140de5dae2223");
+        assert_eq!(
+            Fingerprint::of_bytes(b"abc").to_string(),
+            "ba7816bf8f01cfea414140de5dae2223"
+        );
         assert_eq!(Fingerprint::of(&"abc"), Fingerprint::of_bytes(b"\"abc\""));
         assert_eq!(Fingerprint::default().to_string(), "0".repeat(32));
     }

@@ -42,7 +42,10 @@ impl Output {
     }
 
     pub fn json(value: Value) -> Self {
-        Output { value: OutputValue::Json(value), ..Output::text("") }
+        Output {
+            value: OutputValue::Json(value),
+            ..Output::text("")
+        }
     }
 }
 
@@ -148,7 +151,17 @@ pub struct Grade {
 
 /// What a verdict over a candidate's code rests on, the most reliable first.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
@@ -163,7 +176,12 @@ pub enum Trust {
 }
 
 impl Trust {
-    pub const ALL: [Trust; 4] = [Trust::Harness, Trust::Split, Trust::InProcess, Trust::Unsandboxed];
+    pub const ALL: [Trust; 4] = [
+        Trust::Harness,
+        Trust::Split,
+        Trust::InProcess,
+        Trust::Unsandboxed,
+    ];
 
     /// The name as written in journals and reports.
     pub fn name(self) -> &'static str {
@@ -178,22 +196,60 @@ impl Trust {
 
 impl Grade {
     pub fn passed(grader_type: GraderType, method: &str) -> Self {
-        Grade::new(grader_type, method, Outcome::Passed, Some(1.0), None, String::new())
+        Grade::new(
+            grader_type,
+            method,
+            Outcome::Passed,
+            Some(1.0),
+            None,
+            String::new(),
+        )
     }
 
     /// A failed grade with score 0.
-    pub fn failed(grader_type: GraderType, method: &str, cause: Cause, reason: impl Into<String>) -> Self {
+    pub fn failed(
+        grader_type: GraderType,
+        method: &str,
+        cause: Cause,
+        reason: impl Into<String>,
+    ) -> Self {
         debug_assert_eq!(cause.outcome(), Outcome::Failed);
-        Grade::new(grader_type, method, Outcome::Failed, Some(0.0), Some(cause), reason.into())
+        Grade::new(
+            grader_type,
+            method,
+            Outcome::Failed,
+            Some(0.0),
+            Some(cause),
+            reason.into(),
+        )
     }
 
-    pub fn errored(grader_type: GraderType, method: &str, cause: Cause, reason: impl Into<String>) -> Self {
+    pub fn errored(
+        grader_type: GraderType,
+        method: &str,
+        cause: Cause,
+        reason: impl Into<String>,
+    ) -> Self {
         debug_assert_eq!(cause.outcome(), Outcome::Errored);
-        Grade::new(grader_type, method, Outcome::Errored, None, Some(cause), reason.into())
+        Grade::new(
+            grader_type,
+            method,
+            Outcome::Errored,
+            None,
+            Some(cause),
+            reason.into(),
+        )
     }
 
     pub fn pending(grader_type: GraderType, method: &str, reason: impl Into<String>) -> Self {
-        Grade::new(grader_type, method, Outcome::Pending, None, None, reason.into())
+        Grade::new(
+            grader_type,
+            method,
+            Outcome::Pending,
+            None,
+            None,
+            reason.into(),
+        )
     }
 
     fn new(
@@ -297,9 +353,15 @@ mod tests {
         let read: Grade = serde_json::from_str(plain).unwrap();
         assert_eq!((read.trust, read.adjudicated), (None, false));
         assert_eq!(serde_json::to_string(&read).unwrap(), plain);
-        for (written, trust) in [("in_process", Trust::InProcess), ("unsandboxed", Trust::Unsandboxed)] {
+        for (written, trust) in [
+            ("in_process", Trust::InProcess),
+            ("unsandboxed", Trust::Unsandboxed),
+        ] {
             let text = plain.replace('}', &format!(r#","trust":"{written}"}}"#));
-            assert_eq!(serde_json::from_str::<Grade>(&text).unwrap().trust, Some(trust));
+            assert_eq!(
+                serde_json::from_str::<Grade>(&text).unwrap().trust,
+                Some(trust)
+            );
         }
         for trust in Trust::ALL {
             assert_eq!(serde_json::to_value(trust).unwrap(), trust.name());

@@ -89,7 +89,12 @@ impl Grader {
             kind => {
                 all.extend(self.metric.as_deref().map(|name| (name, Measured::Score)));
                 if let GraderKind::Code(CodeGrader::Command(command)) = kind {
-                    all.extend(command.metrics.iter().map(|name| (name.as_str(), Measured::Number)));
+                    all.extend(
+                        command
+                            .metrics
+                            .iter()
+                            .map(|name| (name.as_str(), Measured::Number)),
+                    );
                 }
             }
         }
@@ -163,7 +168,9 @@ impl GraderKind {
     /// True when the grader starts no process and calls nothing.
     pub fn only_looks(&self) -> bool {
         match self {
-            GraderKind::Code(code) => !code.runs_candidate() && !matches!(code, CodeGrader::Command(_)),
+            GraderKind::Code(code) => {
+                !code.runs_candidate() && !matches!(code, CodeGrader::Command(_))
+            }
             GraderKind::Model(_) => false,
             GraderKind::Human { .. } => true,
         }
@@ -237,7 +244,10 @@ impl CodeGrader {
 
     /// True when the grader runs the candidate's code.
     pub fn runs_candidate(&self) -> bool {
-        matches!(self, CodeGrader::FunctionOutput(_) | CodeGrader::CodeExecution(_))
+        matches!(
+            self,
+            CodeGrader::FunctionOutput(_) | CodeGrader::CodeExecution(_)
+        )
     }
 }
 
@@ -280,7 +290,12 @@ impl CodeLimits {
 
 impl Default for CodeLimits {
     fn default() -> Self {
-        CodeLimits { wall: Duration::from_secs(10), memory_mb: 256, output_bytes: 1 << 20, return_mb: None }
+        CodeLimits {
+            wall: Duration::from_secs(10),
+            memory_mb: 256,
+            output_bytes: 1 << 20,
+            return_mb: None,
+        }
     }
 }
 

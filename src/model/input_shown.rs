@@ -60,7 +60,13 @@ impl InputShown {
         path: Option<String>,
         context: Option<Value>,
     ) -> InputShown {
-        let mut shown = InputShown { kind, value, path, context, truncated: false };
+        let mut shown = InputShown {
+            kind,
+            value,
+            path,
+            context,
+            truncated: false,
+        };
         if shown.bytes() > INPUT_BYTES {
             shown.truncated = true;
             let mut room = INPUT_BYTES;
@@ -75,7 +81,13 @@ impl InputShown {
 
     /// What stands in its place where there is no room for it.
     pub fn left_out(&self) -> InputShown {
-        InputShown { value: Value::Null, path: self.path.clone(), context: None, truncated: true, ..*self }
+        InputShown {
+            value: Value::Null,
+            path: self.path.clone(),
+            context: None,
+            truncated: true,
+            ..*self
+        }
     }
 
     /// What the value and the context take, in bytes of text.
@@ -100,7 +112,10 @@ fn json_bytes(value: &Value) -> usize {
         Value::String(text) => text.len() + 2,
         Value::Array(items) => 2 + items.iter().map(|item| json_bytes(item) + 1).sum::<usize>(),
         Value::Object(fields) => {
-            2 + fields.iter().map(|(name, value)| name.len() + 4 + json_bytes(value)).sum::<usize>()
+            2 + fields
+                .iter()
+                .map(|(name, value)| name.len() + 4 + json_bytes(value))
+                .sum::<usize>()
         }
     }
 }
@@ -134,8 +149,14 @@ mod tests {
     fn what_fits_is_kept_as_it_is() {
         let whole = shown("é".repeat(INPUT_BYTES / 2).into(), None);
         assert!(!whole.truncated);
-        let data = shown(json!({"n": 1.50, "list": [null, true]}), Some(json!("beside")));
-        assert_eq!((data.truncated, data.value), (false, json!({"n": 1.50, "list": [null, true]})));
+        let data = shown(
+            json!({"n": 1.50, "list": [null, true]}),
+            Some(json!("beside")),
+        );
+        assert_eq!(
+            (data.truncated, data.value),
+            (false, json!({"n": 1.50, "list": [null, true]}))
+        );
     }
 
     #[test]
@@ -146,7 +167,10 @@ mod tests {
         let data = shown(json!({"rows": vec!["abc"; INPUT_BYTES]}), None);
         assert!(data.truncated);
         assert!(
-            data.value.as_str().unwrap().starts_with("{\n  \"rows\": [\n    \"abc\","),
+            data.value
+                .as_str()
+                .unwrap()
+                .starts_with("{\n  \"rows\": [\n    \"abc\","),
             "{:?}",
             data.value
         );
@@ -155,10 +179,16 @@ mod tests {
 
     #[test]
     fn a_large_context_leaves_most_of_the_room_to_the_input() {
-        let both = shown("p".repeat(2 * INPUT_BYTES).into(), Some("c".repeat(2 * INPUT_BYTES).into()));
+        let both = shown(
+            "p".repeat(2 * INPUT_BYTES).into(),
+            Some("c".repeat(2 * INPUT_BYTES).into()),
+        );
         assert_eq!(both.context.as_ref().map(bytes), Some(CONTEXT_BYTES));
         assert_eq!(both.bytes(), INPUT_BYTES);
         let small = shown("p".repeat(2 * INPUT_BYTES).into(), Some("c".into()));
-        assert_eq!((small.context, bytes(&small.value)), (Some("c".into()), INPUT_BYTES - 1));
+        assert_eq!(
+            (small.context, bytes(&small.value)),
+            (Some("c".into()), INPUT_BYTES - 1)
+        );
     }
 }

@@ -124,5 +124,8 @@ pub struct JudgeExample {
 /// A name as names of criteria and categories are told apart: without case, white space, `_`, `-` and `*`.
 pub fn folded_name(name: &str) -> String {
     let bare = |c: &char| !c.is_whitespace() && !matches!(c, '_' | '-' | '*');
-    name.chars().filter(bare).flat_map(char::to_lowercase).collect()
+    name.chars()
+        .filter(bare)
+        .flat_map(char::to_lowercase)
+        .collect()
 }

@@ -107,7 +107,9 @@ pub const PLAIN_METRICS: [(Metric, &str); 21] = [
 
 fn has_form_of_name(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_lowercase())
-        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
 }
 
 impl Metric {
@@ -180,8 +182,10 @@ impl fmt::Display for Metric {
             Metric::PassHatUnbiased(k) => write!(f, "pass_hat_{k}_unbiased"),
             Metric::Named(name) => f.write_str(name),
             plain => {
-                let name =
-                    PLAIN_METRICS.iter().find(|(metric, _)| metric == plain).map_or("", |(_, name)| name);
+                let name = PLAIN_METRICS
+                    .iter()
+                    .find(|(metric, _)| metric == plain)
+                    .map_or("", |(_, name)| name);
                 f.write_str(name)
             }
         }
@@ -206,10 +210,16 @@ impl FromStr for Metric {
             Ok(k) if k > 0 && !digits.starts_with(['+', '0']) => Ok(k),
             _ => Err(UnknownMetric(text.to_owned())),
         };
-        if let Some(rest) = text.strip_prefix("pass_at_").or_else(|| text.strip_prefix("pass@")) {
+        if let Some(rest) = text
+            .strip_prefix("pass_at_")
+            .or_else(|| text.strip_prefix("pass@"))
+        {
             return k(rest).map(Metric::PassAt);
         }
-        if let Some(rest) = text.strip_prefix("pass_hat_").or_else(|| text.strip_prefix("pass^")) {
+        if let Some(rest) = text
+            .strip_prefix("pass_hat_")
+            .or_else(|| text.strip_prefix("pass^"))
+        {
             return match rest.strip_suffix("_unbiased") {
                 Some(rest) => k(rest).map(Metric::PassHatUnbiased),
                 None => k(rest).map(Metric::PassHat),
@@ -259,16 +269,32 @@ mod tests {
 
     #[test]
     fn every_name_reads_back_and_other_spellings_mean_the_same() {
-        let mut all: Vec<Metric> = PLAIN_METRICS.iter().map(|(metric, _)| metric.clone()).collect();
-        all.extend([Metric::PassAt(1), Metric::PassHat(3), Metric::PassHatUnbiased(10)]);
+        let mut all: Vec<Metric> = PLAIN_METRICS
+            .iter()
+            .map(|(metric, _)| metric.clone())
+            .collect();
+        all.extend([
+            Metric::PassAt(1),
+            Metric::PassHat(3),
+            Metric::PassHatUnbiased(10),
+        ]);
         for metric in all {
             assert_eq!(metric.to_string().parse(), Ok(metric));
         }
         assert_eq!("pass@5".parse(), Ok(Metric::PassAt(5)));
         assert_eq!("pass^3".parse(), Ok(Metric::PassHat(3)));
-        for wrong in
-            ["pass@0", "pass@", "pass@01", "pass@-1", "pass_at_0", "pass_hat_x", "Latency", "a-b", "_a", ""]
-        {
+        for wrong in [
+            "pass@0",
+            "pass@",
+            "pass@01",
+            "pass@-1",
+            "pass_at_0",
+            "pass_hat_x",
+            "Latency",
+            "a-b",
+            "_a",
+            "",
+        ] {
             assert_eq!(wrong.parse::<Metric>(), Err(UnknownMetric(wrong.into())));
         }
         assert_eq!("edit_rate".parse(), Ok(Metric::Named("edit_rate".into())));
@@ -284,9 +310,14 @@ mod tests {
         for bad in ["", "F1", "1f", "_a", "a-b", "a b", "é"] {
             assert!(fault(bad).starts_with("is no metric's name"), "{bad}");
         }
-        for taken in
-            ["pass_rate", "pass_at_1", "pass_hat_3", "pass_hat_2_unbiased", "pass_at_x", "latency_p95_ms"]
-        {
+        for taken in [
+            "pass_rate",
+            "pass_at_1",
+            "pass_hat_3",
+            "pass_hat_2_unbiased",
+            "pass_at_x",
+            "latency_p95_ms",
+        ] {
             assert_eq!(fault(taken), "is the name of a built-in metric", "{taken}");
         }
         assert_eq!(fault(&"x".repeat(65)), "is longer than 64 characters");
@@ -294,10 +325,21 @@ mod tests {
 
     #[test]
     fn components_are_shares_within_their_range() {
-        let component = |invert, range| Component { metric: "m".into(), weight: 1.0, invert, range };
+        let component = |invert, range| Component {
+            metric: "m".into(),
+            weight: 1.0,
+            invert,
+            range,
+        };
         let latency = component(true, [0.0, 2000.0]);
-        assert_eq!([500.0, 0.0, 2000.0, 9e9, -1.0].map(|ms| latency.share(ms)), [0.75, 1.0, 0.0, 0.0, 1.0]);
+        assert_eq!(
+            [500.0, 0.0, 2000.0, 9e9, -1.0].map(|ms| latency.share(ms)),
+            [0.75, 1.0, 0.0, 0.0, 1.0]
+        );
         let rating = component(false, [1.0, 5.0]);
-        assert_eq!([1.0, 4.0, 7.0].map(|value| rating.share(value)), [0.0, 0.75, 1.0]);
+        assert_eq!(
+            [1.0, 4.0, 7.0].map(|value| rating.share(value)),
+            [0.0, 0.75, 1.0]
+        );
     }
 }

@@ -73,7 +73,11 @@ pub struct ModelUsed {
 impl ModelUsed {
     /// Answers from anywhere.
     pub fn all_answers(&self) -> u64 {
-        let Answers { network, cache, recording } = self.answers;
+        let Answers {
+            network,
+            cache,
+            recording,
+        } = self.answers;
         network + cache + recording
     }
 }
@@ -144,18 +148,28 @@ impl Attempt {
 
     /// The questions that were put to judges about this output.
     pub fn judge_calls(&self) -> impl Iterator<Item = &JudgeCall> {
-        let judged = self.verdict.grades.iter().filter_map(|grade| grade.judged.as_deref());
-        judged.flat_map(|judged| &judged.votes).flat_map(|vote| &vote.calls)
+        let judged = self
+            .verdict
+            .grades
+            .iter()
+            .filter_map(|grade| grade.judged.as_deref());
+        judged
+            .flat_map(|judged| &judged.votes)
+            .flat_map(|vote| &vote.calls)
     }
 
     /// What the target's call for this output took of the network.
     pub fn spent_by_target(&self) -> impl Iterator<Item = Usage> {
-        self.call.as_deref().into_iter().flat_map(|call| call.spent(self.usage()))
+        self.call
+            .as_deref()
+            .into_iter()
+            .flat_map(|call| call.spent(self.usage()))
     }
 
     /// What the calls of judges took of the network.
     pub fn spent_by_judges(&self) -> impl Iterator<Item = Usage> {
-        self.judge_calls().flat_map(|asked| asked.call.spent(asked.usage))
+        self.judge_calls()
+            .flat_map(|asked| asked.call.spent(asked.usage))
     }
 
     /// What all calls for this output took of the network, those of the target and those of judges.
@@ -173,8 +187,9 @@ impl ModelCall {
     /// What the call took of the network: of its answer, which used `usage`, and of tries whose answer could not be used. An answer
     /// that is only estimated counts as that.
     pub fn spent(&self, usage: Option<Usage>) -> impl Iterator<Item = Usage> + use<> {
-        let answer =
-            Some(self).filter(|call| call.is_from_network()).and_then(|call| usage.or(call.estimated));
+        let answer = Some(self)
+            .filter(|call| call.is_from_network())
+            .and_then(|call| usage.or(call.estimated));
         answer.into_iter().chain(self.wasted)
     }
 }

@@ -7,7 +7,17 @@ use serde::{Deserialize, Serialize};
 /// `Failed` means that an output was judged and is wrong; `Errored` that nothing could be found out. The two are never
 /// mixed: an errored sample counts neither as a pass nor as a failure.
 #[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Serialize,
+    Deserialize,
+    schemars::JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
@@ -19,8 +29,13 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    pub const ALL: [Outcome; 5] =
-        [Outcome::Passed, Outcome::Failed, Outcome::Errored, Outcome::Skipped, Outcome::Pending];
+    pub const ALL: [Outcome; 5] = [
+        Outcome::Passed,
+        Outcome::Failed,
+        Outcome::Errored,
+        Outcome::Skipped,
+        Outcome::Pending,
+    ];
 
     /// The name as written in journals and reports.
     pub fn name(self) -> &'static str {

@@ -96,11 +96,33 @@ impl Panel {
         let ways: Vec<String> = models
             .iter()
             .map(|model| {
-                let Endpoint { key, limits, patience, ca_file, price, replay, .. } = &model.endpoint;
-                format!("{:?}", (key.as_ref().map(|key| &key.env), limits, patience, ca_file, price, replay))
+                let Endpoint {
+                    key,
+                    limits,
+                    patience,
+                    ca_file,
+                    price,
+                    replay,
+                    ..
+                } = &model.endpoint;
+                format!(
+                    "{:?}",
+                    (
+                        key.as_ref().map(|key| &key.env),
+                        limits,
+                        patience,
+                        ca_file,
+                        price,
+                        replay
+                    )
+                )
             })
             .collect();
-        Panel { models: models.clone(), votes: judge.votes, hash: Fingerprint::of(&(models, ways)) }
+        Panel {
+            models: models.clone(),
+            votes: judge.votes,
+            hash: Fingerprint::of(&(models, ways)),
+        }
     }
 }
 
@@ -120,7 +142,12 @@ impl Hash for Panel {
 }
 
 /// What tells profiles apart: the hashes are those of the target and of the rule.
-type ProfileKey<'a> = (&'a [String], Option<Difficulty>, &'a [GraderOutline], [Option<Fingerprint>; 2]);
+type ProfileKey<'a> = (
+    &'a [String],
+    Option<Difficulty>,
+    &'a [GraderOutline],
+    [Option<Fingerprint>; 2],
+);
 
 impl Profile {
     pub fn of(case: &Case) -> Profile {
@@ -138,7 +165,11 @@ impl Profile {
 
     /// The types of the graders, each once, in the order of the types.
     pub fn grader_types(&self) -> Vec<GraderType> {
-        let mut types: Vec<GraderType> = self.graders.iter().map(|grader| grader.grader_type).collect();
+        let mut types: Vec<GraderType> = self
+            .graders
+            .iter()
+            .map(|grader| grader.grader_type)
+            .collect();
         types.sort_unstable();
         types.dedup();
         types
@@ -157,11 +188,18 @@ impl Profile {
             && self.target.is_none()
             && self.combine == combine_rule(case)
             && self.graders.len() == case.grading.graders.len()
-            && grader_outlines(case).zip(&self.graders).all(|(its, ours)| its == *ours)
+            && grader_outlines(case)
+                .zip(&self.graders)
+                .all(|(its, ours)| its == *ours)
     }
 
     fn key(&self) -> ProfileKey<'_> {
-        (&self.tags, self.difficulty, &self.graders, [self.target_hash, self.combine_hash])
+        (
+            &self.tags,
+            self.difficulty,
+            &self.graders,
+            [self.target_hash, self.combine_hash],
+        )
     }
 }
 
@@ -183,9 +221,15 @@ impl Hash for Profile {
 /// The rule of a case whose grades must not all pass.
 fn combine_rule(case: &Case) -> Option<CombineRule> {
     let how = case.grading.combine;
-    let deciding = case.grading.graders.iter().filter(|grader| !grader.informative);
-    (how != Combine::All)
-        .then(|| CombineRule { how, weights: deciding.map(|grader| grader.weight).collect() })
+    let deciding = case
+        .grading
+        .graders
+        .iter()
+        .filter(|grader| !grader.informative);
+    (how != Combine::All).then(|| CombineRule {
+        how,
+        weights: deciding.map(|grader| grader.weight).collect(),
+    })
 }
 
 fn grader_outlines(case: &Case) -> impl Iterator<Item = GraderOutline> + '_ {
@@ -200,7 +244,11 @@ fn grader_outlines(case: &Case) -> impl Iterator<Item = GraderOutline> + '_ {
         sandboxed_command: grader.kind.is_sandboxed_command(),
         only_looks: grader.kind.only_looks(),
         informative: grader.informative,
-        measures: grader.measures().into_iter().map(|(name, kind)| (name.to_owned(), kind)).collect(),
+        measures: grader
+            .measures()
+            .into_iter()
+            .map(|(name, kind)| (name.to_owned(), kind))
+            .collect(),
     })
 }
 
@@ -273,23 +321,48 @@ impl Outlines {
         for block in &other.blocks {
             let mut start = 0;
             for record in &block.records {
-                let id = block.text.get(start..record.id_end as usize).unwrap_or_default();
-                let name =
-                    block.text.get(record.id_end as usize..record.name_end as usize).unwrap_or_default();
+                let id = block
+                    .text
+                    .get(start..record.id_end as usize)
+                    .unwrap_or_default();
+                let name = block
+                    .text
+                    .get(record.id_end as usize..record.name_end as usize)
+                    .unwrap_or_default();
                 start = record.name_end as usize;
-                let profile = profiles.get(record.profile as usize).copied().unwrap_or_default();
-                self.note(id, name, |id_end, name_end| Record { id_end, name_end, profile, ..*record })?;
+                let profile = profiles
+                    .get(record.profile as usize)
+                    .copied()
+                    .unwrap_or_default();
+                self.note(id, name, |id_end, name_end| Record {
+                    id_end,
+                    name_end,
+                    profile,
+                    ..*record
+                })?;
             }
         }
         Ok(())
     }
 
-    fn note(&mut self, id: &str, name: &str, record: impl FnOnce(u32, u32) -> Record) -> Result<(), TooMany> {
+    fn note(
+        &mut self,
+        id: &str,
+        name: &str,
+        record: impl FnOnce(u32, u32) -> Record,
+    ) -> Result<(), TooMany> {
         u32::try_from(self.len).map_err(|_| TooMany)?;
-        if self.blocks.last().is_none_or(|block| block.records.len() >= BLOCK) {
+        if self
+            .blocks
+            .last()
+            .is_none_or(|block| block.records.len() >= BLOCK)
+        {
             // The first block grows as needed: most evals are small.
             let capacity = if self.blocks.is_empty() { 0 } else { BLOCK };
-            self.blocks.push(Block { records: Vec::with_capacity(capacity), text: String::new() });
+            self.blocks.push(Block {
+                records: Vec::with_capacity(capacity),
+                text: String::new(),
+            });
         }
         let block = self.blocks.last_mut().ok_or(TooMany)?;
         let id_end = u32::try_from(block.text.len() + id.len()).map_err(|_| TooMany)?;
@@ -305,7 +378,11 @@ impl Outlines {
     }
 
     fn profile_of(&mut self, case: &Case) -> Result<u32, TooMany> {
-        if self.profiles.get(self.last_profile as usize).is_some_and(|last| last.is_plainly_of(case)) {
+        if self
+            .profiles
+            .get(self.last_profile as usize)
+            .is_some_and(|last| last.is_plainly_of(case))
+        {
             return Ok(self.last_profile);
         }
         self.last_profile = self.intern(Arc::new(Profile::of(case)))?;
@@ -347,12 +424,20 @@ impl Outlines {
     }
 
     pub(super) fn profile_index(&self, at: usize) -> Option<usize> {
-        Some(self.blocks.get(at / BLOCK)?.records.get(at % BLOCK)?.profile as usize)
+        Some(
+            self.blocks
+                .get(at / BLOCK)?
+                .records
+                .get(at % BLOCK)?
+                .profile as usize,
+        )
     }
 
     pub(super) fn set_samples(&mut self, at: usize, samples: u32) {
-        if let Some(record) =
-            self.blocks.get_mut(at / BLOCK).and_then(|block| block.records.get_mut(at % BLOCK))
+        if let Some(record) = self
+            .blocks
+            .get_mut(at / BLOCK)
+            .and_then(|block| block.records.get_mut(at % BLOCK))
         {
             record.samples = samples;
         }
@@ -368,13 +453,22 @@ impl Outlines {
         if same {
             return Ok(case);
         }
-        let file = case.origin.rsplitn(3, ':').last().unwrap_or_default().to_owned();
-        Err(CaseFault::Changed { file, what: format!("{} now holds another case", case.origin) })
+        let file = case
+            .origin
+            .rsplitn(3, ':')
+            .last()
+            .unwrap_or_default()
+            .to_owned();
+        Err(CaseFault::Changed {
+            file,
+            what: format!("{} now holds another case", case.origin),
+        })
     }
 
     /// Bytes on the heap, apart from what profiles hold.
     pub fn bytes(&self) -> usize {
-        let block = |block: &Block| block.records.capacity() * size_of::<Record>() + block.text.capacity();
+        let block =
+            |block: &Block| block.records.capacity() * size_of::<Record>() + block.text.capacity();
         self.blocks.capacity() * size_of::<Block>() + self.blocks.iter().map(block).sum::<usize>()
     }
 }
@@ -418,14 +512,24 @@ mod tests {
             tagged("d", "x", Some(Target::Echo)),
         ];
         let (mut outlines, mut other) = (Outlines::default(), Outlines::default());
-        all.iter().take(2).for_each(|case| outlines.push(case).unwrap());
-        all.iter().skip(2).for_each(|case| other.push(case).unwrap());
+        all.iter()
+            .take(2)
+            .for_each(|case| outlines.push(case).unwrap());
+        all.iter()
+            .skip(2)
+            .for_each(|case| other.push(case).unwrap());
         outlines.append(other).unwrap();
         assert_eq!(outlines.profiles().len(), 3);
         for (at, case) in all.iter().enumerate() {
             let outline = outlines.get(at).unwrap();
-            assert_eq!((outline.id, outline.name), (case.id.as_str(), case.name.as_deref()));
-            assert_eq!((&outline.profile.tags, &outline.profile.target), (&case.tags, &case.target));
+            assert_eq!(
+                (outline.id, outline.name),
+                (case.id.as_str(), case.name.as_deref())
+            );
+            assert_eq!(
+                (&outline.profile.tags, &outline.profile.target),
+                (&case.tags, &case.target)
+            );
             assert_eq!(outline.profile.target_hash.is_some(), case.target.is_some());
         }
         assert!(outlines.get(4).is_none());

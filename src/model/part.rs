@@ -48,14 +48,18 @@ impl Part {
             return Err(format!("`{kind}` has no value"));
         }
         if value.contains(char::is_control) {
-            return Err(format!("the value of `{kind}` holds a line break or another control character"));
+            return Err(format!(
+                "the value of `{kind}` holds a line break or another control character"
+            ));
         }
         let text = value.to_owned();
         match kind {
             "type" => match value {
                 "capability" => Ok(Part::Type(EvalType::Capability)),
                 "regression" => Ok(Part::Type(EvalType::Regression)),
-                _ => Err(format!("types are `capability` and `regression`, not `{value}`")),
+                _ => Err(format!(
+                    "types are `capability` and `regression`, not `{value}`"
+                )),
             },
             "category" => Ok(Part::Category(text)),
             "tag" => Ok(Part::Tag(text)),
@@ -99,8 +103,10 @@ impl MetricName {
 
     /// True when the part has no eval that the metric is about, whatever the suite is.
     pub fn is_contradictory(&self) -> bool {
-        matches!(self.metric, Metric::CapabilityPassRate | Metric::RegressionPassRate)
-            && matches!(self.part, Some(Part::Type(_)))
+        matches!(
+            self.metric,
+            Metric::CapabilityPassRate | Metric::RegressionPassRate
+        ) && matches!(self.part, Some(Part::Type(_)))
     }
 }
 
@@ -130,17 +136,28 @@ impl FromStr for MetricName {
         let (metric, part) = split_part(text);
         if part.is_none() && metric.contains('[') {
             let why = "the closing bracket is missing".to_owned();
-            return Err(NoMetric::Part { name: text.to_owned(), why });
+            return Err(NoMetric::Part {
+                name: text.to_owned(),
+                why,
+            });
         }
         let metric: Metric = metric.parse()?;
-        let Some(part) = part else { return Ok(MetricName::whole(metric)) };
+        let Some(part) = part else {
+            return Ok(MetricName::whole(metric));
+        };
         let read = match part.split_once('=') {
             Some((kind, value)) => Part::new(kind, value),
             None => Err("in brackets stands KIND=VALUE, such as `[tag=critical]`".to_owned()),
         };
         match read {
-            Ok(part) => Ok(MetricName { metric, part: Some(part) }),
-            Err(why) => Err(NoMetric::Part { name: text.to_owned(), why }),
+            Ok(part) => Ok(MetricName {
+                metric,
+                part: Some(part),
+            }),
+            Err(why) => Err(NoMetric::Part {
+                name: text.to_owned(),
+                why,
+            }),
         }
     }
 }
@@ -167,12 +184,18 @@ mod tests {
             ("score[eval=cap-[ab]*]", "score[eval=cap-[ab]*]"),
             ("score[tag=a]=b\"'|`]", "score[tag=a]=b\"'|`]"),
             ("lint_pass[category= odd ]", "lint_pass[category= odd ]"),
-            ("pass_rate[tag=]", "`pass_rate[tag=]` names no part of a run: `tag` has no value"),
+            (
+                "pass_rate[tag=]",
+                "`pass_rate[tag=]` names no part of a run: `tag` has no value",
+            ),
             (
                 "pass_rate[tag]",
                 "`pass_rate[tag]` names no part of a run: in brackets stands KIND=VALUE, such as `[tag=critical]`",
             ),
-            ("pass_rate[tag=a", "`pass_rate[tag=a` names no part of a run: the closing bracket is missing"),
+            (
+                "pass_rate[tag=a",
+                "`pass_rate[tag=a` names no part of a run: the closing bracket is missing",
+            ),
             (
                 "pass_rate[type=code]",
                 "`pass_rate[type=code]` names no part of a run: types are `capability` and `regression`, not `code`",

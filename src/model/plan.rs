@@ -74,8 +74,12 @@ impl Plan {
 pub fn judge_models(evals: &[Arc<Eval>]) -> Vec<&ModelTarget> {
     let mut all: Vec<&ModelTarget> = Vec::new();
     let profiles = evals.iter().flat_map(|eval| eval.cases.profiles());
-    let panels =
-        profiles.flat_map(|profile| profile.graders.iter().filter_map(|grader| grader.panel.as_ref()));
+    let panels = profiles.flat_map(|profile| {
+        profile
+            .graders
+            .iter()
+            .filter_map(|grader| grader.panel.as_ref())
+    });
     for model in panels.flat_map(|panel| &panel.models) {
         if !all.contains(&model) {
             all.push(model);
@@ -189,7 +193,13 @@ pub struct EvalInfo {
 impl EvalInfo {
     /// Whether both say the same of an eval, wherever it stands.
     pub fn agrees(&self, other: &EvalInfo) -> bool {
-        EvalInfo { source: None, ..self.clone() } == EvalInfo { source: None, ..other.clone() }
+        EvalInfo {
+            source: None,
+            ..self.clone()
+        } == EvalInfo {
+            source: None,
+            ..other.clone()
+        }
     }
 }
 
@@ -280,7 +290,5 @@ pub enum Input {
         context: Option<Value>,
     },
     /// A regression's free-form input.
-    Data {
-        value: Value,
-    },
+    Data { value: Value },
 }

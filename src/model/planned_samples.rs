@@ -37,7 +37,10 @@ impl PlannedSamples {
     /// The cases with fewer than `k` samples, as what follows "needs k samples of every case, but"; `None` where every case has
     /// them.
     pub fn fewer_than(&self, k: u32) -> Option<String> {
-        let (fewest, (_, name)) = self.0.first_key_value().filter(|(fewest, _)| **fewest < k)?;
+        let (fewest, (_, name)) = self
+            .0
+            .first_key_value()
+            .filter(|(fewest, _)| **fewest < k)?;
         let short: usize = self.0.range(..k).map(|(_, (cases, _))| cases).sum();
         let all: usize = self.0.values().map(|(cases, _)| cases).sum();
         Some(match short {
@@ -63,8 +66,14 @@ mod tests {
             planned.add(samples, || format!("`c{at}`"));
         }
         assert_eq!(planned.fewer_than(1), None);
-        assert_eq!(planned.fewer_than(2).unwrap(), "2 of 5 cases have fewer: `c2` has 1");
-        assert_eq!(planned.fewer_than(9).unwrap(), "5 of 5 cases have fewer: `c2` has 1");
+        assert_eq!(
+            planned.fewer_than(2).unwrap(),
+            "2 of 5 cases have fewer: `c2` has 1"
+        );
+        assert_eq!(
+            planned.fewer_than(9).unwrap(),
+            "5 of 5 cases have fewer: `c2` has 1"
+        );
         let mut one = PlannedSamples::default();
         one.add(2, || "`a`".to_owned());
         one.add(4, || "`b`".to_owned());

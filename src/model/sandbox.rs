@@ -25,8 +25,12 @@ pub struct SandboxDemand {
 impl SandboxDemand {
     /// True when no way of running code without isolation may be taken, whatever the command line says.
     pub fn needs_isolation(&self) -> bool {
-        let tier = self.minimum.is_some_and(|minimum| minimum != MinimumTier::None);
-        tier || self.trust.is_some_and(|trust| trust != MinimumTrust::InProcess)
+        let tier = self
+            .minimum
+            .is_some_and(|minimum| minimum != MinimumTier::None);
+        tier || self
+            .trust
+            .is_some_and(|trust| trust != MinimumTrust::InProcess)
     }
 
     /// True when verdicts may rest on this.
@@ -40,7 +44,9 @@ impl SandboxDemand {
 
     /// True when what ran in this sandbox had the isolation that is demanded now.
     pub fn admits(&self, state: &SandboxState) -> bool {
-        let strong = self.minimum.is_none_or(|minimum| state.minimum() <= minimum);
+        let strong = self
+            .minimum
+            .is_none_or(|minimum| state.minimum() <= minimum);
         strong && (state.enforced || !self.needs_isolation())
     }
 }
@@ -48,19 +54,31 @@ impl SandboxDemand {
 impl SandboxState {
     /// The tier as suites demand it; a name from elsewhere promises nothing.
     fn minimum(&self) -> MinimumTier {
-        let all = [MinimumTier::Userns, MinimumTier::Rootns, MinimumTier::Landlock];
-        all.into_iter().find(|tier| tier.name() == self.tier).unwrap_or(MinimumTier::None)
+        let all = [
+            MinimumTier::Userns,
+            MinimumTier::Rootns,
+            MinimumTier::Landlock,
+        ];
+        all.into_iter()
+            .find(|tier| tier.name() == self.tier)
+            .unwrap_or(MinimumTier::None)
     }
 
     /// What holds for all that ran in the one or the other: the weaker tier, and only what both enforce.
     pub fn joined(self, other: SandboxState) -> SandboxState {
-        let (weaker, stronger) = if other.minimum() > self.minimum() { (other, self) } else { (self, other) };
+        let (weaker, stronger) = if other.minimum() > self.minimum() {
+            (other, self)
+        } else {
+            (self, other)
+        };
         let mut seen = std::collections::BTreeSet::new();
         let mut notes = [weaker.notes, stronger.notes].concat();
         notes.retain(|note| seen.insert(note.clone()));
         SandboxState {
             enforced: weaker.enforced && stronger.enforced,
-            cgroup: weaker.cgroup.filter(|cgroup| Some(cgroup) == stronger.cgroup.as_ref()),
+            cgroup: weaker
+                .cgroup
+                .filter(|cgroup| Some(cgroup) == stronger.cgroup.as_ref()),
             notes,
             ..weaker
         }
@@ -73,15 +91,32 @@ mod tests {
 
     #[test]
     fn what_is_demanded_is_the_least_that_is_accepted() {
-        let demand = |trust| SandboxDemand { trust, ..SandboxDemand::default() };
+        let demand = |trust| SandboxDemand {
+            trust,
+            ..SandboxDemand::default()
+        };
         let accepted = |trust| Trust::ALL.map(|level| demand(trust).accepts(level));
         assert_eq!(accepted(None), [true; 4]);
         assert_eq!(accepted(Some(MinimumTrust::InProcess)), [true; 4]);
-        assert_eq!(accepted(Some(MinimumTrust::Split)), [true, true, false, false]);
-        assert_eq!(accepted(Some(MinimumTrust::Harness)), [true, false, false, false]);
-        let isolation = |minimum| SandboxDemand { minimum, ..SandboxDemand::default() }.needs_isolation();
+        assert_eq!(
+            accepted(Some(MinimumTrust::Split)),
+            [true, true, false, false]
+        );
+        assert_eq!(
+            accepted(Some(MinimumTrust::Harness)),
+            [true, false, false, false]
+        );
+        let isolation = |minimum| {
+            SandboxDemand {
+                minimum,
+                ..SandboxDemand::default()
+            }
+            .needs_isolation()
+        };
         assert!(
-            !isolation(None) && !isolation(Some(MinimumTier::None)) && isolation(Some(MinimumTier::Landlock))
+            !isolation(None)
+                && !isolation(Some(MinimumTier::None))
+                && isolation(Some(MinimumTier::Landlock))
         );
         assert!(demand(Some(MinimumTrust::Split)).needs_isolation());
     }
@@ -98,20 +133,38 @@ mod tests {
 
     #[test]
     fn two_sandboxes_promise_what_both_keep() {
-        let (strong, weak) = (state("userns", true, Some("v2")), state("landlock", true, None));
-        for joined in [strong.clone().joined(weak.clone()), weak.clone().joined(strong.clone())] {
+        let (strong, weak) = (
+            state("userns", true, Some("v2")),
+            state("landlock", true, None),
+        );
+        for joined in [
+            strong.clone().joined(weak.clone()),
+            weak.clone().joined(strong.clone()),
+        ] {
             let notes = vec!["both".into(), "of landlock".into(), "of userns".into()];
-            assert_eq!(joined, SandboxState { notes, ..weak.clone() });
+            assert_eq!(
+                joined,
+                SandboxState {
+                    notes,
+                    ..weak.clone()
+                }
+            );
         }
         let open = state("userns", false, Some("v2"));
         let joined = open.joined(weak);
-        assert_eq!((joined.tier.as_str(), joined.enforced, joined.cgroup), ("landlock", false, None));
+        assert_eq!(
+            (joined.tier.as_str(), joined.enforced, joined.cgroup),
+            ("landlock", false, None)
+        );
         assert_eq!(strong.clone().joined(strong.clone()), strong);
     }
 
     #[test]
     fn what_ran_in_less_than_is_demanded_is_not_admitted() {
-        let demand = |minimum| SandboxDemand { minimum, ..SandboxDemand::default() };
+        let demand = |minimum| SandboxDemand {
+            minimum,
+            ..SandboxDemand::default()
+        };
         let admits = |minimum| {
             [
                 ("userns", true),
@@ -125,7 +178,13 @@ mod tests {
         };
         assert_eq!(admits(None), [true; 6]);
         assert_eq!(admits(Some(MinimumTier::None)), [true; 6]);
-        assert_eq!(admits(Some(MinimumTier::Userns)), [true, false, false, false, false, false]);
-        assert_eq!(admits(Some(MinimumTier::Landlock)), [true, true, true, false, false, false]);
+        assert_eq!(
+            admits(Some(MinimumTier::Userns)),
+            [true, false, false, false, false, false]
+        );
+        assert_eq!(
+            admits(Some(MinimumTier::Landlock)),
+            [true, true, true, false, false, false]
+        );
     }
 }

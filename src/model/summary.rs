@@ -16,7 +16,9 @@ use super::models::ModelsUsed;
 use super::outcome::{Cause, Outcome};
 use super::plan::Place;
 use super::plan::Threshold;
-use crate::spec::words::{Bound, Criticality, Difficulty, EvalType, FailOn, Figure, Finish, IntervalScope};
+use crate::spec::words::{
+    Bound, Criticality, Difficulty, EvalType, FailOn, Figure, Finish, IntervalScope,
+};
 
 /// The root of `run-<time>.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

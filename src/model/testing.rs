@@ -7,8 +7,15 @@ use std::time::Duration;
 use super::*;
 
 pub fn case(id: &str) -> Case {
-    let input = Input::Prompt { text: String::new(), context: None };
-    let grading = Grading { graders: Vec::new(), combine: Combine::All, demands: None };
+    let input = Input::Prompt {
+        text: String::new(),
+        context: None,
+    };
+    let grading = Grading {
+        graders: Vec::new(),
+        combine: Combine::All,
+        demands: None,
+    };
     Case {
         id: id.to_owned(),
         name: None,
@@ -72,7 +79,9 @@ pub fn judge() -> Judge {
             scale: Some(Judge::RANGE),
             levels: BTreeMap::new(),
         }],
-        scoring: Scoring::Numeric { range: Judge::RANGE },
+        scoring: Scoring::Numeric {
+            range: Judge::RANGE,
+        },
         pass_threshold: Judge::PASS_THRESHOLD,
         examples: Vec::new(),
         prompt: None,
@@ -102,7 +111,11 @@ pub fn eval(id: &str, cases: Cases) -> Eval {
         score_threshold: None,
         source: None,
     };
-    Eval { info, parallel: true, cases }
+    Eval {
+        info,
+        parallel: true,
+        cases,
+    }
 }
 
 pub fn plan(evals: Vec<Arc<Eval>>) -> Plan {
@@ -184,7 +197,9 @@ pub fn judged() -> Judged {
 /// A vote with a share of the scale, or why it could not be used.
 pub fn vote(model: &str, share: Result<f64, ReplyFault>) -> JudgeVote {
     let passed = share.map(|share| share >= Judge::PASS_THRESHOLD);
-    let errored = share.err().map(|fault| format!("its answers could not be used ({})", fault.name()));
+    let errored = share
+        .err()
+        .map(|fault| format!("its answers could not be used ({})", fault.name()));
     JudgeVote {
         model: model.to_owned(),
         index: 0,
@@ -203,18 +218,32 @@ pub fn vote(model: &str, share: Result<f64, ReplyFault>) -> JudgeVote {
             .collect(),
         said_passed: passed.ok(),
         said_score: None,
-        justification: if share.is_ok() { "It is clear where it matters.".to_owned() } else { String::new() },
+        justification: if share.is_ok() {
+            "It is clear where it matters.".to_owned()
+        } else {
+            String::new()
+        },
         unknown: Vec::new(),
         replies: vec![JudgeReply {
             text: "{}".to_owned(),
             finish: Some(Finish::Stop),
             fault: share.err(),
-            why: share.err().map_or(String::new(), |_| "there is no whole JSON object in it".to_owned()),
+            why: share.err().map_or(String::new(), |_| {
+                "there is no whole JSON object in it".to_owned()
+            }),
             repair: String::new(),
         }],
         calls: vec![JudgeCall {
-            call: ModelCall { model: model.to_owned(), requests: 1, ..ModelCall::default() },
-            usage: Some(Usage { input_tokens: 100, output_tokens: 20, cost_usd: Some(0.001) }),
+            call: ModelCall {
+                model: model.to_owned(),
+                requests: 1,
+                ..ModelCall::default()
+            },
+            usage: Some(Usage {
+                input_tokens: 100,
+                output_tokens: 20,
+                cost_usd: Some(0.001),
+            }),
             answered: true,
             finish: Some(Finish::Stop),
             latency_ms: Some(500.0),
@@ -226,7 +255,11 @@ pub fn vote(model: &str, share: Result<f64, ReplyFault>) -> JudgeVote {
 pub fn judged_grade(judged: Judged, outcome: Outcome, cause: Option<Cause>) -> Grade {
     let mut grade = Grade::passed(GraderType::Model, "model");
     (grade.outcome, grade.cause) = (outcome, cause);
-    grade.score = judged.criteria.first().map(|criterion| criterion.share).filter(|_| outcome.is_graded());
+    grade.score = judged
+        .criteria
+        .first()
+        .map(|criterion| criterion.share)
+        .filter(|_| outcome.is_graded());
     grade.judged = Some(Box::new(judged));
     grade
 }

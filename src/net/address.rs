@@ -37,7 +37,12 @@ pub fn read_base(text: &str) -> Result<Url, JoinError> {
     let shown = || {
         let address = without_secret_parameters(text);
         match address.rsplit_once('@') {
-            Some((user, _)) if user.split("://").last().is_some_and(|user| user.contains('/')) => {
+            Some((user, _))
+                if user
+                    .split("://")
+                    .last()
+                    .is_some_and(|user| user.contains('/')) =>
+            {
                 start.clone()
             }
             Some((_, rest)) => JoinError::NotHttp(format!("{REDACTED}@{rest}")),
@@ -58,7 +63,9 @@ pub fn read_base(text: &str) -> Result<Url, JoinError> {
         return Err(shown());
     }
     if url.fragment().is_some() {
-        return Err(JoinError::BadBase("has a fragment (`#...`), which no server sees; leave it out"));
+        return Err(JoinError::BadBase(
+            "has a fragment (`#...`), which no server sees; leave it out",
+        ));
     }
     Ok(url)
 }
@@ -76,7 +83,9 @@ pub fn join(base: &str, endpoint: &str) -> Result<Url, JoinError> {
     let text = match endpoint.strip_prefix('/').unwrap_or(endpoint) {
         _ if absolute => endpoint.to_owned(),
         "" if endpoint.is_empty() => below.to_owned(),
-        rest if rest.starts_with(['?', '#']) && !endpoint.starts_with('/') => format!("{below}{rest}"),
+        rest if rest.starts_with(['?', '#']) && !endpoint.starts_with('/') => {
+            format!("{below}{rest}")
+        }
         rest => format!("{below}/{rest}"),
     };
     let mut url = Url::parse(&text).map_err(|error| JoinError::Unreadable(error.to_string()))?;
@@ -90,7 +99,9 @@ pub fn join(base: &str, endpoint: &str) -> Result<Url, JoinError> {
     let stranger = absolute && (!url.username().is_empty() || url.password().is_some());
     match url.origin() == root.origin() && inside && !stranger {
         true => Ok(with_userinfo_of(url, &root)),
-        false => Err(JoinError::Elsewhere(without_userinfo(base.split('?').next().unwrap_or(base)))),
+        false => Err(JoinError::Elsewhere(without_userinfo(
+            base.split('?').next().unwrap_or(base),
+        ))),
     }
 }
 
@@ -116,13 +127,22 @@ pub fn secrets_of_address(text: &str) -> Vec<String> {
 /// The user of an address without a password, which may be a token; empty where it has none.
 pub fn lone_user(text: &str) -> String {
     let (user, password) = decoded_userinfo(text);
-    if password.is_empty() { user } else { String::new() }
+    if password.is_empty() {
+        user
+    } else {
+        String::new()
+    }
 }
 
 /// The user and the password of an address, decoded; empty where it has none.
 fn decoded_userinfo(text: &str) -> (String, String) {
-    let Ok(url) = Url::parse(text) else { return Default::default() };
-    (percent::decode(url.username()), percent::decode(url.password().unwrap_or_default()))
+    let Ok(url) = Url::parse(text) else {
+        return Default::default();
+    };
+    (
+        percent::decode(url.username()),
+        percent::decode(url.password().unwrap_or_default()),
+    )
 }
 
 /// `host:port` for messages.
@@ -136,11 +156,16 @@ pub fn host_of(url: &Url) -> String {
 
 /// True for this machine itself, which no proxy is asked for.
 pub(super) fn is_local(url: &Url) -> bool {
-    let Some(host) = url.host_str() else { return false };
+    let Some(host) = url.host_str() else {
+        return false;
+    };
     let plain = host.trim_start_matches('[').trim_end_matches(']');
     match plain.parse::<std::net::IpAddr>() {
         Ok(address) => address.is_loopback() || address.is_unspecified(),
-        Err(_) => host.eq_ignore_ascii_case("localhost") || host.to_ascii_lowercase().ends_with(".localhost"),
+        Err(_) => {
+            host.eq_ignore_ascii_case("localhost")
+                || host.to_ascii_lowercase().ends_with(".localhost")
+        }
     }
 }
 
@@ -248,11 +273,20 @@ mod tests {
         assert_eq!(without_userinfo("http://u:p@h/x@y"), "http://h/x@y");
         assert_eq!(without_userinfo("http://u:p@a@h:1?x=@"), "http://h:1?x=@");
         assert_eq!(without_userinfo("http://h/x@y"), "http://h/x@y");
-        assert_eq!(decoded_userinfo("http://us%40er:p%C3%BC%@h/"), ("us@er".into(), "pü%".into()));
+        assert_eq!(
+            decoded_userinfo("http://us%40er:p%C3%BC%@h/"),
+            ("us@er".into(), "pü%".into())
+        );
         assert_eq!(decoded_userinfo("nothing"), (String::new(), String::new()));
-        assert_eq!(secrets_of_address("http://u:p@h?v=1&key=0123456"), ["0123456", "u:p", "p"]);
+        assert_eq!(
+            secrets_of_address("http://u:p@h?v=1&key=0123456"),
+            ["0123456", "u:p", "p"]
+        );
         assert!(secrets_of_address("http://token@h").is_empty());
-        assert_eq!((lone_user("http://token@h"), lone_user("http://u:p@h")), ("token".into(), String::new()));
+        assert_eq!(
+            (lone_user("http://token@h"), lone_user("http://u:p@h")),
+            ("token".into(), String::new())
+        );
     }
 
     #[test]
@@ -268,7 +302,12 @@ mod tests {
         ] {
             assert!(local(yes), "{yes}");
         }
-        for no in ["http://localhost.example", "http://128.0.0.1", "http://[::2]", "http://10.0.0.1"] {
+        for no in [
+            "http://localhost.example",
+            "http://128.0.0.1",
+            "http://[::2]",
+            "http://10.0.0.1",
+        ] {
             assert!(!local(no), "{no}");
         }
     }

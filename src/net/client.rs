@@ -42,7 +42,12 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Self {
-        Settings { connect_timeout: CONNECT_TIMEOUT, ca_file: None, insecure: false, gzip: false }
+        Settings {
+            connect_timeout: CONNECT_TIMEOUT,
+            ca_file: None,
+            insecure: false,
+            gzip: false,
+        }
     }
 }
 
@@ -87,14 +92,24 @@ impl Waits {
         let now = Instant::now();
         // A time that no clock can show is one that never comes.
         let after = |time: Duration| now.checked_add(time).unwrap_or(now + NEVER);
-        let for_head = request.first_byte.unwrap_or(request.timeout).min(request.timeout);
-        Waits { whole: after(request.timeout), head: after(for_head), for_head }
+        let for_head = request
+            .first_byte
+            .unwrap_or(request.timeout)
+            .min(request.timeout);
+        Waits {
+            whole: after(request.timeout),
+            head: after(for_head),
+            for_head,
+        }
     }
 }
 
 impl Client {
     pub fn new(settings: Settings) -> Client {
-        Client { settings, built: Mutex::default() }
+        Client {
+            settings,
+            built: Mutex::default(),
+        }
     }
 
     /// Makes the call up to the beginning of its answer. Any status is an answer.
@@ -117,16 +132,30 @@ impl Client {
             };
             let Some(location) = target else {
                 let asked_anew = call.method.as_str() != request.method;
-                return Ok(Answer { response, deadline, seconds, host, received: 0, asked_anew });
+                return Ok(Answer {
+                    response,
+                    deadline,
+                    seconds,
+                    host,
+                    received: 0,
+                    asked_anew,
+                });
             };
             let known = seen.contains(&call.url);
             if seen.len() >= request.redirects as usize {
                 return Err(match known {
                     true => NetError::RedirectLoop { host: first },
-                    false => NetError::TooManyRedirects { host: first, limit: request.redirects },
+                    false => NetError::TooManyRedirects {
+                        host: first,
+                        limit: request.redirects,
+                    },
                 });
             }
-            let next = call.url.join(&location).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
+            let next = call
+                .url
+                .join(&location)
+                .ok()
+                .filter(|url| matches!(url.scheme(), "http" | "https"));
             let next = next.ok_or(NetError::BadRedirect { host })?;
             seen.push(call.url.clone());
             follow(&mut call, response.status(), next);
@@ -134,23 +163,33 @@ impl Client {
     }
 
     async fn send(&self, call: &Prepared, waits: &Waits, host: &str) -> Result<Response, NetError> {
-        let connect = self.settings.connect_timeout.min(waits.for_head.mul_f64(CONNECTING_SHARE));
+        let connect = self
+            .settings
+            .connect_timeout
+            .min(waits.for_head.mul_f64(CONNECTING_SHARE));
         let kind = Kind {
             secure: call.url.scheme() == "https",
             local: is_local(&call.url),
             connect_timeout: connect.max(Duration::from_millis(1)),
         };
         let client = self.built(kind, host)?;
-        let mut request = client.request(call.method.clone(), call.url.clone()).headers(call.headers.clone());
+        let mut request = client
+            .request(call.method.clone(), call.url.clone())
+            .headers(call.headers.clone());
         if let Some(body) = &call.body {
             request = request.body(body.clone());
         }
-        let timed_out = |seconds, phase| NetError::TimedOut { host: host.to_owned(), seconds, phase };
+        let timed_out = |seconds, phase| NetError::TimedOut {
+            host: host.to_owned(),
+            seconds,
+            phase,
+        };
         match tokio::time::timeout_at(waits.head, request.send()).await {
             Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) if error.is_connect() && error.is_timeout() => {
-                Err(timed_out(kind.connect_timeout.as_secs_f64(), Phase::Connecting))
-            }
+            Ok(Err(error)) if error.is_connect() && error.is_timeout() => Err(timed_out(
+                kind.connect_timeout.as_secs_f64(),
+                Phase::Connecting,
+            )),
             Ok(Err(error)) => Err(classify(&error, host, None)),
             Err(_) => Err(timed_out(waits.for_head.as_secs_f64(), Phase::Waiting)),
         }
@@ -168,7 +207,9 @@ impl Client {
 
     fn build(&self, kind: Kind, host: &str) -> Result<reqwest::Client, NetError> {
         // Also a client that will never speak TLS asks for a provider. An error says that there is one already.
-        rustls::crypto::ring::default_provider().install_default().ok();
+        rustls::crypto::ring::default_provider()
+            .install_default()
+            .ok();
         let mut builder = reqwest::Client::builder()
             .user_agent(concat!("eval-harness/", env!("CARGO_PKG_VERSION")))
             .connect_timeout(kind.connect_timeout)
@@ -178,7 +219,11 @@ impl Client {
         if kind.local {
             builder = builder.no_proxy();
         }
-        let own = self.settings.ca_file.as_ref().filter(|_| kind.secure && !self.settings.insecure);
+        let own = self
+            .settings
+            .ca_file
+            .as_ref()
+            .filter(|_| kind.secure && !self.settings.insecure);
         builder = match (kind.secure, own) {
             (false, _) => builder.tls_certs_only([]),
             (true, Some(file)) => {
@@ -187,11 +232,17 @@ impl Client {
             (true, None) if self.settings.insecure => builder.tls_danger_accept_invalid_certs(true),
             (true, None) => builder,
         };
-        builder.build().map_err(|_| match kind.secure && own.is_none() {
-            // Nothing else can fail in it: the rest of the settings are constants.
-            true => NetError::NoAuthorities { host: host.to_owned() },
-            false => NetError::Settings("the HTTP client cannot be made with these settings".to_owned()),
-        })
+        builder
+            .build()
+            .map_err(|_| match kind.secure && own.is_none() {
+                // Nothing else can fail in it: the rest of the settings are constants.
+                true => NetError::NoAuthorities {
+                    host: host.to_owned(),
+                },
+                false => NetError::Settings(
+                    "the HTTP client cannot be made with these settings".to_owned(),
+                ),
+            })
     }
 }
 
@@ -214,7 +265,12 @@ fn follow(call: &mut Prepared, status: StatusCode, mut next: Url) {
     if asks_anew {
         call.method = Method::GET;
         call.body = None;
-        for name in [CONTENT_TYPE, CONTENT_ENCODING, CONTENT_LANGUAGE, CONTENT_LOCATION] {
+        for name in [
+            CONTENT_TYPE,
+            CONTENT_ENCODING,
+            CONTENT_LANGUAGE,
+            CONTENT_LOCATION,
+        ] {
             call.headers.remove(name);
         }
     }
@@ -256,7 +312,10 @@ impl Answer {
 
     /// In the order in which they came; names in lower case, values as bytes.
     pub fn headers(&self) -> impl Iterator<Item = (&str, &[u8])> {
-        self.response.headers().iter().map(|(name, value)| (name.as_str(), value.as_bytes()))
+        self.response
+            .headers()
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_bytes()))
     }
 
     /// The next piece of the body; `None` at its end.
@@ -274,7 +333,9 @@ impl Answer {
             Err(_) => Err(NetError::TimedOut {
                 host: self.host.clone(),
                 seconds: self.seconds,
-                phase: Phase::Body { received: self.received },
+                phase: Phase::Body {
+                    received: self.received,
+                },
             }),
         }
     }

@@ -12,7 +12,9 @@ pub(super) const CA_AS_SERVER: &str = "CaUsedAsEndEntity";
 /// Why there is no whole answer. `host` is `host:port`.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum NetError {
-    #[error("the host name of {host} cannot be resolved; is it spelled right, and is there a network?")]
+    #[error(
+        "the host name of {host} cannot be resolved; is it spelled right, and is there a network?"
+    )]
     UnknownHost { host: String },
     #[error("{host} refuses the connection: nothing listens there")]
     Refused { host: String },
@@ -40,7 +42,11 @@ pub enum NetError {
     #[error("{host} redirects to what is no HTTP address")]
     BadRedirect { host: String },
     #[error("{host} {phase} within {seconds} s")]
-    TimedOut { host: String, seconds: f64, phase: Phase },
+    TimedOut {
+        host: String,
+        seconds: f64,
+        phase: Phase,
+    },
     /// The request itself can't be sent to anybody.
     #[error("{0}")]
     Unsendable(String),
@@ -65,7 +71,10 @@ impl fmt::Display for Phase {
             Phase::Connecting => f.write_str("did not accept a connection"),
             Phase::Waiting => f.write_str("did not answer"),
             Phase::Body { received } => {
-                write!(f, "did not end its answer ({received} bytes of the body came)")
+                write!(
+                    f,
+                    "did not end its answer ({received} bytes of the body came)"
+                )
             }
         }
     }
@@ -98,7 +107,9 @@ impl NetError {
     /// True when nobody has carried the call out, and another try may get through.
     pub fn never_arrived(&self) -> bool {
         match self {
-            NetError::UnknownHost { .. } | NetError::Refused { .. } | NetError::Unreachable { .. } => true,
+            NetError::UnknownHost { .. }
+            | NetError::Refused { .. }
+            | NetError::Unreachable { .. } => true,
             NetError::TimedOut { phase, .. } => *phase == Phase::Connecting,
             _ => false,
         }
@@ -109,17 +120,27 @@ impl NetError {
 pub(super) fn classify(error: &reqwest::Error, host: &str, received: Option<u64>) -> NetError {
     let host = host.to_owned();
     let causes = causes(error);
-    let tls = causes.iter().find_map(|cause| cause.downcast_ref::<rustls::Error>());
+    let tls = causes
+        .iter()
+        .find_map(|cause| cause.downcast_ref::<rustls::Error>());
     if let Some(fault) = tls {
-        return NetError::Tls { host, fault: tls_fault(fault) };
+        return NetError::Tls {
+            host,
+            fault: tls_fault(fault),
+        };
     }
     if error.is_dns() {
         return NetError::UnknownHost { host };
     }
-    let kinds: Vec<ErrorKind> =
-        causes.iter().filter_map(|cause| Some(cause.downcast_ref::<std::io::Error>()?.kind())).collect();
+    let kinds: Vec<ErrorKind> = causes
+        .iter()
+        .filter_map(|cause| Some(cause.downcast_ref::<std::io::Error>()?.kind()))
+        .collect();
     // The last is the innermost; the first is the client's own sentence.
-    let why = causes.last().map(|cause| cause.to_string()).unwrap_or_default();
+    let why = causes
+        .last()
+        .map(|cause| cause.to_string())
+        .unwrap_or_default();
     if error.is_connect() {
         return match kinds.contains(&ErrorKind::ConnectionRefused) {
             true => NetError::Refused { host },
@@ -149,7 +170,9 @@ pub(super) fn classify(error: &reqwest::Error, host: &str, received: Option<u64>
         (Some(received), true) => NetError::CutOff { host, received },
         (None, true) => NetError::NoAnswer { host },
         // The parser says what it met; nothing of the answer is repeated.
-        (_, false) if said("parsed") || said("message head") || said("chunk") || said("invalid") => {
+        (_, false)
+            if said("parsed") || said("message head") || said("chunk") || said("invalid") =>
+        {
             NetError::NotHttp { host, why }
         }
         (_, false) => NetError::Other { host, why },
@@ -163,7 +186,9 @@ fn causes(error: &reqwest::Error) -> Vec<&(dyn StdError + 'static)> {
     let mut next = error.source();
     while let Some(cause) = next {
         found.push(cause);
-        let inner = cause.downcast_ref::<std::io::Error>().and_then(std::io::Error::get_ref);
+        let inner = cause
+            .downcast_ref::<std::io::Error>()
+            .and_then(std::io::Error::get_ref);
         next = match inner {
             Some(inner) => Some(inner as &(dyn StdError + 'static)),
             None => cause.source(),
@@ -177,8 +202,12 @@ fn tls_fault(error: &rustls::Error) -> TlsFault {
     match error {
         rustls::Error::InvalidCertificate(certificate) => match certificate {
             // An authority of the same name with another key is another authority.
-            CertificateError::UnknownIssuer | CertificateError::BadSignature => TlsFault::UnknownAuthority,
-            CertificateError::Expired | CertificateError::ExpiredContext { .. } => TlsFault::Expired,
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+                TlsFault::UnknownAuthority
+            }
+            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
+                TlsFault::Expired
+            }
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
                 TlsFault::NotYetValid
             }

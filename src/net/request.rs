@@ -35,11 +35,19 @@ pub enum HeaderFault {
 }
 
 /// Headers that say how a message is framed.
-const OWN: [&str; 6] = ["content-length", "transfer-encoding", "connection", "upgrade", "te", "trailer"];
+const OWN: [&str; 6] = [
+    "content-length",
+    "transfer-encoding",
+    "connection",
+    "upgrade",
+    "te",
+    "trailer",
+];
 
 /// Checks a header that somebody wrote.
 pub fn check_header(name: &str, value: &str) -> Result<(), HeaderFault> {
-    let known = HeaderName::from_bytes(name.as_bytes()).map_err(|_| HeaderFault::Name(name.to_owned()))?;
+    let known =
+        HeaderName::from_bytes(name.as_bytes()).map_err(|_| HeaderFault::Name(name.to_owned()))?;
     if OWN.contains(&known.as_str()) {
         return Err(HeaderFault::Own(name.to_owned()));
     }
@@ -54,7 +62,9 @@ pub fn check_method(method: &str) -> Result<(), String> {
     match Method::from_bytes(method.as_bytes()) {
         Ok(Method::CONNECT) => Err("`CONNECT` opens a tunnel and has no answer".to_owned()),
         Ok(_) => Ok(()),
-        Err(_) => Err(format!("`{method}` is not a method: it is one word, such as GET or POST")),
+        Err(_) => Err(format!(
+            "`{method}` is not a method: it is one word, such as GET or POST"
+        )),
     }
 }
 
@@ -78,7 +88,12 @@ impl Prepared {
                 headers.insert(name, value);
             }
         }
-        Ok(Prepared { method, url: request.url.clone(), headers, body: request.body.clone() })
+        Ok(Prepared {
+            method,
+            url: request.url.clone(),
+            headers,
+            body: request.body.clone(),
+        })
     }
 }
 
@@ -98,7 +113,10 @@ mod tests {
             ("X-Token", "secret\0"),
             ("Content-Length", "3"),
         ] {
-            told.push_str(&format!("{name:?}: {:?}\n", check_header(name, value).map_err(|e| e.to_string())));
+            told.push_str(&format!(
+                "{name:?}: {:?}\n",
+                check_header(name, value).map_err(|e| e.to_string())
+            ));
         }
         for method in ["GET", "purge", "GE T", "", "CONNECT", "M-SEARCH", "GET\r\n"] {
             told.push_str(&format!("{method:?}: {:?}\n", check_method(method)));

@@ -21,12 +21,22 @@ use super::error::CA_AS_SERVER;
 pub(super) fn tls_with(file: &Path) -> Result<ClientConfig, String> {
     let own = certificates(file)?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let bad = |error: Error| format!("the certificates in {} cannot be used: {error}", file.display());
-    let inner = Verifier::new_with_extra_roots(own.iter().cloned(), Arc::clone(&provider)).map_err(bad)?;
-    let builder =
-        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().map_err(bad)?;
+    let bad = |error: Error| {
+        format!(
+            "the certificates in {} cannot be used: {error}",
+            file.display()
+        )
+    };
+    let inner =
+        Verifier::new_with_extra_roots(own.iter().cloned(), Arc::clone(&provider)).map_err(bad)?;
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(bad)?;
     let verifier = Arc::new(FileVerifier { inner, own });
-    Ok(builder.dangerous().with_custom_certificate_verifier(verifier).with_no_client_auth())
+    Ok(builder
+        .dangerous()
+        .with_custom_certificate_verifier(verifier)
+        .with_no_client_auth())
 }
 
 /// The certificates of a file in PEM.
@@ -34,7 +44,12 @@ pub(super) fn tls_with(file: &Path) -> Result<ClientConfig, String> {
 /// # Errors
 /// A sentence, when the file can't be read or holds none.
 pub fn certificates(file: &Path) -> Result<Vec<CertificateDer<'static>>, String> {
-    let bad = |why: &str| format!("the certificates in {} cannot be read: {why}", file.display());
+    let bad = |why: &str| {
+        format!(
+            "the certificates in {} cannot be read: {why}",
+            file.display()
+        )
+    };
     let bytes = eval_base::files::read_bytes(file).map_err(|error| bad(&error.to_string()))?;
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&bytes).collect();
     match found {
@@ -59,13 +74,19 @@ impl ServerCertVerifier for FileVerifier {
         ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let verified =
-            self.inner.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
+        let verified = self.inner.verify_server_cert(
+            end_entity,
+            intermediates,
+            server_name,
+            ocsp_response,
+            now,
+        );
         match verified {
             // Said of a certificate that is valid now and may sign others. When it is the very one in the file, only its name is left
             // to look at.
             Err(Error::InvalidCertificate(CertificateError::Other(why)))
-                if why.to_string() == CA_AS_SERVER && self.own.iter().any(|own| own == end_entity) =>
+                if why.to_string() == CA_AS_SERVER
+                    && self.own.iter().any(|own| own == end_entity) =>
             {
                 verify_server_name(&ParsedCertificate::try_from(end_entity)?, server_name)?;
                 Ok(ServerCertVerified::assertion())

@@ -25,7 +25,9 @@ pub async fn run(command: &NotifyCommand, message: &Message) -> Result<(), Strin
         keep_stdout: 0,
         keep_stderr: KEEP_STDERR,
     };
-    let output = process_tree::run(&tree).await.map_err(|error| error.to_string())?;
+    let output = process_tree::run(&tree)
+        .await
+        .map_err(|error| error.to_string())?;
     let why = match output.end {
         TreeEnd::Exited(0) => return Ok(()),
         TreeEnd::Exited(code) => format!("it exited with code {code}"),
@@ -38,9 +40,16 @@ pub async fn run(command: &NotifyCommand, message: &Message) -> Result<(), Strin
     let said = printable(&output.stderr_tail);
     // A warning gets into the report of a phase.
     let said = Redactor::of_environment(&env).redact(&said).unwrap_or(said);
-    let last = said.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+    let last = said
+        .lines()
+        .rev()
+        .find(|line| !line.trim().is_empty())
+        .unwrap_or_default();
     Err(match last {
         "" => why,
-        last => format!("{why}: {}", eval_base::text::truncate_width(last.trim(), 300)),
+        last => format!(
+            "{why}: {}",
+            eval_base::text::truncate_width(last.trim(), 300)
+        ),
     })
 }

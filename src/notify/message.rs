@@ -68,7 +68,11 @@ impl Message {
     pub fn of_phase(report: &PhaseReport, path: Option<&str>) -> Message {
         let (mut failures, mut more) = (Vec::new(), 0);
         let (mut suites, mut all_metrics, mut run_id) = (Vec::new(), BTreeMap::new(), None);
-        let evals = report.steps.iter().filter(|step| step.eval.is_some()).count();
+        let evals = report
+            .steps
+            .iter()
+            .filter(|step| step.eval.is_some())
+            .count();
         for step in &report.steps {
             more += of_step(step, &mut failures);
             let Some(eval) = &step.eval else { continue };
@@ -77,7 +81,11 @@ impl Message {
             if !suites.contains(&suite) {
                 suites.push(suite);
             }
-            let before = if evals > 1 { format!("{}: ", short(&step.name)) } else { String::new() };
+            let before = if evals > 1 {
+                format!("{}: ", short(&step.name))
+            } else {
+                String::new()
+            };
             all_metrics.extend(metrics(summary, &before));
             run_id = Some(short(&summary.metadata.run_id));
         }
@@ -100,7 +108,10 @@ impl Message {
 
 /// The step itself, and what failed in it; the number of those that its lists leave out.
 fn of_step(step: &StepResult, failures: &mut Vec<Failed>) -> usize {
-    if !matches!(step.status, StepStatus::Failed | StepStatus::Incomplete | StepStatus::Pending) {
+    if !matches!(
+        step.status,
+        StepStatus::Failed | StepStatus::Incomplete | StepStatus::Pending
+    ) {
         return 0;
     }
     failures.push(Failed {
@@ -140,18 +151,29 @@ fn cases(summary: &Summary) -> (Vec<Failed>, usize) {
         outcome: failure.outcome.name(),
     });
     let unlisted = summary.omitted.map_or(0, |omitted| omitted.failures);
-    (failures.collect(), summary.failures.len().saturating_sub(LISTED) + unlisted)
+    (
+        failures.collect(),
+        summary.failures.len().saturating_sub(LISTED) + unlisted,
+    )
 }
 
 fn metrics(summary: &Summary, before: &str) -> BTreeMap<String, Option<f64>> {
     let all = summary.metrics.iter().take(METRICS);
-    all.map(|(name, value)| (format!("{before}{}", short(name)), *value)).collect()
+    all.map(|(name, value)| (format!("{before}{}", short(name)), *value))
+        .collect()
 }
 
 fn reasons(all: &[String]) -> Vec<String> {
-    let mut told: Vec<String> = all.iter().take(LISTED).map(|reason| line(reason, REASON)).collect();
+    let mut told: Vec<String> = all
+        .iter()
+        .take(LISTED)
+        .map(|reason| line(reason, REASON))
+        .collect();
     if all.len() > LISTED {
-        told.push(format!("... and {}", text::plural(all.len() - LISTED, "more reason")));
+        told.push(format!(
+            "... and {}",
+            text::plural(all.len() - LISTED, "more reason")
+        ));
     }
     told
 }

@@ -25,13 +25,18 @@ pub async fn tell(channels: &[Channel], message: &Message) -> Vec<String> {
             Way::Command(command) => command::run(command, message).await.map(|()| Vec::new()),
         };
         let (Ok(faults) | Err(faults)) = told.map_err(|fault| vec![fault]);
-        warnings.extend(faults.into_iter().map(|fault| format!("notify: {}: {fault}", channel.name)));
+        warnings.extend(
+            faults
+                .into_iter()
+                .map(|fault| format!("notify: {}: {fault}", channel.name)),
+        );
     }
     warnings
 }
 
 /// Everything that is not a pass is a failure, but for a shard, which decides nothing.
 fn wants(channel: &Channel, message: &Message) -> bool {
-    let passed = matches!(message.decision, Decision::Pass | Decision::Undecided) && message.exit_code == 0;
+    let passed =
+        matches!(message.decision, Decision::Pass | Decision::Undecided) && message.exit_code == 0;
     channel.on == NotifyOn::Always || !passed
 }

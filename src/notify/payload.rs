@@ -22,11 +22,16 @@ pub fn of(hook: &Webhook, message: &Message) -> (Vec<u8>, Vec<String>) {
         NotifyFormat::Slack => json!({ "text": slack(message) }).to_string().into_bytes(),
         NotifyFormat::Json => serde_json::to_vec(message).unwrap_or_default(),
     };
-    let Some(template) = &hook.body else { return (usual(), Vec::new()) };
+    let Some(template) = &hook.body else {
+        return (usual(), Vec::new());
+    };
     match filled(template, hook.format, message) {
         Ok(body) if body.len() <= LARGEST => (body, Vec::new()),
         Ok(_) => {
-            let fault = format!("its `body` came to more than {} KiB; the usual one was sent", LARGEST >> 10);
+            let fault = format!(
+                "its `body` came to more than {} KiB; the usual one was sent",
+                LARGEST >> 10
+            );
             (usual(), vec![fault])
         }
         Err(error) => {
@@ -42,7 +47,9 @@ fn filled(template: &Value, format: NotifyFormat, message: &Message) -> Result<V
         context = escaped(context);
     }
     let engine = environment(false);
-    Ok(fill(template, &engine, &to_jinja(&context), &context)?.to_string().into_bytes())
+    Ok(fill(template, &engine, &to_jinja(&context), &context)?
+        .to_string()
+        .into_bytes())
 }
 
 /// All texts of a value, names of metrics included, made harmless for Slack.
@@ -50,9 +57,11 @@ fn escaped(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(harmless(&text)),
         Value::Array(items) => Value::Array(items.into_iter().map(escaped).collect()),
-        Value::Object(map) => {
-            Value::Object(map.into_iter().map(|(name, value)| (harmless(&name), escaped(value))).collect())
-        }
+        Value::Object(map) => Value::Object(
+            map.into_iter()
+                .map(|(name, value)| (harmless(&name), escaped(value)))
+                .collect(),
+        ),
         other => other,
     }
 }
@@ -67,12 +76,19 @@ fn fill(
         Value::String(text) => match lone_name(text).and_then(|name| context.get(name)) {
             Some(value) => value.clone(),
             None if text.contains("{{") || text.contains("{%") || text.contains("{#") => {
-                Value::String(engine.render_str(text, names).map_err(|error| explain(&error))?)
+                Value::String(
+                    engine
+                        .render_str(text, names)
+                        .map_err(|error| explain(&error))?,
+                )
             }
             None => template.clone(),
         },
         Value::Array(items) => Value::Array(
-            items.iter().map(|item| fill(item, engine, names, context)).collect::<Result<_, _>>()?,
+            items
+                .iter()
+                .map(|item| fill(item, engine, names, context))
+                .collect::<Result<_, _>>()?,
         ),
         Value::Object(map) => {
             let mut filled = Map::new();
@@ -107,7 +123,11 @@ fn sign(decision: Decision) -> &'static str {
 
 /// The message in Slack's markup, at most [`TEXT`] characters: what is left out is counted.
 fn slack(message: &Message) -> String {
-    let mut head = format!("{} *{}*", sign(message.decision), message.decision.name().to_uppercase());
+    let mut head = format!(
+        "{} *{}*",
+        sign(message.decision),
+        message.decision.name().to_uppercase()
+    );
     for (what, name) in [("phase", &message.phase), ("suite", &message.suite)] {
         if let Some(name) = name {
             head.push_str(&format!(" {what} {}", code(name)));
@@ -120,7 +140,11 @@ fn slack(message: &Message) -> String {
             foot.push_str(&format!("\n{what} {}", code(value)));
         }
     }
-    let mut lines: Vec<String> = message.reasons.iter().map(|reason| format!("• {}", code(reason))).collect();
+    let mut lines: Vec<String> = message
+        .reasons
+        .iter()
+        .map(|reason| format!("• {}", code(reason)))
+        .collect();
     let reasons = lines.len();
     lines.extend(message.failures.iter().map(failed));
     let mut used = head.chars().count() + foot.chars().count() + 60;
@@ -140,9 +164,16 @@ fn slack(message: &Message) -> String {
     if cut > 0 {
         text.push_str(&format!("\n... and {}", text::plural(cut, "more reason")));
     }
-    let more = message.failures.len().saturating_sub(shown.saturating_sub(reasons)) + message.more_failures;
+    let more = message
+        .failures
+        .len()
+        .saturating_sub(shown.saturating_sub(reasons))
+        + message.more_failures;
     if more > 0 {
-        text.push_str(&format!("\n... and {} that did not pass", text::plural(more, "more item")));
+        text.push_str(&format!(
+            "\n... and {} that did not pass",
+            text::plural(more, "more item")
+        ));
     }
     text.push_str(&foot);
     text
@@ -176,7 +207,8 @@ fn harmless(raw: &str) -> String {
     let mut rest = raw.chars().peekable();
     while let Some(c) = rest.next() {
         let next = rest.peek().copied();
-        let within = before.is_some_and(char::is_alphanumeric) && next.is_some_and(char::is_alphanumeric);
+        let within =
+            before.is_some_and(char::is_alphanumeric) && next.is_some_and(char::is_alphanumeric);
         match c {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),

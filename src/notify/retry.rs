@@ -36,12 +36,17 @@ pub enum Next {
 /// worse than late. Of answers: 429 and 5xx.
 pub fn next(tried: &Tried, tries: u32, retries: u32) -> Next {
     let why = match tried {
-        Tried::Answered { status: 200..=299, .. } => return Next::Done,
+        Tried::Answered {
+            status: 200..=299, ..
+        } => return Next::Done,
         Tried::Answered { status, .. } => answered(*status),
         Tried::Fault(fault) => fault.to_string(),
     };
     let (again, asked) = match tried {
-        Tried::Answered { status, retry_after } => (matches!(status, 429 | 500..=599), *retry_after),
+        Tried::Answered {
+            status,
+            retry_after,
+        } => (matches!(status, 429 | 500..=599), *retry_after),
         Tried::Fault(NetError::NoAnswer { .. }) => (true, None),
         Tried::Fault(fault) => (fault.never_arrived(), None),
     };
@@ -51,13 +56,21 @@ pub fn next(tried: &Tried, tries: u32, retries: u32) -> Next {
     }
     if let Some(asked) = asked.filter(|asked| *asked > LONGEST_WAIT) {
         let (asked, most) = (asked.as_secs(), LONGEST_WAIT.as_secs());
-        return Next::GiveUp(format!("{why}, and asks to wait {asked} s; it is waited for at most {most} s"));
+        return Next::GiveUp(format!(
+            "{why}, and asks to wait {asked} s; it is waited for at most {most} s"
+        ));
     }
     if tries > retries {
-        let times = if tries == 1 { "once".to_owned() } else { format!("{tries} times") };
+        let times = if tries == 1 {
+            "once".to_owned()
+        } else {
+            format!("{tries} times")
+        };
         return Next::GiveUp(format!("{why} (tried {times})"));
     }
-    let doubled = FIRST_PAUSE.saturating_mul(1 << tries.saturating_sub(1).min(10)).min(LONGEST_PAUSE);
+    let doubled = FIRST_PAUSE
+        .saturating_mul(1 << tries.saturating_sub(1).min(10))
+        .min(LONGEST_PAUSE);
     Next::After(asked.unwrap_or(doubled).max(FIRST_PAUSE))
 }
 
@@ -76,8 +89,17 @@ mod tests {
     #[test]
     fn what_may_get_through_is_tried_again_and_nothing_else() {
         let host = || "h:1".to_owned();
-        let answered = |status, retry_after| Tried::Answered { status, retry_after };
-        let late = |phase| Tried::Fault(NetError::TimedOut { host: host(), seconds: 10.0, phase });
+        let answered = |status, retry_after| Tried::Answered {
+            status,
+            retry_after,
+        };
+        let late = |phase| {
+            Tried::Fault(NetError::TimedOut {
+                host: host(),
+                seconds: 10.0,
+                phase,
+            })
+        };
         let mut told = String::new();
         for (what, tried, tries) in [
             ("200", answered(200, None), 1),
@@ -93,12 +115,28 @@ mod tests {
             ("503 with the longest", answered(503, Some(30)), 1),
             ("500, third", answered(500, None), 3),
             ("500, last", answered(500, None), 4),
-            ("refused", Tried::Fault(NetError::Refused { host: host() }), 1),
-            ("unknown host", Tried::Fault(NetError::UnknownHost { host: host() }), 4),
-            ("reset", Tried::Fault(NetError::NoAnswer { host: host() }), 1),
+            (
+                "refused",
+                Tried::Fault(NetError::Refused { host: host() }),
+                1,
+            ),
+            (
+                "unknown host",
+                Tried::Fault(NetError::UnknownHost { host: host() }),
+                4,
+            ),
+            (
+                "reset",
+                Tried::Fault(NetError::NoAnswer { host: host() }),
+                1,
+            ),
             ("no connection in time", late(Phase::Connecting), 1),
             ("no answer in time", late(Phase::Waiting), 1),
-            ("no TLS", Tried::Fault(NetError::NoAuthorities { host: host() }), 1),
+            (
+                "no TLS",
+                Tried::Fault(NetError::NoAuthorities { host: host() }),
+                1,
+            ),
         ] {
             told.push_str(&format!("{what}: {:?}\n", next(&tried, tries, 3)));
         }
@@ -127,8 +165,14 @@ mod tests {
 
     #[test]
     fn pauses_have_an_end() {
-        let tried = Tried::Answered { status: 500, retry_after: None };
+        let tried = Tried::Answered {
+            status: 500,
+            retry_after: None,
+        };
         assert_eq!(next(&tried, 10, 10), Next::After(LONGEST_PAUSE));
-        assert_eq!(next(&tried, 1, 0), Next::GiveUp("the server answers 500 (tried once)".to_owned()));
+        assert_eq!(
+            next(&tried, 1, 0),
+            Next::GiveUp("the server answers 500 (tried once)".to_owned())
+        );
     }
 }

@@ -12,7 +12,11 @@ const ANSWER: usize = 4 << 10;
 const SHOWN: usize = 200;
 
 /// Sends the message; what went wrong though it was sent. An error says why it was not.
-pub async fn send(hook: &Webhook, message: &Message, clients: &Clients) -> Result<Vec<String>, String> {
+pub async fn send(
+    hook: &Webhook,
+    message: &Message,
+    clients: &Clients,
+) -> Result<Vec<String>, String> {
     let address = given(&hook.url)?;
     let url = net::read_url(address).map_err(|_| match &hook.url {
         Given::Value(_) => {
@@ -56,7 +60,11 @@ pub async fn send(hook: &Webhook, message: &Message, clients: &Clients) -> Resul
                 let said = redactor.redact(&said).unwrap_or(said);
                 let said = text::truncate_width(&said, SHOWN);
                 let why = redactor.redact(&why).unwrap_or(why);
-                return Err(if said.is_empty() { why } else { format!("{why}: {said}") });
+                return Err(if said.is_empty() {
+                    why
+                } else {
+                    format!("{why}: {said}")
+                });
             }
         }
     }
@@ -77,7 +85,13 @@ async fn once(client: &Client, request: &Request) -> (Tried, String) {
     if !(200..300).contains(&status) {
         let _: Result<bool, NetError> = answer.read(&mut kept, ANSWER).await;
     }
-    (Tried::Answered { status, retry_after }, String::from_utf8_lossy(&kept).into_owned())
+    (
+        Tried::Answered {
+            status,
+            retry_after,
+        },
+        String::from_utf8_lossy(&kept).into_owned(),
+    )
 }
 
 fn given(value: &Given) -> Result<&str, String> {

@@ -30,7 +30,10 @@ pub enum ArchiveError {
 /// The first file that could not be copied. What was copied before is whole, and stays.
 pub fn archive(worked: &Worked) -> Result<PathBuf, ArchiveError> {
     let mut dir = worked.results.clone();
-    fs::create_dir_all(&dir).map_err(|source| ArchiveError::Write { path: dir.clone(), source })?;
+    fs::create_dir_all(&dir).map_err(|source| ArchiveError::Write {
+        path: dir.clone(),
+        source,
+    })?;
     for name in [ARCHIVE, &escape_path_component(&worked.phase.id)] {
         dir.push(name);
         folder(&dir)?;
@@ -51,9 +54,18 @@ fn folder(dir: &Path) -> Result<(), ArchiveError> {
     match fs::create_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             let real = fs::symlink_metadata(dir).is_ok_and(|data| data.is_dir());
-            if real { Ok(()) } else { Err(ArchiveError::NotAFolder { path: dir.to_owned() }) }
+            if real {
+                Ok(())
+            } else {
+                Err(ArchiveError::NotAFolder {
+                    path: dir.to_owned(),
+                })
+            }
         }
-        made => made.map_err(|source| ArchiveError::Write { path: dir.to_owned(), source }),
+        made => made.map_err(|source| ArchiveError::Write {
+            path: dir.to_owned(),
+            source,
+        }),
     }
 }
 
@@ -61,12 +73,24 @@ fn copy_run(run: &StepRun, dir: &Path) -> Result<(), ArchiveError> {
     let (id, stem) = (&run.paths.run_id, &run.paths.stem);
     let journal = run.paths.journal();
     for file in std::iter::once(&journal).chain(&run.reports) {
-        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        copy(file, &dir.join(format!("{id}{}", name.strip_prefix(stem.as_str()).unwrap_or(&name))))?;
+        let name = file
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        copy(
+            file,
+            &dir.join(format!(
+                "{id}{}",
+                name.strip_prefix(stem.as_str()).unwrap_or(&name)
+            )),
+        )?;
     }
     // Outputs that are too large for the journal.
     let outputs = run.paths.dir.join(format!("{stem}.outputs"));
-    let Ok(entries) = fs::read_dir(&outputs) else { return Ok(()) };
+    let Ok(entries) = fs::read_dir(&outputs) else {
+        return Ok(());
+    };
     let kept = dir.join(format!("{id}.outputs"));
     folder(&kept)?;
     for entry in entries.flatten() {
@@ -84,5 +108,8 @@ fn copy(from: &Path, to: &Path) -> Result<(), ArchiveError> {
         io::copy(&mut File::open(from)?, &mut file)?;
         file.keep_durably()
     })();
-    done.map_err(|source| ArchiveError::Write { path: to.to_owned(), source })
+    done.map_err(|source| ArchiveError::Write {
+        path: to.to_owned(),
+        source,
+    })
 }

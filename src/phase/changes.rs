@@ -77,12 +77,17 @@ pub fn since(
         Some(base) => start_of(root, base)?,
         None => match git::is_unborn(root) {
             Ok(false) => git::commit_of(root, "HEAD").map_err(ChangesError::Git)?,
-            Ok(true) | Err(GitError::NotInstalled | GitError::NotARepository { .. }) => return Ok(None),
+            Ok(true) | Err(GitError::NotInstalled | GitError::NotARepository { .. }) => {
+                return Ok(None);
+            }
             Err(error) => return Err(ChangesError::Git(error)),
         },
     };
     let failed = |error| match base {
-        Some(base) => ChangesError::Base { base: base.to_owned(), error },
+        Some(base) => ChangesError::Base {
+            base: base.to_owned(),
+            error,
+        },
         None => ChangesError::Git(error),
     };
     let mut files: BTreeMap<Vec<u8>, Option<(usize, usize)>> = BTreeMap::new();
@@ -98,7 +103,12 @@ pub fn since(
         let added = lines_of(&root.join(OsStr::from_bytes(&path)), &mut left);
         // A file that was only taken out of the index is removed for git, and still there.
         let before = files.get(&path).copied().unwrap_or(Some((0, 0)));
-        files.insert(path, before.zip(added).map(|((more, removed), added)| (more + added, removed)));
+        files.insert(
+            path,
+            before
+                .zip(added)
+                .map(|((more, removed), added)| (more + added, removed)),
+        );
     }
     files.retain(|path, _| kept.holds(path));
     Ok(Some(told(base.unwrap_or("HEAD"), start, &files)))
@@ -106,11 +116,16 @@ pub fn since(
 
 /// The commit that is measured from.
 fn start_of(root: &Path, base: &str) -> Result<String, ChangesError> {
-    let failed = |error| ChangesError::Base { base: base.to_owned(), error };
+    let failed = |error| ChangesError::Base {
+        base: base.to_owned(),
+        error,
+    };
     let commit = git::commit_of(root, base).map_err(failed)?;
     match git::merge_base(root, &commit).map_err(failed)? {
         Some(start) => Ok(start),
-        None if git::is_shallow(root) => Err(ChangesError::Shallow { base: base.to_owned() }),
+        None if git::is_shallow(root) => Err(ChangesError::Shallow {
+            base: base.to_owned(),
+        }),
         // Histories that have nothing in common are compared as they are.
         None => Ok(commit),
     }
@@ -121,18 +136,25 @@ fn told(
     base_commit: String,
     files: &BTreeMap<Vec<u8>, Option<(usize, usize)>>,
 ) -> Implementation {
-    let mut told = Implementation { base: base.to_owned(), base_commit, ..Implementation::default() };
+    let mut told = Implementation {
+        base: base.to_owned(),
+        base_commit,
+        ..Implementation::default()
+    };
     told.files_modified = files.len();
     told.omitted_files = files.len().saturating_sub(MAX_FILES);
     for (added, removed) in files.values().flatten() {
         told.lines_added += added;
         told.lines_removed += removed;
     }
-    let listed = files.iter().take(MAX_FILES).map(|(path, lines)| FileChange {
-        path: String::from_utf8_lossy(path).into_owned(),
-        added: lines.map(|(added, _)| added),
-        removed: lines.map(|(_, removed)| removed),
-    });
+    let listed = files
+        .iter()
+        .take(MAX_FILES)
+        .map(|(path, lines)| FileChange {
+            path: String::from_utf8_lossy(path).into_owned(),
+            added: lines.map(|(added, _)| added),
+            removed: lines.map(|(_, removed)| removed),
+        });
     told.files = listed.collect();
     told
 }
@@ -150,16 +172,27 @@ impl Kept {
             // Of a report that is not written yet, the folder is there.
             let existing = path.ancestors().find(|a| a.exists())?;
             let rest = path.strip_prefix(existing).unwrap_or(Path::new(""));
-            let whole = existing.canonicalize().unwrap_or_else(|_| existing.to_owned()).join(rest);
-            let inside = whole.strip_prefix(&real).or_else(|_| path.strip_prefix(root)).ok()?;
+            let whole = existing
+                .canonicalize()
+                .unwrap_or_else(|_| existing.to_owned())
+                .join(rest);
+            let inside = whole
+                .strip_prefix(&real)
+                .or_else(|_| path.strip_prefix(root))
+                .ok()?;
             Some(inside.components().collect::<PathBuf>())
         });
-        Kept { left_out: inside.filter(|path| !path.as_os_str().is_empty()).collect() }
+        Kept {
+            left_out: inside.filter(|path| !path.as_os_str().is_empty()).collect(),
+        }
     }
 
     fn holds(&self, path: &[u8]) -> bool {
         let path = Path::new(OsStr::from_bytes(path));
-        !self.left_out.iter().any(|left_out| path.starts_with(left_out))
+        !self
+            .left_out
+            .iter()
+            .any(|left_out| path.starts_with(left_out))
     }
 }
 
@@ -174,7 +207,11 @@ fn lines_of(path: &Path, left: &mut u64) -> Option<usize> {
         return None;
     }
     let mut bytes = Vec::new();
-    File::open(path).ok()?.take(LONGEST + 1).read_to_end(&mut bytes).ok()?;
+    File::open(path)
+        .ok()?
+        .take(LONGEST + 1)
+        .read_to_end(&mut bytes)
+        .ok()?;
     *left = left.saturating_sub(bytes.len() as u64);
     let is_binary = bytes.get(..LOOKED_AT).unwrap_or(&bytes).contains(&0);
     if is_binary || bytes.len() as u64 > LONGEST {

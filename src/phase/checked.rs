@@ -39,18 +39,30 @@ pub async fn command_step(
     };
     let ran = match command::run(command, &env, cancel, &mut listen).await {
         Err(error) => {
-            return StepResult { reason: error.reason, ..StepResult::plain(step, StepStatus::Incomplete) };
+            return StepResult {
+                reason: error.reason,
+                ..StepResult::plain(step, StepStatus::Incomplete)
+            };
         }
         Ok(ran) => ran,
     };
-    let read = (!command.junit.is_empty()).then(|| files::read(&command.junit, root, Some(&before)));
+    let read =
+        (!command.junit.is_empty()).then(|| files::read(&command.junit, root, Some(&before)));
     let evidence = Evidence::of(read, summaries.and_then(Summaries::finish));
     let (status, reason) = verdict(&ran, command.timeout, evidence.as_ref());
-    let output_tail = if status == StepStatus::Passed { String::new() } else { tail(&ran) };
+    let output_tail = if status == StepStatus::Passed {
+        String::new()
+    } else {
+        tail(&ran)
+    };
     let mut done = StepResult {
         reason,
         duration_seconds: ran.elapsed.as_secs_f64(),
-        exit_code: if let WatchedEnd::Exited(code) = ran.end { Some(code) } else { None },
+        exit_code: if let WatchedEnd::Exited(code) = ran.end {
+            Some(code)
+        } else {
+            None
+        },
         output_tail,
         tests: evidence.map(Evidence::results),
         ..StepResult::plain(step, status)
@@ -88,23 +100,45 @@ impl Evidence {
     /// Numbers are those of the JUnit files, where such were asked for; what a summary says against a pass holds beside them.
     fn of(read: Option<files::Reading>, said: Option<Said>) -> Option<Evidence> {
         let Some(files::Reading { mut tally, files }) = read else {
-            let Said { source, tally, no_tests_codes } = said?;
-            return Some(Evidence { tally, source, files: Vec::new(), no_tests_codes });
+            let Said {
+                source,
+                tally,
+                no_tests_codes,
+            } = said?;
+            return Some(Evidence {
+                tally,
+                source,
+                files: Vec::new(),
+                no_tests_codes,
+            });
         };
         let mut no_tests_codes = Vec::new();
         if let Some(said) = said {
-            let Said { source, tally: told, no_tests_codes: codes } = said;
+            let Said {
+                source,
+                tally: told,
+                no_tests_codes: codes,
+            } = said;
             no_tests_codes = codes;
             if told.is_failing() && !tally.is_failing() {
                 let sentences = failing(&told).join(", ");
-                tally.broken.push(format!("{source} says: {sentences}; the JUnit files tell of no failure"));
+                tally.broken.push(format!(
+                    "{source} says: {sentences}; the JUnit files tell of no failure"
+                ));
             } else if told.ran() != tally.ran() && !told.of_packages {
                 let (told, read) = (plural(told.ran(), "test"), tally.ran());
-                tally.notes.push(format!("{source} says that {told} ran, the JUnit files {read}"));
+                tally.notes.push(format!(
+                    "{source} says that {told} ran, the JUnit files {read}"
+                ));
             }
             tally.doubts.extend(told.doubts);
         }
-        Some(Evidence { tally, source: "junit".to_owned(), files, no_tests_codes })
+        Some(Evidence {
+            tally,
+            source: "junit".to_owned(),
+            files,
+            no_tests_codes,
+        })
     }
 
     fn results(self) -> TestResults {
@@ -123,23 +157,31 @@ fn verdict(ran: &Ran, timeout: Duration, tests: Option<&Evidence>) -> (StepStatu
     let by_tests = tests.and_then(|evidence| by_tests(&evidence.tally));
     let Some(trouble) = trouble else {
         return match by_tests {
-            Some((StepStatus::Failed, reason)) => {
-                (StepStatus::Failed, format!("{reason}, though the command ended with exit code 0"))
-            }
+            Some((StepStatus::Failed, reason)) => (
+                StepStatus::Failed,
+                format!("{reason}, though the command ended with exit code 0"),
+            ),
             Some(other) => other,
             None => (StepStatus::Passed, String::new()),
         };
     };
     match (by_tests, tests, ran.end) {
-        (Some((StepStatus::Failed, reason)), _, WatchedEnd::Exited(_)) => (StepStatus::Failed, reason),
-        (Some((StepStatus::Failed, reason)), _, _) => (StepStatus::Failed, format!("{trouble}; {reason}")),
+        (Some((StepStatus::Failed, reason)), _, WatchedEnd::Exited(_)) => {
+            (StepStatus::Failed, reason)
+        }
+        (Some((StepStatus::Failed, reason)), _, _) => {
+            (StepStatus::Failed, format!("{trouble}; {reason}"))
+        }
         (Some((status, reason)), Some(evidence), WatchedEnd::Exited(code))
             if evidence.tally.ran() == 0 && evidence.no_tests_codes.contains(&code) =>
         {
             (status, format!("{reason} (exit code {code})"))
         }
         (Some((_, reason)), _, _) => (StepStatus::Failed, format!("{trouble}; {reason}")),
-        (None, Some(_), _) => (StepStatus::Failed, format!("{trouble}, though no test failed")),
+        (None, Some(_), _) => (
+            StepStatus::Failed,
+            format!("{trouble}, though no test failed"),
+        ),
         (None, None, _) => (StepStatus::Failed, trouble),
     }
 }
@@ -166,7 +208,11 @@ fn by_tests(tally: &Tally) -> Option<(StepStatus, String)> {
 fn failing(tally: &Tally) -> Vec<String> {
     let unit = if tally.of_packages { "package" } else { "test" };
     let of = |failed: usize| format!("{failed} of {} failed", plural(tally.total(), unit));
-    (tally.failed > 0).then(|| of(tally.failed)).into_iter().chain(tally.broken.iter().cloned()).collect()
+    (tally.failed > 0)
+        .then(|| of(tally.failed))
+        .into_iter()
+        .chain(tally.broken.iter().cloned())
+        .collect()
 }
 
 /// The end of what a command wrote, whole lines, safe to show.

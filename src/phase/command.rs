@@ -27,12 +27,16 @@ impl Ran {
         match self.end {
             WatchedEnd::Exited(0) => None,
             WatchedEnd::Exited(code) => Some(format!("it ended with exit code {code}")),
-            WatchedEnd::Signaled(signal) => Some(format!("it was ended by {}", signal_name(signal))),
+            WatchedEnd::Signaled(signal) => {
+                Some(format!("it was ended by {}", signal_name(signal)))
+            }
             WatchedEnd::TimedOut => Some(format!(
                 "did not end within {} s; it was ended with all it had started",
                 timeout.as_secs_f64()
             )),
-            WatchedEnd::Cancelled => Some("interrupted; it was ended with all it had started".to_owned()),
+            WatchedEnd::Cancelled => {
+                Some("interrupted; it was ended with all it had started".to_owned())
+            }
         }
     }
 }
@@ -49,13 +53,23 @@ pub(super) async fn run(
     heard: &mut dyn FnMut(&[u8]),
 ) -> Result<Ran, StartError> {
     let mut tail = Tail::default();
-    let watched = WatchedCommand { argv: &command.argv, dir: &command.dir, env, timeout: command.timeout };
+    let watched = WatchedCommand {
+        argv: &command.argv,
+        dir: &command.dir,
+        env,
+        timeout: command.timeout,
+    };
     let mut listen = |bytes: &[u8]| {
         tail.take(bytes);
         heard(bytes);
     };
     let watched = process_tree::watch(&watched, cancel.reached(Level::Finish), &mut listen).await?;
-    Ok(Ran { end: watched.end, cut: tail.cut, tail: tail.kept(), elapsed: watched.elapsed })
+    Ok(Ran {
+        end: watched.end,
+        cut: tail.cut,
+        tail: tail.kept(),
+        elapsed: watched.elapsed,
+    })
 }
 
 /// The last bytes of a stream. What is dropped is dropped in large pieces, so that each byte is moved at most twice.
@@ -70,7 +84,11 @@ impl Tail {
         if self.bytes.len() + bytes.len() > 4 * TAIL {
             self.shorten();
         }
-        self.bytes.extend_from_slice(bytes.get(bytes.len().saturating_sub(TAIL)..).unwrap_or(bytes));
+        self.bytes.extend_from_slice(
+            bytes
+                .get(bytes.len().saturating_sub(TAIL)..)
+                .unwrap_or(bytes),
+        );
         self.cut |= bytes.len() > TAIL;
     }
 

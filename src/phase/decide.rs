@@ -11,7 +11,11 @@ use crate::spec::FailureAction;
 /// the action.
 pub fn gate(steps: &[StepResult], interrupted: bool, wrong: bool) -> PhaseGate {
     let blocking = |step: &&StepResult| step.action == FailureAction::Block;
-    let worst = steps.iter().filter(blocking).filter_map(|step| stands(step.status)).min_by_key(rank);
+    let worst = steps
+        .iter()
+        .filter(blocking)
+        .filter_map(|step| stands(step.status))
+        .min_by_key(rank);
     let decision = match worst {
         Some(Decision::Fail) => Decision::Fail,
         // What was not reached, or could not be understood, has not passed.
@@ -19,8 +23,17 @@ pub fn gate(steps: &[StepResult], interrupted: bool, wrong: bool) -> PhaseGate {
         Some(decision) => decision,
         None => Decision::Pass,
     };
-    let exit = if wrong { ExitCode::Wrong } else { ExitCode::of(decision, interrupted) };
-    PhaseGate { decision, exit_code: exit.code(), reasons: reasons(steps, interrupted), interrupted }
+    let exit = if wrong {
+        ExitCode::Wrong
+    } else {
+        ExitCode::of(decision, interrupted)
+    };
+    PhaseGate {
+        decision,
+        exit_code: exit.code(),
+        reasons: reasons(steps, interrupted),
+        interrupted,
+    }
 }
 
 /// What nobody could keep has not passed: a gate that would have passed, or waits for people, is incomplete for this reason.
@@ -54,14 +67,20 @@ fn rank(decision: &Decision) -> u8 {
 /// A sentence for each step that did not pass: first those that block.
 fn reasons(steps: &[StepResult], interrupted: bool) -> Vec<String> {
     let of = |action: fn(FailureAction) -> bool, tail: &'static str| {
-        let those = steps.iter().filter(move |step| action(step.action) && stands(step.status).is_some());
+        let those = steps
+            .iter()
+            .filter(move |step| action(step.action) && stands(step.status).is_some());
         those.map(move |step| {
             let word = match step.status {
                 StepStatus::Failed => "failed",
                 StepStatus::Pending => "waits for human grades",
                 _ => "is incomplete",
             };
-            let why = if step.reason.is_empty() { String::new() } else { format!(": {}", step.reason) };
+            let why = if step.reason.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", step.reason)
+            };
             format!("{} {word}{tail}{why}", step.name)
         })
     };
@@ -70,7 +89,10 @@ fn reasons(steps: &[StepResult], interrupted: bool) -> Vec<String> {
     stopped
         .into_iter()
         .chain(blocking)
-        .chain(of(|action| action != FailureAction::Block, " (this does not block)"))
+        .chain(of(
+            |action| action != FailureAction::Block,
+            " (this does not block)",
+        ))
         .collect()
 }
 
@@ -133,7 +155,11 @@ mod tests {
             StepStatus::NotChecked,
             StepStatus::NotReached,
         ];
-        let actions = [FailureAction::Block, FailureAction::Warn, FailureAction::Continue];
+        let actions = [
+            FailureAction::Block,
+            FailureAction::Warn,
+            FailureAction::Continue,
+        ];
         let order = [1, 3, 4, 0];
         let alone = |status, action| match (status, action) {
             (StepStatus::Failed, FailureAction::Block) => 1,
@@ -141,12 +167,19 @@ mod tests {
             (StepStatus::Pending, FailureAction::Block) => 4,
             _ => 0,
         };
-        for (one, other) in all.into_iter().flat_map(|one| all.map(|other| (one, other))) {
+        for (one, other) in all
+            .into_iter()
+            .flat_map(|one| all.map(|other| (one, other)))
+        {
             for (a, b) in actions.into_iter().flat_map(|a| actions.map(|b| (a, b))) {
                 let codes = [alone(one, a), alone(other, b)];
                 let expected = order.into_iter().find(|code| codes.contains(code));
                 let gate = gate(&[step("A", one, a), step("B", other, b)], false, false);
-                assert_eq!(Some(gate.exit_code), expected, "{one:?} {a:?}, {other:?} {b:?}");
+                assert_eq!(
+                    Some(gate.exit_code),
+                    expected,
+                    "{one:?} {a:?}, {other:?} {b:?}"
+                );
             }
         }
     }
@@ -160,8 +193,14 @@ mod tests {
             (StepStatus::Failed, 1),
         ];
         for (status, code) in table {
-            for (interrupted, wrong, code) in [(false, false, code), (true, false, 130), (false, true, 2)] {
-                let mut gate = gate(&[step("A", status, FailureAction::Block)], interrupted, wrong);
+            for (interrupted, wrong, code) in
+                [(false, false, code), (true, false, 130), (false, true, 2)]
+            {
+                let mut gate = gate(
+                    &[step("A", status, FailureAction::Block)],
+                    interrupted,
+                    wrong,
+                );
                 not_kept(&mut gate, "a full disk");
                 assert_eq!(gate.exit_code, code, "{status:?}");
                 assert_ne!(gate.decision, Decision::Pass);

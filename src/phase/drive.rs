@@ -14,8 +14,8 @@ use super::written::ReportFiles;
 use crate::gate::ExitCode;
 use crate::load::AFTER_TESTS_PASS;
 use crate::model::{
-    Channel, Decision, Implementation, Phase, PhaseGate, PhaseMetadata, PhaseReport, Step, StepResult,
-    StepStatus, Work,
+    Channel, Decision, Implementation, Phase, PhaseGate, PhaseMetadata, PhaseReport, Step,
+    StepResult, StepStatus, Work,
 };
 use crate::run::{self, Cancel, Level, Observer, harness_version};
 use crate::spec::FailureAction;
@@ -61,21 +61,41 @@ pub struct Worked {
 impl Worked {
     /// Whether everything that was checked passed, and not only what blocks.
     pub fn passed_whole(&self) -> bool {
-        let fine = |step: &StepResult| matches!(step.status, StepStatus::Passed | StepStatus::NotChecked);
+        let fine =
+            |step: &StepResult| matches!(step.status, StepStatus::Passed | StepStatus::NotChecked);
         self.report.gate.exit_code == 0 && self.report.steps.iter().all(fine)
     }
 }
 
 /// Works off a phase. It comes to an end whatever its steps do.
 pub async fn drive(run: PhaseRun<'_>) -> Worked {
-    let PhaseRun { ready, helper, clock, cancel, watcher } = run;
-    let Ready { phase, suites, results, files, comment, begun, channels, warnings: _ } = ready;
+    let PhaseRun {
+        ready,
+        helper,
+        clock,
+        cancel,
+        watcher,
+    } = run;
+    let Ready {
+        phase,
+        suites,
+        results,
+        files,
+        comment,
+        begun,
+        channels,
+        warnings: _,
+    } = ready;
     let (started, timer) = (clock.now(), Instant::now());
     // What this program writes is nobody's implementation.
     let mut own = vec![results.clone()];
     own.extend(files.all().into_iter().cloned());
     own.extend(comment.and_then(|path| std::path::absolute(path).ok()));
-    own.extend(suites.iter().map(|suite| suite.prepared.plan.reporting.output_dir.clone()));
+    own.extend(
+        suites
+            .iter()
+            .map(|suite| suite.prepared.plan.reporting.output_dir.clone()),
+    );
     let git = run::git_state(&phase.root);
     let secrets = suites.iter().flat_map(|suite| &suite.prepared.plan.secrets);
     let redactor = Redactor::new(secrets.cloned());
@@ -106,11 +126,20 @@ pub async fn drive(run: PhaseRun<'_>) -> Worked {
     // An earlier report must not speak for this phase, should it be killed. That it can't be written is told at the end.
     let _ = files.write(&unfinished(&phase, metadata.clone()));
     let steps = line.all().await;
-    let Line { cancel, wrong, mut notes, runs, .. } = line;
+    let Line {
+        cancel,
+        wrong,
+        mut notes,
+        runs,
+        ..
+    } = line;
     let interrupted = cancel.level() > Level::Run;
     let (implementation, untold) = implementation(&phase.root, begun.as_ref(), &own);
     notes.extend(untold);
-    let metadata = PhaseMetadata { duration_seconds: timer.elapsed().as_secs_f64(), ..metadata };
+    let metadata = PhaseMetadata {
+        duration_seconds: timer.elapsed().as_secs_f64(),
+        ..metadata
+    };
     let report = PhaseReport {
         metadata,
         gate: gate(&steps, interrupted, wrong),
@@ -119,7 +148,14 @@ pub async fn drive(run: PhaseRun<'_>) -> Worked {
         steps,
         notes,
     };
-    Worked { phase, report, runs, files, results, channels }
+    Worked {
+        phase,
+        report,
+        runs,
+        files,
+        results,
+        channels,
+    }
 }
 
 /// What the report says until the phase has come to its end.
@@ -129,7 +165,8 @@ fn unfinished(phase: &Phase, metadata: PhaseMetadata) -> PhaseReport {
         decision: Decision::Incomplete,
         exit_code: ExitCode::Incomplete.code(),
         reasons: vec![
-            "the phase has not come to its end: it is being worked off, or it was killed".to_owned(),
+            "the phase has not come to its end: it is being worked off, or it was killed"
+                .to_owned(),
         ],
         interrupted: false,
     };
@@ -171,8 +208,10 @@ impl Line<'_> {
                 over = Some("interrupted".to_owned());
             }
             if let Some(why) = &over {
-                let result =
-                    StepResult { reason: why.clone(), ..StepResult::plain(step, StepStatus::NotReached) };
+                let result = StepResult {
+                    reason: why.clone(),
+                    ..StepResult::plain(step, StepStatus::NotReached)
+                };
                 self.watcher.ended(&result);
                 results.push(result);
                 continue;
@@ -202,12 +241,18 @@ impl Line<'_> {
             Work::Junit(globs) => {
                 let timer = Instant::now();
                 let result = junit_step(step, globs, &self.phase.root);
-                StepResult { duration_seconds: timer.elapsed().as_secs_f64(), ..result }
+                StepResult {
+                    duration_seconds: timer.elapsed().as_secs_f64(),
+                    ..result
+                }
             }
             Work::Eval(eval) => {
                 let Some(suite) = self.suites.next() else {
                     let reason = "its suite was not loaded".to_owned();
-                    return StepResult { reason, ..StepResult::plain(step, StepStatus::Incomplete) };
+                    return StepResult {
+                        reason,
+                        ..StepResult::plain(step, StepStatus::Incomplete)
+                    };
                 };
                 let outside = Outside {
                     helper: self.helper.clone(),
@@ -216,8 +261,12 @@ impl Line<'_> {
                     observers: self.watcher.observers(),
                     root: &self.phase.root,
                 };
-                let EvalEnd { result, run, wrong, note } =
-                    eval_step(step, eval, suite, self.commanded, outside).await;
+                let EvalEnd {
+                    result,
+                    run,
+                    wrong,
+                    note,
+                } = eval_step(step, eval, suite, self.commanded, outside).await;
                 self.wrong |= wrong;
                 self.notes.extend(note);
                 self.runs.extend(run);
@@ -231,7 +280,10 @@ impl Line<'_> {
 /// for tests that pass; else both are told.
 fn ends_the_phase(phase: &Phase, step: &Step, result: &StepResult) -> bool {
     let fine = matches!(result.status, StepStatus::Passed | StepStatus::NotChecked);
-    let waits = phase.when.as_deref().is_none_or(|when| when == AFTER_TESTS_PASS);
+    let waits = phase
+        .when
+        .as_deref()
+        .is_none_or(|when| when == AFTER_TESTS_PASS);
     !fine && step.action == FailureAction::Block && (waits || !matches!(step.work, Work::Junit(_)))
 }
 
@@ -241,10 +293,24 @@ fn implementation(
     begun: Option<&Begun>,
     leave_out: &[PathBuf],
 ) -> (Option<Implementation>, Vec<String>) {
-    let Some(begun) = begun else { return (None, Vec::new()) };
+    let Some(begun) = begun else {
+        return (None, Vec::new());
+    };
     match changes::since(root, Some(&begun.commit), leave_out) {
-        Ok(found) => (found.map(|found| Implementation { base: begun.base.clone(), ..found }), Vec::new()),
-        Err(error) => (None, vec![format!("the changes since `{}` can't be told: {error}", begun.base)]),
+        Ok(found) => (
+            found.map(|found| Implementation {
+                base: begun.base.clone(),
+                ..found
+            }),
+            Vec::new(),
+        ),
+        Err(error) => (
+            None,
+            vec![format!(
+                "the changes since `{}` can't be told: {error}",
+                begun.base
+            )],
+        ),
     }
 }
 
@@ -252,5 +318,8 @@ fn implementation(
 fn relative(phase: &Phase) -> String {
     let name = phase.path.file_name().unwrap_or_default();
     let path = phase.dir.join(name);
-    path.strip_prefix(&phase.root).unwrap_or(&path).display().to_string()
+    path.strip_prefix(&phase.root)
+        .unwrap_or(&path)
+        .display()
+        .to_string()
 }

@@ -6,7 +6,10 @@ use crate::model::StepResult;
 
 /// Takes the root out of what a step says. What a target or a candidate said stays as it was judged.
 pub fn from_root(result: &mut StepResult, root: &Path) {
-    let Some(root) = root.to_str().map(|root| root.trim_end_matches('/')).filter(|root| root.len() > 1)
+    let Some(root) = root
+        .to_str()
+        .map(|root| root.trim_end_matches('/'))
+        .filter(|root| root.len() > 1)
     else {
         return;
     };
@@ -16,7 +19,11 @@ pub fn from_root(result: &mut StepResult, root: &Path) {
         }
     };
     result.texts_mut().for_each(put);
-    result.eval.iter_mut().flat_map(|eval| &mut eval.eval_report.recommendations).for_each(put);
+    result
+        .eval
+        .iter_mut()
+        .flat_map(|eval| &mut eval.eval_report.recommendations)
+        .for_each(put);
 }
 
 /// `/p/src/a.rs` as `src/a.rs`, and `/p` as `.`; another path that only holds or begins with the root's text stays.
@@ -29,8 +36,9 @@ fn without(text: &str, root: &str) -> String {
         let after = found.strip_prefix(root).unwrap_or_default();
         out.push_str(before);
         let begins = !out.chars().next_back().is_some_and(is_part);
-        let below =
-            after.strip_prefix('/').filter(|below| below.starts_with(|c: char| is_part(c) && c != '/'));
+        let below = after
+            .strip_prefix('/')
+            .filter(|below| below.starts_with(|c: char| is_part(c) && c != '/'));
         let ended = after.trim_start_matches(['/', '.']);
         rest = match below {
             Some(below) if begins => below,
@@ -56,7 +64,10 @@ mod tests {
     fn only_paths_of_the_project_are_told_from_its_root() {
         for (text, told) in [
             ("at /home/a/p/src/x.rs:3", "at src/x.rs:3"),
-            ("File \"/home/a/p/t.py\", line 1, /home/a/p/u.py", "File \"t.py\", line 1, u.py"),
+            (
+                "File \"/home/a/p/t.py\", line 1, /home/a/p/u.py",
+                "File \"t.py\", line 1, u.py",
+            ),
             ("rootdir: /home/a/p\n", "rootdir: .\n"),
             ("/home/a/p", "."),
             ("cd /home/a/p/ && make", "cd ./ && make"),
@@ -64,7 +75,10 @@ mod tests {
             ("/home/a/p2/x", "/home/a/p2/x"),
             ("/home/a/p-old", "/home/a/p-old"),
             ("/mnt/home/a/p/x", "/mnt/home/a/p/x"),
-            ("`--suite '/home/a/p/my evals/s.yaml'`", "`--suite 'my evals/s.yaml'`"),
+            (
+                "`--suite '/home/a/p/my evals/s.yaml'`",
+                "`--suite 'my evals/s.yaml'`",
+            ),
             ("/home/a/p//x", "/home/a/p//x"),
             ("nothing", "nothing"),
         ] {

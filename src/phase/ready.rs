@@ -79,8 +79,12 @@ impl Ready {
         }
         for suite in &self.suites {
             let dir = &suite.prepared.plan.reporting.output_dir;
-            let tried = std::fs::create_dir_all(dir).and_then(|()| WholeFile::create(&dir.join("try")));
-            tried.map_err(|error| NotReady::Results { dir: dir.clone(), error })?;
+            let tried =
+                std::fs::create_dir_all(dir).and_then(|()| WholeFile::create(&dir.join("try")));
+            tried.map_err(|error| NotReady::Results {
+                dir: dir.clone(),
+                error,
+            })?;
         }
         Ok(())
     }
@@ -107,18 +111,36 @@ pub fn ready(phase: Phase, suites: Vec<StepSuite>, results: PathBuf) -> Result<R
         ready.push(ReadySuite { prepared, request });
     }
     let files = ReportFiles::of(&phase, &results);
-    Ok(Ready { phase, suites: ready, results, files, comment: None, begun, channels, warnings })
+    Ok(Ready {
+        phase,
+        suites: ready,
+        results,
+        files,
+        comment: None,
+        begun,
+        channels,
+        warnings,
+    })
 }
 
 fn begun(phase: &Phase) -> Result<Option<Begun>, NotReady> {
     match &phase.base {
         Some(base) => match git::commit_of(&phase.root, base) {
-            Ok(commit) => Ok(Some(Begun { base: base.clone(), commit })),
-            Err(error) => Err(NotReady::Base { base: base.clone(), error }),
+            Ok(commit) => Ok(Some(Begun {
+                base: base.clone(),
+                commit,
+            })),
+            Err(error) => Err(NotReady::Base {
+                base: base.clone(),
+                error,
+            }),
         },
         // Without git, or before the first commit, nobody can tell, and nobody asked.
         None => Ok(git::commit_of(&phase.root, "HEAD")
             .ok()
-            .map(|commit| Begun { base: "HEAD".to_owned(), commit })),
+            .map(|commit| Begun {
+                base: "HEAD".to_owned(),
+                commit,
+            })),
     }
 }

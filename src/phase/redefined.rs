@@ -14,8 +14,10 @@ pub(super) fn redefined(shown: &str, before: &Plan, now: &Plan) -> Option<String
         let mut cases = HashMap::new();
         for eval in &plan.evals {
             for case in eval.cases.outlines() {
-                cases
-                    .insert((eval.info.id.clone(), case.id.to_owned()), (case.input_hash, case.grading_hash));
+                cases.insert(
+                    (eval.info.id.clone(), case.id.to_owned()),
+                    (case.input_hash, case.grading_hash),
+                );
             }
         }
         cases
@@ -40,6 +42,7 @@ pub(super) fn redefined(shown: &str, before: &Plan, now: &Plan) -> Option<String
         said.push("other thresholds".to_owned());
     }
     let said = said.join(", ");
-    (!said.is_empty())
-        .then(|| format!("`{shown}` changed while the phase ran, and was judged as it is now: {said}"))
+    (!said.is_empty()).then(|| {
+        format!("`{shown}` changed while the phase ran, and was judged as it is now: {said}")
+    })
 }

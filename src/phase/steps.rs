@@ -8,7 +8,9 @@ use super::ready::ReadySuite;
 use super::redefined::redefined;
 use crate::journal::RunPaths;
 use crate::load::{self, LoadRequest, Severity};
-use crate::model::{Bound, EvalStep, EvalStepResult, Figure, Step, StepResult, StepStatus, Summary};
+use crate::model::{
+    Bound, EvalStep, EvalStepResult, Figure, Step, StepResult, StepStatus, Summary,
+};
 use crate::report::write_reports;
 use crate::run::{self, Cancel, Finished, Observer, Prepared, RunError, RunRequest, Said};
 use eval_base::clock::Clock;
@@ -70,7 +72,10 @@ pub(super) async fn eval_step(
 
 fn not_run(step: &Step, reason: String, wrong: bool) -> EvalEnd {
     EvalEnd {
-        result: StepResult { reason, ..StepResult::plain(step, StepStatus::Incomplete) },
+        result: StepResult {
+            reason,
+            ..StepResult::plain(step, StepStatus::Incomplete)
+        },
         run: None,
         wrong,
         note: None,
@@ -81,14 +86,21 @@ fn loaded_again(request: &LoadRequest) -> Result<Prepared, String> {
     let loaded = load::load(request);
     let errors = loaded.problems.error_count();
     let Some(plan) = loaded.plan.filter(|_| errors == 0) else {
-        let first = loaded.problems.sorted().into_iter().find(|p| p.severity == Severity::Error);
+        let first = loaded
+            .problems
+            .sorted()
+            .into_iter()
+            .find(|p| p.severity == Severity::Error);
         let first = first.map_or(String::new(), |problem| {
-            let place =
-                problem.span.map_or(String::new(), |span| format!("{}: ", loaded.sources.place(span)));
+            let place = problem.span.map_or(String::new(), |span| {
+                format!("{}: ", loaded.sources.place(span))
+            });
             format!(", such as {place}{}", problem.message)
         });
         let problems = plural(errors.max(1), "problem");
-        return Err(format!("the suite changed since the phase began, and has {problems} now{first}"));
+        return Err(format!(
+            "the suite changed since the phase began, and has {problems} now{first}"
+        ));
     };
     run::prepare(plan).map_err(|error| error.to_string())
 }
@@ -101,7 +113,13 @@ async fn run_suite(
     outside: Outside<'_>,
 ) -> EvalEnd {
     let formats = prepared.plan.reporting.formats.clone();
-    let Outside { helper, clock, cancel, observers, root } = outside;
+    let Outside {
+        helper,
+        clock,
+        cancel,
+        observers,
+        root,
+    } = outside;
     let said = Said {
         filters: request.overrides.filters.describe(),
         arguments: arguments(request, &prepared.plan.unread_vars),
@@ -109,7 +127,16 @@ async fn run_suite(
         ..Said::default()
     };
     let git = run::git_state(&prepared.plan.suite.dir);
-    let asked = RunRequest { prepared, helper, clock, git, said, cancel, observers, resume: None };
+    let asked = RunRequest {
+        prepared,
+        helper,
+        clock,
+        git,
+        said,
+        cancel,
+        observers,
+        resume: None,
+    };
     let Finished { paths, summary, .. } = match run::run(asked).await {
         Ok(finished) => finished,
         Err(error) => return not_run(step, told(&error), error.is_definition()),
@@ -122,10 +149,18 @@ async fn run_suite(
         if matches!(status, StepStatus::Passed | StepStatus::Pending) {
             status = StepStatus::Incomplete;
         }
-        reasons.extend(unwritten.into_iter().map(|why| format!("a report could not be written: {why}")));
+        reasons.extend(
+            unwritten
+                .into_iter()
+                .map(|why| format!("a report could not be written: {why}")),
+        );
     }
     let journal = paths.journal();
-    let shown = journal.strip_prefix(root).unwrap_or(&journal).display().to_string();
+    let shown = journal
+        .strip_prefix(root)
+        .unwrap_or(&journal)
+        .display()
+        .to_string();
     let result = StepResult {
         reason: reasons.join("; "),
         eval: Some(Box::new(EvalStepResult {
@@ -136,7 +171,12 @@ async fn run_suite(
         })),
         ..StepResult::plain(step, status)
     };
-    EvalEnd { result, run: Some(StepRun { paths, reports }), wrong: false, note: None }
+    EvalEnd {
+        result,
+        run: Some(StepRun { paths, reports }),
+        wrong: false,
+        note: None,
+    }
 }
 
 fn told(error: &RunError) -> String {
@@ -169,14 +209,35 @@ fn arguments(request: &LoadRequest, unread_vars: &BTreeSet<String>) -> Vec<Strin
     for (flag, values) in lists {
         values.iter().for_each(|value| say(flag, value.clone()));
     }
-    filters.difficulty.iter().for_each(|level| say("--difficulty", word(level)));
-    filters.criticality.iter().for_each(|level| say("--criticality", word(level)));
-    overrides.target.iter().for_each(|name| say("--target", name.clone()));
-    overrides.outputs.iter().for_each(|path| say("--outputs", path.display().to_string()));
-    let read = overrides.vars.iter().filter(|(name, _)| !unread_vars.contains(name));
+    filters
+        .difficulty
+        .iter()
+        .for_each(|level| say("--difficulty", word(level)));
+    filters
+        .criticality
+        .iter()
+        .for_each(|level| say("--criticality", word(level)));
+    overrides
+        .target
+        .iter()
+        .for_each(|name| say("--target", name.clone()));
+    overrides
+        .outputs
+        .iter()
+        .for_each(|path| say("--outputs", path.display().to_string()));
+    let read = overrides
+        .vars
+        .iter()
+        .filter(|(name, _)| !unread_vars.contains(name));
     read.for_each(|(name, value)| say("--var", format!("{name}={value}")));
-    overrides.samples.iter().for_each(|n| say("--samples", n.to_string()));
-    overrides.preset.iter().for_each(|name| say("--preset", name.clone()));
+    overrides
+        .samples
+        .iter()
+        .for_each(|n| say("--samples", n.to_string()));
+    overrides
+        .preset
+        .iter()
+        .for_each(|name| say("--preset", name.clone()));
     for demand in &overrides.asked {
         let threshold = &demand.threshold;
         let sign = match threshold.bound {
@@ -190,11 +251,23 @@ fn arguments(request: &LoadRequest, unread_vars: &BTreeSet<String>) -> Vec<Strin
             Figure::CiLower => "@lower",
             Figure::CiUpper => "@upper",
         };
-        say("--threshold", format!("{}{sign}{}{on}", threshold.metric, threshold.value));
+        say(
+            "--threshold",
+            format!("{}{sign}{}{on}", threshold.metric, threshold.value),
+        );
     }
-    overrides.max_regressions.iter().for_each(|n| say("--threshold", format!("max_regressions={n}")));
-    overrides.require.iter().for_each(|one| say("--threshold", format!("require={}", word(one))));
-    overrides.output_dir.iter().for_each(|dir| say("--output-dir", dir.display().to_string()));
+    overrides
+        .max_regressions
+        .iter()
+        .for_each(|n| say("--threshold", format!("max_regressions={n}")));
+    overrides
+        .require
+        .iter()
+        .for_each(|one| say("--threshold", format!("require={}", word(one))));
+    overrides
+        .output_dir
+        .iter()
+        .for_each(|dir| say("--output-dir", dir.display().to_string()));
     if overrides.allow_unsandboxed {
         words.push("--allow-unsandboxed".to_owned());
     }

@@ -48,8 +48,10 @@ impl ReportFiles {
 
     /// A path that ends in `.json` or `.html` is that of this report; the others lie beside it.
     fn beside(path: &Path) -> ReportFiles {
-        let ends_in =
-            |end: &str| path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case(end));
+        let ends_in = |end: &str| {
+            path.extension()
+                .is_some_and(|extension| extension.eq_ignore_ascii_case(end))
+        };
         // A dot in an id is no extension.
         let with = |end: &str| match ["md", "markdown", "json", "html"].into_iter().any(ends_in) {
             true => path.with_extension(end),
@@ -60,12 +62,22 @@ impl ReportFiles {
                 path.with_file_name(name)
             }
         };
-        let written = |end: &str| if ends_in(end) { path.to_owned() } else { with(end) };
+        let written = |end: &str| {
+            if ends_in(end) {
+                path.to_owned()
+            } else {
+                with(end)
+            }
+        };
         let markdown = match ends_in("json") || ends_in("html") {
             true => with("md"),
             false => path.to_owned(),
         };
-        ReportFiles { markdown, json: written("json"), html: written("html") }
+        ReportFiles {
+            markdown,
+            json: written("json"),
+            html: written("html"),
+        }
     }
 
     /// Each of them, in the order to show them.
@@ -76,8 +88,14 @@ impl ReportFiles {
     /// Makes the folder and tries it, so that nobody learns after an hour of tests that nothing can be written there, or that
     /// a file of theirs is gone.
     pub fn try_place(&self) -> Result<(), Unwritten> {
-        let folder = self.markdown.parent().map_or(Ok(()), std::fs::create_dir_all);
-        folder.map_err(|error| Unwritten { path: self.markdown.clone(), error: error.into() })?;
+        let folder = self
+            .markdown
+            .parent()
+            .map_or(Ok(()), std::fs::create_dir_all);
+        folder.map_err(|error| Unwritten {
+            path: self.markdown.clone(),
+            error: error.into(),
+        })?;
         try_file(&self.markdown, MARKDOWN_BEGINS)?;
         try_file(&self.json, JSON_BEGINS)?;
         try_file(&self.html, HTML_BEGINS)
@@ -88,7 +106,10 @@ impl ReportFiles {
         let full = std::path::absolute(comment).unwrap_or_else(|_| comment.to_owned());
         if self.all().contains(&&full) {
             let error = io::Error::other("the report lies there");
-            return Err(Unwritten { path: comment.to_owned(), error: error.into() });
+            return Err(Unwritten {
+                path: comment.to_owned(),
+                error: error.into(),
+            });
         }
         try_file(comment, COMMENT_BEGINS)
     }
@@ -96,8 +117,10 @@ impl ReportFiles {
     /// Writes all of them, each whole.
     pub fn write(&self, report: &PhaseReport) -> Result<(), Unwritten> {
         if let Some(folder) = self.markdown.parent() {
-            std::fs::create_dir_all(folder)
-                .map_err(|error| Unwritten { path: self.markdown.clone(), error: error.into() })?;
+            std::fs::create_dir_all(folder).map_err(|error| Unwritten {
+                path: self.markdown.clone(),
+                error: error.into(),
+            })?;
         }
         one(&self.markdown, |file| report::markdown(report, file))?;
         self.write_notes(report)
@@ -129,17 +152,28 @@ fn try_file(path: &Path, begins: &str) -> Result<(), Unwritten> {
         if start.is_empty() || start.starts_with(begins.as_bytes()) {
             return Ok(());
         }
-        Err(io::Error::other("a file that is no earlier report lies there, and would be lost"))
+        Err(io::Error::other(
+            "a file that is no earlier report lies there, and would be lost",
+        ))
     });
-    tried.map_err(|error| Unwritten { path: path.to_owned(), error: error.into() })
+    tried.map_err(|error| Unwritten {
+        path: path.to_owned(),
+        error: error.into(),
+    })
 }
 
-fn one(path: &Path, write: impl FnOnce(&mut WholeFile) -> Result<(), ReportError>) -> Result<(), Unwritten> {
+fn one(
+    path: &Path,
+    write: impl FnOnce(&mut WholeFile) -> Result<(), ReportError>,
+) -> Result<(), Unwritten> {
     let done = write_whole(path, |file| {
         write(file)?;
         Ok::<(), ReportError>(file.flush()?)
     });
-    done.map_err(|error| Unwritten { path: path.to_owned(), error })
+    done.map_err(|error| Unwritten {
+        path: path.to_owned(),
+        error,
+    })
 }
 
 #[cfg(test)]
@@ -151,10 +185,11 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let files = ReportFiles::beside(&folder.path().join("r/x.md"));
         let said = || {
-            files
-                .try_place()
-                .err()
-                .map(|error| error.to_string().replace(&*folder.path().to_string_lossy(), ""))
+            files.try_place().err().map(|error| {
+                error
+                    .to_string()
+                    .replace(&*folder.path().to_string_lossy(), "")
+            })
         };
         assert_eq!(said(), None);
         let table = [
@@ -207,16 +242,40 @@ mod tests {
     #[test]
     fn the_reports_lie_side_by_side_and_are_three() {
         let table = [
-            ("r/phase-1.md", "r/phase-1.md", "r/phase-1.json", "r/phase-1.html"),
-            ("r/phase-1.json", "r/phase-1.md", "r/phase-1.json", "r/phase-1.html"),
-            ("r/phase-1.html", "r/phase-1.md", "r/phase-1.json", "r/phase-1.html"),
-            ("r/phase-1.2", "r/phase-1.2", "r/phase-1.2.json", "r/phase-1.2.html"),
+            (
+                "r/phase-1.md",
+                "r/phase-1.md",
+                "r/phase-1.json",
+                "r/phase-1.html",
+            ),
+            (
+                "r/phase-1.json",
+                "r/phase-1.md",
+                "r/phase-1.json",
+                "r/phase-1.html",
+            ),
+            (
+                "r/phase-1.html",
+                "r/phase-1.md",
+                "r/phase-1.json",
+                "r/phase-1.html",
+            ),
+            (
+                "r/phase-1.2",
+                "r/phase-1.2",
+                "r/phase-1.2.json",
+                "r/phase-1.2.html",
+            ),
             ("r/report", "r/report", "r/report.json", "r/report.html"),
             ("r/x.MARKDOWN", "r/x.MARKDOWN", "r/x.json", "r/x.html"),
         ];
         for (path, markdown, json, html) in table {
             let files = ReportFiles::beside(Path::new(path));
-            let expected = ReportFiles { markdown: markdown.into(), json: json.into(), html: html.into() };
+            let expected = ReportFiles {
+                markdown: markdown.into(),
+                json: json.into(),
+                html: html.into(),
+            };
             assert_eq!(files, expected, "{path}");
         }
     }

@@ -42,9 +42,19 @@ pub struct Annotation {
 impl Annotation {
     /// `title` and `message` may be hostile: they are sanitised and bounded.
     pub fn new(level: Level, place: Option<Place>, title: &str, message: &str) -> Annotation {
-        let cut = |raw: &str, columns| text::truncate_width(&text::one_line(raw), columns).into_owned();
-        let message: Vec<String> = message.lines().take(2 * CASES).map(|line| cut(line, LINE)).collect();
-        Annotation { level, place, title: cut(title, TITLE), message: message.join("\n") }
+        let cut =
+            |raw: &str, columns| text::truncate_width(&text::one_line(raw), columns).into_owned();
+        let message: Vec<String> = message
+            .lines()
+            .take(2 * CASES)
+            .map(|line| cut(line, LINE))
+            .collect();
+        Annotation {
+            level,
+            place,
+            title: cut(title, TITLE),
+            message: message.join("\n"),
+        }
     }
 }
 
@@ -60,13 +70,34 @@ pub fn of_run(summary: &Summary) -> Vec<Annotation> {
             _ => Level::Warning,
         };
         let row = figures::threshold_row(threshold);
-        let title = format!("{suite}: threshold on {} {}", row.metric, missed(threshold.status));
-        all.push(Annotation::new(level, None, &title, &format!("{} ({})", row.value, row.needs)));
+        let title = format!(
+            "{suite}: threshold on {} {}",
+            row.metric,
+            missed(threshold.status)
+        );
+        all.push(Annotation::new(
+            level,
+            None,
+            &title,
+            &format!("{} ({})", row.value, row.needs),
+        ));
     }
-    all.extend(summary.comparison.iter().filter_map(|comparison| of_verdict(summary, comparison)));
-    let failures: Failures<'_> =
-        summary.failures.iter().map(|f| ((f.eval_id.as_str(), f.case_id.as_str(), f.outcome), f)).collect();
-    for eval in summary.evals.iter().filter(|eval| eval.outcome != Outcome::Passed) {
+    all.extend(
+        summary
+            .comparison
+            .iter()
+            .filter_map(|comparison| of_verdict(summary, comparison)),
+    );
+    let failures: Failures<'_> = summary
+        .failures
+        .iter()
+        .map(|f| ((f.eval_id.as_str(), f.case_id.as_str(), f.outcome), f))
+        .collect();
+    for eval in summary
+        .evals
+        .iter()
+        .filter(|eval| eval.outcome != Outcome::Passed)
+    {
         let fails = eval.outcome == Outcome::Failed && summary.gate.decision == Decision::Fail;
         let level = if fails { Level::Error } else { Level::Warning };
         all.push(of_eval(eval, &failures, level));
@@ -74,10 +105,15 @@ pub fn of_run(summary: &Summary) -> Vec<Annotation> {
     if let Some(comparison) = &summary.comparison {
         all.extend(of_broken(summary, comparison));
     }
-    let told = all.iter().any(|annotation| annotation.level == Level::Error);
+    let told = all
+        .iter()
+        .any(|annotation| annotation.level == Level::Error);
     if summary.gate.decision == Decision::Fail && !told {
         let title = format!("{suite}: the gate failed");
-        all.insert(0, Annotation::new(Level::Error, None, &title, &summary.gate.reasons.join("\n")));
+        all.insert(
+            0,
+            Annotation::new(Level::Error, None, &title, &summary.gate.reasons.join("\n")),
+        );
     }
     all
 }
@@ -88,14 +124,26 @@ fn of_verdict(summary: &Summary, comparison: &Comparison) -> Option<Annotation> 
         return None;
     }
     let reference = words::label(&comparison.reference);
-    let title = format!("{}: regression against {reference}", summary.metadata.suite_name);
+    let title = format!(
+        "{}: regression against {reference}",
+        summary.metadata.suite_name
+    );
     let level = level_of(summary, summary.fail_on == Some(FailOn::Significant));
-    Some(Annotation::new(level, None, &title, &words::first_sentence(comparison)))
+    Some(Annotation::new(
+        level,
+        None,
+        &title,
+        &words::first_sentence(comparison),
+    ))
 }
 
 /// What fails the gate is an error.
 fn level_of(summary: &Summary, fails: bool) -> Level {
-    if fails && summary.gate.decision == Decision::Fail { Level::Error } else { Level::Warning }
+    if fails && summary.gate.decision == Decision::Fail {
+        Level::Error
+    } else {
+        Level::Warning
+    }
 }
 
 /// The evals with cases that were broken, each at its definition.
@@ -122,17 +170,30 @@ fn of_broken(summary: &Summary, comparison: &Comparison) -> Vec<Annotation> {
             Some(FailOn::Critical) => cases.iter().any(|case| words::is_critical(case)),
             _ => false,
         };
-        let source =
-            summary.evals.iter().find(|found| found.id == eval).and_then(|found| found.source.clone());
+        let source = summary
+            .evals
+            .iter()
+            .find(|found| found.id == eval)
+            .and_then(|found| found.source.clone());
         let number = text::plural(cases.len(), "case");
         let at_least = if is_cut { "at least " } else { "" };
         let title = format!("{eval}: {at_least}{number} broken since {reference}");
-        let line =
-            |case: &CaseFlip| format!("{} {}", text::one_line(&case.case_id), words::passes(case, "->"));
+        let line = |case: &CaseFlip| {
+            format!(
+                "{} {}",
+                text::one_line(&case.case_id),
+                words::passes(case, "->")
+            )
+        };
         let mut message: Vec<String> = cases.iter().take(CASES).map(|case| line(case)).collect();
         let more = cases.len().saturating_sub(CASES);
         message.extend((more > 0).then(|| format!("... and {}", text::plural(more, "more case"))));
-        all.push(Annotation::new(level_of(summary, fails), source, &title, &message.join("\n")));
+        all.push(Annotation::new(
+            level_of(summary, fails),
+            source,
+            &title,
+            &message.join("\n"),
+        ));
     }
     all
 }
@@ -177,9 +238,15 @@ fn of_eval(eval: &EvalResult, failures: &Failures<'_>, level: Level) -> Annotati
 }
 
 fn of_failure(failure: &Failure) -> String {
-    let cause = failure.cause.map_or(failure.outcome.name(), |cause| cause.name());
+    let cause = failure
+        .cause
+        .map_or(failure.outcome.name(), |cause| cause.name());
     let reason = text::one_line(&failure.reason);
-    let said = if reason.is_empty() { cause.to_owned() } else { format!("{cause}: {reason}") };
+    let said = if reason.is_empty() {
+        cause.to_owned()
+    } else {
+        format!("{cause}: {reason}")
+    };
     match failure.case_id == failure.eval_id {
         true => said,
         false => format!("{} {said}", failure.case_id),
@@ -190,7 +257,10 @@ fn of_failure(failure: &Failure) -> String {
 pub fn as_commands(annotations: &[Annotation]) -> String {
     let mut out = String::new();
     for (level, word) in [(Level::Error, "error"), (Level::Warning, "warning")] {
-        let all: Vec<&Annotation> = annotations.iter().filter(|found| found.level == level).collect();
+        let all: Vec<&Annotation> = annotations
+            .iter()
+            .filter(|found| found.level == level)
+            .collect();
         let shown = if all.len() > SHOWN { SHOWN - 1 } else { SHOWN };
         for annotation in all.iter().take(shown) {
             command(word, annotation, &mut out);
@@ -199,7 +269,11 @@ pub fn as_commands(annotations: &[Annotation]) -> String {
         if more > 0 {
             let title = format!("{} more", text::group_digits(more));
             let message = "The report lists them all; GitHub shows ten annotations of a level.";
-            command(word, &Annotation::new(level, None, &title, message), &mut out);
+            command(
+                word,
+                &Annotation::new(level, None, &title, message),
+                &mut out,
+            );
         }
     }
     out
@@ -212,11 +286,18 @@ fn command(word: &str, annotation: &Annotation, out: &mut String) {
         properties.push(format!("line={}", place.line));
     }
     properties.push(format!("title={}", escape_property(&annotation.title)));
-    let _ = writeln!(out, "::{word} {}::{}", properties.join(","), escape_data(&annotation.message));
+    let _ = writeln!(
+        out,
+        "::{word} {}::{}",
+        properties.join(","),
+        escape_data(&annotation.message)
+    );
 }
 
 fn escape_data(text: &str) -> String {
-    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
 }
 
 fn escape_property(text: &str) -> String {
@@ -229,7 +310,8 @@ fn escape_property(text: &str) -> String {
 pub fn without_commands(page: &str) -> String {
     let mut out = String::with_capacity(page.len());
     for line in page.split_inclusive(['\n', '\r']) {
-        let body = line.trim_start_matches(|c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}');
+        let body = line
+            .trim_start_matches(|c: char| c.is_whitespace() || c.is_control() || c == '\u{feff}');
         let indent = line.len() - body.len();
         let rest = match body.strip_prefix("::") {
             Some(rest) => {
@@ -259,8 +341,14 @@ impl<W: Write> WithoutCommands<W> {
     ///
     /// # Errors
     /// What `page` says, and when the end of the page can't be written.
-    pub fn write<E: From<io::Error>>(out: W, page: impl FnOnce(&mut Self) -> Result<(), E>) -> Result<(), E> {
-        let mut through = WithoutCommands { out, line: Vec::new() };
+    pub fn write<E: From<io::Error>>(
+        out: W,
+        page: impl FnOnce(&mut Self) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut through = WithoutCommands {
+            out,
+            line: Vec::new(),
+        };
         page(&mut through)?;
         Ok(through.pass_on()?)
     }
@@ -268,9 +356,9 @@ impl<W: Write> WithoutCommands<W> {
     fn pass_on(&mut self) -> io::Result<()> {
         match std::str::from_utf8(&self.line) {
             Ok(line) => self.out.write_all(without_commands(line).as_bytes())?,
-            Err(_) => {
-                self.out.write_all(without_commands(&String::from_utf8_lossy(&self.line)).as_bytes())?
-            }
+            Err(_) => self
+                .out
+                .write_all(without_commands(&String::from_utf8_lossy(&self.line)).as_bytes())?,
         }
         self.line.clear();
         Ok(())
@@ -281,7 +369,11 @@ impl<W: Write> Write for WithoutCommands<W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.line.extend_from_slice(bytes);
         if bytes.contains(&b'\n') {
-            let whole = self.line.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+            let whole = self
+                .line
+                .iter()
+                .rposition(|byte| *byte == b'\n')
+                .map_or(0, |at| at + 1);
             let rest = self.line.split_off(whole);
             self.pass_on()?;
             self.line = rest;

@@ -17,7 +17,10 @@ pub fn run_failed_again(summary: &Summary) -> Option<String> {
 
 /// Tests runs against the first of them.
 pub fn compare<'a>(runs: impl Iterator<Item = &'a str>) -> Option<String> {
-    let words: Vec<&str> = ["eval-harness", "compare"].into_iter().chain(runs).collect();
+    let words: Vec<&str> = ["eval-harness", "compare"]
+        .into_iter()
+        .chain(runs)
+        .collect();
     shell::line(&words)
 }
 
@@ -52,7 +55,11 @@ pub fn only(ids: &[(&str, &str)]) -> Option<String> {
     let words = ids.iter().flat_map(|(flag, id)| {
         let glob = literal_glob(id);
         // What begins with `-` would be taken for a flag.
-        if glob.starts_with('-') { vec![format!("{flag}={glob}")] } else { vec![(*flag).to_owned(), glob] }
+        if glob.starts_with('-') {
+            vec![format!("{flag}={glob}")]
+        } else {
+            vec![(*flag).to_owned(), glob]
+        }
     });
     let words: Vec<String> = words.collect();
     shell::line(&words.iter().map(String::as_str).collect::<Vec<_>>())

@@ -47,7 +47,10 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
         figures::decision_label(decision),
         inline(&metadata.suite_name)
     );
-    for notice in notices::notices(summary).iter().filter(|notice| notice.loud) {
+    for notice in notices::notices(summary)
+        .iter()
+        .filter(|notice| notice.loud)
+    {
         let _ = writeln!(page, "> [!CAUTION]\n> {}\n", sentence(&notice.headline));
     }
     gate(&summary.gate, &mut page)?;
@@ -57,7 +60,9 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     page.push_str(&not_passed(summary, room)?);
     foot(summary, &mut page);
     // Reasons and metrics full of what must be escaped can take more than all that was reckoned with.
-    Ok(out.write_all(super::cut::cut(&without_commands(&page), LARGEST, "See the report.").as_bytes())?)
+    Ok(out.write_all(
+        super::cut::cut(&without_commands(&page), LARGEST, "See the report.").as_bytes(),
+    )?)
 }
 
 /// The hidden line by which a bot knows its own comment, with its line end: whose it is, and what it is about. The name is
@@ -86,13 +91,22 @@ pub fn gate(gate: &Gate, page: &mut String) -> Result<(), ReportError> {
         .map(|threshold| {
             let row = figures::threshold_row(threshold);
             let needs = row.needs.replace(">=", "≥").replace("<=", "≤");
-            let status = format!("{} {}", decision_sign(row.status), figures::decision_label(row.status));
+            let status = format!(
+                "{} {}",
+                decision_sign(row.status),
+                figures::decision_label(row.status)
+            );
             vec![inline(&row.metric), row.value, inline(&needs), status]
         })
         .collect();
     if !rows.is_empty() {
         append(page, |out| {
-            table(out, &["Metric", "Value", "Threshold", "Status"], &[false, true, false, false], &rows)
+            table(
+                out,
+                &["Metric", "Value", "Threshold", "Status"],
+                &[false, true, false, false],
+                &rows,
+            )
         })?;
     }
     let more = gate.thresholds.len().saturating_sub(THRESHOLDS);
@@ -112,16 +126,38 @@ fn counts(summary: &Summary, page: &mut String) -> Result<(), ReportError> {
         cells.push(figures::percent_or_none(counts.pass_rate));
         cells
     };
-    let rows = [cells("Evals", &figures::eval_counts(totals)), cells("Cases", &totals.cases)];
-    let head = ["", "Total", "Passed", "Failed", "Errored", "Skipped or pending", "Pass rate"];
-    append(page, |out| table(out, &head, &[false, true, true, true, true, true, true], &rows))
+    let rows = [
+        cells("Evals", &figures::eval_counts(totals)),
+        cells("Cases", &totals.cases),
+    ];
+    let head = [
+        "",
+        "Total",
+        "Passed",
+        "Failed",
+        "Errored",
+        "Skipped or pending",
+        "Pass rate",
+    ];
+    append(page, |out| {
+        table(
+            out,
+            &head,
+            &[false, true, true, true, true, true, true],
+            &rows,
+        )
+    })
 }
 
 /// The run beside an earlier one.
 fn compared(summary: &Summary, page: &mut String) -> Result<(), ReportError> {
-    let Some(comparison) = &summary.comparison else { return Ok(()) };
+    let Some(comparison) = &summary.comparison else {
+        return Ok(());
+    };
     let mut section = String::new();
-    append(&mut section, |out| comparison::section_comment(comparison, summary.fail_on, out))?;
+    append(&mut section, |out| {
+        comparison::section_comment(comparison, summary.fail_on, out)
+    })?;
     page.push_str(&super::cut::cut(&section, COMPARISON, "See the report."));
     Ok(())
 }
@@ -143,27 +179,50 @@ pub fn not_passed(summary: &Summary, room: usize) -> Result<String, ReportError>
         shown += 1;
     }
     if shown < total {
-        let _ = writeln!(page, "... and {} more (see the report)\n", text::group_digits(total - shown));
+        let _ = writeln!(
+            page,
+            "... and {} more (see the report)\n",
+            text::group_digits(total - shown)
+        );
     }
-    Ok(if page.len() > room { String::new() } else { page })
+    Ok(if page.len() > room {
+        String::new()
+    } else {
+        page
+    })
 }
 
 fn folded(failure: &Failure) -> Result<String, ReportError> {
-    let sign = if failure.outcome == Outcome::Errored { "⚠️" } else { "❌" };
+    let sign = if failure.outcome == Outcome::Errored {
+        "⚠️"
+    } else {
+        "❌"
+    };
     let place = match failure.case_id == failure.eval_id {
         true => failure.eval_id.clone(),
         false => format!("{} › {}", failure.eval_id, failure.case_id),
     };
-    let cause = failure.cause.map_or(failure.outcome.name(), |cause| cause.name());
-    let mut block = format!("<details><summary>{sign} <code>{}</code> {cause}</summary>\n\n", html(&place));
+    let cause = failure
+        .cause
+        .map_or(failure.outcome.name(), |cause| cause.name());
+    let mut block = format!(
+        "<details><summary>{sign} <code>{}</code> {cause}</summary>\n\n",
+        html(&place)
+    );
     if !failure.reason.trim().is_empty() {
         let _ = writeln!(block, "{}\n", sentence(&failure.reason));
     }
-    let limits = differences::Limits { rows: PLACES, columns: COLUMNS, unicode: true };
+    let limits = differences::Limits {
+        rows: PLACES,
+        columns: COLUMNS,
+        unicode: true,
+    };
     let mut sides = String::new();
-    append(&mut sides, |out| match differences::of_details(&failure.details, limits) {
-        Some(rows) => failures::places(&rows, out),
-        None => failures::whole(failure, out),
+    append(&mut sides, |out| {
+        match differences::of_details(&failure.details, limits) {
+            Some(rows) => failures::places(&rows, out),
+            None => failures::whole(failure, out),
+        }
     })?;
     block.push_str(&super::cut::cut(&sides, FAILURE, "See the report."));
     block.push_str("</details>\n\n");
@@ -174,21 +233,36 @@ fn folded(failure: &Failure) -> Result<String, ReportError> {
 pub fn html(raw: &str) -> String {
     let line = text::one_line(text::truncate_bytes(raw, 64 * 1024));
     let line = text::truncate_width(&line, HEADLINE);
-    line.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    line.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
 
 fn foot(summary: &Summary, page: &mut String) {
     let metadata = &summary.metadata;
-    if let Some(command) = commands::run_failed_again(summary).filter(|command| command.len() < FOOT / 2) {
+    if let Some(command) =
+        commands::run_failed_again(summary).filter(|command| command.len() < FOOT / 2)
+    {
         let _ = writeln!(page, "Run these again: {}\n", code_whole(&command));
     }
-    let mut facts = vec![format!("run {}", code_whole(&text::truncate_width(&metadata.run_id, 80)))];
+    let mut facts = vec![format!(
+        "run {}",
+        code_whole(&text::truncate_width(&metadata.run_id, 80))
+    )];
     if let Some(git) = &metadata.environment.git {
         let commit = text::short_commit(&git.commit);
-        let dirty = if git.dirty { " (with uncommitted changes)" } else { "" };
+        let dirty = if git.dirty {
+            " (with uncommitted changes)"
+        } else {
+            ""
+        };
         facts.push(format!("commit {}{dirty}", code_whole(commit)));
     }
-    facts.push(format!("eval-harness {}", inline(&metadata.harness_version)));
+    facts.push(format!(
+        "eval-harness {}",
+        inline(&metadata.harness_version)
+    ));
     let _ = writeln!(page, "{}", facts.join(", "));
 }
 

@@ -57,7 +57,9 @@ impl Open {
             }
             None => {
                 self.details += line.matches("<details").count();
-                self.details = self.details.saturating_sub(line.matches("</details>").count());
+                self.details = self
+                    .details
+                    .saturating_sub(line.matches("</details>").count());
             }
         }
     }
@@ -80,7 +82,10 @@ mod tests {
 
     #[test]
     fn what_is_open_is_closed() {
-        let inside = format!("# A\n\n<details><summary>B</summary>\n\n````text\n```\n{}", "x\n".repeat(500));
+        let inside = format!(
+            "# A\n\n<details><summary>B</summary>\n\n````text\n```\n{}",
+            "x\n".repeat(500)
+        );
         let whole = format!("{inside}````\n\n</details>\n");
         assert_eq!(cut(&whole, whole.len(), "See C."), whole);
         insta::assert_snapshot!(cut(&whole, 460, "See C."), @"
@@ -114,8 +119,11 @@ mod tests {
 
         **Cut here: 500 more lines did not fit.** See C.
         ");
-        let ended =
-            format!("{}{}", "- Actual:\n    ```text\n    <details>\n    ```\n", "- [x] b\n".repeat(200));
+        let ended = format!(
+            "{}{}",
+            "- Actual:\n    ```text\n    <details>\n    ```\n",
+            "- [x] b\n".repeat(200)
+        );
         assert!(!cut(&ended, 600, "See C.").contains("</details>"));
     }
 

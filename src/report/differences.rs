@@ -56,13 +56,21 @@ pub struct Side {
 
 /// Whether a grade lists differences in its details.
 pub fn are_listed(details: &Map<String, Value>) -> bool {
-    details.get(LISTED).and_then(Value::as_array).is_some_and(|listed| !listed.is_empty())
+    details
+        .get(LISTED)
+        .and_then(Value::as_array)
+        .is_some_and(|listed| !listed.is_empty())
 }
 
 /// The rows of the differences that a grade lists in its details; `None` when it lists none.
 pub fn of_details(details: &Map<String, Value>, limits: Limits) -> Option<Rows> {
-    let text =
-        |entry: &Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let text = |entry: &Value, key: &str| {
+        entry
+            .get(key)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
     let listed: Vec<Entry> = details
         .get(LISTED)?
         .as_array()?
@@ -74,7 +82,10 @@ pub fn of_details(details: &Map<String, Value>, limits: Limits) -> Option<Rows> 
             actual: text(entry, "actual"),
         })
         .collect();
-    let counted = details.get(COUNTED).and_then(Value::as_u64).and_then(|n| usize::try_from(n).ok());
+    let counted = details
+        .get(COUNTED)
+        .and_then(Value::as_u64)
+        .and_then(|n| usize::try_from(n).ok());
     (!listed.is_empty()).then(|| rows(&listed, counted.unwrap_or(0), limits))
 }
 
@@ -96,7 +107,11 @@ pub fn of_differences(differences: &[Difference], total: usize, limits: Limits) 
 pub fn as_diff(rows: &Rows, columns: usize) -> String {
     let mut body = String::new();
     for row in &rows.rows {
-        let note = if row.note.is_empty() { String::new() } else { format!(": {}", row.note) };
+        let note = if row.note.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", row.note)
+        };
         let _ = writeln!(body, "@@ {}{note} @@", row.path);
         for (sign, side) in [('-', &row.expected), ('+', &row.actual)] {
             if let Some(side) = side {
@@ -120,7 +135,9 @@ fn rows(listed: &[Entry], total: usize, limits: Limits) -> Rows {
     let mut known: HashMap<(String, &str), usize> = HashMap::new();
     for entry in listed {
         let pattern = any_index(&entry.path);
-        let at = *known.entry((pattern.clone(), entry.kind.as_str())).or_insert(groups.len());
+        let at = *known
+            .entry((pattern.clone(), entry.kind.as_str()))
+            .or_insert(groups.len());
         match groups.get_mut(at) {
             Some((_, group)) => group.push(entry),
             None => groups.push((pattern, vec![entry])),
@@ -132,13 +149,19 @@ fn rows(listed: &[Entry], total: usize, limits: Limits) -> Rows {
         let folded = group.len() >= FOLDED;
         for entry in group.iter().take(if folded { 1 } else { group.len() }) {
             if rows.len() == limits.rows {
-                return Rows { rows, more: total.max(listed.len()) - told };
+                return Rows {
+                    rows,
+                    more: total.max(listed.len()) - told,
+                };
             }
             told += if folded { group.len() } else { 1 };
             rows.push(row(entry, folded.then_some((pattern, group.len())), limits));
         }
     }
-    Rows { rows, more: total.max(listed.len()) - told }
+    Rows {
+        rows,
+        more: total.max(listed.len()) - told,
+    }
 }
 
 fn row(entry: &Entry, folded: Option<(&String, usize)>, limits: Limits) -> Row {
@@ -153,39 +176,83 @@ fn row(entry: &Entry, folded: Option<(&String, usize)>, limits: Limits) -> Row {
         None => text::one_line(&entry.path),
         Some((pattern, count)) => {
             let comma = if note.is_empty() { "" } else { ", " };
-            note = format!("{note}{comma}{count} elements, the first {}", text::one_line(&entry.path));
+            note = format!(
+                "{note}{comma}{count} elements, the first {}",
+                text::one_line(&entry.path)
+            );
             text::one_line(pattern)
         }
     };
-    let (expected, actual) = (text::exact_line(&entry.expected), text::exact_line(&entry.actual));
+    let (expected, actual) = (
+        text::exact_line(&entry.expected),
+        text::exact_line(&entry.actual),
+    );
     if is(DifferenceKind::Missing) {
-        return Row { path, note, expected: Some(Side { text: expected, marks: Vec::new() }), actual: None };
+        return Row {
+            path,
+            note,
+            expected: Some(Side {
+                text: expected,
+                marks: Vec::new(),
+            }),
+            actual: None,
+        };
     }
     if is(DifferenceKind::Unexpected) {
-        return Row { path, note, expected: None, actual: Some(Side { text: actual, marks: Vec::new() }) };
+        return Row {
+            path,
+            note,
+            expected: None,
+            actual: Some(Side {
+                text: actual,
+                marks: Vec::new(),
+            }),
+        };
     }
     let (expected, actual) = where_they_part(expected, actual, limits);
     let (in_expected, in_actual) = emphasis::marks(&expected, &actual);
     Row {
         path,
         note,
-        expected: Some(Side { text: expected, marks: in_expected }),
-        actual: Some(Side { text: actual, marks: in_actual }),
+        expected: Some(Side {
+            text: expected,
+            marks: in_expected,
+        }),
+        actual: Some(Side {
+            text: actual,
+            marks: in_actual,
+        }),
     }
 }
 
 /// Two sides of which at least one is too long, without most of what they begin with alike.
 fn where_they_part(expected: String, actual: String, limits: Limits) -> (String, String) {
-    let same = expected.chars().zip(actual.chars()).take_while(|(a, b)| a == b).count();
+    let same = expected
+        .chars()
+        .zip(actual.chars())
+        .take_while(|(a, b)| a == b)
+        .count();
     let fit = text::width(&expected).max(text::width(&actual)) <= limits.columns;
     if fit || same <= LEAD * 2 {
         return (expected, actual);
     }
-    let dots = if limits.unicode { text::ELLIPSIS } else { "..." };
+    let dots = if limits.unicode {
+        text::ELLIPSIS
+    } else {
+        "..."
+    };
     // As much of what is alike as there is room for beside what is not.
     let after = expected.chars().count().max(actual.chars().count()) - same;
-    let lead = limits.columns.saturating_sub(text::width(dots) + after).clamp(LEAD, same);
-    let tail = |side: &str| format!("{dots}{}", side.chars().skip(same - lead).collect::<String>());
+    let lead = limits
+        .columns
+        .saturating_sub(text::width(dots) + after)
+        .clamp(LEAD, same);
+    let tail = |side: &str| {
+        format!(
+            "{dots}{}",
+            side.chars().skip(same - lead).collect::<String>()
+        )
+    };
     (tail(&expected), tail(&actual))
 }
 
@@ -230,14 +297,24 @@ mod tests {
     use super::*;
     use eval_match::differences;
 
-    const LIMITS: Limits = Limits { rows: 4, columns: 40, unicode: true };
+    const LIMITS: Limits = Limits {
+        rows: 4,
+        columns: 40,
+        unicode: true,
+    };
 
     fn shown(rows: Rows) -> String {
         let mut lines = Vec::new();
         for row in rows.rows {
             lines.push(format!("{} ({})", row.path, row.note));
-            lines.extend(row.expected.map(|side| format!("- {} {:?}", side.text, side.marks)));
-            lines.extend(row.actual.map(|side| format!("+ {} {:?}", side.text, side.marks)));
+            lines.extend(
+                row.expected
+                    .map(|side| format!("- {} {:?}", side.text, side.marks)),
+            );
+            lines.extend(
+                row.actual
+                    .map(|side| format!("+ {} {:?}", side.text, side.marks)),
+            );
         }
         lines.push(format!("more: {}", rows.more));
         lines.join("\n")
@@ -245,10 +322,13 @@ mod tests {
 
     #[test]
     fn elements_that_differ_alike_are_one_row() {
-        let users =
-            |email: &str| -> Vec<Value> { (0..20).map(|n| json!({"id": n, "email": email})).collect() };
-        let found =
-            differences(&json!({"users": users("a@b.example"), "n": 1}), &json!({"users": users("nobody")}));
+        let users = |email: &str| -> Vec<Value> {
+            (0..20).map(|n| json!({"id": n, "email": email})).collect()
+        };
+        let found = differences(
+            &json!({"users": users("a@b.example"), "n": 1}),
+            &json!({"users": users("nobody")}),
+        );
         insta::assert_snapshot!(shown(of_differences(&found, found.len(), LIMITS)), @r#"
         n (missing)
         - 1 []
@@ -295,12 +375,24 @@ mod tests {
         let many: Vec<Value> = (0..9)
             .map(|n| json!({"path": format!("k{n}\u{1b}[31m\n"), "kind": "value", "expected": "a\u{7}", "actual": "b\nc"}))
             .collect();
-        let details = Map::from_iter([(LISTED.to_owned(), json!(many)), (COUNTED.to_owned(), json!(30))]);
+        let details = Map::from_iter([
+            (LISTED.to_owned(), json!(many)),
+            (COUNTED.to_owned(), json!(30)),
+        ]);
         let rows = of_details(&details, LIMITS).unwrap();
         assert_eq!((rows.rows.len(), rows.more), (4, 26));
         let row = &rows.rows[0];
-        let sides = [&row.path, &row.expected.as_ref().unwrap().text, &row.actual.as_ref().unwrap().text];
-        assert!(sides.iter().all(|side| side.chars().all(|c| !c.is_control())), "{sides:?}");
+        let sides = [
+            &row.path,
+            &row.expected.as_ref().unwrap().text,
+            &row.actual.as_ref().unwrap().text,
+        ];
+        assert!(
+            sides
+                .iter()
+                .all(|side| side.chars().all(|c| !c.is_control())),
+            "{sides:?}"
+        );
         assert_eq!(of_details(&Map::new(), LIMITS), None);
         let odd = Map::from_iter([(LISTED.to_owned(), json!([1, {}]))]);
         assert_eq!(of_details(&odd, LIMITS).unwrap().rows.len(), 2);

@@ -26,8 +26,11 @@ pub fn marks(old: &str, new: &str) -> (Marks, Marks) {
         return none;
     }
     let ops = capture_diff_slices(Algorithm::Myers, &a, &b);
-    let alike: usize =
-        ops.iter().filter(|op| op.tag() == DiffTag::Equal).map(|op| op.old_range().len()).sum();
+    let alike: usize = ops
+        .iter()
+        .filter(|op| op.tag() == DiffTag::Equal)
+        .map(|op| op.old_range().len())
+        .sum();
     if ((2 * alike) as f64) < ALIKE * (a.len() + b.len()) as f64 {
         return none;
     }
@@ -76,7 +79,10 @@ fn to_bytes(clusters: &[&str], ranges: &[Range<usize>]) -> Marks {
         offsets.push(offsets.last().copied().unwrap_or(0) + cluster.len());
     }
     let at = |index: usize| offsets.get(index).copied().unwrap_or(0);
-    ranges.iter().map(|range| at(range.start)..at(range.end)).collect()
+    ranges
+        .iter()
+        .map(|range| at(range.start)..at(range.end))
+        .collect()
 }
 
 #[cfg(test)]
@@ -99,14 +105,26 @@ mod tests {
 
     #[test]
     fn what_differs_is_marked() {
-        assert_eq!(shown("return a + b", "return a - b"), "return a [+] b | return a [-] b");
-        assert_eq!(shown("the answer is 42", "the answer is 4"), "the answer is 4[2] | the answer is 4");
-        assert_eq!(shown("x-1-2-yyyy", "x-3-4-yyyy"), "x-[1-2]-yyyy | x-[3-4]-yyyy");
+        assert_eq!(
+            shown("return a + b", "return a - b"),
+            "return a [+] b | return a [-] b"
+        );
+        assert_eq!(
+            shown("the answer is 42", "the answer is 4"),
+            "the answer is 4[2] | the answer is 4"
+        );
+        assert_eq!(
+            shown("x-1-2-yyyy", "x-3-4-yyyy"),
+            "x-[1-2]-yyyy | x-[3-4]-yyyy"
+        );
         assert_eq!(
             shown("hi 👩\u{200d}💻 there", "hi 👩\u{200d}🔬 there"),
             "hi [👩\u{200d}💻] there | hi [👩\u{200d}🔬] there"
         );
-        assert_eq!(shown("cafe\u{301} noir", "cafe noir"), "caf[e\u{301}] noir | caf[e] noir");
+        assert_eq!(
+            shown("cafe\u{301} noir", "cafe noir"),
+            "caf[e\u{301}] noir | caf[e] noir"
+        );
     }
 
     #[test]

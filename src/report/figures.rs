@@ -3,7 +3,8 @@
 //! A figure never rounds into a better one: a rate below 1 is not written `1.000`, and one above 0 not `0.000`.
 
 use crate::model::{
-    Bound, Counts, Decision, Estimate, Figure, Metric, Outcome, Summary, ThresholdResult, Totals, split_part,
+    Bound, Counts, Decision, Estimate, Figure, Metric, Outcome, Summary, ThresholdResult, Totals,
+    split_part,
 };
 use eval_base::text;
 
@@ -32,7 +33,15 @@ pub enum Unit {
 impl Unit {
     pub fn of_metric(name: &str) -> Unit {
         let (name, _) = split_part(name);
-        let counts = ["tokens", "samples", "count", "calls", "regressions", "flaky", "total"];
+        let counts = [
+            "tokens",
+            "samples",
+            "count",
+            "calls",
+            "regressions",
+            "flaky",
+            "total",
+        ];
         if name.ends_with("_ms") {
             Unit::Milliseconds
         } else if name.ends_with("_seconds") {
@@ -93,7 +102,11 @@ fn rate_to(value: f64, decimals: usize) -> String {
         }
     }
     // A tiny negative number has no sign worth showing.
-    if written.trim_matches(['-', '0', '.']).is_empty() { format!("{:.decimals$}", 0.0) } else { written }
+    if written.trim_matches(['-', '0', '.']).is_empty() {
+        format!("{:.decimals$}", 0.0)
+    } else {
+        written
+    }
 }
 
 /// A rate in [0, 1] as a percentage to one decimal: `87.5 %`.
@@ -164,7 +177,11 @@ pub fn cost(usd: f64) -> String {
     if usd > 0.0 && usd < 0.000_05 {
         return "<$0.0001".to_owned();
     }
-    if usd < 1.0 { format!("${usd:.4}") } else { format!("${usd:.2}") }
+    if usd < 1.0 {
+        format!("${usd:.4}")
+    } else {
+        format!("${usd:.2}")
+    }
 }
 
 /// A count or a mean of counts.
@@ -174,12 +191,18 @@ pub fn count(value: f64) -> String {
     }
     if value.fract() == 0.0 {
         let small = (0.0..=9e15).contains(&value);
-        return if small { text::group_digits(value as usize) } else { format!("{value:.0}") };
+        return if small {
+            text::group_digits(value as usize)
+        } else {
+            format!("{value:.0}")
+        };
     }
     // A mean of 0.96 is not written as 1.0, nor one of 0.04 as 0.0.
     let is_whole = |written: &String| written.trim_end_matches('0').ends_with('.');
     let mut written = (1..=6).map(|decimals| format!("{value:.decimals$}"));
-    written.find(|written| !is_whole(written)).unwrap_or_else(|| format!("{value:e}"))
+    written
+        .find(|written| !is_whole(written))
+        .unwrap_or_else(|| format!("{value:e}"))
 }
 
 /// A metric's name as people say it: `pass_at_3` is `pass@3`, `pass_hat_3` is `pass^3`; of a part of the run with what names it,
@@ -192,23 +215,35 @@ pub fn metric_name(metric: &str) -> String {
         return format!("{} [{}]", metric_name(metric), text::one_line(part));
     }
     for (prefix, sign) in [("pass_at_", '@'), ("pass_hat_", '^')] {
-        let Some(rest) = metric.strip_prefix(prefix) else { continue };
+        let Some(rest) = metric.strip_prefix(prefix) else {
+            continue;
+        };
         let (k, variant) = rest.split_once('_').unwrap_or((rest, ""));
         if k.is_empty() || !k.bytes().all(|b| b.is_ascii_digit()) {
             continue;
         }
         let name = format!("pass{sign}{k}");
-        return if variant.is_empty() { name } else { format!("{name} ({})", variant.replace('_', " ")) };
+        return if variant.is_empty() {
+            name
+        } else {
+            format!("{name} ({})", variant.replace('_', " "))
+        };
     }
-    let name =
-        ["_ms", "_usd", "_seconds"].iter().find_map(|unit| metric.strip_suffix(unit)).unwrap_or(metric);
+    let name = ["_ms", "_usd", "_seconds"]
+        .iter()
+        .find_map(|unit| metric.strip_suffix(unit))
+        .unwrap_or(metric);
     text::one_line(&name.replace('_', " "))
 }
 
 /// Names of metrics in the order in which people read them: rates, pass@k and pass^k by k, scores, latency, cost.
 pub fn metrics_in_order(summary: &Summary) -> Vec<&str> {
-    let mut names: Vec<&str> =
-        summary.metrics.keys().chain(summary.estimates.keys()).map(String::as_str).collect();
+    let mut names: Vec<&str> = summary
+        .metrics
+        .keys()
+        .chain(summary.estimates.keys())
+        .map(String::as_str)
+        .collect();
     names.sort_by(|a, b| order_of(a).cmp(&order_of(b)).then(a.cmp(b)));
     names.dedup();
     names
@@ -216,19 +251,36 @@ pub fn metrics_in_order(summary: &Summary) -> Vec<&str> {
 
 pub(crate) fn order_of(metric: &str) -> (u8, &str, u64) {
     let (metric, _) = split_part(metric);
-    let k_of = |rest: &str| rest.split('_').next().and_then(|k| k.parse().ok()).unwrap_or(u64::MAX);
+    let k_of = |rest: &str| {
+        rest.split('_')
+            .next()
+            .and_then(|k| k.parse().ok())
+            .unwrap_or(u64::MAX)
+    };
     if let Some(rest) = metric.strip_prefix("pass_at_") {
-        return (1, rest.split_once('_').map_or("", |(_, variant)| variant), k_of(rest));
+        return (
+            1,
+            rest.split_once('_').map_or("", |(_, variant)| variant),
+            k_of(rest),
+        );
     }
     if let Some(rest) = metric.strip_prefix("pass_hat_") {
-        return (2, rest.split_once('_').map_or("", |(_, variant)| variant), k_of(rest));
+        return (
+            2,
+            rest.split_once('_').map_or("", |(_, variant)| variant),
+            k_of(rest),
+        );
     }
     match Unit::of_metric(metric) {
         Unit::Rate if metric.contains("pass_rate") => (0, metric, 0),
         Unit::Rate => (3, metric, 0),
         Unit::Milliseconds | Unit::Seconds => {
             let digits = metric.trim_matches(|c: char| !c.is_ascii_digit());
-            (4, metric.split('_').next().unwrap_or(metric), digits.parse().unwrap_or(0))
+            (
+                4,
+                metric.split('_').next().unwrap_or(metric),
+                digits.parse().unwrap_or(0),
+            )
         }
         Unit::Count => (5, metric, 0),
         Unit::Cost => (6, metric, 0),
@@ -253,7 +305,10 @@ pub struct MetricRow {
 
 /// The metrics of a summary that tell something, in reading order.
 pub fn metric_rows(summary: &Summary) -> Vec<MetricRow> {
-    telling_metrics(summary).into_iter().map(|metric| metric_row(summary, metric)).collect()
+    telling_metrics(summary)
+        .into_iter()
+        .map(|metric| metric_row(summary, metric))
+        .collect()
 }
 
 /// The names of [`metric_rows`].
@@ -268,13 +323,24 @@ pub fn metric_row(summary: &Summary, metric: &str) -> MetricRow {
     let samples = &summary.summary.samples;
     let ungraded = samples.errored + samples.skipped + samples.pending > 0;
     let estimate = summary.estimates.get(metric);
-    let value = summary.metrics.get(metric).copied().flatten().or(estimate.and_then(|e| e.value));
+    let value = summary
+        .metrics
+        .get(metric)
+        .copied()
+        .flatten()
+        .or(estimate.and_then(|e| e.value));
     MetricRow {
         name: metric_name(metric),
         value: figure_or_none(metric, value),
         interval: interval_of(summary, metric),
-        range: estimate.filter(|_| ungraded).map(|e| range(metric, e)).unwrap_or_default(),
-        cases: estimate.filter(|e| e.n_cases > 0).map(|e| text::group_digits(e.n_cases)).unwrap_or_default(),
+        range: estimate
+            .filter(|_| ungraded)
+            .map(|e| range(metric, e))
+            .unwrap_or_default(),
+        cases: estimate
+            .filter(|e| e.n_cases > 0)
+            .map(|e| text::group_digits(e.n_cases))
+            .unwrap_or_default(),
         undefined: match value {
             Some(_) => String::new(),
             None => estimate
@@ -290,15 +356,27 @@ fn is_telling(summary: &Summary, metric: &str) -> bool {
     let value = summary.metrics.get(metric).copied().flatten();
     let dull = match metric.parse::<Metric>() {
         Ok(Metric::PassHat(1) | Metric::PassHatUnbiased(1)) => true,
-        Ok(Metric::FailedSamples | Metric::ErroredSamples | Metric::FlakySamples) => value == Some(0.0),
-        // The section on judges tells them all.
-        Ok(metric) if metric.is_of_judges() => {
-            value.is_none_or(|value| value == if metric.bound() == Bound::Max { 0.0 } else { 1.0 })
+        Ok(Metric::FailedSamples | Metric::ErroredSamples | Metric::FlakySamples) => {
+            value == Some(0.0)
         }
+        // The section on judges tells them all.
+        Ok(metric) if metric.is_of_judges() => value.is_none_or(|value| {
+            value
+                == if metric.bound() == Bound::Max {
+                    0.0
+                } else {
+                    1.0
+                }
+        }),
         Ok(metric) => metric.bound() == Bound::Max && value.is_none(),
         Err(_) => false,
     };
-    !dull || summary.gate.thresholds.iter().any(|threshold| threshold.metric == metric)
+    !dull
+        || summary
+            .gate
+            .thresholds
+            .iter()
+            .any(|threshold| threshold.metric == metric)
 }
 
 fn bracket(metric: &str, [low, high]: [f64; 2]) -> String {
@@ -314,13 +392,20 @@ fn range(metric: &str, estimate: &Estimate) -> String {
 
 /// A metric's interval as `[0.710, 0.950]`, or empty.
 pub fn interval_of(summary: &Summary, metric: &str) -> String {
-    let ends = summary.estimates.get(metric).and_then(|estimate| estimate.ci);
+    let ends = summary
+        .estimates
+        .get(metric)
+        .and_then(|estimate| estimate.ci);
     ends.map(|ends| bracket(metric, ends)).unwrap_or_default()
 }
 
 /// `95 % CI`, from the first estimate that has an interval.
 pub fn interval_label(summary: &Summary) -> String {
-    let level = summary.estimates.values().find(|e| e.ci.is_some()).map_or(0.95, |e| e.level);
+    let level = summary
+        .estimates
+        .values()
+        .find(|e| e.ci.is_some())
+        .map_or(0.95, |e| e.level);
     format!("{} CI", percent(level).replace(".0 ", " "))
 }
 
@@ -329,9 +414,14 @@ pub fn interval_notes(summary: &Summary) -> Vec<String> {
     let estimates = || summary.estimates.values();
     let mut notes = Vec::new();
     if estimates().any(|estimate| estimate.ci.is_some()) {
-        notes.push(format!("Intervals are for {}.", summary.metadata.interval_scope.about()));
+        notes.push(format!(
+            "Intervals are for {}.",
+            summary.metadata.interval_scope.about()
+        ));
     }
-    let mut reasons: Vec<&str> = estimates().filter_map(|estimate| estimate.note.as_deref()).collect();
+    let mut reasons: Vec<&str> = estimates()
+        .filter_map(|estimate| estimate.note.as_deref())
+        .collect();
     reasons.sort_unstable();
     reasons.dedup();
     notes.extend(reasons.into_iter().map(|reason| {
@@ -377,28 +467,45 @@ pub fn threshold_row(threshold: &ThresholdResult) -> ThresholdRow {
         }
         Some(value) => (unit.format(value), limit),
     };
-    ThresholdRow { metric, value, needs: format!("{sign} {limit}"), status: threshold.status }
+    ThresholdRow {
+        metric,
+        value,
+        needs: format!("{sign} {limit}"),
+        status: threshold.status,
+    }
 }
 
 /// What a threshold asks for: a rate that three decimals would round is written out.
 fn limit(unit: Unit, threshold: f64) -> String {
     let written = unit.format(threshold);
     let rounded = unit == Unit::Rate && written.parse() != Ok(threshold);
-    if rounded { threshold.to_string() } else { written }
+    if rounded {
+        threshold.to_string()
+    } else {
+        written
+    }
 }
 
 /// A rate to 3 decimals, or to as many more as it takes to see on which side of the threshold it is.
 fn on_its_side(value: f64, threshold: f64) -> String {
     // The last bits of a computed share decide nothing.
-    let value = if (value - threshold).abs() <= 1e-12 { threshold } else { value };
+    let value = if (value - threshold).abs() <= 1e-12 {
+        threshold
+    } else {
+        value
+    };
     let stands_right = |text: &String| {
-        text.parse::<f64>().is_ok_and(|shown| shown.partial_cmp(&threshold) == value.partial_cmp(&threshold))
+        text.parse::<f64>()
+            .is_ok_and(|shown| shown.partial_cmp(&threshold) == value.partial_cmp(&threshold))
     };
     let brief = rate(value);
     if stands_right(&brief) || brief.starts_with(['<', '>']) {
         return brief;
     }
-    (4..=17).map(|decimals| format!("{value:.decimals$}")).find(stands_right).unwrap_or(brief)
+    (4..=17)
+        .map(|decimals| format!("{value:.decimals$}"))
+        .find(stands_right)
+        .unwrap_or(brief)
 }
 
 /// Two different numbers, written with as many decimals as it takes to see that they differ.
@@ -410,7 +517,11 @@ fn told_apart(unit: Unit, a: f64, b: f64) -> (String, String) {
         Unit::Rate | Unit::Count => format!("{number:.decimals$}"),
     };
     let mut pairs = (0..=17).map(|decimals| (write(a, decimals), write(b, decimals)));
-    pairs.clone().find(|(a, b)| a != b).or(pairs.next_back()).unwrap_or_default()
+    pairs
+        .clone()
+        .find(|(a, b)| a != b)
+        .or(pairs.next_back())
+        .unwrap_or_default()
 }
 
 /// `PASS`, `FAIL`, `INCOMPLETE`, `PENDING`, `UNDECIDED`.
@@ -508,7 +619,10 @@ mod tests {
         assert_eq!(cost(12.345), "$12.35");
         assert_eq!(count(12345.0), "12,345");
         assert_eq!(count(2.25), "2.2");
-        assert_eq!([0.04, 0.96, 12.004, -0.5, -3.0].map(count), ["0.04", "0.96", "12.004", "-0.5", "-3"]);
+        assert_eq!(
+            [0.04, 0.96, 12.004, -0.5, -3.0].map(count),
+            ["0.04", "0.96", "12.004", "-0.5", "-3"]
+        );
         assert_eq!(count(1e-9), "1e-9");
     }
 
@@ -531,9 +645,21 @@ mod tests {
             ("cost_usd", "cost", "$0.5000"),
             ("input_tokens", "input tokens", "0.5"),
             ("failed_samples", "failed samples", "0.5"),
-            ("pass_hat_3_unbiased[tag=a_b]", "pass^3 (unbiased) [tag=a_b]", "0.500"),
-            ("latency_p95_ms[eval=cap-*]", "latency p95 [eval=cap-*]", "0.5 ms"),
-            ("tokens[category=tokens_ms]", "tokens [category=tokens_ms]", "0.5"),
+            (
+                "pass_hat_3_unbiased[tag=a_b]",
+                "pass^3 (unbiased) [tag=a_b]",
+                "0.500",
+            ),
+            (
+                "latency_p95_ms[eval=cap-*]",
+                "latency p95 [eval=cap-*]",
+                "0.5 ms",
+            ),
+            (
+                "tokens[category=tokens_ms]",
+                "tokens [category=tokens_ms]",
+                "0.5",
+            ),
         ] {
             assert_eq!(metric_name(metric), name);
             assert_eq!(figure(metric, 0.5), value);
@@ -545,8 +671,14 @@ mod tests {
         let row = |metric: &str, value: f64, bound: Bound, threshold: f64, on: Figure| {
             let metric = metric.to_owned();
             let status = Decision::Fail;
-            let row =
-                threshold_row(&ThresholdResult { metric, value: Some(value), bound, threshold, on, status });
+            let row = threshold_row(&ThresholdResult {
+                metric,
+                value: Some(value),
+                bound,
+                threshold,
+                on,
+                status,
+            });
             format!("{}: {} {}", row.metric, row.value, row.needs)
         };
         let near = row("pass_at_1", 0.8496, Bound::Min, 0.85, Figure::CiLower);
@@ -563,6 +695,9 @@ mod tests {
         assert_eq!(strict, "score (lower end): >0.999 >= 0.99999");
         let slow = row("latency_p95_ms", 2000.4, Bound::Max, 2000.0, Figure::Value);
         assert_eq!(slow, "latency p95: 2000.4 ms <= 2000.0 ms");
-        assert_eq!(row("pass_rate", 0.5, Bound::Min, 0.85, Figure::Value), "pass rate: 0.500 >= 0.850");
+        assert_eq!(
+            row("pass_rate", 0.5, Bound::Min, 0.85, Figure::Value),
+            "pass rate: 0.500 >= 0.850"
+        );
     }
 }

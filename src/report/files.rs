@@ -9,7 +9,11 @@ use crate::model::{ReportFormat, Summary};
 use eval_base::whole_file::write_whole;
 
 /// Writes one report; nobody sees half of one.
-pub fn write_report(path: &Path, format: ReportFormat, summary: &Summary) -> Result<(), ReportError> {
+pub fn write_report(
+    path: &Path,
+    format: ReportFormat,
+    summary: &Summary,
+) -> Result<(), ReportError> {
     write_whole(path, |file| {
         render(format, summary, file)?;
         Ok(file.flush()?)

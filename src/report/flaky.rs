@@ -25,13 +25,31 @@ impl Flaky<'_> {
 
 /// All of them, in the order of the summary.
 pub fn flaky(summary: &Summary) -> impl Iterator<Item = Flaky<'_>> {
-    let cases = summary.evals.iter().flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)));
-    cases.filter(|(_, case)| case.flaky).flat_map(|(eval, case)| {
-        let of = move |sample, first| Flaky { eval: &eval.id, case: &case.id, sample, first };
-        let listed = case.samples.iter().filter(|sample| sample.flaky);
-        let listed =
-            listed.map(move |sample| of(Some((sample.index, sample.attempts)), sample.earlier.first()));
-        let alone = case.samples.iter().all(|sample| !sample.flaky).then(|| of(None, None));
-        listed.chain(alone)
-    })
+    let cases = summary
+        .evals
+        .iter()
+        .flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)));
+    cases
+        .filter(|(_, case)| case.flaky)
+        .flat_map(|(eval, case)| {
+            let of = move |sample, first| Flaky {
+                eval: &eval.id,
+                case: &case.id,
+                sample,
+                first,
+            };
+            let listed = case.samples.iter().filter(|sample| sample.flaky);
+            let listed = listed.map(move |sample| {
+                of(
+                    Some((sample.index, sample.attempts)),
+                    sample.earlier.first(),
+                )
+            });
+            let alone = case
+                .samples
+                .iter()
+                .all(|sample| !sample.flaky)
+                .then(|| of(None, None));
+            listed.chain(alone)
+        })
 }

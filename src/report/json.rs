@@ -16,8 +16,19 @@ struct Root<'a> {
 
 /// Writes `{"eval_report": ...}`, indented by two blanks, with a line end.
 pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
-    let written = json::to_writer_pretty(&mut *out, &Root { eval_report: summary });
-    written.map_err(|e| if e.is_io() { ReportError::Io(e.into()) } else { ReportError::Json(e) })?;
+    let written = json::to_writer_pretty(
+        &mut *out,
+        &Root {
+            eval_report: summary,
+        },
+    );
+    written.map_err(|e| {
+        if e.is_io() {
+            ReportError::Io(e.into())
+        } else {
+            ReportError::Json(e)
+        }
+    })?;
     out.write_all(b"\n")?;
     Ok(())
 }

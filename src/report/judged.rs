@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use crate::model::{
-    CaseResult, Failure, Grade, JudgeVote, Judged, JudgedCheck, JudgedCriterion, Outcome, SampleResult,
-    Summary,
+    CaseResult, Failure, Grade, JudgeVote, Judged, JudgedCheck, JudgedCriterion, Outcome,
+    SampleResult, Summary,
 };
 use crate::report::figures;
 use eval_base::text;
@@ -57,13 +57,19 @@ impl Told<'_> {
     /// True when some criterion has a scale, and when votes differ on some.
     pub fn columns(&self) -> (bool, bool) {
         let any = |of: fn(&Row) -> bool| self.rows.iter().any(of);
-        (any(|row| !row.scale.is_empty()), any(|row| !row.spread.is_empty()))
+        (
+            any(|row| !row.scale.is_empty()),
+            any(|row| !row.spread.is_empty()),
+        )
     }
 }
 
 /// The verdicts of a sample.
 pub fn told(sample: &SampleResult) -> impl Iterator<Item = Told<'_>> {
-    sample.grades.iter().filter_map(|grade| Some(one(grade, grade.judged.as_deref()?)))
+    sample
+        .grades
+        .iter()
+        .filter_map(|grade| Some(one(grade, grade.judged.as_deref()?)))
 }
 
 fn is_judged(sample: &SampleResult) -> bool {
@@ -74,9 +80,17 @@ fn is_judged(sample: &SampleResult) -> bool {
 pub fn of_failure<'a>(summary: &'a Summary, failure: &Failure) -> Option<&'a SampleResult> {
     // Most runs have no judges, and need not look.
     summary.judges.as_ref()?;
-    let evals = summary.evals.iter().filter(|eval| eval.id == failure.eval_id);
-    let case = evals.flat_map(|eval| &eval.cases).find(|case| case.id == failure.case_id)?;
-    case.samples.iter().find(|sample| sample.outcome == failure.outcome).filter(|sample| is_judged(sample))
+    let evals = summary
+        .evals
+        .iter()
+        .filter(|eval| eval.id == failure.eval_id);
+    let case = evals
+        .flat_map(|eval| &eval.cases)
+        .find(|case| case.id == failure.case_id)?;
+    case.samples
+        .iter()
+        .find(|sample| sample.outcome == failure.outcome)
+        .filter(|sample| is_judged(sample))
 }
 
 /// What judges said where nothing failed or errored: eval, case and its first such sample.
@@ -84,11 +98,16 @@ pub fn not_failed(summary: &Summary) -> impl Iterator<Item = (&str, &CaseResult,
     let evals = summary.evals.iter().filter(|_| summary.judges.is_some());
     let cases = evals.flat_map(|eval| eval.cases.iter().map(move |case| (eval.id.as_str(), case)));
     cases.filter_map(|(eval, case)| {
-        let bad = |sample: &&SampleResult| matches!(sample.outcome, Outcome::Failed | Outcome::Errored);
+        let bad =
+            |sample: &&SampleResult| matches!(sample.outcome, Outcome::Failed | Outcome::Errored);
         if case.samples.iter().any(|sample| bad(&sample)) {
             return None;
         }
-        Some((eval, case, case.samples.iter().find(|sample| is_judged(sample))?))
+        Some((
+            eval,
+            case,
+            case.samples.iter().find(|sample| is_judged(sample))?,
+        ))
     })
 }
 
@@ -98,17 +117,26 @@ pub fn one<'a>(grade: &'a Grade, judged: &'a Judged) -> Told<'a> {
         outcome: grade.outcome,
         score: score(judged),
         rows: judged.criteria.iter().map(row).collect(),
-        checks: judged.checks.iter().map(|check| (check.met, check_words(check))).collect(),
+        checks: judged
+            .checks
+            .iter()
+            .map(|check| (check.met, check_words(check)))
+            .collect(),
         judged,
         votes: judged.votes.iter().map(vote).collect(),
     }
 }
 
 fn score(judged: &Judged) -> String {
-    let Some(score) = judged.score.filter(|_| !judged.criteria.is_empty()) else { return String::new() };
+    let Some(score) = judged.score.filter(|_| !judged.criteria.is_empty()) else {
+        return String::new();
+    };
     let needed = judged.pass_threshold;
     let (of, needed) = match judged.scale {
-        Some([low, high]) => (format!(" of {}", scale([low, high])), low + needed * (high - low)),
+        Some([low, high]) => (
+            format!(" of {}", scale([low, high])),
+            low + needed * (high - low),
+        ),
         None => (String::new(), needed),
     };
     let (score, needed) = apart(score, needed);
@@ -120,7 +148,9 @@ fn apart(value: f64, needed: f64) -> (String, String) {
     let met = reaches(value, needed);
     let shows = |decimals: &usize| {
         let read = |number: f64| {
-            format!("{number:.decimals$}", decimals = *decimals).parse::<f64>().unwrap_or(number)
+            format!("{number:.decimals$}", decimals = *decimals)
+                .parse::<f64>()
+                .unwrap_or(number)
         };
         (read(value) >= read(needed)) == met
     };
@@ -135,7 +165,11 @@ fn number(value: f64, decimals: usize) -> String {
     }
     let written = format!("{value:.decimals$}");
     let short = written.trim_end_matches('0').trim_end_matches('.');
-    if short == "-0" { "0".to_owned() } else { short.to_owned() }
+    if short == "-0" {
+        "0".to_owned()
+    } else {
+        short.to_owned()
+    }
 }
 
 fn scale([low, high]: [f64; 2]) -> String {
@@ -151,7 +185,9 @@ fn scale([low, high]: [f64; 2]) -> String {
 pub fn plain(score: &Value) -> String {
     match score {
         Value::String(name) => name.clone(),
-        Value::Number(score) => score.as_f64().map_or_else(|| score.to_string(), |score| number(score, 2)),
+        Value::Number(score) => score
+            .as_f64()
+            .map_or_else(|| score.to_string(), |score| number(score, 2)),
         Value::Bool(true) => "yes".to_owned(),
         Value::Bool(false) => "no".to_owned(),
         other => other.to_string(),
@@ -159,17 +195,28 @@ pub fn plain(score: &Value) -> String {
 }
 
 fn row(criterion: &JudgedCriterion) -> Row<'_> {
-    let JudgedCriterion { name, weight, score, share, scale: own, spread } = criterion;
+    let JudgedCriterion {
+        name,
+        weight,
+        score,
+        share,
+        scale: own,
+        spread,
+    } = criterion;
     Row {
         name,
         weight: figures::percent(*weight),
         score: plain(score),
         scale: own.map(scale).unwrap_or_default(),
         share: figures::rate(*share),
-        spread: spread.as_ref().map_or(String::new(), |[low, high]| match (low, high) {
-            (Value::Number(_), Value::Number(_)) => format!("{} to {}", plain(low), plain(high)),
-            _ => format!("{} / {}", plain(low), plain(high)),
-        }),
+        spread: spread
+            .as_ref()
+            .map_or(String::new(), |[low, high]| match (low, high) {
+                (Value::Number(_), Value::Number(_)) => {
+                    format!("{} to {}", plain(low), plain(high))
+                }
+                _ => format!("{} / {}", plain(low), plain(high)),
+            }),
     }
 }
 
@@ -188,11 +235,24 @@ fn vote(vote: &JudgeVote) -> VoteTold<'_> {
     if vote.outcome == Outcome::Errored {
         let cause = vote.cause.map_or("", |cause| cause.name());
         let why = text::one_line(&vote.reason);
-        words.push([cause, &why].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(": "));
+        words.push(
+            [cause, &why]
+                .into_iter()
+                .filter(|part| !part.is_empty())
+                .collect::<Vec<_>>()
+                .join(": "),
+        );
     }
-    let repairs = vote.replies.iter().filter(|reply| !reply.repair.is_empty()).count();
+    let repairs = vote
+        .replies
+        .iter()
+        .filter(|reply| !reply.repair.is_empty())
+        .count();
     if repairs > 0 {
-        words.push(format!("after {}", text::plural(repairs, "request") + " for repair"));
+        words.push(format!(
+            "after {}",
+            text::plural(repairs, "request") + " for repair"
+        ));
     }
     let said = vote
         .said_passed
@@ -202,9 +262,21 @@ fn vote(vote: &JudgeVote) -> VoteTold<'_> {
         words.push(format!("said {said} of itself, which does not count"));
     }
     if !vote.unknown.is_empty() {
-        let names: Vec<String> = vote.unknown.iter().take(3).map(|name| text::one_line(name)).collect();
-        let more = if vote.unknown.len() > names.len() { ", ..." } else { "" };
-        words.push(format!("scored what the rubric does not have: {}{more}", names.join(", ")));
+        let names: Vec<String> = vote
+            .unknown
+            .iter()
+            .take(3)
+            .map(|name| text::one_line(name))
+            .collect();
+        let more = if vote.unknown.len() > names.len() {
+            ", ..."
+        } else {
+            ""
+        };
+        words.push(format!(
+            "scored what the rubric does not have: {}{more}",
+            names.join(", ")
+        ));
     }
     VoteTold {
         model: &vote.model,

@@ -18,9 +18,16 @@ pub fn of_all(health: &JudgeHealth) -> Told {
     let mut told = Told::default();
     let errored = match health.errored {
         0 => String::new(),
-        n => format!(", {} without a verdict{}", number(n), in_parentheses(&health.errored_by_cause)),
+        n => format!(
+            ", {} without a verdict{}",
+            number(n),
+            in_parentheses(&health.errored_by_cause)
+        ),
     };
-    told.lines.push(("verdicts", format!("{} judged{errored}", plural(health.samples, "sample"))));
+    told.lines.push((
+        "verdicts",
+        format!("{} judged{errored}", plural(health.samples, "sample")),
+    ));
     if health.panels > 0 {
         let words = match health.disagreeing {
             0 => format!("{} of several votes: all agree", number(health.panels)),
@@ -37,16 +44,23 @@ pub fn of_all(health: &JudgeHealth) -> Told {
         let words = "was not judged, though its case has a judge";
         let many = "were not judged, though their cases have a judge";
         let n = health.not_judged;
-        told.remarks.push(format!("{} {}", plural(n, "sample"), if n == 1 { words } else { many }));
+        told.remarks.push(format!(
+            "{} {}",
+            plural(n, "sample"),
+            if n == 1 { words } else { many }
+        ));
     }
     if health.neutralised > 0 {
         let verdicts = plural(health.neutralised, "verdict");
-        told.remarks
-            .push(format!("{verdicts} on texts with marks or hidden characters, which were made harmless"));
+        told.remarks.push(format!(
+            "{verdicts} on texts with marks or hidden characters, which were made harmless"
+        ));
     }
     if health.cut > 0 {
-        told.remarks
-            .push(format!("{} on texts of which the middle was left out", plural(health.cut, "verdict")));
+        told.remarks.push(format!(
+            "{} on texts of which the middle was left out",
+            plural(health.cut, "verdict")
+        ));
     }
     told
 }
@@ -56,7 +70,11 @@ pub fn of_judge(votes: &JudgeVotes) -> Told {
     let mut told = Told::default();
     let errored = match votes.all_errored() {
         0 => String::new(),
-        n => format!(", {} not usable{}", number(n), in_parentheses(&votes.errored)),
+        n => format!(
+            ", {} not usable{}",
+            number(n),
+            in_parentheses(&votes.errored)
+        ),
     };
     let words = format!(
         "{}: {} pass, {} fail{errored}",
@@ -121,7 +139,13 @@ fn share(part: u64, whole: u64) -> String {
 fn in_parentheses(counts: &BTreeMap<String, u64>) -> String {
     let mut counts: Vec<(&String, &u64)> = counts.iter().collect();
     counts.sort_by_key(|(name, n)| (std::cmp::Reverse(**n), *name));
-    let named: Vec<String> =
-        counts.into_iter().map(|(name, n)| format!("{}: {}", text::one_line(name), number(*n))).collect();
-    if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) }
+    let named: Vec<String> = counts
+        .into_iter()
+        .map(|(name, n)| format!("{}: {}", text::one_line(name), number(*n)))
+        .collect();
+    if named.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", named.join(", "))
+    }
 }

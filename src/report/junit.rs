@@ -27,7 +27,12 @@ use eval_base::text;
 /// Places that differ, and columns of a side.
 const PLACES: usize = 40;
 const COLUMNS: usize = 160;
-const LIMITS: Limits = Limits { lines: 60, bytes: 8_000, context: 3, unicode: true };
+const LIMITS: Limits = Limits {
+    lines: 60,
+    bytes: 8_000,
+    context: 3,
+    unicode: true,
+};
 /// Earlier attempts of a case that are listed.
 const RERUNS: usize = 20;
 /// Columns of a `message`.
@@ -35,14 +40,23 @@ const MAX_MESSAGE: usize = 500;
 
 pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     let unsandboxed = notices::is_unsandboxed(summary);
-    let suffix = if unsandboxed { format!(" [{}]", notices::NOT_SANDBOXED) } else { String::new() };
+    let suffix = if unsandboxed {
+        format!(" [{}]", notices::NOT_SANDBOXED)
+    } else {
+        String::new()
+    };
     let mut report = Report::new(xml(&format!("{}{suffix}", summary.metadata.suite_name)));
     report.time = seconds(summary.metadata.duration_seconds);
     let mut names = Names::default();
     let mut of_run = run_suite(summary);
     of_run.name = names.unique(of_run.name.as_str());
     report.add_test_suite(of_run);
-    let failures: Failures = summary.failures.iter().rev().map(|failure| (key(failure), failure)).collect();
+    let failures: Failures = summary
+        .failures
+        .iter()
+        .rev()
+        .map(|failure| (key(failure), failure))
+        .collect();
     for eval in &summary.evals {
         let mut suite = eval_suite(eval, names.unique(&eval.id), &failures);
         if unsandboxed {
@@ -50,7 +64,10 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
         }
         report.add_test_suite(suite);
     }
-    report.serialize(RootTag { out, head: Some(Vec::new()) })?;
+    report.serialize(RootTag {
+        out,
+        head: Some(Vec::new()),
+    })?;
     Ok(())
 }
 
@@ -65,15 +82,19 @@ struct RootTag<'a> {
 
 impl Write for RootTag<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Some(mut head) = self.head.take() else { return self.out.write(bytes) };
+        let Some(mut head) = self.head.take() else {
+            return self.out.write(bytes);
+        };
         head.extend_from_slice(bytes);
         let start = head.windows(TAG.len()).position(|window| window == TAG);
         // In values `>` is escaped.
-        let end =
-            start.and_then(|start| Some(start + head.get(start..)?.iter().position(|byte| *byte == b'>')?));
+        let end = start.and_then(|start| {
+            Some(start + head.get(start..)?.iter().position(|byte| *byte == b'>')?)
+        });
         match end.and_then(|end| head.split_at_checked(end)) {
             Some((tag, rest)) => {
-                self.out.write_all(without_skipped(&String::from_utf8_lossy(tag)).as_bytes())?;
+                self.out
+                    .write_all(without_skipped(&String::from_utf8_lossy(tag)).as_bytes())?;
                 self.out.write_all(rest)?;
             }
             None => self.head = Some(head),
@@ -88,7 +109,9 @@ impl Write for RootTag<'_> {
 
 /// The attribute stands after the name, whose quotes are escaped.
 fn without_skipped(tag: &str) -> String {
-    let Some((before, after)) = tag.split_once(" skipped=\"") else { return tag.to_owned() };
+    let Some((before, after)) = tag.split_once(" skipped=\"") else {
+        return tag.to_owned();
+    };
     let after = after.split_once('"').map_or("", |(_, after)| after);
     format!("{before}{after}")
 }
@@ -159,8 +182,16 @@ fn models_used(suite: &mut TestSuite, used: &ModelUsed) {
         Some(usd) => usd.to_string(),
         None => "unknown".to_owned(),
     };
-    property(suite, "models.cost_usd", &known(used.cost_usd, used.unpriced));
-    property(suite, "models.spent.usd", &known(used.spent.usd, used.spent.unpriced));
+    property(
+        suite,
+        "models.cost_usd",
+        &known(used.cost_usd, used.unpriced),
+    );
+    property(
+        suite,
+        "models.spent.usd",
+        &known(used.spent.usd, used.spent.unpriced),
+    );
 }
 
 /// What is true of the whole run.
@@ -170,7 +201,11 @@ fn run_suite(summary: &Summary) -> TestSuite {
     property(&mut suite, "run_id", &metadata.run_id);
     property(&mut suite, "timestamp", &metadata.timestamp);
     if let Some(shard) = metadata.shard {
-        property(&mut suite, "shard", &format!("{}/{}", shard.index, shard.of));
+        property(
+            &mut suite,
+            "shard",
+            &format!("{}/{}", shard.index, shard.of),
+        );
     }
     if let Some(against) = &metadata.against {
         property(&mut suite, "against", &against.to_string());
@@ -183,8 +218,14 @@ fn run_suite(summary: &Summary) -> TestSuite {
     }
     for (name, n) in [
         ("flaky_samples", summary.summary.flaky),
-        ("omitted_cases", summary.omitted.map_or(0, |omitted| omitted.cases)),
-        ("infrastructure_retries", summary.summary.infrastructure_retries),
+        (
+            "omitted_cases",
+            summary.omitted.map_or(0, |omitted| omitted.cases),
+        ),
+        (
+            "infrastructure_retries",
+            summary.summary.infrastructure_retries,
+        ),
         ("adjudicated_samples", summary.summary.adjudicated),
     ] {
         if n > 0 {
@@ -205,19 +246,35 @@ fn run_suite(summary: &Summary) -> TestSuite {
         not_sandboxed(&mut suite);
     }
     for (level, counts) in &summary.summary.by_trust {
-        property(&mut suite, &format!("trust.{}", level.name()), &counts.samples.to_string());
+        property(
+            &mut suite,
+            &format!("trust.{}", level.name()),
+            &counts.samples.to_string(),
+        );
     }
     property(&mut suite, "gate.decision", summary.gate.decision.name());
-    property(&mut suite, "gate.exit_code", &summary.gate.exit_code.to_string());
+    property(
+        &mut suite,
+        "gate.exit_code",
+        &summary.gate.exit_code.to_string(),
+    );
     for (at, reason) in summary.gate.reasons.iter().enumerate() {
         property(&mut suite, &format!("gate.reason.{}", at + 1), reason);
     }
     for threshold in &summary.gate.thresholds {
         let row = figures::threshold_row(threshold);
         let words = format!("{} ({} {})", row.status.name(), row.value, row.needs);
-        property(&mut suite, &format!("threshold.{}", threshold.metric), &words);
+        property(
+            &mut suite,
+            &format!("threshold.{}", threshold.metric),
+            &words,
+        );
     }
-    for (name, value) in summary.comparison.iter().flat_map(|comparison| words::properties(comparison)) {
+    for (name, value) in summary
+        .comparison
+        .iter()
+        .flat_map(|comparison| words::properties(comparison))
+    {
         property(&mut suite, name, &value);
     }
     for metric in figures::metrics_in_order(summary) {
@@ -233,7 +290,11 @@ fn run_suite(summary: &Summary) -> TestSuite {
     }
     let mut at = 0;
     for notice in notices::notices(summary) {
-        for words in [&notice.headline].into_iter().chain(&notice.notes).chain(&notice.command) {
+        for words in [&notice.headline]
+            .into_iter()
+            .chain(&notice.notes)
+            .chain(&notice.command)
+        {
             at += 1;
             property(&mut suite, &format!("notice.{at}"), words);
         }
@@ -249,11 +310,20 @@ fn not_sandboxed(suite: &mut TestSuite) {
 /// The gate as a test case, when it did not pass although no case says so.
 fn unexplained_gate(summary: &Summary) -> Option<TestCase> {
     // Of a large run not every case is listed.
-    let says =
-        |outcome| summary.evals.iter().flat_map(|eval| &eval.cases).any(|case| case.outcome == outcome);
+    let says = |outcome| {
+        summary
+            .evals
+            .iter()
+            .flat_map(|eval| &eval.cases)
+            .any(|case| case.outcome == outcome)
+    };
     let mut status = match summary.gate.decision {
-        Decision::Fail if !says(Outcome::Failed) => TestCaseStatus::non_success(NonSuccessKind::Failure),
-        Decision::Incomplete if !says(Outcome::Errored) => TestCaseStatus::non_success(NonSuccessKind::Error),
+        Decision::Fail if !says(Outcome::Failed) => {
+            TestCaseStatus::non_success(NonSuccessKind::Failure)
+        }
+        Decision::Incomplete if !says(Outcome::Errored) => {
+            TestCaseStatus::non_success(NonSuccessKind::Error)
+        }
         Decision::Pending if !says(Outcome::Pending) => TestCaseStatus::skipped(),
         _ => return None,
     };
@@ -261,7 +331,10 @@ fn unexplained_gate(summary: &Summary) -> Option<TestCase> {
         status.set_type(format!("gate_{}", summary.gate.decision.name()));
     }
     let reasons = summary.gate.reasons.join("; ");
-    status.set_message(line(&format!("gate {}: {reasons}", summary.gate.decision.name())));
+    status.set_message(line(&format!(
+        "gate {}: {reasons}",
+        summary.gate.decision.name()
+    )));
     let mut case = TestCase::new("gate", status);
     case.set_classname("gate");
     case.set_time(Duration::ZERO);
@@ -289,7 +362,9 @@ fn eval_suite(eval: &EvalResult, name: XmlString, failures: &Failures) -> TestSu
         let test = test_case(
             names,
             case,
-            failures.get(&(eval.id.as_str(), case.id.as_str(), case.outcome)).copied(),
+            failures
+                .get(&(eval.id.as_str(), case.id.as_str(), case.outcome))
+                .copied(),
         );
         total = total.saturating_add(test.time.unwrap_or_default());
         suite.add_test_case(test);
@@ -299,7 +374,11 @@ fn eval_suite(eval: &EvalResult, name: XmlString, failures: &Failures) -> TestSu
 }
 
 /// `names`: of the eval and of the case.
-fn test_case(names: (XmlString, XmlString), case: &CaseResult, failure: Option<&Failure>) -> TestCase {
+fn test_case(
+    names: (XmlString, XmlString),
+    case: &CaseResult,
+    failure: Option<&Failure>,
+) -> TestCase {
     let mut status = match case.outcome {
         Outcome::Passed => TestCaseStatus::success(),
         Outcome::Failed => TestCaseStatus::non_success(NonSuccessKind::Failure),
@@ -316,7 +395,13 @@ fn test_case(names: (XmlString, XmlString), case: &CaseResult, failure: Option<&
     status.add_reruns(earlier_attempts(case));
     let mut test = TestCase::new(names.1, status);
     test.set_classname(names.0);
-    test.time = seconds(case.samples.iter().map(|sample| sample.duration_ms).sum::<f64>() / 1000.0);
+    test.time = seconds(
+        case.samples
+            .iter()
+            .map(|sample| sample.duration_ms)
+            .sum::<f64>()
+            / 1000.0,
+    );
     if let Some(about) = about(case) {
         test.set_system_out(xml(&about));
     }
@@ -336,7 +421,11 @@ fn about(case: &CaseResult) -> Option<String> {
     if case.flaky {
         add("flaky", "true");
     }
-    let retries: u64 = case.samples.iter().map(|sample| u64::from(sample.infrastructure_retries)).sum();
+    let retries: u64 = case
+        .samples
+        .iter()
+        .map(|sample| u64::from(sample.infrastructure_retries))
+        .sum();
     if retries > 0 {
         add("infrastructure retries", &retries.to_string());
     }
@@ -350,15 +439,28 @@ fn earlier_attempts(case: &CaseResult) -> Vec<TestRerun> {
         return Vec::new();
     }
     let flaky = case.samples.iter().filter(|sample| sample.flaky);
-    let attempts =
-        flaky.flat_map(|sample| sample.earlier.iter().enumerate().map(move |(at, e)| (sample, at, e)));
+    let attempts = flaky.flat_map(|sample| {
+        sample
+            .earlier
+            .iter()
+            .enumerate()
+            .map(move |(at, e)| (sample, at, e))
+    });
     let mut all: Vec<TestRerun> = attempts
         .take(RERUNS)
         .map(|(sample, at, earlier)| {
             let errored = earlier.outcome == Outcome::Errored;
-            let kind = if errored { NonSuccessKind::Error } else { NonSuccessKind::Failure };
+            let kind = if errored {
+                NonSuccessKind::Error
+            } else {
+                NonSuccessKind::Failure
+            };
             let mut rerun = TestRerun::new(kind);
-            rerun.set_type(earlier.cause.map_or(earlier.outcome.name(), |cause| cause.name()));
+            rerun.set_type(
+                earlier
+                    .cause
+                    .map_or(earlier.outcome.name(), |cause| cause.name()),
+            );
             let (index, attempt, of) = (sample.index, at + 1, sample.attempts);
             let place = format!("sample {index}, attempt {attempt} of {of}");
             rerun.set_message(line(&format!("{place}: {}", earlier.reason)));
@@ -372,8 +474,9 @@ fn earlier_attempts(case: &CaseResult) -> Vec<TestRerun> {
 }
 
 fn message(case: &CaseResult, failure: Option<&Failure>) -> String {
-    if let Some(reason) =
-        failure.map(|failure| failure.reason.as_str()).filter(|reason| !reason.trim().is_empty())
+    if let Some(reason) = failure
+        .map(|failure| failure.reason.as_str())
+        .filter(|reason| !reason.trim().is_empty())
     {
         return reason.to_owned();
     }
@@ -394,11 +497,22 @@ fn message(case: &CaseResult, failure: Option<&Failure>) -> String {
 
 /// Where both sides differ, or both sides.
 fn description(failure: &Failure) -> Option<String> {
-    let limits = differences::Limits { rows: PLACES, columns: COLUMNS, unicode: true };
+    let limits = differences::Limits {
+        rows: PLACES,
+        columns: COLUMNS,
+        unicode: true,
+    };
     if let Some(rows) = differences::of_details(&failure.details, limits) {
-        let mut body = format!("--- expected\n+++ actual\n{}", differences::as_diff(&rows, COLUMNS));
+        let mut body = format!(
+            "--- expected\n+++ actual\n{}",
+            differences::as_diff(&rows, COLUMNS)
+        );
         if rows.more > 0 {
-            let _ = writeln!(body, "... and {}", text::plural(rows.more, "more difference"));
+            let _ = writeln!(
+                body,
+                "... and {}",
+                text::plural(rows.more, "more difference")
+            );
         }
         return Some(body);
     }

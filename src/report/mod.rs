@@ -49,14 +49,25 @@ pub enum ReportError {
     Json(serde_json::Error),
     #[error("cannot write the report as JUnit XML: {0}")]
     Junit(#[from] quick_junit::SerializeError),
-    #[error("a report in this format is one of a single run; terminal, markdown, json and html show several")]
+    #[error(
+        "a report in this format is one of a single run; terminal, markdown, json and html show several"
+    )]
     OfOneRun,
 }
 
 /// Writes one report. [`ReportFormat::Terminal`] is written for a pipe: 80 columns, no colour.
-pub fn render(format: ReportFormat, summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
+pub fn render(
+    format: ReportFormat,
+    summary: &Summary,
+    out: &mut dyn Write,
+) -> Result<(), ReportError> {
     match format {
-        ReportFormat::Terminal => Ok(terminal::render(summary, &TerminalOptions::default(), &[], out)?),
+        ReportFormat::Terminal => Ok(terminal::render(
+            summary,
+            &TerminalOptions::default(),
+            &[],
+            out,
+        )?),
         ReportFormat::Json => json::render(summary, out),
         ReportFormat::Markdown => WithoutCommands::write(out, |out| markdown::render(summary, out)),
         ReportFormat::Junit => WithoutCommands::write(out, |out| junit::render(summary, out)),

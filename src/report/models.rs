@@ -27,7 +27,11 @@ pub struct Told {
 impl Told {
     /// The role as it follows the name.
     pub fn role_words(&self) -> String {
-        if self.role.is_empty() { String::new() } else { format!(" ({})", self.role) }
+        if self.role.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", self.role)
+        }
     }
 
     /// Labels and words, without what is empty.
@@ -40,18 +44,32 @@ impl Told {
             ("cost", &self.cost),
             ("spent", &self.spent),
         ];
-        lines.into_iter().map(|(label, words)| (label, words.as_str())).filter(|(_, words)| !words.is_empty())
+        lines
+            .into_iter()
+            .map(|(label, words)| (label, words.as_str()))
+            .filter(|(_, words)| !words.is_empty())
     }
 }
 
 /// Every target's model, then every judge's, and where there are several all of them together last.
 pub fn told(models: &ModelsUsed) -> Vec<Told> {
-    let judges = models.judges.iter().map(|(name, used)| one(name, JUDGE, used));
-    let mut all: Vec<Told> =
-        models.by_model.iter().map(|(name, used)| one(name, "", used)).chain(judges).collect();
+    let judges = models
+        .judges
+        .iter()
+        .map(|(name, used)| one(name, JUDGE, used));
+    let mut all: Vec<Told> = models
+        .by_model
+        .iter()
+        .map(|(name, used)| one(name, "", used))
+        .chain(judges)
+        .collect();
     if all.len() > 1 {
         let both = !models.by_model.is_empty() && !models.judges.is_empty();
-        all.push(one("all models", if both { "targets and judges" } else { "" }, &models.total));
+        all.push(one(
+            "all models",
+            if both { "targets and judges" } else { "" },
+            &models.total,
+        ));
     }
     all
 }
@@ -94,9 +112,18 @@ fn answers(used: &ModelUsed) -> String {
     let parts: Vec<String> = from
         .into_iter()
         .filter(|(n, _)| *n > 0)
-        .map(|(n, words)| if n == all { format!("all {words}") } else { format!("{} {words}", number(n)) })
+        .map(|(n, words)| {
+            if n == all {
+                format!("all {words}")
+            } else {
+                format!("{} {words}", number(n))
+            }
+        })
         .collect();
-    let oldest = used.oldest_answer.as_deref().map_or(String::new(), |at| format!(" (oldest {})", day(at)));
+    let oldest = used
+        .oldest_answer
+        .as_deref()
+        .map_or(String::new(), |at| format!(" (oldest {})", day(at)));
     if parts.is_empty() {
         "none".to_owned()
     } else {
@@ -107,26 +134,48 @@ fn answers(used: &ModelUsed) -> String {
 /// The day of a time, of which only what looks like one is believed.
 fn day(at: &str) -> String {
     let day: String = at.chars().take(10).collect();
-    if day.chars().all(|c| c.is_ascii_digit() || c == '-') { day } else { "unknown".to_owned() }
+    if day.chars().all(|c| c.is_ascii_digit() || c == '-') {
+        day
+    } else {
+        "unknown".to_owned()
+    }
 }
 
 fn retries(used: &ModelUsed) -> String {
     if used.retries == 0 && used.faults.is_empty() {
         return String::new();
     }
-    let of = format!("{} of {}", number(used.retries), plural(used.requests, "request"));
-    let faults: Vec<String> =
-        used.faults.iter().map(|(label, n)| format!("{}: {}", text::one_line(label), number(*n))).collect();
-    if faults.is_empty() { of } else { format!("{of} ({})", faults.join(", ")) }
+    let of = format!(
+        "{} of {}",
+        number(used.retries),
+        plural(used.requests, "request")
+    );
+    let faults: Vec<String> = used
+        .faults
+        .iter()
+        .map(|(label, n)| format!("{}: {}", text::one_line(label), number(*n)))
+        .collect();
+    if faults.is_empty() {
+        of
+    } else {
+        format!("{of} ({})", faults.join(", "))
+    }
 }
 
 fn waited(used: &ModelUsed) -> String {
-    let waited: Vec<String> = [(used.throttled_ms, "for rate limits"), (used.backoff_ms, "between tries")]
-        .into_iter()
-        .filter(|(ms, _)| *ms > 0.0)
-        .map(|(ms, what)| format!("{} {what}", figures::duration_ms(ms)))
-        .collect();
-    if waited.is_empty() { String::new() } else { format!("{} (all calls together)", waited.join(", ")) }
+    let waited: Vec<String> = [
+        (used.throttled_ms, "for rate limits"),
+        (used.backoff_ms, "between tries"),
+    ]
+    .into_iter()
+    .filter(|(ms, _)| *ms > 0.0)
+    .map(|(ms, what)| format!("{} {what}", figures::duration_ms(ms)))
+    .collect();
+    if waited.is_empty() {
+        String::new()
+    } else {
+        format!("{} (all calls together)", waited.join(", "))
+    }
 }
 
 fn tokens(used: &ModelUsed) -> String {
@@ -136,7 +185,11 @@ fn tokens(used: &ModelUsed) -> String {
     if used.untold == used.all_answers() {
         return "unknown: the answers don't tell".to_owned();
     }
-    let told = format!("{} in, {} out", number(used.tokens_input), number(used.tokens_output));
+    let told = format!(
+        "{} in, {} out",
+        number(used.tokens_input),
+        number(used.tokens_output)
+    );
     match used.untold {
         0 => told,
         1 => format!("{told} (1 answer does not tell)"),
@@ -149,7 +202,11 @@ fn cost(used: &ModelUsed) -> String {
         _ if used.all_answers() == 0 => String::new(),
         Some(usd) if used.unpriced == 0 => figures::cost(usd),
         Some(usd) => {
-            format!("at least {} ({} of unknown cost)", figures::cost(usd), plural(used.unpriced, "answer"))
+            format!(
+                "at least {} ({} of unknown cost)",
+                figures::cost(usd),
+                plural(used.unpriced, "answer")
+            )
         }
         None if used.untold == used.all_answers() => {
             "unknown: the answers don't tell their tokens".to_owned()
@@ -174,7 +231,10 @@ fn spent(used: &ModelUsed) -> String {
         notes.push(format!("{} of them wasted", number(spent.wasted_tokens)));
     }
     if spent.estimated_tokens > 0 {
-        notes.push(format!("about {} estimated", number(spent.estimated_tokens)));
+        notes.push(format!(
+            "about {} estimated",
+            number(spent.estimated_tokens)
+        ));
     }
     format!("{usd} in this run ({})", notes.join(", "))
 }
@@ -182,10 +242,16 @@ fn spent(used: &ModelUsed) -> String {
 fn remarks(used: &ModelUsed) -> Vec<String> {
     let mut all = Vec::new();
     if used.unanswered > 0 {
-        all.push(format!("{} ended without an answer", plural(used.unanswered, "call")));
+        all.push(format!(
+            "{} ended without an answer",
+            plural(used.unanswered, "call")
+        ));
     }
     if used.cut > 0 {
-        all.push(format!("{} cut at the limit of tokens", plural(used.cut, "answer")));
+        all.push(format!(
+            "{} cut at the limit of tokens",
+            plural(used.cut, "answer")
+        ));
     }
     if used.refused > 0 {
         all.push(format!("{} refused", plural(used.refused, "answer")));

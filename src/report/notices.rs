@@ -18,11 +18,19 @@ pub struct Notice {
 
 impl Notice {
     fn quiet(headline: impl Into<String>) -> Self {
-        Notice { loud: false, headline: headline.into(), notes: Vec::new(), command: None }
+        Notice {
+            loud: false,
+            headline: headline.into(),
+            notes: Vec::new(),
+            command: None,
+        }
     }
 
     fn loud(headline: impl Into<String>) -> Self {
-        Notice { loud: true, ..Notice::quiet(headline) }
+        Notice {
+            loud: true,
+            ..Notice::quiet(headline)
+        }
     }
 }
 
@@ -31,7 +39,12 @@ pub const NOT_SANDBOXED: &str = "SANDBOX NOT ENFORCED";
 
 /// True when code ran, or may have run, without isolation.
 pub fn is_unsandboxed(summary: &Summary) -> bool {
-    let declared = summary.metadata.environment.sandbox.as_ref().is_some_and(|sandbox| !sandbox.enforced);
+    let declared = summary
+        .metadata
+        .environment
+        .sandbox
+        .as_ref()
+        .is_some_and(|sandbox| !sandbox.enforced);
     declared || any_trust(summary, Trust::Unsandboxed)
 }
 
@@ -41,17 +54,28 @@ pub fn notices(summary: &Summary) -> Vec<Notice> {
     let metadata = &summary.metadata;
     if is_unsandboxed(summary) {
         let sandbox = metadata.environment.sandbox.as_ref();
-        let tier = sandbox.map(|s| format!(" (tier: {})", s.tier)).unwrap_or_default();
+        let tier = sandbox
+            .map(|s| format!(" (tier: {})", s.tier))
+            .unwrap_or_default();
         all.push(Notice {
             notes: sandbox.map(|s| s.notes.clone()).unwrap_or_default(),
-            ..Notice::loud(format!("{NOT_SANDBOXED}: code ran, or may have run, without isolation{tier}"))
+            ..Notice::loud(format!(
+                "{NOT_SANDBOXED}: code ran, or may have run, without isolation{tier}"
+            ))
         });
     }
-    all.extend(summary.warnings.iter().map(|warning| Notice::loud(&warning.message)));
+    all.extend(
+        summary
+            .warnings
+            .iter()
+            .map(|warning| Notice::loud(&warning.message)),
+    );
     if metadata.interrupted {
         all.push(Notice {
             command: commands::resume(summary),
-            ..Notice::loud("INTERRUPTED: the run was ended early; what it left out is skipped, not failed")
+            ..Notice::loud(
+                "INTERRUPTED: the run was ended early; what it left out is skipped, not failed",
+            )
         });
     }
     if let Some(Shard { index, of }) = metadata.shard {
@@ -60,17 +84,27 @@ pub fn notices(summary: &Summary) -> Vec<Notice> {
         )));
     }
     if !metadata.joined.is_empty() {
-        all.push(Notice::quiet(format!("Joined with {}", metadata.joined.join(", "))));
+        all.push(Notice::quiet(format!(
+            "Joined with {}",
+            metadata.joined.join(", ")
+        )));
     }
     if let Some(run) = &metadata.regrade_of {
-        all.push(Notice::quiet(format!("Stored outputs of {run}, graded again; no target was asked")));
+        all.push(Notice::quiet(format!(
+            "Stored outputs of {run}, graded again; no target was asked"
+        )));
     }
     all.extend(models::kept(summary).map(Notice::quiet));
     if let Some(against) = &metadata.against {
-        all.push(Notice::quiet(format!("Compared with the baselines of {against}, not with those on disk")));
+        all.push(Notice::quiet(format!(
+            "Compared with the baselines of {against}, not with those on disk"
+        )));
     }
     if !metadata.filters.is_empty() {
-        all.push(Notice::quiet(format!("Not the whole suite: {}", metadata.filters.join(", "))));
+        all.push(Notice::quiet(format!(
+            "Not the whole suite: {}",
+            metadata.filters.join(", ")
+        )));
     }
     all.extend(repeated(summary));
     if any_trust(summary, Trust::InProcess) {
@@ -94,7 +128,10 @@ fn repeated(summary: &Summary) -> Option<Notice> {
     );
     let why = "A model at temperature 0, a program without chance and copied lines of a recording repeat themselves; \
                where more samples are to show something, they must be able to differ";
-    Some(Notice { notes: vec![why.to_owned()], ..Notice::quiet(headline) })
+    Some(Notice {
+        notes: vec![why.to_owned()],
+        ..Notice::quiet(headline)
+    })
 }
 
 /// Entries of `failures` that the summary does not list.
@@ -108,14 +145,21 @@ fn omitted(summary: &Summary) -> String {
         return "Only samples that did not pass are listed; the journal has all".to_owned();
     };
     let mut parts = Vec::new();
-    for (n, noun) in [(omitted.cases, "case"), (omitted.samples, "sample"), (omitted.failures, "failure")] {
+    for (n, noun) in [
+        (omitted.cases, "case"),
+        (omitted.samples, "sample"),
+        (omitted.failures, "failure"),
+    ] {
         if n > 0 {
             parts.push(text::plural(n, noun));
         }
     }
     let unpassed = match omitted.unpassed_samples {
         0 => String::new(),
-        n => format!(" ({} that did not pass among them)", text::plural(n, "sample")),
+        n => format!(
+            " ({} that did not pass among them)",
+            text::plural(n, "sample")
+        ),
     };
     format!(
         "Figures count everything; the lists leave out {}{unpassed}, which the journal has",
@@ -129,15 +173,22 @@ pub fn retries(summary: &Summary) -> Vec<String> {
     let totals = &summary.summary;
     let mut all = Vec::new();
     if totals.flaky > 0 {
-        all.push(format!("{} passed only on a later attempt (flaky)", text::plural(totals.flaky, "sample")));
+        all.push(format!(
+            "{} passed only on a later attempt (flaky)",
+            text::plural(totals.flaky, "sample")
+        ));
     }
     if totals.infrastructure_retries > 0 {
         let calls = text::plural(totals.infrastructure_retries, "call");
-        all.push(format!("{calls} of the target did not get through and were made again"));
+        all.push(format!(
+            "{calls} of the target did not get through and were made again"
+        ));
     }
     if totals.adjudicated > 0 {
         let samples = text::plural(totals.adjudicated, "sample");
-        all.push(format!("{samples} ran out of time and had one more try alone before that counted"));
+        all.push(format!(
+            "{samples} ran out of time and had one more try alone before that counted"
+        ));
     }
     all
 }

@@ -21,7 +21,11 @@ pub fn json(report: &PowerReport, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// One screen for people who are no statisticians.
-pub fn terminal(report: &PowerReport, options: &TerminalOptions, out: &mut dyn Write) -> io::Result<()> {
+pub fn terminal(
+    report: &PowerReport,
+    options: &TerminalOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut page = Page::new(out, options);
     let dot = page.pick(" · ", ", ");
     page.line(&[
@@ -29,8 +33,15 @@ pub fn terminal(report: &PowerReport, options: &TerminalOptions, out: &mut dyn W
         plain(": what a comparison of two of its runs could find"),
     ])?;
     let mut facts = vec![
-        format!("{} in {}", plural(report.cases, "case"), plural(report.evals, "eval")),
-        format!("{} planned of each", plural(report.samples as usize, "sample")),
+        format!(
+            "{} in {}",
+            plural(report.cases, "case"),
+            plural(report.evals, "eval")
+        ),
+        format!(
+            "{} planned of each",
+            plural(report.samples as usize, "sample")
+        ),
     ];
     facts.extend(report.filters.iter().map(|filter| one_line(filter)));
     page.wrapped(&[plain("  ")], Tone::Dim, &facts.join(dot), 3)?;
@@ -57,7 +68,10 @@ fn basis(report: &PowerReport) -> String {
     let basis = &report.basis;
     let rate = figures::percent(basis.rate);
     match (&basis.run, basis.measured) {
-        (Some(run), true) => format!("as run {} measured it: {rate} of its samples passed", one_line(run)),
+        (Some(run), true) => format!(
+            "as run {} measured it: {rate} of its samples passed",
+            one_line(run)
+        ),
         (Some(run), false) => format!(
             "{rate} of samples pass, as in run {}; how much samples of one case differ is assumed, since it has one of each",
             one_line(run)
@@ -77,7 +91,11 @@ fn points(share: f64) -> String {
 fn asked(share: f64) -> String {
     // 0.07 * 100 is a little more than 7.
     let points = (share * 1e10).round() / 1e8;
-    if points > 0.0 { in_points(&points.to_string()) } else { in_points(&format!("{:e}", share * 100.0)) }
+    if points > 0.0 {
+        in_points(&points.to_string())
+    } else {
+        in_points(&format!("{:e}", share * 100.0))
+    }
 }
 
 fn in_points(text: &str) -> String {
@@ -94,11 +112,19 @@ fn chance(share: f64) -> String {
 
 /// The plan's own answer, in a sentence or two.
 fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
-    let planned = report.plans.iter().find(|plan| plan.samples == report.samples).or(report.plans.first());
+    let planned = report
+        .plans
+        .iter()
+        .find(|plan| plan.samples == report.samples)
+        .or(report.plans.first());
     let Some(plan) = planned else { return Ok(()) };
     let (effect, sure) = (asked(report.effect), chance(report.power));
     let enough = plan.chance >= report.power;
-    let (tone, mark) = if enough { (Tone::Good, page.pick("✓", "+")) } else { (Tone::Warn, "!") };
+    let (tone, mark) = if enough {
+        (Tone::Good, page.pick("✓", "+"))
+    } else {
+        (Tone::Warn, "!")
+    };
     let met = match chance(plan.chance) {
         met if !enough && met == sure => format!("just under {sure}"),
         met => met,
@@ -107,7 +133,8 @@ fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
         Some(drop) => format!("the smallest that is found with {sure} is {}", points(drop)),
         None => format!("no drop, however large, is found with {sure}"),
     };
-    let found = format!("a true drop of {effect} would be found with a chance of {met}; {smallest}");
+    let found =
+        format!("a true drop of {effect} would be found with a chance of {met}; {smallest}");
     page.wrapped(&[span(tone, format!("{mark} "))], Tone::Plain, &found, 4)?;
     if enough {
         return Ok(());
@@ -125,7 +152,10 @@ fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
         None => format!("more than {} million cases", MANY / 1_000_000),
     };
     let samples = match report.samples_needed {
-        Some(samples) => format!("or {} of each of these cases", plural(samples as usize, "sample")),
+        Some(samples) => format!(
+            "or {} of each of these cases",
+            plural(samples as usize, "sample")
+        ),
         None => format!("and {MOST_SAMPLES} samples of each of these cases would not be enough"),
     };
     let text = format!("to find {effect} with a chance of {sure}: {cases}, {samples}");
@@ -135,14 +165,21 @@ fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
 fn table(page: &mut Page, report: &PowerReport) -> io::Result<()> {
     let effect = asked(report.effect);
     // The sentence above tells one with many digits.
-    let effect = if "chance for  ".len() + effect.len() > CELL { "that" } else { &effect };
+    let effect = if "chance for  ".len() + effect.len() > CELL {
+        "that"
+    } else {
+        &effect
+    };
     let head = [
         format!("found with {}", chance(report.power)),
         format!("chance for {effect}"),
         format!("cases for {effect}"),
     ];
     let cells: String = head.iter().map(|cell| pad_left(cell, CELL)).collect();
-    page.line(&[span(Tone::Bold, format!("  {}{cells}", pad_right("samples", NAME)))])?;
+    page.line(&[span(
+        Tone::Bold,
+        format!("  {}{cells}", pad_right("samples", NAME)),
+    )])?;
     for plan in &report.plans {
         page.line(&[plain(format!("  {}", row(plan, report)))])?;
     }
@@ -155,7 +192,11 @@ fn row(plan: &PlannedPower, report: &PowerReport) -> String {
         None if report.effect > report.basis.rate => "none".to_owned(),
         None => format!("> {} million", MANY / 1_000_000),
     };
-    let cells = [plan.detectable.map_or_else(|| "none".to_owned(), points), chance(plan.chance), needed];
+    let cells = [
+        plan.detectable.map_or_else(|| "none".to_owned(), points),
+        chance(plan.chance),
+        needed,
+    ];
     let cells: String = cells.iter().map(|cell| pad_left(cell, CELL)).collect();
     format!("{}{cells}", pad_right(&plan.samples.to_string(), NAME))
 }
@@ -179,7 +220,11 @@ fn demand(threshold: &ThresholdPower, report: &PowerReport) -> String {
         Figure::CiLower => "lower end of ",
         Figure::CiUpper => "upper end of ",
     };
-    let sign = if threshold.bound == Bound::Min { "at least" } else { "at most" };
+    let sign = if threshold.bound == Bound::Min {
+        "at least"
+    } else {
+        "at most"
+    };
     let name = figures::metric_name(&threshold.metric);
     let value = figures::figure(&threshold.metric, threshold.value);
     let met = match threshold.chance {
@@ -194,10 +239,17 @@ fn demand(threshold: &ThresholdPower, report: &PowerReport) -> String {
         (Some(met), _) if met >= report.power => String::new(),
         (Some(_), Some(needed)) => {
             let needed = usize::try_from(needed).unwrap_or(usize::MAX);
-            format!("; {} would make it {}", group_digits(needed), chance(report.power))
+            format!(
+                "; {} would make it {}",
+                group_digits(needed),
+                chance(report.power)
+            )
         }
         (Some(_), None) => "; no number of cases would change that".to_owned(),
         (None, _) => String::new(),
     };
-    format!("{end}{name} {sign} {value}, over {}: {met}{needed}", group_digits(threshold.n))
+    format!(
+        "{end}{name} {sign} {value}, over {}: {met}{needed}",
+        group_digits(threshold.n)
+    )
 }

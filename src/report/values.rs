@@ -102,20 +102,27 @@ pub fn compare(expected: Option<&Value>, actual: Option<&Value>, limits: Limits)
             return Comparison::Nothing;
         }
         let excerpt = |value: Option<&Value>| value.map(|value| excerpt(&shown(value), limits));
-        return Comparison::Sides { expected: excerpt(expected), actual: excerpt(actual) };
+        return Comparison::Sides {
+            expected: excerpt(expected),
+            actual: excerpt(actual),
+        };
     };
     if same_shape(expected, actual) {
         let (old, new) = (long_form(expected), long_form(actual));
         if old.contains('\n') || new.contains('\n') {
             let (lines, more) = diff(&old, &new, limits);
-            if lines.iter().any(|line| matches!(line.kind, LineKind::Missing | LineKind::Extra)) {
+            if lines
+                .iter()
+                .any(|line| matches!(line.kind, LineKind::Missing | LineKind::Extra))
+            {
                 return Comparison::Diff { lines, more };
             }
         }
     }
     let (mut old, mut new) = (shown(expected), shown(actual));
     // Beside a text in quotes another without would seem to lack them.
-    let quotes = expected.is_string() && actual.is_string() && (must_quote(expected) || must_quote(actual));
+    let quotes =
+        expected.is_string() && actual.is_string() && (must_quote(expected) || must_quote(actual));
     if quotes || old.lines().eq(new.lines()) {
         (old, new) = (unmistakable(expected), unmistakable(actual));
     }
@@ -126,7 +133,10 @@ pub fn compare(expected: Option<&Value>, actual: Option<&Value>, limits: Limits)
     if !old.text.contains('\n') && !new.text.contains('\n') {
         (old.marks, new.marks) = emphasis::marks(&old.text, &new.text);
     }
-    Comparison::Sides { expected: Some(old), actual: Some(new) }
+    Comparison::Sides {
+        expected: Some(old),
+        actual: Some(new),
+    }
 }
 
 /// A value on one line of at most so many columns.
@@ -145,13 +155,20 @@ fn long_form(value: &Value) -> String {
         return text::sanitize(text::truncate_bytes(s, MAX_READ)).into_owned();
     }
     let short = written(value, false, SHORT_JSON + 1);
-    let long = if short.len() <= SHORT_JSON { short } else { written(value, true, MAX_READ) };
+    let long = if short.len() <= SHORT_JSON {
+        short
+    } else {
+        written(value, true, MAX_READ)
+    };
     text::sanitize(&long).into_owned()
 }
 
 /// The beginning of a value as JSON, of which no more than so many bytes is made.
 fn written(value: &Value, pretty: bool, most: usize) -> String {
-    let mut out = Bounded { bytes: Vec::new(), most };
+    let mut out = Bounded {
+        bytes: Vec::new(),
+        most,
+    };
     // The writer fails when it is full, which is no failure here.
     let _ = if pretty {
         serde_json::to_writer_pretty(&mut out, value)
@@ -169,8 +186,13 @@ struct Bounded {
 impl std::io::Write for Bounded {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         let room = self.most - self.bytes.len();
-        self.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
-        if bytes.len() > room { Err(std::io::ErrorKind::StorageFull.into()) } else { Ok(bytes.len()) }
+        self.bytes
+            .extend_from_slice(&bytes[..bytes.len().min(room)]);
+        if bytes.len() > room {
+            Err(std::io::ErrorKind::StorageFull.into())
+        } else {
+            Ok(bytes.len())
+        }
     }
 
     fn flush(&mut self) -> std::io::Result<()> {
@@ -183,7 +205,11 @@ fn shown(value: &Value) -> String {
     match value {
         Value::String(s) => {
             let s = text::truncate_bytes(s, MAX_READ);
-            if must_quote(value) { text::quoted(s) } else { text::sanitize(s).into_owned() }
+            if must_quote(value) {
+                text::quoted(s)
+            } else {
+                text::sanitize(s).into_owned()
+            }
         }
         _ => long_form(value),
     }
@@ -191,7 +217,9 @@ fn shown(value: &Value) -> String {
 
 /// An empty text, or one line with blanks or a line break at an end.
 fn must_quote(value: &Value) -> bool {
-    let Value::String(s) = value else { return false };
+    let Value::String(s) = value else {
+        return false;
+    };
     let one_line = !s.trim_end_matches('\n').contains('\n');
     s.trim().is_empty() || one_line && s.trim() != s
 }
@@ -209,7 +237,13 @@ fn from_first_difference(a: &str, b: &str, limits: Limits) -> (String, String) {
     if same <= LEAD * 2 {
         return (a.to_owned(), b.to_owned());
     }
-    let tail = |s: &str| format!("{}{}", limits.ellipsis(), s.chars().skip(same - LEAD).collect::<String>());
+    let tail = |s: &str| {
+        format!(
+            "{}{}",
+            limits.ellipsis(),
+            s.chars().skip(same - LEAD).collect::<String>()
+        )
+    };
     (tail(a), tail(b))
 }
 
@@ -225,7 +259,11 @@ fn excerpt(shown: &str, limits: Limits) -> Excerpt {
     if cut && (more == 0 || bounded.lines().count() <= limits.lines) {
         text.push_str(limits.ellipsis());
     }
-    Excerpt { text, more, marks: Marks::new() }
+    Excerpt {
+        text,
+        more,
+        marks: Marks::new(),
+    }
 }
 
 /// The lines in which two texts differ, with how many more changed lines there are.
@@ -236,14 +274,21 @@ fn diff(old: &str, new: &str, limits: Limits) -> (Vec<DiffLine>, usize) {
     let start = same.saturating_sub(limits.context);
     let window = |lines: &[&str]| -> Vec<String> {
         let bound = |line: &&str| text::truncate_bytes(line, limits.bytes).to_owned();
-        lines.iter().skip(start).take(MAX_COMPARED).map(bound).collect()
+        lines
+            .iter()
+            .skip(start)
+            .take(MAX_COMPARED)
+            .map(bound)
+            .collect()
     };
-    let beyond =
-        old.len().saturating_sub(start + MAX_COMPARED) + new.len().saturating_sub(start + MAX_COMPARED);
+    let beyond = old.len().saturating_sub(start + MAX_COMPARED)
+        + new.len().saturating_sub(start + MAX_COMPARED);
     let (old, new) = (window(&old), window(&new));
     let old: Vec<&str> = old.iter().map(String::as_str).collect();
     let new: Vec<&str> = new.iter().map(String::as_str).collect();
-    let diff = TextDiff::configure().algorithm(Algorithm::Myers).diff_slices(&old, &new);
+    let diff = TextDiff::configure()
+        .algorithm(Algorithm::Myers)
+        .diff_slices(&old, &new);
 
     let mut lines = Vec::new();
     if start > 0 {
@@ -258,12 +303,16 @@ fn diff(old: &str, new: &str, limits: Limits) -> (Vec<DiffLine>, usize) {
         last_end = group.last().map_or(at, |op| op.old_range().end);
         for op in &group {
             lines.extend(
-                diff.iter_changes(op).map(|change| changed_line(change.tag(), change.value(), limits)),
+                diff.iter_changes(op)
+                    .map(|change| changed_line(change.tag(), change.value(), limits)),
             );
         }
     }
     // Blank lines at the end say nothing.
-    while lines.last().is_some_and(|line| line.kind == LineKind::Same && line.text.trim().is_empty()) {
+    while lines
+        .last()
+        .is_some_and(|line| line.kind == LineKind::Same && line.text.trim().is_empty())
+    {
         lines.pop();
     }
     let mut more = beyond;
@@ -273,7 +322,10 @@ fn diff(old: &str, new: &str, limits: Limits) -> (Vec<DiffLine>, usize) {
         bytes += lines[keep].text.len();
         keep += 1;
     }
-    more += lines[keep..].iter().filter(|line| line.kind != LineKind::Gap).count();
+    more += lines[keep..]
+        .iter()
+        .filter(|line| line.kind != LineKind::Gap)
+        .count();
     lines.truncate(keep);
     mark_pairs(&mut lines);
     (lines, more)
@@ -281,28 +333,51 @@ fn diff(old: &str, new: &str, limits: Limits) -> (Vec<DiffLine>, usize) {
 
 fn gap(lines: usize) -> DiffLine {
     let text = format!("{} alike", text::plural(lines, "line"));
-    DiffLine { kind: LineKind::Gap, text, marks: Marks::new() }
+    DiffLine {
+        kind: LineKind::Gap,
+        text,
+        marks: Marks::new(),
+    }
 }
 
 /// Blanks at the end of a changed line may be all that changed, so they are shown.
 fn changed_line(tag: ChangeTag, line: &str, limits: Limits) -> DiffLine {
     let kind = match tag {
         ChangeTag::Equal => {
-            return DiffLine { kind: LineKind::Same, text: line.to_owned(), marks: Marks::new() };
+            return DiffLine {
+                kind: LineKind::Same,
+                text: line.to_owned(),
+                marks: Marks::new(),
+            };
         }
         ChangeTag::Delete => LineKind::Missing,
         ChangeTag::Insert => LineKind::Extra,
     };
     let body = line.trim_end_matches([' ', '\t']);
-    let [blank, tab] = if limits.unicode { ['·', '→'] } else { ['_', '>'] };
-    let tail: String = line[body.len()..].chars().map(|c| if c == ' ' { blank } else { tab }).collect();
-    DiffLine { kind, text: format!("{body}{tail}"), marks: Marks::new() }
+    let [blank, tab] = if limits.unicode {
+        ['·', '→']
+    } else {
+        ['_', '>']
+    };
+    let tail: String = line[body.len()..]
+        .chars()
+        .map(|c| if c == ' ' { blank } else { tab })
+        .collect();
+    DiffLine {
+        kind,
+        text: format!("{body}{tail}"),
+        marks: Marks::new(),
+    }
 }
 
 /// Marks in lines that stand for each other: as many that are missing as there are extra ones right after them.
 fn mark_pairs(lines: &mut [DiffLine]) {
     let run = |lines: &[DiffLine], from: usize, kind: LineKind| {
-        lines.iter().skip(from).take_while(|line| line.kind == kind).count()
+        lines
+            .iter()
+            .skip(from)
+            .take_while(|line| line.kind == kind)
+            .count()
     };
     let mut at = 0;
     while at < lines.len() {
@@ -325,7 +400,12 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    const LIMITS: Limits = Limits { lines: 12, bytes: 2000, context: 1, unicode: true };
+    const LIMITS: Limits = Limits {
+        lines: 12,
+        bytes: 2000,
+        context: 1,
+        unicode: true,
+    };
 
     fn show(expected: Value, actual: Value) -> String {
         match compare(Some(&expected), Some(&actual), LIMITS) {
@@ -337,8 +417,10 @@ mod tests {
                 format!("{} | {}", side(expected), side(actual))
             }
             Comparison::Diff { lines, more } => {
-                let lines: Vec<String> =
-                    lines.iter().map(|l| format!("{}{}", l.kind.sign(), l.text)).collect();
+                let lines: Vec<String> = lines
+                    .iter()
+                    .map(|l| format!("{}{}", l.kind.sign(), l.text))
+                    .collect();
                 format!("{} +{more}", lines.join("\n"))
             }
         }
@@ -355,8 +437,14 @@ mod tests {
     fn values_that_differ_never_look_the_same() {
         assert_eq!(show(json!("1"), json!(1)), "\"1\" +0 | 1 +0");
         assert_eq!(show(json!("a"), json!("a\r")), "\"a\" +0 | \"a\\r\" +0");
-        assert_eq!(show(json!("a"), json!("\u{1b}[1ma")), "\"a\" +0 | \"\\u{1b}[1ma\" +0");
-        assert_eq!(show(json!("a\nb"), json!("a\nb\n")), r#""a\nb" +0 | "a\nb\n" +0"#);
+        assert_eq!(
+            show(json!("a"), json!("\u{1b}[1ma")),
+            "\"a\" +0 | \"\\u{1b}[1ma\" +0"
+        );
+        assert_eq!(
+            show(json!("a\nb"), json!("a\nb\n")),
+            r#""a\nb" +0 | "a\nb\n" +0"#
+        );
         assert_eq!(show(json!("42"), json!("42\n")), r#""42" +0 | "42\n" +0"#);
         assert_eq!(show(json!(""), json!("  ")), "\"\" +0 | \"  \" +0");
     }
@@ -370,7 +458,10 @@ mod tests {
 
     #[test]
     fn texts_of_several_lines_are_diffed() {
-        assert_eq!(show(json!("a\nb\nc\nd"), json!("a\nB \nc\nd")), " a\n-b\n+B·\n c +0");
+        assert_eq!(
+            show(json!("a\nb\nc\nd"), json!("a\nB \nc\nd")),
+            " a\n-b\n+B·\n c +0"
+        );
         let many: Vec<String> = (0..1000).map(|n| n.to_string()).collect();
         let mut other = many.clone();
         other[900] = "x".into();
@@ -390,16 +481,19 @@ mod tests {
     #[test]
     fn what_is_left_out_is_counted() {
         let many: Vec<String> = (0..50).map(|n| n.to_string()).collect();
-        let Comparison::Sides { actual: Some(side), .. } =
-            compare(None, Some(&json!(many.join("\n"))), LIMITS)
+        let Comparison::Sides {
+            actual: Some(side), ..
+        } = compare(None, Some(&json!(many.join("\n"))), LIMITS)
         else {
             panic!("one side");
         };
         assert_eq!((side.text.lines().count(), side.more), (12, 38));
         let other: Vec<String> = (50..100).map(|n| n.to_string()).collect();
-        let Comparison::Diff { lines, more } =
-            compare(Some(&json!(many.join("\n"))), Some(&json!(other.join("\n"))), LIMITS)
-        else {
+        let Comparison::Diff { lines, more } = compare(
+            Some(&json!(many.join("\n"))),
+            Some(&json!(other.join("\n"))),
+            LIMITS,
+        ) else {
             panic!("a diff");
         };
         assert_eq!((lines.len(), more), (12, 88));

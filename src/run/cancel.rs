@@ -22,7 +22,9 @@ pub struct Cancel {
 
 impl Default for Cancel {
     fn default() -> Self {
-        Cancel { sender: Arc::new(watch::Sender::new(Level::Run)) }
+        Cancel {
+            sender: Arc::new(watch::Sender::new(Level::Run)),
+        }
     }
 }
 
@@ -34,7 +36,11 @@ impl Cancel {
     /// One step further: run, finish, stop. Returns the new level.
     pub fn escalate(&self) -> Level {
         self.sender.send_modify(|level| {
-            *level = if *level == Level::Run { Level::Finish } else { Level::Stop };
+            *level = if *level == Level::Run {
+                Level::Finish
+            } else {
+                Level::Stop
+            };
         });
         self.level()
     }

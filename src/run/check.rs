@@ -32,27 +32,42 @@ pub(super) fn check(
     recordings: Vec<String>,
 ) -> Result<Continuation, Refused> {
     let run = &earlier.started.run_id;
-    let mut refused =
-        Refused { what: format!("run {run} can't be resumed"), reasons: Vec::new(), hint: None };
+    let mut refused = Refused {
+        what: format!("run {run} can't be resumed"),
+        reasons: Vec::new(),
+        hint: None,
+    };
     refused.reasons.extend(run_reasons(now, earlier));
     let weaker = weaker_sandbox(&prepared.plan.settings.sandbox, earlier);
     let grade_again = weaker.is_some();
     refused.reasons.extend(weaker);
     let mut found = Found::default();
-    let mut next =
-        Continuation { remaining: Remaining::none(), left: 0, again: Vec::new(), evals_differ: false };
+    let mut next = Continuation {
+        remaining: Remaining::none(),
+        left: 0,
+        again: Vec::new(),
+        evals_differ: false,
+    };
     for eval in &prepared.plan.evals {
         compare_eval(eval, earlier, now.shard.is_some(), &mut found, &mut next);
     }
-    refused.reasons.extend(found.reasons(run, earlier, prepared));
+    refused
+        .reasons
+        .extend(found.reasons(run, earlier, prepared));
     if next.left > 0 && !earlier.kept.is_empty() {
         refused.reasons.extend(recordings);
     }
     if found.grading.count > 0 || grade_again {
         let command = format!("`eval-harness regrade --run {run}`");
-        refused.hint = Some(format!("grade what is there with {command}, or take the change back"));
+        refused.hint = Some(format!(
+            "grade what is there with {command}, or take the change back"
+        ));
     }
-    if refused.reasons.is_empty() { Ok(next) } else { Err(refused) }
+    if refused.reasons.is_empty() {
+        Ok(next)
+    } else {
+        Err(refused)
+    }
 }
 
 /// What concerns the run as a whole.
@@ -67,25 +82,39 @@ fn run_reasons(now: &RunStarted, earlier: &Earlier) -> Vec<String> {
         return reasons;
     }
     if let Some(other) = &first.regrade_of {
-        reasons.push(format!("it graded the outputs of {other} again; start `regrade --run {other}` anew"));
+        reasons.push(format!(
+            "it graded the outputs of {other} again; start `regrade --run {other}` anew"
+        ));
     }
     if was.shard != now.shard {
         let name = |shard: Option<crate::model::Shard>| match shard {
             Some(shard) => format!("shard {}/{}", shard.index, shard.of),
             None => "the whole suite".to_owned(),
         };
-        reasons.push(format!("it is a run of {}, and now {} is asked for", name(was.shard), name(now.shard)));
+        reasons.push(format!(
+            "it is a run of {}, and now {} is asked for",
+            name(was.shard),
+            name(now.shard)
+        ));
     }
     if was.against.as_ref().map(|a| &a.commit) != now.against.as_ref().map(|a| &a.commit) {
         let name = |said: &RunStarted| match &said.against {
             Some(against) => format!("those of {against}"),
             None => "those on disk".to_owned(),
         };
-        reasons.push(format!("the baselines to compare with were {} and are {}", name(was), name(now)));
+        reasons.push(format!(
+            "the baselines to compare with were {} and are {}",
+            name(was),
+            name(now)
+        ));
     }
     if was.target_hash != now.target_hash && !earlier.kept.is_empty() {
-        let name =
-            |said: &RunStarted| format!("`{}` ({})", said.environment.target, said.environment.target_type);
+        let name = |said: &RunStarted| {
+            format!(
+                "`{}` ({})",
+                said.environment.target, said.environment.target_type
+            )
+        };
         let (then, now) = (name(was), name(now));
         reasons.push(if then == now {
             format!("the target changed: the settings of {now} are not what they were")
@@ -100,10 +129,18 @@ fn run_reasons(now: &RunStarted, earlier: &Earlier) -> Vec<String> {
 fn weaker_sandbox(demand: &SandboxDemand, earlier: &Earlier) -> Option<String> {
     let minimum = demand.minimum.filter(|_| !earlier.kept.is_empty())?;
     let sessions = [&earlier.session, &earlier.started].into_iter();
-    let state =
-        sessions.filter_map(|said| said.environment.sandbox.as_ref()).find(|state| !demand.admits(state))?;
-    let how = if state.enforced { format!("in `{}`", state.tier) } else { "without isolation".to_owned() };
-    Some(format!("its programs ran {how}, and the suite now demands `minimum: {}`", minimum.name()))
+    let state = sessions
+        .filter_map(|said| said.environment.sandbox.as_ref())
+        .find(|state| !demand.admits(state))?;
+    let how = if state.enforced {
+        format!("in `{}`", state.tier)
+    } else {
+        "without isolation".to_owned()
+    };
+    Some(format!(
+        "its programs ran {how}, and the suite now demands `minimum: {}`",
+        minimum.name()
+    ))
 }
 
 /// What is wrong with cases.
@@ -119,7 +156,13 @@ struct Found {
     matched: Vec<(String, usize)>,
 }
 
-fn compare_eval(eval: &Eval, earlier: &Earlier, shard: bool, found: &mut Found, next: &mut Continuation) {
+fn compare_eval(
+    eval: &Eval,
+    earlier: &Earlier,
+    shard: bool,
+    found: &mut Found,
+    next: &mut Continuation,
+) {
     next.remaining.add_eval();
     let known = earlier.evals.get(&eval.info.id);
     next.evals_differ |= known.is_none_or(|known| !known.info.agrees(&eval.info));
@@ -142,7 +185,13 @@ fn compare_eval(eval: &Eval, earlier: &Earlier, shard: bool, found: &mut Found, 
 }
 
 /// Of a case without any judged sample only the number of samples counts: nothing was found out that a change belies.
-fn compare_case(eval: &str, planned: &CasePlanned, case: &EarlierCase, kept: bool, found: &mut Found) {
+fn compare_case(
+    eval: &str,
+    planned: &CasePlanned,
+    case: &EarlierCase,
+    kept: bool,
+    found: &mut Found,
+) {
     if planned.samples < case.samples {
         if found.fewer.count == 0 {
             found.samples = (case.samples, planned.samples);
@@ -188,8 +237,11 @@ impl Found {
     /// The evals and cases of the run that the plan lacks.
     fn gone(&self, earlier: &Earlier, prepared: &Prepared) -> Option<String> {
         let mut names = Vec::new();
-        let planned: HashMap<&str, usize> =
-            self.matched.iter().map(|(eval, matched)| (eval.as_str(), *matched)).collect();
+        let planned: HashMap<&str, usize> = self
+            .matched
+            .iter()
+            .map(|(eval, matched)| (eval.as_str(), *matched))
+            .collect();
         for (id, known) in &earlier.evals {
             match planned.get(id.as_str()) {
                 None => names.push(format!("eval {id}")),

@@ -55,12 +55,14 @@ impl Dispatcher<'_, '_> {
         if let Ending::Early(cause) = ending {
             let mut stopped: Vec<&Work> = running.values().flatten().collect();
             stopped.sort_unstable_by_key(|work| (work.place, work.sample));
-            let stopped =
-                stopped.into_iter().map(|work| skipped(&work.eval, work.case_id(), work.sample, cause));
+            let stopped = stopped
+                .into_iter()
+                .map(|work| skipped(&work.eval, work.case_id(), work.sample, cause));
             self.recorder.record_all(stopped.collect())?;
             if cause != Cause::Interrupted {
-                let mut rest =
-                    queue.drain().map(|left| skipped(&left.eval, left.case_id(), left.sample, cause));
+                let mut rest = queue
+                    .drain()
+                    .map(|left| skipped(&left.eval, left.case_id(), left.sample, cause));
                 loop {
                     let some: Vec<Event> = rest.by_ref().take(SKIPPED).collect();
                     if some.is_empty() {
@@ -148,15 +150,24 @@ impl Dispatcher<'_, '_> {
 
     fn start(&mut self, queue: &mut Queue, tasks: &mut Tasks, running: &mut Running) {
         // With a limit of failures each sample is counted before the next one starts.
-        let most = if self.settings.max_fail.is_some() { 1 } else { BATCH };
-        let under_way = self.settings.in_flight.max(self.settings.max_workers).max(1);
+        let most = if self.settings.max_fail.is_some() {
+            1
+        } else {
+            BATCH
+        };
+        let under_way = self
+            .settings
+            .in_flight
+            .max(self.settings.max_workers)
+            .max(1);
         while running.len() < under_way {
             let batch = queue.next_batch(most, |case| self.bench.is_cheap(case));
             if batch.is_empty() {
                 return;
             }
             for work in &batch {
-                self.recorder.started(&work.eval.info.id, work.case_id(), work.sample);
+                self.recorder
+                    .started(&work.eval.info.id, work.case_id(), work.sample);
             }
             let (bench, its_batch) = (self.bench.clone(), batch.clone());
             let handle = tasks.spawn(async move {
@@ -188,7 +199,8 @@ impl Dispatcher<'_, '_> {
                 finished_at: finished_at.clone(),
             })),
         };
-        self.recorder.record_all(done.into_iter().map(event).collect())?;
+        self.recorder
+            .record_all(done.into_iter().map(event).collect())?;
         Ok(refused)
     }
 
@@ -199,7 +211,12 @@ impl Dispatcher<'_, '_> {
 
 fn skipped(eval: &Eval, case: &str, sample: u32, cause: Cause) -> Event {
     let (eval, case) = (eval.info.id.clone(), case.to_owned());
-    Event::SampleSkipped(SampleSkipped { eval, case, sample, cause })
+    Event::SampleSkipped(SampleSkipped {
+        eval,
+        case,
+        sample,
+        cause,
+    })
 }
 
 /// Pairs what a task gave with its work. A task that panicked is an error of the harness, not of the outputs.
@@ -208,12 +225,17 @@ fn take(
     joined: Result<(Id, Vec<Vec<Attempt>>), JoinError>,
 ) -> Vec<(Work, Vec<Attempt>)> {
     let id = joined.as_ref().map_or_else(JoinError::id, |(id, _)| *id);
-    let Some(batch) = running.remove(&id) else { return Vec::new() };
+    let Some(batch) = running.remove(&id) else {
+        return Vec::new();
+    };
     match joined {
         Ok((_, results)) => batch.into_iter().zip(results).collect(),
         Err(error) => {
             let reason = format!("a fault of eval-harness itself: {error}");
-            batch.into_iter().map(|work| (work, vec![fault(reason.clone())])).collect()
+            batch
+                .into_iter()
+                .map(|work| (work, vec![fault(reason.clone())]))
+                .collect()
         }
     }
 }

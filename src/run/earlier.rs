@@ -43,7 +43,11 @@ pub(super) struct EarlierEval {
 
 impl EarlierEval {
     fn of(info: EvalInfo) -> EarlierEval {
-        EarlierEval { info, ids: Names::default(), cases: Vec::new() }
+        EarlierEval {
+            info,
+            ids: Names::default(),
+            cases: Vec::new(),
+        }
     }
 
     pub fn case(&self, id: &str) -> Option<&EarlierCase> {
@@ -87,7 +91,11 @@ pub(super) struct Print(Option<[u8; 16]>);
 impl Print {
     pub fn of(hash: &str) -> Print {
         let digits = hash.get(..hash.len().min(32));
-        Print(digits.and_then(|digits| u128::from_str_radix(digits, 16).ok()).map(u128::to_be_bytes))
+        Print(
+            digits
+                .and_then(|digits| u128::from_str_radix(digits, 16).ok())
+                .map(u128::to_be_bytes),
+        )
     }
 
     pub fn is(self, other: Print) -> bool {
@@ -107,8 +115,21 @@ enum Mark {
 /// A hash over everything that is said of a case; the same only within one process.
 pub(super) fn about(case: &CasePlanned) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (&case.name, case.samples, &case.graders, &case.input_hash, &case.grading_hash).hash(&mut hasher);
-    (&case.data_hash, &case.target_hash, &case.tags, case.position).hash(&mut hasher);
+    (
+        &case.name,
+        case.samples,
+        &case.graders,
+        &case.input_hash,
+        &case.grading_hash,
+    )
+        .hash(&mut hasher);
+    (
+        &case.data_hash,
+        &case.target_hash,
+        &case.tags,
+        case.position,
+    )
+        .hash(&mut hasher);
     hasher.finish()
 }
 
@@ -155,7 +176,9 @@ impl Earlier {
             Event::EvalPlanned(planned) => {
                 let known = self.evals.entry(planned.eval.id.clone());
                 let fresh = EarlierEval::of(planned.eval.clone());
-                known.and_modify(|eval| eval.info = planned.eval).or_insert(fresh);
+                known
+                    .and_modify(|eval| eval.info = planned.eval)
+                    .or_insert(fresh);
             }
             Event::CasesPlanned(planned) => self.plan(&planned)?,
             Event::SampleFinished(sample) => self.finish(&sample),
@@ -172,7 +195,9 @@ impl Earlier {
             .ok_or_else(|| SummaryError::UnknownEval(planned.eval.clone()))?;
         for case in &planned.cases {
             self.has_inputs |= case.input.is_some();
-            let known = eval.case(&case.id).map(|known| (known.marks, known.samples));
+            let known = eval
+                .case(&case.id)
+                .map(|known| (known.marks, known.samples));
             let (from, before) = known.unwrap_or((0, 0));
             let samples = case.samples.max(before);
             self.planned += (samples - before) as usize;
@@ -182,7 +207,11 @@ impl Earlier {
                 let start = self.marks.len();
                 self.marks.extend_from_within(from..from + before as usize);
                 self.marks.resize(start + samples as usize, Mark::Open);
-                let moved = if self.repeated.is_empty() { 0 } else { before as usize };
+                let moved = if self.repeated.is_empty() {
+                    0
+                } else {
+                    before as usize
+                };
                 for sample in 0..moved {
                     if let Some(times) = self.repeated.remove(&(from + sample)) {
                         self.repeated.insert(start + sample, times);
@@ -201,7 +230,9 @@ impl Earlier {
                 marks,
             };
             // More ids than there are numbers can't be in a plan.
-            let Some(number) = eval.ids.add(&case.id) else { continue };
+            let Some(number) = eval.ids.add(&case.id) else {
+                continue;
+            };
             match eval.cases.get_mut(number as usize) {
                 Some(case) => *case = known,
                 None => eval.cases.push(known),
@@ -217,9 +248,19 @@ impl Earlier {
     }
 
     fn finish(&mut self, sample: &SampleFinished) {
-        let Some(place) = self.place(&sample.eval, &sample.case, sample.sample) else { return };
-        let Some(outcome) = sample.attempts.last().map(|attempt| attempt.verdict.outcome) else { return };
-        let Some(mark) = self.marks.get_mut(place) else { return };
+        let Some(place) = self.place(&sample.eval, &sample.case, sample.sample) else {
+            return;
+        };
+        let Some(outcome) = sample
+            .attempts
+            .last()
+            .map(|attempt| attempt.verdict.outcome)
+        else {
+            return;
+        };
+        let Some(mark) = self.marks.get_mut(place) else {
+            return;
+        };
         if *mark != Mark::Open {
             *self.repeated.entry(place).or_insert(1) += 1;
         }
@@ -237,13 +278,18 @@ impl Earlier {
     }
 
     pub fn has_kept(&self, case: &EarlierCase) -> bool {
-        let marks = self.marks.get(case.marks..case.marks + case.samples as usize).unwrap_or_default();
+        let marks = self
+            .marks
+            .get(case.marks..case.marks + case.samples as usize)
+            .unwrap_or_default();
         marks.contains(&Mark::Kept)
     }
 
     /// Told each time that the journal, read again, names a finished sample: true for the last time, which is what counts.
     pub fn is_last(&mut self, sample: &SampleFinished) -> bool {
-        let Some(place) = self.place(&sample.eval, &sample.case, sample.sample) else { return false };
+        let Some(place) = self.place(&sample.eval, &sample.case, sample.sample) else {
+            return false;
+        };
         match self.repeated.get_mut(&place) {
             Some(times) => {
                 *times = times.saturating_sub(1);

@@ -32,7 +32,9 @@ impl Feed {
             };
             deliver(eval.cases.stream(wanted), &sender);
         };
-        let thread = std::thread::Builder::new().name("cases".to_owned()).spawn(build);
+        let thread = std::thread::Builder::new()
+            .name("cases".to_owned())
+            .spawn(build);
         Feed {
             chunk: Vec::new().into_iter(),
             chunks: thread.map(|_| receiver).map_err(|error| error.to_string()),
@@ -51,8 +53,10 @@ impl Feed {
                 Some(streamed) if streamed.at == at => return streamed.case,
                 Some(_) => {}
                 None => {
-                    self.chunk =
-                        chunks.recv().map_err(|_| fault("the thread that reads it ended"))?.into_iter();
+                    self.chunk = chunks
+                        .recv()
+                        .map_err(|_| fault("the thread that reads it ended"))?
+                        .into_iter();
                 }
             }
         }
@@ -67,7 +71,10 @@ fn deliver(cases: impl Iterator<Item = Streamed>, to: &SyncSender<Vec<Streamed>>
         bytes = bytes.saturating_add(case.bytes);
         chunk.push(case);
         if chunk.len() >= CHUNK || bytes >= CHUNK_BYTES {
-            if to.send(std::mem::replace(&mut chunk, Vec::with_capacity(CHUNK))).is_err() {
+            if to
+                .send(std::mem::replace(&mut chunk, Vec::with_capacity(CHUNK)))
+                .is_err()
+            {
                 return;
             }
             bytes = 0;

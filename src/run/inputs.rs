@@ -26,7 +26,10 @@ impl<'a> Inputs<'a> {
     /// Those that reports show: of plans whose samples are listed with all details.
     pub fn of(plan: &'a Plan, samples: usize, redactor: &'a Redactor) -> Inputs<'a> {
         let shown = plan.reporting.include_details && samples <= DETAILED_SAMPLES;
-        Inputs { root: shown.then_some(plan.suite.root.as_path()), redactor }
+        Inputs {
+            root: shown.then_some(plan.suite.root.as_path()),
+            redactor,
+        }
     }
 
     pub fn are_kept(self) -> bool {
@@ -41,13 +44,18 @@ impl<'a> Inputs<'a> {
 /// Secrets go before anything is cut: half of one is not found any more.
 fn shown(input: &Input, root: &Path, redactor: &Redactor) -> InputShown {
     let bounded = |kind, mut value: Value, path, mut context: Option<Value>| {
-        std::iter::once(&mut value).chain(&mut context).for_each(|value| redactor.redact_value(value));
+        std::iter::once(&mut value)
+            .chain(&mut context)
+            .for_each(|value| redactor.redact_value(value));
         InputShown::bounded(kind, value, path, context)
     };
     match input {
-        Input::Prompt { text, context } => {
-            bounded(InputKind::Prompt, beginning(text, redactor), None, something(context))
-        }
+        Input::Prompt { text, context } => bounded(
+            InputKind::Prompt,
+            beginning(text, redactor),
+            None,
+            something(context),
+        ),
         Input::File { path, context } => {
             let (text, whole) = read(path, redactor);
             let place = Some(place(path, root));
@@ -55,16 +63,24 @@ fn shown(input: &Input, root: &Path, redactor: &Redactor) -> InputShown {
             shown.truncated |= !whole;
             shown
         }
-        Input::ApiCall { method, endpoint, headers, body } => {
+        Input::ApiCall {
+            method,
+            endpoint,
+            headers,
+            body,
+        } => {
             let mut request = request_shown(method, endpoint, headers, body);
             if let (Some(fields), None) = (request.as_object_mut(), body) {
                 fields.remove("body");
             }
             bounded(InputKind::ApiCall, request, None, None)
         }
-        Input::Messages { messages, context } => {
-            bounded(InputKind::Messages, json!(messages), None, something(context))
-        }
+        Input::Messages { messages, context } => bounded(
+            InputKind::Messages,
+            json!(messages),
+            None,
+            something(context),
+        ),
         Input::Data { value } => bounded(InputKind::Data, value.clone(), None, None),
     }
 }
@@ -92,7 +108,8 @@ fn something(context: &Option<Value>) -> Option<Value> {
 /// which its samples say.
 fn read(path: &Path, redactor: &Redactor) -> (Value, bool) {
     let mut bytes = Vec::new();
-    let read = open_file(path).and_then(|file| file.take(READ_BYTES as u64).read_to_end(&mut bytes));
+    let read =
+        open_file(path).and_then(|file| file.take(READ_BYTES as u64).read_to_end(&mut bytes));
     if read.is_err() {
         return (Value::Null, false);
     }
@@ -101,17 +118,25 @@ fn read(path: &Path, redactor: &Redactor) -> (Value, bool) {
         Ok(text) => text.to_owned(),
         // A character that was cut in two, at the end of what was read.
         Err(error) if error.error_len().is_none() && !whole => {
-            String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default()).into_owned()
+            String::from_utf8_lossy(bytes.get(..error.valid_up_to()).unwrap_or_default())
+                .into_owned()
         }
         Err(_) => String::from_utf8_lossy(&bytes).into_owned(),
     };
-    let kept = if whole { text.as_str() } else { redactor.without_begun(&text) };
+    let kept = if whole {
+        text.as_str()
+    } else {
+        redactor.without_begun(&text)
+    };
     (kept.into(), whole)
 }
 
 fn place(path: &Path, root: &Path) -> String {
     let parts: Vec<String> = match path.strip_prefix(root) {
-        Ok(below) => below.iter().map(|part| part.to_string_lossy().into_owned()).collect(),
+        Ok(below) => below
+            .iter()
+            .map(|part| part.to_string_lossy().into_owned())
+            .collect(),
         Err(_) => return path.display().to_string(),
     };
     parts.join("/")
@@ -127,13 +152,16 @@ mod tests {
         let input = Input::ApiCall {
             method: "POST".into(),
             endpoint: "/users?api_key=abcdef&page=2".into(),
-            headers: headers.map(|(name, value)| (name.to_owned(), value.to_owned())).into(),
+            headers: headers
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
             body: Some(json!({"n": 1}).into()),
         };
         let shown = shown(&input, Path::new("/p"), &Redactor::default());
         assert_eq!(
             serde_json::to_string(&shown).unwrap(),
-            r#"{"type":"api_call","value":{"body":{"n":1},"endpoint":"/users?api_key=&page=2","#.to_owned()
+            r#"{"type":"api_call","value":{"body":{"n":1},"endpoint":"/users?api_key=&page=2","#
+                .to_owned()
                 + r#""headers":{"Accept":"text/plain","Authorization":"[redacted]"},"method":"POST"}}"#
         );
     }
@@ -146,7 +174,10 @@ mod tests {
         let say = |content: &[u8]| {
             std::fs::write(&path, content).unwrap();
             shown(
-                &Input::File { path: path.clone(), context: Some(json!({})) },
+                &Input::File {
+                    path: path.clone(),
+                    context: Some(json!({})),
+                },
                 dir.path(),
                 &Redactor::default(),
             )
@@ -160,15 +191,27 @@ mod tests {
         assert!(large.truncated && large.value == "é".repeat(INPUT_BYTES / 2));
         assert_eq!(say(b"a\xffb").value, "a\u{fffd}b");
         std::fs::remove_file(&path).unwrap();
-        let gone =
-            shown(&Input::File { path: path.clone(), context: None }, dir.path(), &Redactor::default());
+        let gone = shown(
+            &Input::File {
+                path: path.clone(),
+                context: None,
+            },
+            dir.path(),
+            &Redactor::default(),
+        );
         assert!(gone.truncated && gone.value == Value::Null);
-        assert_eq!(place(Path::new("/else/where.txt"), dir.path()), "/else/where.txt");
+        assert_eq!(
+            place(Path::new("/else/where.txt"), dir.path()),
+            "/else/where.txt"
+        );
     }
 
     #[test]
     fn a_long_prompt_is_cut_and_says_so() {
-        let input = Input::Prompt { text: "é".repeat(INPUT_BYTES), context: None };
+        let input = Input::Prompt {
+            text: "é".repeat(INPUT_BYTES),
+            context: None,
+        };
         let shown = shown(&input, Path::new("/"), &Redactor::default());
         assert!(shown.truncated);
         assert_eq!(shown.bytes(), INPUT_BYTES);
@@ -182,14 +225,26 @@ mod tests {
         let path = dir.path().join("a.txt");
         // Wherever the cut falls within it, and where others before it have become shorter.
         for before in (INPUT_BYTES - 2 * secret.len()..INPUT_BYTES + 16).step_by(3) {
-            let text =
-                format!("{}{}{secret} and more", secret.repeat(100), "x".repeat(before - 100 * secret.len()));
+            let text = format!(
+                "{}{}{secret} and more",
+                secret.repeat(100),
+                "x".repeat(before - 100 * secret.len())
+            );
             std::fs::write(&path, &text).unwrap();
             let data = json!([{"text": text.clone(), "zeal": "y".repeat(INPUT_BYTES)}]);
             for input in [
-                Input::Prompt { text: text.clone(), context: None },
-                Input::Prompt { text: "p".repeat(INPUT_BYTES), context: Some(data.clone()) },
-                Input::File { path: path.clone(), context: None },
+                Input::Prompt {
+                    text: text.clone(),
+                    context: None,
+                },
+                Input::Prompt {
+                    text: "p".repeat(INPUT_BYTES),
+                    context: Some(data.clone()),
+                },
+                Input::File {
+                    path: path.clone(),
+                    context: None,
+                },
                 Input::Data { value: data },
             ] {
                 let shown = serde_json::to_string(&shown(&input, dir.path(), &redactor)).unwrap();

@@ -27,7 +27,9 @@ struct Part<'a> {
 pub fn join(journals: &[PathBuf]) -> Result<Summary, RunError> {
     let mut sessions = Vec::new();
     for journal in journals {
-        let session = journal::sessions(journal)?.pop().ok_or(SummaryError::NotStarted)?;
+        let session = journal::sessions(journal)?
+            .pop()
+            .ok_or(SummaryError::NotStarted)?;
         sessions.push((journal.as_path(), session));
     }
     let parts = check(sessions, true).map_err(|reasons| refuse(reasons, EVERY_SHARD))?;
@@ -36,7 +38,9 @@ pub fn join(journals: &[PathBuf]) -> Result<Summary, RunError> {
     for part in &parts {
         fold_part(&mut fold, journal::read(part.journal)?, &mut evals)?;
     }
-    let sandbox = parts.iter().map(|part| part.session.environment.sandbox.clone());
+    let sandbox = parts
+        .iter()
+        .map(|part| part.session.environment.sandbox.clone());
     let mut summary = conclude(&fold)?;
     summary.metadata.environment.sandbox = sandbox.reduce(joined_sandbox).flatten();
     Ok(summary)
@@ -75,7 +79,9 @@ pub fn run_scores(
         several => {
             let mut sessions = Vec::new();
             for journal in several {
-                let mut session = journal::sessions(journal)?.pop().ok_or(SummaryError::NotStarted)?;
+                let mut session = journal::sessions(journal)?
+                    .pop()
+                    .ok_or(SummaryError::NotStarted)?;
                 (session.score_baseline, session.compared_run) = (None, None);
                 sessions.push((journal.as_path(), session));
             }
@@ -95,23 +101,34 @@ pub fn run_scores(
                 }
             }
             if !unplanned.is_empty() {
-                return Err(refuse(unplanned, "leave it out, or let it go on: `run --resume`"));
+                return Err(refuse(
+                    unplanned,
+                    "leave it out, or let it go on: `run --resume`",
+                ));
             }
         }
     }
     let warnings = fold.warnings();
-    Ok((fold.run_scores(label, ScoresSource::Journals(shown))?, warnings))
+    Ok((
+        fold.run_scores(label, ScoresSource::Journals(shown))?,
+        warnings,
+    ))
 }
 
 /// What comes only when all cases are planned.
 fn ends_the_plan(event: &Event) -> bool {
-    matches!(event, Event::SampleFinished(_) | Event::SampleSkipped(_) | Event::RunFinished(_))
+    matches!(
+        event,
+        Event::SampleFinished(_) | Event::SampleSkipped(_) | Event::RunFinished(_)
+    )
 }
 
 /// True when any of the runs is a shard.
 pub fn any_shard(journals: &[PathBuf]) -> Result<bool, RunError> {
     for journal in journals {
-        let session = journal::sessions(journal)?.pop().ok_or(SummaryError::NotStarted)?;
+        let session = journal::sessions(journal)?
+            .pop()
+            .ok_or(SummaryError::NotStarted)?;
         if session.shard.is_some() {
             return Ok(true);
         }
@@ -120,11 +137,16 @@ pub fn any_shard(journals: &[PathBuf]) -> Result<bool, RunError> {
 }
 
 const EVERY_SHARD: &str = "name every shard of one suite once: `report --run A --run B ...`";
-const ANY_SHARDS: &str = "`A+B` joins shards of one suite; runs that are none are compared one by one";
+const ANY_SHARDS: &str =
+    "`A+B` joins shards of one suite; runs that are none are compared one by one";
 
 fn refuse(reasons: Vec<String>, hint: &str) -> RunError {
     let hint = Some(hint.to_owned());
-    RunError::Refused(Refused { what: "the runs can't be joined".to_owned(), reasons, hint })
+    RunError::Refused(Refused {
+        what: "the runs can't be joined".to_owned(),
+        reasons,
+        hint,
+    })
 }
 
 /// The shards in their order, or everything that keeps them from being one run, or from being parts of one when that does.
@@ -133,7 +155,11 @@ fn check(sessions: Vec<(&Path, RunStarted)>, whole: bool) -> Result<Vec<Part<'_>
     let mut parts: Vec<Part> = Vec::new();
     for (journal, session) in sessions {
         match session.shard {
-            Some(shard) => parts.push(Part { journal, shard, session }),
+            Some(shard) => parts.push(Part {
+                journal,
+                shard,
+                session,
+            }),
             None => reasons.push(format!("run {} is no shard", session.run_id)),
         }
     }
@@ -147,22 +173,44 @@ fn check(sessions: Vec<(&Path, RunStarted)>, whole: bool) -> Result<Vec<Part<'_>
                 && a.shard.index == b.shard.index
             {
                 let (a_id, b_id) = (&a.session.run_id, &b.session.run_id);
-                reasons.push(format!("shard {} is there twice: {a_id} and {b_id}", a.shard.index));
+                reasons.push(format!(
+                    "shard {} is there twice: {a_id} and {b_id}",
+                    a.shard.index
+                ));
             }
         }
         let of = first.shard.of;
         let there: BTreeSet<u32> = parts.iter().map(|part| part.shard.index).collect();
-        let missing: Vec<String> =
-            (1..=of).filter(|index| !there.contains(index)).map(|index| format!("{index}/{of}")).collect();
+        let missing: Vec<String> = (1..=of)
+            .filter(|index| !there.contains(index))
+            .map(|index| format!("{index}/{of}"))
+            .collect();
         if whole && !missing.is_empty() {
-            let shown = missing.iter().take(10).cloned().collect::<Vec<_>>().join(", ");
+            let shown = missing
+                .iter()
+                .take(10)
+                .cloned()
+                .collect::<Vec<_>>()
+                .join(", ");
             let more = missing.len().saturating_sub(10);
-            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
-            let noun = if missing.len() == 1 { "shard" } else { "shards" };
+            let more = if more == 0 {
+                String::new()
+            } else {
+                format!(" and {more} more")
+            };
+            let noun = if missing.len() == 1 {
+                "shard"
+            } else {
+                "shards"
+            };
             reasons.push(format!("{noun} {shown}{more} missing"));
         }
     }
-    if reasons.is_empty() { Ok(parts) } else { Err(reasons) }
+    if reasons.is_empty() {
+        Ok(parts)
+    } else {
+        Err(reasons)
+    }
 }
 
 fn differences(first: &Part, part: &Part, whole: bool, reasons: &mut Vec<String>) {
@@ -170,43 +218,77 @@ fn differences(first: &Part, part: &Part, whole: bool, reasons: &mut Vec<String>
     // What only the report of all of them says.
     let reported = [
         (a.gate == b.gate, "thresholds"),
-        (a.composites == b.composites && a.score_metrics == b.score_metrics, "composite metrics"),
+        (
+            a.composites == b.composites && a.score_metrics == b.score_metrics,
+            "composite metrics",
+        ),
         (a.seed == b.seed, "seed"),
         (a.interval_scope == b.interval_scope, "scope of intervals"),
-        (compared(a) == compared(b), "reference, since they are compared with different scores"),
+        (
+            compared(a) == compared(b),
+            "reference, since they are compared with different scores",
+        ),
         (a.fail_on == b.fail_on, "word after --fail-on"),
-        (a.allow_changed == b.allow_changed, "comparison, since only one has --allow-changed"),
+        (
+            a.allow_changed == b.allow_changed,
+            "comparison, since only one has --allow-changed",
+        ),
     ];
     let checks = [
-        (a.suite_name == b.suite_name && a.suite_version == b.suite_version, "suite or its version"),
+        (
+            a.suite_name == b.suite_name && a.suite_version == b.suite_version,
+            "suite or its version",
+        ),
         (a.target_hash == b.target_hash, "target"),
         (a.ks == b.ks, "list of k"),
-        (a.regrade_of.is_some() == b.regrade_of.is_some(), "grading, since only one was graded again"),
-        (commit(a) == commit(b), "baselines, since they were read at different revisions"),
+        (
+            a.regrade_of.is_some() == b.regrade_of.is_some(),
+            "grading, since only one was graded again",
+        ),
+        (
+            commit(a) == commit(b),
+            "baselines, since they were read at different revisions",
+        ),
         (a.filters == b.filters, "filters"),
         (first.shard.of == part.shard.of, "number of shards"),
-        (a.whole_hash == b.whole_hash, "cases (inputs, graders or samples)"),
+        (
+            a.whole_hash == b.whole_hash,
+            "cases (inputs, graders or samples)",
+        ),
         (contents(a) == contents(b), "recorded outputs"),
     ];
     let reported = reported.iter().filter(|_| whole);
     for (_, what) in checks.iter().chain(reported).filter(|(same, _)| !same) {
-        reasons.push(format!("{} and {} differ in their {what}", a.run_id, b.run_id));
+        reasons.push(format!(
+            "{} and {} differ in their {what}",
+            a.run_id, b.run_id
+        ));
     }
 }
 
 /// What a run is compared with, wherever it was read.
 fn compared(session: &RunStarted) -> (Option<(&str, &[EvalScores])>, Option<&ScoreBaselineFile>) {
-    let run = session.compared_run.as_ref().map(|run| (run.side.run_id.as_str(), run.evals.as_slice()));
+    let run = session
+        .compared_run
+        .as_ref()
+        .map(|run| (run.side.run_id.as_str(), run.evals.as_slice()));
     (run, session.score_baseline.as_ref().map(|read| &read.file))
 }
 
 fn commit(session: &RunStarted) -> Option<&str> {
-    session.against.as_ref().map(|against| against.commit.as_str())
+    session
+        .against
+        .as_ref()
+        .map(|against| against.commit.as_str())
 }
 
 /// What the recordings held; they may lie elsewhere on another machine.
 fn contents(session: &RunStarted) -> Vec<(u64, &str)> {
-    session.recordings.iter().map(|read| (read.bytes, read.sha256.as_str())).collect()
+    session
+        .recordings
+        .iter()
+        .map(|read| (read.bytes, read.sha256.as_str()))
+        .collect()
 }
 
 /// The evals of all shards, each once, in the suite's order as far as it can be told: every shard has them in that order.
@@ -226,7 +308,12 @@ fn evals(parts: &[Part]) -> Result<Vec<EvalPlanned>, RunError> {
             }
         }
         order.merge(own).map_err(|eval| {
-            refuse(vec![format!("what eval {eval} says of itself differs between the shards")], EVERY_SHARD)
+            refuse(
+                vec![format!(
+                    "what eval {eval} says of itself differs between the shards"
+                )],
+                EVERY_SHARD,
+            )
         })?;
     }
     Ok(order.into_list())
@@ -248,7 +335,11 @@ impl Order {
         let mut before: Option<usize> = None;
         for planned in list {
             if let Some(at) = self.places.get(&planned.eval.id) {
-                if self.evals.get(*at).is_some_and(|known| !known.eval.agrees(&planned.eval)) {
+                if self
+                    .evals
+                    .get(*at)
+                    .is_some_and(|known| !known.eval.agrees(&planned.eval))
+                {
                     return Err(planned.eval.id);
                 }
                 before = Some(*at);
@@ -274,6 +365,8 @@ impl Order {
             at = self.next.get(this).copied().flatten();
             Some(this)
         });
-        places.filter_map(|at| self.evals.get(at).cloned()).collect()
+        places
+            .filter_map(|at| self.evals.get(at).cloned())
+            .collect()
     }
 }

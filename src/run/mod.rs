@@ -105,9 +105,20 @@ impl RunError {
 /// The summary of a finished fold, gate included: the one way from events to figures.
 pub fn conclude(fold: &Fold) -> Result<Summary, SummaryError> {
     let report = fold.finish()?;
-    let mut gate = decide(report.gate_spec(), &report.tallies, report.interrupted, &report.shards);
+    let mut gate = decide(
+        report.gate_spec(),
+        &report.tallies,
+        report.interrupted,
+        &report.shards,
+    );
     if let Some(fail_on) = report.started.fail_on {
-        gate = held(gate, fail_on, report.comparison.as_deref(), &report.tallies, report.interrupted);
+        gate = held(
+            gate,
+            fail_on,
+            report.comparison.as_deref(),
+            &report.tallies,
+            report.interrupted,
+        );
     }
     let gate = doubted(gate, &report.warnings, report.interrupted);
     Ok(report.with_gate(gate))
@@ -128,13 +139,19 @@ pub fn reread(journal: &Path) -> Result<Reread, RunError> {
         }
     })?;
     let summary = conclude(&fold)?;
-    Ok(Reread { summary, started: started.ok_or(SummaryError::NotStarted)? })
+    Ok(Reread {
+        summary,
+        started: started.ok_or(SummaryError::NotStarted)?,
+    })
 }
 
 /// All cases of a run that did not pass, as eval and case; a summary lists a bounded number of them.
 pub fn not_passed(journal: &Path) -> Result<BTreeSet<(String, String)>, RunError> {
     let fold = folded(journal, |_| ())?;
-    Ok(fold.not_passed().map(|(eval, case)| (eval.to_owned(), case.to_owned())).collect())
+    Ok(fold
+        .not_passed()
+        .map(|(eval, case)| (eval.to_owned(), case.to_owned()))
+        .collect())
 }
 
 fn folded(journal: &Path, mut see: impl FnMut(&Event)) -> Result<Fold, RunError> {

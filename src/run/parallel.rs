@@ -15,7 +15,10 @@ pub(super) fn in_parallel<T: Sync, R: Send>(
     if threads <= 1 {
         return items.iter().map(work).collect();
     }
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(Vec::with_capacity(items.len())));
+    let (next, done) = (
+        AtomicUsize::new(0),
+        Mutex::new(Vec::with_capacity(items.len())),
+    );
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
@@ -24,7 +27,9 @@ pub(super) fn in_parallel<T: Sync, R: Send>(
                     items.get(at).map(|item| (at, item))
                 } {
                     let result = work(item);
-                    done.lock().unwrap_or_else(PoisonError::into_inner).push((at, result));
+                    done.lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push((at, result));
                 }
             });
         }

@@ -17,20 +17,33 @@ const BUILT_BYTES: usize = 32 << 20;
 
 /// The cases of an eval, in its order, without their inputs. In a shard each says its place in the whole eval.
 pub(super) fn case_planned(eval: &Eval, shard: bool) -> impl Iterator<Item = CasePlanned> + '_ {
-    eval.cases.outlines().enumerate().map(move |(at, case)| CasePlanned {
-        id: case.id.to_owned(),
-        name: case.name.map(str::to_owned),
-        samples: Prepared::samples(case),
-        graders: case.profile.grader_types(),
-        input_hash: case.input_hash.to_string(),
-        grading_hash: case.grading_hash.to_string(),
-        data_hash: Some(case.data_hash.to_string()),
-        target_hash: case.profile.target_hash.map(|hash| hash.to_string()),
-        tags: case.profile.tags.iter().filter(|tag| !eval.info.tags.contains(tag)).cloned().collect(),
-        position: eval.cases.position(at).filter(|_| shard).and_then(|place| u32::try_from(place).ok()),
-        input: None,
-        combine: case.profile.combine.clone().map(Box::new),
-    })
+    eval.cases
+        .outlines()
+        .enumerate()
+        .map(move |(at, case)| CasePlanned {
+            id: case.id.to_owned(),
+            name: case.name.map(str::to_owned),
+            samples: Prepared::samples(case),
+            graders: case.profile.grader_types(),
+            input_hash: case.input_hash.to_string(),
+            grading_hash: case.grading_hash.to_string(),
+            data_hash: Some(case.data_hash.to_string()),
+            target_hash: case.profile.target_hash.map(|hash| hash.to_string()),
+            tags: case
+                .profile
+                .tags
+                .iter()
+                .filter(|tag| !eval.info.tags.contains(tag))
+                .cloned()
+                .collect(),
+            position: eval
+                .cases
+                .position(at)
+                .filter(|_| shard)
+                .and_then(|place| u32::try_from(place).ok()),
+            input: None,
+            combine: case.profile.combine.clone().map(Box::new),
+        })
 }
 
 /// Cases that were built for their inputs, by their places in their eval.
@@ -60,8 +73,15 @@ pub(super) fn record_plan(
     Ok(all)
 }
 
-pub(super) fn record_eval(eval: &Eval, cases: usize, recorder: &mut Recorder<'_>) -> Result<(), RunError> {
-    recorder.record(Event::EvalPlanned(EvalPlanned { eval: eval.info.clone(), cases }))
+pub(super) fn record_eval(
+    eval: &Eval,
+    cases: usize,
+    recorder: &mut Recorder<'_>,
+) -> Result<(), RunError> {
+    recorder.record(Event::EvalPlanned(EvalPlanned {
+        eval: eval.info.clone(),
+        cases,
+    }))
 }
 
 /// Records cases of an eval in chunks, each given with its place there, ascending. `built` is given those that had to be built for
@@ -108,6 +128,9 @@ fn record_chunks(
         if chunk.is_empty() {
             return Ok(());
         }
-        recorder.record(Event::CasesPlanned(CasesPlanned { eval: eval.to_owned(), cases: chunk }))?;
+        recorder.record(Event::CasesPlanned(CasesPlanned {
+            eval: eval.to_owned(),
+            cases: chunk,
+        }))?;
     }
 }

@@ -7,8 +7,8 @@ use rayon::prelude::*;
 
 use crate::load::part_of_plan;
 use crate::model::{
-    Bound, Eval, EvalType, Figure, IntervalScope, Metric, MetricName, Plan, PlannedPower, PowerBasis,
-    PowerReport, RunScores, Threshold, ThresholdPower,
+    Bound, Eval, EvalType, Figure, IntervalScope, Metric, MetricName, Plan, PlannedPower,
+    PowerBasis, PowerReport, RunScores, Threshold, ThresholdPower,
 };
 use crate::summary::compare::{ALPHA, PAIRS, tests_whole_evals};
 use crate::summary::{FEWEST_SAMPLES, OverCases, Samples};
@@ -52,7 +52,11 @@ pub enum PowerError {
     #[error("nothing is selected, so that there is nothing to compare")]
     NoCase,
     #[error("run {run} is one of suite `{other}`, not of `{own}`")]
-    OtherSuite { run: String, own: String, other: String },
+    OtherSuite {
+        run: String,
+        own: String,
+        other: String,
+    },
     #[error("run {run} has a graded sample of none of the selected cases")]
     NothingMeasured { run: String },
 }
@@ -68,21 +72,37 @@ pub fn power(plan: &Plan, asked: &PowerRequest<'_>) -> Result<PowerReport, Power
     }
     let outlines = plan.evals.iter().flat_map(|eval| eval.cases.outlines());
     let planned = outlines.filter_map(|case| case.samples).min();
-    let samples = planned.or(plan.settings.ks.iter().copied().max()).unwrap_or(1).max(1);
+    let samples = planned
+        .or(plan.settings.ks.iter().copied().max())
+        .unwrap_or(1)
+        .max(1);
     let basis = basis(plan, asked)?;
     let size = Size::new(plan, &basis, asked);
-    let mut wanted = if asked.samples.is_empty() { vec![samples] } else { asked.samples.clone() };
+    let mut wanted = if asked.samples.is_empty() {
+        vec![samples]
+    } else {
+        asked.samples.clone()
+    };
     wanted.sort_unstable();
     wanted.dedup();
-    let demands = plan.gate.thresholds.iter().filter(|threshold| threshold.on != Figure::Value);
-    let thresholds = demands.map(|threshold| threshold_power(threshold, plan, samples, &basis, asked.power));
+    let demands = plan
+        .gate
+        .thresholds
+        .iter()
+        .filter(|threshold| threshold.on != Figure::Value);
+    let thresholds =
+        demands.map(|threshold| threshold_power(threshold, plan, samples, &basis, asked.power));
     let plans: Vec<PlannedPower> = wanted.iter().map(|n| size.planned(*n)).collect();
     let said = sentences(&basis, &size, samples, &plans);
     Ok(PowerReport {
         format_version: FORMAT_VERSION,
         suite: plan.suite.name.clone(),
         filters: asked.filters.clone(),
-        evals: plan.evals.iter().filter(|eval| !eval.cases.is_empty()).count(),
+        evals: plan
+            .evals
+            .iter()
+            .filter(|eval| !eval.cases.is_empty())
+            .count(),
         cases,
         samples,
         metric: Metric::PassAt(1).to_string(),
@@ -90,7 +110,12 @@ pub fn power(plan: &Plan, asked: &PowerRequest<'_>) -> Result<PowerReport, Power
         power: asked.power,
         alpha: ALPHA,
         plans,
-        samples_needed: size.aim.samples(&size.design(samples), &size.chances, &share, asked.effect),
+        samples_needed: size.aim.samples(
+            &size.design(samples),
+            &size.chances,
+            &share,
+            asked.effect,
+        ),
         thresholds: thresholds.collect(),
         sentences: said,
         basis,
@@ -115,8 +140,12 @@ struct Size {
 
 impl Size {
     fn new(plan: &Plan, basis: &PowerBasis, asked: &PowerRequest<'_>) -> Size {
-        let evals: Vec<u32> =
-            plan.evals.iter().map(|eval| eval.cases.len() as u32).filter(|n| *n > 0).collect();
+        let evals: Vec<u32> = plan
+            .evals
+            .iter()
+            .map(|eval| eval.cases.len() as u32)
+            .filter(|n| *n > 0)
+            .collect();
         let whole_evals = tests_whole_evals(plan.settings.interval_scope, evals.len());
         let population = Population::of(basis.rate, basis.within);
         Size {
@@ -125,19 +154,29 @@ impl Size {
             population,
             chances: Chances::of(population, plan.settings.seed),
             effect: asked.effect,
-            aim: Aim { alpha: ALPHA, power: asked.power, seed: plan.settings.seed, pairs: PAIRS },
+            aim: Aim {
+                alpha: ALPHA,
+                power: asked.power,
+                seed: plan.settings.seed,
+                pairs: PAIRS,
+            },
         }
     }
 
     fn design(&self, samples: u32) -> Design {
         let eval = |cases: &u32| vec![[samples; 2]; *cases as usize];
-        Design { evals: self.evals.iter().map(eval).collect(), whole_evals: self.whole_evals }
+        Design {
+            evals: self.evals.iter().map(eval).collect(),
+            whole_evals: self.whole_evals,
+        }
     }
 
     fn planned(&self, samples: u32) -> PlannedPower {
         let design = self.design(samples);
         let detectable = self.aim.detectable(&design, &self.chances, &share);
-        let needed = self.aim.cases(&design, &self.chances, &share, self.effect, detectable);
+        let needed = self
+            .aim
+            .cases(&design, &self.chances, &share, self.effect, detectable);
         PlannedPower {
             samples,
             detectable,
@@ -153,24 +192,41 @@ fn basis(plan: &Plan, asked: &PowerRequest<'_>) -> Result<PowerBasis, PowerError
     let Some(run) = asked.run else {
         let rate = asked.rate.unwrap_or(ASSUMED_RATE);
         let within = ASSUMED_WITHIN * rate * (1.0 - rate);
-        return Ok(PowerBasis { run: None, rate, within, measured: false });
+        return Ok(PowerBasis {
+            run: None,
+            rate,
+            within,
+            measured: false,
+        });
     };
     let id = run.side.run_id.clone();
     if run.side.suite != plan.suite.name {
         let (own, other) = (plan.suite.name.clone(), run.side.suite.clone());
-        return Err(PowerError::OtherSuite { run: id, own, other });
+        return Err(PowerError::OtherSuite {
+            run: id,
+            own,
+            other,
+        });
     }
     let known: HashMap<(&str, &str), (u32, u32)> = run
         .evals
         .iter()
         .flat_map(|eval| {
-            eval.cases.iter().map(|case| ((eval.id.as_str(), case.id.as_str()), (case.n, case.c)))
+            eval.cases
+                .iter()
+                .map(|case| ((eval.id.as_str(), case.id.as_str()), (case.n, case.c)))
         })
         .collect();
-    let selected =
-        plan.evals.iter().flat_map(|eval| eval.cases.outlines().map(|case| (eval.info.id.as_str(), case.id)));
+    let selected = plan.evals.iter().flat_map(|eval| {
+        eval.cases
+            .outlines()
+            .map(|case| (eval.info.id.as_str(), case.id))
+    });
     let (mut cases, mut shares, mut several, mut within) = (0.0, 0.0, 0.0, 0.0);
-    for (n, c) in selected.filter_map(|case| known.get(&case).copied()).filter(|(n, _)| *n > 0) {
+    for (n, c) in selected
+        .filter_map(|case| known.get(&case).copied())
+        .filter(|(n, _)| *n > 0)
+    {
         let (n, share) = (f64::from(n), f64::from(c) / f64::from(n));
         cases += 1.0;
         shares += share;
@@ -190,7 +246,12 @@ fn basis(plan: &Plan, asked: &PowerRequest<'_>) -> Result<PowerBasis, PowerError
         // Samples of one case can't differ where there is one of each.
         false => ASSUMED_WITHIN * rate * (1.0 - rate),
     };
-    Ok(PowerBasis { run: Some(id), rate, within, measured })
+    Ok(PowerBasis {
+        run: Some(id),
+        rate,
+        within,
+        measured,
+    })
 }
 
 /// What a threshold on an interval's end has to expect.
@@ -221,11 +282,17 @@ fn threshold_power(
     };
     // How much cases of one eval have in common is unknown before a run; without it the chance would be too high.
     let scope = plan.settings.interval_scope;
-    let together = scope == IntervalScope::SimilarEvals && evals.iter().any(|eval| eval.cases.len() > 1);
+    let together =
+        scope == IntervalScope::SimilarEvals && evals.iter().any(|eval| eval.cases.len() > 1);
     let sizes: Vec<usize> = evals.iter().map(|eval| eval.cases.len()).collect();
     let (chance, needed) = match of_first_attempts && n > 0 && !together {
         true => {
-            let planned = Planned { sizes: &sizes, samples, scope, seed: plan.settings.seed };
+            let planned = Planned {
+                sizes: &sizes,
+                samples,
+                scope,
+                seed: plan.settings.seed,
+            };
             chance_and_needed(threshold, n, &planned, basis, power)
         }
         false => (None, None),
@@ -263,12 +330,23 @@ fn chance_and_needed(
     }
     let one_eval = planned.sizes.len() == 1 || planned.sizes.iter().all(|cases| *cases == 1);
     if planned.samples == 1 && one_eval {
-        let demand = Demand { upper, value: threshold.value, level: LEVEL };
-        return (Some(demand.chance(n as u64, basis.rate)), demand.cases(basis.rate, power));
+        let demand = Demand {
+            upper,
+            value: threshold.value,
+            level: LEVEL,
+        };
+        return (
+            Some(demand.chance(n as u64, basis.rate)),
+            demand.cases(basis.rate, power),
+        );
     }
     let population = Population::of(basis.rate, basis.within);
     let chances = Chances::of(population, planned.seed);
-    let better = if upper { basis.rate < threshold.value } else { basis.rate > threshold.value };
+    let better = if upper {
+        basis.rate < threshold.value
+    } else {
+        basis.rate > threshold.value
+    };
     let chance = |cases: usize| planned.chance(threshold, &chances, cases);
     // Of very many cases the mean is about normal.
     let beyond = || {
@@ -276,7 +354,9 @@ fn chance_and_needed(
         let variance = planned.variance(population);
         Some(reach * reach * variance / (basis.rate - threshold.value).powi(2))
     };
-    let needed = better.then(|| fewest_cases(n as f64, |cases| chance(cases) >= power, beyond)).flatten();
+    let needed = better
+        .then(|| fewest_cases(n as f64, |cases| chance(cases) >= power, beyond))
+        .flatten();
     (Some(chance(n)), needed)
 }
 
@@ -295,16 +375,29 @@ impl Planned<'_> {
         let meets = |number: &usize| {
             let passes = chances.run((0..cases).map(|_| self.samples), *number);
             let mut over = OverCases::new(self.scope);
-            let sizes = self.sizes.iter().enumerate().filter(|(_, size)| **size > 0).cycle();
-            let evals = sizes.enumerate().flat_map(|(round, (_, size))| std::iter::repeat_n(round, *size));
+            let sizes = self
+                .sizes
+                .iter()
+                .enumerate()
+                .filter(|(_, size)| **size > 0)
+                .cycle();
+            let evals = sizes
+                .enumerate()
+                .flat_map(|(round, (_, size))| std::iter::repeat_n(round, *size));
             for (eval, passed) in evals.zip(passes) {
                 let (n, sum) = (self.samples, f64::from(passed));
-                over.add(eval, sum / f64::from(n), Some(Samples { n, sum, planned: n }));
+                over.add(
+                    eval,
+                    sum / f64::from(n),
+                    Some(Samples { n, sum, planned: n }),
+                );
             }
-            over.estimate(true).ci.is_some_and(|[low, high]| match threshold.bound {
-                Bound::Min => reaches(low, threshold.value),
-                Bound::Max => stays_within(high, threshold.value),
-            })
+            over.estimate(true)
+                .ci
+                .is_some_and(|[low, high]| match threshold.bound {
+                    Bound::Min => reaches(low, threshold.value),
+                    Bound::Max => stays_within(high, threshold.value),
+                })
         };
         (0..runs).into_par_iter().filter(meets).count() as f64 / runs as f64
     }
@@ -314,14 +407,23 @@ impl Planned<'_> {
 fn sentences(basis: &PowerBasis, size: &Size, samples: u32, plans: &[PlannedPower]) -> Vec<String> {
     let mut said = Vec::new();
     if !basis.measured {
-        let detectable = |chances: &Chances| size.aim.detectable(&size.design(samples), chances, &share);
+        let detectable =
+            |chances: &Chances| size.aim.detectable(&size.design(samples), chances, &share);
         let assumed = match plans.iter().find(|plan| plan.samples == samples) {
             Some(plan) => plan.detectable,
             None => detectable(&size.chances),
         };
-        let alike = Chances::of(Population { within: 1.0, ..size.population }, size.aim.seed);
+        let alike = Chances::of(
+            Population {
+                within: 1.0,
+                ..size.population
+            },
+            size.aim.seed,
+        );
         let points = |drop: Option<f64>, unit: &str| {
-            drop.map_or("none".to_owned(), |drop| format!("{:.1}{unit}", drop * 100.0))
+            drop.map_or("none".to_owned(), |drop| {
+                format!("{:.1}{unit}", drop * 100.0)
+            })
         };
         said.push(format!(
             "Assumed: most cases nearly always or nearly never pass, so that half of what makes outcomes differ is luck. Were all cases \

@@ -30,20 +30,31 @@ impl Prepared {
         for (eval, built) in self.plan.evals.iter_mut().zip(built) {
             if !built.is_empty() {
                 let cases = eval.cases.holding(built);
-                *eval = Arc::new(Eval { cases, info: eval.info.clone(), parallel: eval.parallel });
+                *eval = Arc::new(Eval {
+                    cases,
+                    info: eval.info.clone(),
+                    parallel: eval.parallel,
+                });
             }
         }
     }
 
     pub fn total_samples(&self) -> usize {
-        let cases = self.plan.evals.iter().flat_map(|eval| eval.cases.outlines());
+        let cases = self
+            .plan
+            .evals
+            .iter()
+            .flat_map(|eval| eval.cases.outlines());
         cases.map(|case| Prepared::samples(case) as usize).sum()
     }
 }
 
 /// Thresholds that this plan can't answer, in sentences. `samples` of a case of an eval; `None` when it is not among those that
 /// are meant.
-pub(super) fn unanswered(plan: &Plan, samples: impl Fn(&Eval, Outline<'_>) -> Option<u32>) -> Vec<String> {
+pub(super) fn unanswered(
+    plan: &Plan,
+    samples: impl Fn(&Eval, Outline<'_>) -> Option<u32>,
+) -> Vec<String> {
     let extent = |part: Option<&Part>, evals: &[Arc<Eval>]| {
         // Of what is run again nobody chose the types; a threshold on one that is not among them stays undecided. And a
         // shard need not have of a part of the run what the others have.
@@ -54,20 +65,30 @@ pub(super) fn unanswered(plan: &Plan, samples: impl Fn(&Eval, Outline<'_>) -> Op
         };
         let samples = PlannedSamples::of(evals, &samples);
         let mut profiles = evals.iter().flat_map(|eval| eval.cases.profiles());
-        let judged = open || profiles.any(|profile| profile.graders.iter().any(|g| g.panel.is_some()));
-        Extent { samples, kinds, judged }
+        let judged =
+            open || profiles.any(|profile| profile.graders.iter().any(|g| g.panel.is_some()));
+        Extent {
+            samples,
+            kinds,
+            judged,
+        }
     };
     let whole = extent(None, &plan.evals);
     // As above: what is run again, or a shard, is not all that the thresholds look at.
     let whole_gate = !plan.again && plan.shard.is_none();
     let scope = plan.settings.interval_scope;
     let thresholds = plan.gate.thresholds.iter().filter(|_| whole_gate);
-    let mut problems: Vec<String> =
-        thresholds.filter_map(|threshold| too_few_evals(threshold, &plan.evals, scope)).collect();
-    problems.extend(unanswerable(&plan.gate, &plan.composites, |part| match part {
-        None => whole.clone(),
-        Some(part) => extent(Some(part), &part_of_plan(part, &plan.evals)),
-    }));
+    let mut problems: Vec<String> = thresholds
+        .filter_map(|threshold| too_few_evals(threshold, &plan.evals, scope))
+        .collect();
+    problems.extend(unanswerable(
+        &plan.gate,
+        &plan.composites,
+        |part| match part {
+            None => whole.clone(),
+            Some(part) => extent(Some(part), &part_of_plan(part, &plan.evals)),
+        },
+    ));
     problems
 }
 
@@ -84,10 +105,14 @@ pub fn too_few(plan: &Plan) -> Vec<String> {
     if plan.shard.is_some() {
         return Vec::new();
     }
-    out_of_reach(&plan.gate.thresholds, plan.settings.interval_scope, |part| match part {
-        None => planned(&plan.evals),
-        Some(part) => planned(&part_of_plan(part, &plan.evals)),
-    })
+    out_of_reach(
+        &plan.gate.thresholds,
+        plan.settings.interval_scope,
+        |part| match part {
+            None => planned(&plan.evals),
+            Some(part) => planned(&part_of_plan(part, &plan.evals)),
+        },
+    )
 }
 
 /// True when a model judges anything.
@@ -110,17 +135,21 @@ pub fn prepare(mut plan: Plan) -> Result<Prepared, RunError> {
     let targets = Targets::open(&plan)?;
     // Outlines that nobody else holds are settled without a copy.
     plan.whole = Vec::new();
-    let asked =
-        plan.settings.ks.iter().copied().chain(
-            plan.gate.thresholds.iter().filter_map(|t| t.metric.parse::<MetricName>().ok()?.metric.k()),
-        );
+    let asked = plan.settings.ks.iter().copied().chain(
+        plan.gate
+            .thresholds
+            .iter()
+            .filter_map(|t| t.metric.parse::<MetricName>().ok()?.metric.k()),
+    );
     let largest_k = asked.max().unwrap_or(1).max(1);
     for eval in &mut plan.evals {
         if eval.cases.outlines().any(|case| case.samples.is_none()) {
             // The plan alone holds its evals, so that nothing is copied here.
             let Eval { info, cases, .. } = Arc::make_mut(eval);
             cases.settle(|case| {
-                targets.recorded_samples(&info.id, case.id, case.profile.target.as_ref()).unwrap_or(largest_k)
+                targets
+                    .recorded_samples(&info.id, case.id, case.profile.target.as_ref())
+                    .unwrap_or(largest_k)
             });
         }
     }
@@ -130,5 +159,9 @@ pub fn prepare(mut plan: Plan) -> Result<Prepared, RunError> {
     }
     let mut warnings = targets.warnings().to_vec();
     warnings.extend(too_few(&plan));
-    Ok(Prepared { plan, targets: Arc::new(targets), warnings })
+    Ok(Prepared {
+        plan,
+        targets: Arc::new(targets),
+        warnings,
+    })
 }

@@ -75,38 +75,78 @@ impl Queue {
     pub fn new(plan: &Plan, remaining: Remaining) -> Self {
         let lane = |(index, eval): (usize, &Arc<Eval>)| {
             let next = next_wanted(eval, index, (0, 0), &remaining)?;
-            Some((index, Lane { eval: Arc::clone(eval), index, next, case: None, feed: None }))
+            Some((
+                index,
+                Lane {
+                    eval: Arc::clone(eval),
+                    index,
+                    next,
+                    case: None,
+                    feed: None,
+                },
+            ))
         };
         let lanes: BTreeMap<usize, Lane> = plan.evals.iter().enumerate().filter_map(lane).collect();
         let (ready, shut) = (BTreeSet::new(), BTreeSet::new());
-        let mut queue = Queue { lanes, ready, shut, feeds: 0, remaining: Arc::new(remaining) };
+        let mut queue = Queue {
+            lanes,
+            ready,
+            shut,
+            feeds: 0,
+            remaining: Arc::new(remaining),
+        };
         (0..plan.evals.len()).for_each(|at| queue.offer(at));
         queue
     }
 
     /// Notes that the next sample of a lane may start.
     fn offer(&mut self, at: usize) {
-        let Some(lane) = self.lanes.get(&at) else { return };
-        let set = if lane.needs_file() { &mut self.shut } else { &mut self.ready };
+        let Some(lane) = self.lanes.get(&at) else {
+            return;
+        };
+        let set = if lane.needs_file() {
+            &mut self.shut
+        } else {
+            &mut self.ready
+        };
         set.insert(at);
     }
 
     /// The next sample that may start now, if it is of a case that `wanted` takes.
     fn next_if(&mut self, wanted: impl Fn(&Eval, Outline<'_>) -> bool) -> Option<Work> {
-        let shut = if self.feeds < FEEDS { self.shut.first() } else { None };
+        let shut = if self.feeds < FEEDS {
+            self.shut.first()
+        } else {
+            None
+        };
         let at = *self.ready.first().into_iter().chain(shut).min()?;
         let lane = self.lanes.get_mut(&at)?;
-        if !lane.eval.cases.outline(lane.next.0).is_some_and(|case| wanted(&lane.eval, case)) {
+        if !lane
+            .eval
+            .cases
+            .outline(lane.next.0)
+            .is_some_and(|case| wanted(&lane.eval, case))
+        {
             return None;
         }
         let fed = lane.feed.is_some();
         let case = lane.case(&self.remaining);
         self.feeds += usize::from(!fed && lane.feed.is_some());
         let (place, sample) = ((lane.index, lane.next.0), lane.next.1);
-        let work = Work { eval: Arc::clone(&lane.eval), place, sample, case };
+        let work = Work {
+            eval: Arc::clone(&lane.eval),
+            place,
+            sample,
+            case,
+        };
         self.ready.remove(&at);
         self.shut.remove(&at);
-        match next_wanted(&lane.eval, lane.index, (lane.next.0, sample + 1), &self.remaining) {
+        match next_wanted(
+            &lane.eval,
+            lane.index,
+            (lane.next.0, sample + 1),
+            &self.remaining,
+        ) {
             Some(next) => {
                 lane.next = next;
                 if lane.eval.parallel {
@@ -124,14 +164,22 @@ impl Queue {
     /// The next samples that may start now, to be run one after the other by one task: one, or up to `most` that are all
     /// `cheap` (a task each would cost more than they do).
     pub fn next_batch(&mut self, most: usize, cheap: impl Fn(Outline<'_>) -> bool) -> Vec<Work> {
-        let Some(first) = self.next_if(|_, _| true) else { return Vec::new() };
+        let Some(first) = self.next_if(|_, _| true) else {
+            return Vec::new();
+        };
         let joinable = |eval: &Eval, case: Outline<'_>| eval.parallel && cheap(case);
-        let joins = first.eval.cases.outline(first.place.1).is_some_and(|case| joinable(&first.eval, case));
+        let joins = first
+            .eval
+            .cases
+            .outline(first.place.1)
+            .is_some_and(|case| joinable(&first.eval, case));
         let more = if joins { most.saturating_sub(1) } else { 0 };
         let mut batch = Vec::with_capacity(more + 1);
         batch.push(first);
         for _ in 0..more {
-            let Some(work) = self.next_if(joinable) else { break };
+            let Some(work) = self.next_if(joinable) else {
+                break;
+            };
             batch.push(work);
         }
         batch
@@ -150,15 +198,21 @@ impl Queue {
         self.feeds = 0;
         self.ready.clear();
         self.shut.clear();
-        std::mem::take(&mut self.lanes).into_values().flat_map(move |lane| {
-            let (remaining, index) = (Arc::clone(&remaining), lane.index);
-            let mut next = Some(lane.next);
-            std::iter::from_fn(move || {
-                let (case, sample) = next?;
-                next = next_wanted(&lane.eval, index, (case, sample + 1), &remaining);
-                Some(Unstarted { eval: Arc::clone(&lane.eval), place: (index, case), sample })
+        std::mem::take(&mut self.lanes)
+            .into_values()
+            .flat_map(move |lane| {
+                let (remaining, index) = (Arc::clone(&remaining), lane.index);
+                let mut next = Some(lane.next);
+                std::iter::from_fn(move || {
+                    let (case, sample) = next?;
+                    next = next_wanted(&lane.eval, index, (case, sample + 1), &remaining);
+                    Some(Unstarted {
+                        eval: Arc::clone(&lane.eval),
+                        place: (index, case),
+                        sample,
+                    })
+                })
             })
-        })
     }
 
     pub fn is_empty(&self) -> bool {
@@ -188,7 +242,9 @@ impl Lane {
             None => {
                 let (eval, index) = (&self.eval, self.index);
                 self.feed
-                    .get_or_insert_with(|| Feed::open(Arc::clone(eval), index, at, Arc::clone(remaining)))
+                    .get_or_insert_with(|| {
+                        Feed::open(Arc::clone(eval), index, at, Arc::clone(remaining))
+                    })
                     .next(at)
             }
         };
@@ -200,7 +256,12 @@ impl Lane {
 }
 
 /// The first sample from this case and sample on that is still to be run.
-fn next_wanted(eval: &Eval, index: usize, from: (usize, u32), remaining: &Remaining) -> Option<(usize, u32)> {
+fn next_wanted(
+    eval: &Eval,
+    index: usize,
+    from: (usize, u32),
+    remaining: &Remaining,
+) -> Option<(usize, u32)> {
     let (case, sample) = from;
     let mut first = sample;
     for at in case..eval.cases.len() {
@@ -221,12 +282,21 @@ mod tests {
     use crate::model::{CaseSource, Cases, Outlines, Stream, Streamed, Wanted, testing};
 
     fn case(id: &str, samples: u32) -> Arc<Case> {
-        Arc::new(Case { samples: Some(samples), ..testing::case(id) })
+        Arc::new(Case {
+            samples: Some(samples),
+            ..testing::case(id)
+        })
     }
 
     fn eval(id: &str, parallel: bool, cases: &[(&str, u32)]) -> Arc<Eval> {
-        let cases = cases.iter().map(|(id, samples)| case(id, *samples)).collect();
-        Arc::new(Eval { parallel, ..testing::eval(id, cases) })
+        let cases = cases
+            .iter()
+            .map(|(id, samples)| case(id, *samples))
+            .collect();
+        Arc::new(Eval {
+            parallel,
+            ..testing::eval(id, cases)
+        })
     }
 
     fn queue(evals: Vec<Arc<Eval>>) -> Queue {
@@ -243,7 +313,8 @@ mod tests {
     }
 
     fn drained(queue: &mut Queue) -> String {
-        let name = |left: Unstarted| format!("{}{}{}", left.eval.info.id, left.case_id(), left.sample);
+        let name =
+            |left: Unstarted| format!("{}{}{}", left.eval.info.id, left.case_id(), left.sample);
         queue.drain().map(name).collect::<Vec<_>>().join(" ")
     }
 
@@ -255,11 +326,17 @@ mod tests {
             eval("c", false, &[("x", 1)]),
         ]);
         let first = queue.next_if(|_, _| true).unwrap();
-        assert_eq!((name(&first), rest(&mut queue)), ("ax0".into(), "bx0 bx1 cx0".into()));
+        assert_eq!(
+            (name(&first), rest(&mut queue)),
+            ("ax0".into(), "bx0 bx1 cx0".into())
+        );
         assert!(!queue.is_empty());
         queue.done(&first);
         let second = queue.next_if(|_, _| true).unwrap();
-        assert_eq!((name(&second), rest(&mut queue)), ("ax1".into(), String::new()));
+        assert_eq!(
+            (name(&second), rest(&mut queue)),
+            ("ax1".into(), String::new())
+        );
         assert_eq!(drained(&mut queue), "ay0");
         assert!(queue.is_empty());
     }
@@ -285,9 +362,18 @@ mod tests {
                 batches.push(batch.iter().map(name).collect::<Vec<_>>().join(" "));
             }
         };
-        assert_eq!(batches(32, |_| true), ["ax0 ax1 ax2", "bx0", "bx1", "cx0 cy0"]);
-        assert_eq!(batches(2, |_| true), ["ax0 ax1", "ax2", "bx0", "bx1", "cx0 cy0"]);
-        assert_eq!(batches(32, |case| case.id == "y"), ["ax0", "ax1", "ax2", "bx0", "bx1", "cx0", "cy0"]);
+        assert_eq!(
+            batches(32, |_| true),
+            ["ax0 ax1 ax2", "bx0", "bx1", "cx0 cy0"]
+        );
+        assert_eq!(
+            batches(2, |_| true),
+            ["ax0 ax1", "ax2", "bx0", "bx1", "cx0 cy0"]
+        );
+        assert_eq!(
+            batches(32, |case| case.id == "y"),
+            ["ax0", "ax1", "ax2", "bx0", "bx1", "cx0", "cy0"]
+        );
     }
 
     #[test]
@@ -298,11 +384,16 @@ mod tests {
             eval("c", true, &[("x", 2)]),
         ];
         let mut remaining = Remaining::none();
-        let done: [&[&[bool]]; 3] = [&[&[false, true, false], &[true]], &[&[true]], &[&[true, false]]];
+        let done: [&[&[bool]]; 3] = [
+            &[&[false, true, false], &[true]],
+            &[&[true]],
+            &[&[true, false]],
+        ];
         for eval in done {
             remaining.add_eval();
-            eval.iter()
-                .for_each(|case| remaining.add_case(case.len() as u32, |sample| case[sample as usize]));
+            eval.iter().for_each(|case| {
+                remaining.add_case(case.len() as u32, |sample| case[sample as usize])
+            });
         }
         let mut queue = Queue::new(&testing::plan(evals), remaining);
         assert_eq!(name(&queue.next_if(|_, _| true).unwrap()), "ax0");
@@ -322,19 +413,48 @@ mod tests {
         fn stream<'a>(&'a self, wanted: Wanted<'a>) -> Stream<'a> {
             Box::new((0..self.cases).filter(move |at| wanted(*at)).map(|at| {
                 self.built.fetch_add(1, Ordering::SeqCst);
-                let gone = CaseFault::Changed { file: "rows".into(), what: "gone".into() };
-                let case = if at < self.broken { Ok(case(&at.to_string(), 1)) } else { Err(gone) };
-                Streamed { at, bytes: 100, case }
+                let gone = CaseFault::Changed {
+                    file: "rows".into(),
+                    what: "gone".into(),
+                };
+                let case = if at < self.broken {
+                    Ok(case(&at.to_string(), 1))
+                } else {
+                    Err(gone)
+                };
+                Streamed {
+                    at,
+                    bytes: 100,
+                    case,
+                }
             }))
         }
     }
 
-    fn counting(id: &str, parallel: bool, cases: usize, broken: usize) -> (Arc<Eval>, Arc<AtomicUsize>) {
+    fn counting(
+        id: &str,
+        parallel: bool,
+        cases: usize,
+        broken: usize,
+    ) -> (Arc<Eval>, Arc<AtomicUsize>) {
         let built = Arc::new(AtomicUsize::new(0));
         let mut outlines = Outlines::default();
         (0..cases).for_each(|at| outlines.push(&case(&at.to_string(), 1)).unwrap());
-        let cases = Cases::new(outlines, Arc::new(Counting { cases, built: Arc::clone(&built), broken }));
-        (Arc::new(Eval { parallel, ..testing::eval(id, cases) }), built)
+        let cases = Cases::new(
+            outlines,
+            Arc::new(Counting {
+                cases,
+                built: Arc::clone(&built),
+                broken,
+            }),
+        );
+        (
+            Arc::new(Eval {
+                parallel,
+                ..testing::eval(id, cases)
+            }),
+            built,
+        )
     }
 
     #[test]
@@ -344,7 +464,10 @@ mod tests {
         assert_eq!(built.load(Ordering::SeqCst), 0);
         for taken in 1..=5_000 {
             let work = queue.next_if(|_, _| true).unwrap();
-            assert_eq!(work.case.unwrap().id, work.eval.cases.outline(taken - 1).unwrap().id);
+            assert_eq!(
+                work.case.unwrap().id,
+                work.eval.cases.outline(taken - 1).unwrap().id
+            );
             let ahead = built.load(Ordering::SeqCst) - taken;
             assert!(ahead <= 1_024, "{ahead} cases ahead of {taken}");
         }
@@ -357,7 +480,11 @@ mod tests {
         let (eval, _) = counting("a", true, 3, 2);
         let mut queue = queue(vec![eval]);
         let cases: Vec<Result<String, String>> = std::iter::from_fn(|| queue.next_if(|_, _| true))
-            .map(|work| work.case.map(|case| case.id.clone()).map_err(|fault| fault.to_string()))
+            .map(|work| {
+                work.case
+                    .map(|case| case.id.clone())
+                    .map_err(|fault| fault.to_string())
+            })
             .collect();
         let gone = "rows changed while the run was going on: gone".to_owned();
         assert_eq!(cases, [Ok("0".into()), Ok("1".into()), Err(gone)]);
@@ -365,10 +492,15 @@ mod tests {
 
     #[test]
     fn only_a_few_data_files_are_open_at_once() {
-        let evals: Vec<Arc<Eval>> = (0..9).map(|at| counting(&format!("e{at}-"), false, 2, 2).0).collect();
+        let evals: Vec<Arc<Eval>> = (0..9)
+            .map(|at| counting(&format!("e{at}-"), false, 2, 2).0)
+            .collect();
         let mut queue = queue(evals);
         let first: Vec<Work> = std::iter::from_fn(|| queue.next_if(|_, _| true)).collect();
-        assert_eq!(first.iter().map(name).collect::<Vec<_>>().join(" "), "e0-00 e1-00 e2-00 e3-00");
+        assert_eq!(
+            first.iter().map(name).collect::<Vec<_>>().join(" "),
+            "e0-00 e1-00 e2-00 e3-00"
+        );
         first.iter().for_each(|work| queue.done(work));
         let more: Vec<Work> = std::iter::from_fn(|| queue.next_if(|_, _| true)).collect();
         let names = more.iter().map(name).collect::<Vec<_>>().join(" ");

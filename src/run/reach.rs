@@ -1,7 +1,9 @@
 //! Thresholds on an interval's end that not even the best of outcomes could meet, for lack of cases: found before anything runs.
 
 use crate::gate::number;
-use crate::model::{Bound, EvalType, Figure, IntervalScope, Lack, Metric, MetricName, Part, Threshold};
+use crate::model::{
+    Bound, EvalType, Figure, IntervalScope, Lack, Metric, MetricName, Part, Threshold,
+};
 use crate::summary::{Design, OverCases, Samples};
 
 /// An eval, with its cases that count and the samples of each.
@@ -20,29 +22,51 @@ pub(super) fn out_of_reach(
     planned: impl Fn(Option<&Part>) -> Vec<PlannedEval>,
 ) -> Vec<String> {
     let one_sided = |t: &&Threshold| {
-        matches!((t.on, t.bound), (Figure::CiLower, Bound::Min) | (Figure::CiUpper, Bound::Max))
+        matches!(
+            (t.on, t.bound),
+            (Figure::CiLower, Bound::Min) | (Figure::CiUpper, Bound::Max)
+        )
     };
     let sentence = |threshold: &Threshold| {
         let name: MetricName = threshold.metric.parse().ok()?;
         let mut evals = planned(name.part.as_ref());
         evals.retain(|eval| !eval.samples.is_empty());
-        missed(threshold, &best(&name.metric, &evals, scope, threshold.bound == Bound::Min)?)
+        missed(
+            threshold,
+            &best(&name.metric, &evals, scope, threshold.bound == Bound::Min)?,
+        )
     };
-    thresholds.iter().filter(one_sided).filter_map(sentence).collect()
+    thresholds
+        .iter()
+        .filter(one_sided)
+        .filter_map(sentence)
+        .collect()
 }
 
 /// What is planned if all of it passes, or none. `None`: the metric is no share, or nothing of it is planned.
-fn best(metric: &Metric, evals: &[PlannedEval], scope: IntervalScope, passes: bool) -> Option<Design> {
+fn best(
+    metric: &Metric,
+    evals: &[PlannedEval],
+    scope: IntervalScope,
+    passes: bool,
+) -> Option<Design> {
     let value = f64::from(u8::from(passes));
     let of_evals = |of: Option<EvalType>| {
-        let n = evals.iter().filter(|eval| of.is_none_or(|kind| eval.kind == kind)).count() as f64;
+        let n = evals
+            .iter()
+            .filter(|eval| of.is_none_or(|kind| eval.kind == kind))
+            .count() as f64;
         (n > 0.0).then(|| Design::of_verdicts(value * n, n, "eval"))
     };
     let of_cases = |has_samples: bool| {
         let mut cases = OverCases::of_metric(scope, metric);
         for (at, eval) in evals.iter().enumerate() {
             for n in &eval.samples {
-                let samples = Samples { n: *n, sum: value * f64::from(*n), planned: *n };
+                let samples = Samples {
+                    n: *n,
+                    sum: value * f64::from(*n),
+                    planned: *n,
+                };
                 cases.add(at, value, has_samples.then_some(samples));
             }
         }
@@ -59,17 +83,31 @@ fn best(metric: &Metric, evals: &[PlannedEval], scope: IntervalScope, passes: bo
         Metric::WeightedScore => {
             let weight = |at: usize| evals.get(at).map_or(0.0, |eval| eval.weight);
             let weighs = evals.iter().any(|eval| eval.weight > 0.0);
-            of_cases(true).filter(|_| weighs).map(|cases| cases.design(Some(&weight)))
+            of_cases(true)
+                .filter(|_| weighs)
+                .map(|cases| cases.design(Some(&weight)))
         }
         _ => None,
     }
 }
 
 fn missed(threshold: &Threshold, best: &Design) -> Option<String> {
-    let Lack { end, units, needed, .. } = best.lack(threshold)?;
+    let Lack {
+        end, units, needed, ..
+    } = best.lack(threshold)?;
     let upper = threshold.bound == Bound::Max;
-    let plural = |n: u64| if n == 1 { best.unit.to_owned() } else { format!("{}s", best.unit) };
-    let demand = if upper { "an upper end of at most" } else { "a lower end of at least" };
+    let plural = |n: u64| {
+        if n == 1 {
+            best.unit.to_owned()
+        } else {
+            format!("{}s", best.unit)
+        }
+    };
+    let demand = if upper {
+        "an upper end of at most"
+    } else {
+        "a lower end of at least"
+    };
     let at_best = match (upper, units) {
         (true, _) => "none passes",
         (false, 1) => "it passes",
@@ -96,27 +134,45 @@ mod tests {
     const SIMILAR: IntervalScope = IntervalScope::SimilarCases;
 
     fn eval(samples: &[u32]) -> PlannedEval {
-        PlannedEval { kind: EvalType::Capability, weight: 1.0, samples: samples.to_vec() }
+        PlannedEval {
+            kind: EvalType::Capability,
+            weight: 1.0,
+            samples: samples.to_vec(),
+        }
     }
 
     fn warning(metric: &str, value: f64, scope: IntervalScope, evals: &[PlannedEval]) -> String {
-        let (bound, on) =
-            if metric == "errors" { (Bound::Max, Figure::CiUpper) } else { (Bound::Min, Figure::CiLower) };
-        let metric = if metric == "errors" { "pass_rate" } else { metric };
-        let threshold = Threshold { metric: metric.into(), bound, value, on };
-        out_of_reach(
-            &[threshold],
-            scope,
-            |part| {
-                if part.is_some() { evals[..1].to_vec() } else { evals.to_vec() }
-            },
-        )
+        let (bound, on) = if metric == "errors" {
+            (Bound::Max, Figure::CiUpper)
+        } else {
+            (Bound::Min, Figure::CiLower)
+        };
+        let metric = if metric == "errors" {
+            "pass_rate"
+        } else {
+            metric
+        };
+        let threshold = Threshold {
+            metric: metric.into(),
+            bound,
+            value,
+            on,
+        };
+        out_of_reach(&[threshold], scope, |part| {
+            if part.is_some() {
+                evals[..1].to_vec()
+            } else {
+                evals.to_vec()
+            }
+        })
         .join("\n")
     }
 
     #[test]
     fn small_plan_gets_the_number_that_it_takes() {
-        let said = |metric: &str, value: f64, n: usize| warning(metric, value, SIMILAR, &vec![eval(&[1]); n]);
+        let said = |metric: &str, value: f64, n: usize| {
+            warning(metric, value, SIMILAR, &vec![eval(&[1]); n])
+        };
         insta::assert_snapshot!(said("pass_rate", 0.9, 12), @"the threshold on pass_rate requires a lower end of at least 0.9, and 12 evals are planned: even if all pass the interval ends at 0.7526; it takes 33 evals");
         insta::assert_snapshot!(said("pass_at_1", 0.9, 32), @"the threshold on pass_at_1 requires a lower end of at least 0.9, and 32 cases are planned: even if all pass the interval ends at 0.8976; it takes 33 cases");
         assert_eq!(said("pass_at_1", 0.9, 33), "");
@@ -131,11 +187,17 @@ mod tests {
     fn units_are_those_of_the_scope() {
         let several = vec![eval(&[10; 10]); 4];
         let said = |scope| warning("pass_at_3", 0.95, scope, &several);
-        assert_eq!(warning("pass_at_3", 0.95, IntervalScope::TheseCases, &several), "");
+        assert_eq!(
+            warning("pass_at_3", 0.95, IntervalScope::TheseCases, &several),
+            ""
+        );
         insta::assert_snapshot!(said(IntervalScope::SimilarCases), @"the threshold on pass_at_3 requires a lower end of at least 0.95, and 40 cases are planned: even if all pass the interval ends at 0.9134; it takes 70 cases");
         insta::assert_snapshot!(said(IntervalScope::SimilarEvals), @"the threshold on pass_at_3 requires a lower end of at least 0.95, and 4 evals are planned: even if all pass the interval ends at 0.4406; it takes 68 evals");
         insta::assert_snapshot!(warning("pass_at_1", 0.97, IntervalScope::TheseCases, &vec![eval(&[5; 10]); 2]), @"the threshold on pass_at_1 requires a lower end of at least 0.97, and 100 samples are planned: even if all pass the interval ends at 0.9652; it takes 117 samples");
-        let heavy = PlannedEval { weight: 3.0, ..eval(&[1]) };
+        let heavy = PlannedEval {
+            weight: 3.0,
+            ..eval(&[1])
+        };
         let weighted = [eval(&[1]), eval(&[1]), eval(&[1]), heavy];
         insta::assert_snapshot!(warning("weighted_score", 0.6, SIMILAR, &weighted), @"the threshold on weighted_score requires a lower end of at least 0.6, and 4 cases are planned: even if all pass the interval ends at 0.3875; it takes 9 cases");
     }
@@ -148,7 +210,11 @@ mod tests {
             for value in [0.5, 0.8, 0.9, 0.95] {
                 for metric in ["pass_rate", "pass_at_1"] {
                     let text = warning(metric, value, SIMILAR, &vec![eval(&[1]); n]);
-                    assert_eq!(text.is_empty(), reaches(ends_at, value), "{n} {value} {text}");
+                    assert_eq!(
+                        text.is_empty(),
+                        reaches(ends_at, value),
+                        "{n} {value} {text}"
+                    );
                 }
             }
         }

@@ -38,7 +38,11 @@ pub(super) struct Recorder<'a> {
 
 impl<'a> Recorder<'a> {
     pub fn new(journal: JournalWriter, observers: Vec<&'a mut dyn Observer>) -> Self {
-        Recorder { journal, fold: Fold::new(), observers }
+        Recorder {
+            journal,
+            fold: Fold::new(),
+            observers,
+        }
     }
 
     pub fn record(&mut self, event: Event) -> Result<(), RunError> {

@@ -19,14 +19,21 @@ pub(super) fn recordings(prepared: &Prepared) -> Vec<RecordingRead> {
 
 /// Why outputs of now don't go with those of then: a sentence for each recording that changed. One that has only grown at
 /// its end has not: every output that was taken from it is still there.
-pub(super) fn changed(prepared: &Prepared, then: &[RecordingRead], now: &[RecordingRead]) -> Vec<String> {
+pub(super) fn changed(
+    prepared: &Prepared,
+    then: &[RecordingRead],
+    now: &[RecordingRead],
+) -> Vec<String> {
     let root = &prepared.plan.suite.root;
     let differs = |was: &&RecordingRead| {
         // Another path is another target, and told as such.
-        let Some(now) = now.iter().find(|now| now.path == was.path) else { return false };
+        let Some(now) = now.iter().find(|now| now.path == was.path) else {
+            return false;
+        };
         let grown = || {
             let beginning = Targets::beginning(&root.join(&was.path), was.bytes);
-            beginning.is_ok_and(|(bytes, hash)| bytes == was.bytes && hash.to_string() == was.sha256)
+            beginning
+                .is_ok_and(|(bytes, hash)| bytes == was.bytes && hash.to_string() == was.sha256)
         };
         let same = (now.bytes, &now.sha256) == (was.bytes, &was.sha256);
         !(same || now.bytes > was.bytes && grown())

@@ -23,7 +23,9 @@ impl fmt::Display for Refused {
             [reason] => write!(f, "{}: {reason}", self.what),
             reasons => {
                 write!(f, "{}:", self.what)?;
-                reasons.iter().try_for_each(|reason| write!(f, "\n  {reason}"))
+                reasons
+                    .iter()
+                    .try_for_each(|reason| write!(f, "\n  {reason}"))
             }
         }
     }
@@ -45,8 +47,16 @@ impl Cases {
     /// The sentence, if there is any case: `of(n)` begins it.
     pub fn say(&self, sentence: impl Fn(&str) -> String) -> Option<String> {
         let first = self.first.as_ref()?;
-        let cases = if self.count == 1 { "case".to_owned() } else { format!("{} cases", self.count) };
-        let named = if self.count == 1 { first.clone() } else { format!("(first: {first})") };
+        let cases = if self.count == 1 {
+            "case".to_owned()
+        } else {
+            format!("{} cases", self.count)
+        };
+        let named = if self.count == 1 {
+            first.clone()
+        } else {
+            format!("(first: {first})")
+        };
         Some(sentence(&format!("{cases} {named}")))
     }
 }
@@ -57,5 +67,9 @@ pub(super) fn listed(mut names: Vec<String>) -> String {
     let more = names.len().saturating_sub(NAMED);
     names.truncate(NAMED);
     let listed = names.join(", ");
-    if more == 0 { listed } else { format!("{listed} and {more} more") }
+    if more == 0 {
+        listed
+    } else {
+        format!("{listed} and {more} more")
+    }
 }

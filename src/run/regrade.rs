@@ -26,8 +26,8 @@ use crate::grade::{Asked, Graders, without_output};
 use crate::journal::{self, JournalError, JournalWriter, RunPaths, output_of};
 use crate::llm::{Models, ModelsConfig, Spent};
 use crate::model::{
-    Attempt, Case, CaseFault, Cause, Eval, Event, JOURNAL_VERSION, Outcome, Outline, Plan, RunStarted,
-    SampleFinished, SampleSkipped,
+    Attempt, Case, CaseFault, Cause, Eval, Event, JOURNAL_VERSION, Outcome, Outline, Plan,
+    RunStarted, SampleFinished, SampleSkipped,
 };
 use eval_base::clock::{Clock, SystemClock, rfc3339};
 use eval_base::redact::Redactor;
@@ -53,19 +53,30 @@ const BATCH: usize = 32;
 const BATCH_BYTES: usize = 1 << 20;
 
 /// Why an output that is not what the target gave has no new grade.
-const REDACTED: &str =
-    "a secret was cut out of the output when it was stored, so that it can't be graded again; run it again";
+const REDACTED: &str = "a secret was cut out of the output when it was stored, so that it can't be graded again; run it again";
 
 /// Grades every stored output of a run with the plan's graders. Judges are asked, the target is not.
 ///
 /// An attempt without an output keeps its end, and so does one that the target itself ended: what it had said until then is
 /// no answer. Attempts after the first one that does not fail now are left out, as a run would not have made them.
 pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> {
-    let RegradeRequest { plan, source, helper, clock, said, cancel, observers } = request;
+    let RegradeRequest {
+        plan,
+        source,
+        helper,
+        clock,
+        said,
+        cancel,
+        observers,
+    } = request;
     let mut earlier = Earlier::read(&source.journal(), |_| Ok(()))?;
     let selected = select(&plan, &said, &mut earlier).map_err(RunError::Refused)?;
     let samples = |eval: &Eval, case: Outline<'_>| {
-        earlier.evals.get(&eval.info.id)?.case(case.id).map(|case| case.samples)
+        earlier
+            .evals
+            .get(&eval.info.id)?
+            .case(case.id)
+            .map(|case| case.samples)
     };
     let problems = unanswered(&plan, samples);
     if !problems.is_empty() {
@@ -96,8 +107,18 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
     let inputs = Inputs::of(&plan, selected.samples(&plan, &earlier), &redactor);
     record_selected(&plan, &selected, &earlier, inputs, &mut recorder)?;
     let graders = Arc::new(graders);
-    let bench = Bench { graders: Arc::clone(&graders), redactor, source: Arc::new(source), models };
-    let places = plan.evals.iter().enumerate().map(|(at, eval)| (eval.info.id.as_str(), at)).collect();
+    let bench = Bench {
+        graders: Arc::clone(&graders),
+        redactor,
+        source: Arc::new(source),
+        models,
+    };
+    let places = plan
+        .evals
+        .iter()
+        .enumerate()
+        .map(|(at, eval)| (eval.info.id.as_str(), at))
+        .collect();
     let again = Again {
         plan: &plan,
         places,
@@ -110,8 +131,19 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
     };
     let ending = again.drive().await?;
     let seconds = milliseconds(timer.elapsed()) / 1000.0;
-    end(&mut recorder, clock, seconds, ending, history, graders.expired_graces())?;
-    Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: true })
+    end(
+        &mut recorder,
+        clock,
+        seconds,
+        ending,
+        history,
+        graders.expired_graces(),
+    )?;
+    Ok(Finished {
+        paths,
+        summary: conclude(&recorder.fold)?,
+        ran: true,
+    })
 }
 
 /// Which cases are graded again: by eval of the plan the places of its cases.
@@ -125,11 +157,16 @@ impl Selected {
     /// Samples of the selected cases, as the run planned them.
     fn samples(&self, plan: &Plan, earlier: &Earlier) -> usize {
         let of = |eval: &Eval, at: usize| {
-            let known = earlier.evals.get(&eval.info.id)?.case(eval.cases.outline(at)?.id)?;
+            let known = earlier
+                .evals
+                .get(&eval.info.id)?
+                .case(eval.cases.outline(at)?.id)?;
             Some(known.samples as usize)
         };
         let evals = plan.evals.iter().zip(&self.cases);
-        evals.flat_map(|(eval, places)| places.iter().filter_map(move |at| of(eval, *at))).sum()
+        evals
+            .flat_map(|(eval, places)| places.iter().filter_map(move |at| of(eval, *at)))
+            .sum()
     }
 }
 
@@ -137,7 +174,10 @@ impl Selected {
 fn select(plan: &Plan, said: &Said, earlier: &mut Earlier) -> Result<Selected, Refused> {
     let run = earlier.started.run_id.clone();
     let (mut changed, mut gone) = (Cases::default(), Vec::new());
-    let mut selected = Selected { cases: Vec::new(), part: false };
+    let mut selected = Selected {
+        cases: Vec::new(),
+        part: false,
+    };
     for eval in &plan.evals {
         let mut places = Vec::new();
         let mut known = earlier.evals.get_mut(&eval.info.id);
@@ -156,7 +196,10 @@ fn select(plan: &Plan, said: &Said, earlier: &mut Earlier) -> Result<Selected, R
     }
     for (id, known) in &earlier.evals {
         gone.extend(
-            known.cases().filter(|(_, case)| case.at.is_none()).map(|(case, _)| format!("{id}/{case}")),
+            known
+                .cases()
+                .filter(|(_, case)| case.at.is_none())
+                .map(|(case, _)| format!("{id}/{case}")),
         );
     }
     let mut reasons = Vec::new();
@@ -166,9 +209,9 @@ fn select(plan: &Plan, said: &Said, earlier: &mut Earlier) -> Result<Selected, R
             "it was written by eval-harness {version}, whose cases can't be compared with today's"
         ));
     } else {
-        reasons.extend(
-            changed.say(|cases| format!("the input of {cases} changed, so its output answers another one")),
-        );
+        reasons.extend(changed.say(|cases| {
+            format!("the input of {cases} changed, so its output answers another one")
+        }));
         // What the filters leave out is left out on purpose.
         if said.filters.is_empty() && !gone.is_empty() {
             reasons.push(format!("the suite no longer has {}", listed(gone)));
@@ -179,7 +222,11 @@ fn select(plan: &Plan, said: &Said, earlier: &mut Earlier) -> Result<Selected, R
     if reasons.is_empty() {
         return Ok(selected);
     }
-    Err(Refused { what: format!("run {run} can't be graded again"), reasons, hint: None })
+    Err(Refused {
+        what: format!("run {run} can't be graded again"),
+        reasons,
+        hint: None,
+    })
 }
 
 /// As the run said it, with the graders, thresholds and names of today.
@@ -223,11 +270,18 @@ fn record_selected(
     inputs: Inputs<'_>,
     recorder: &mut Recorder<'_>,
 ) -> Result<(), RunError> {
-    for (eval, places) in plan.evals.iter().zip(&selected.cases).filter(|(_, places)| !places.is_empty()) {
+    for (eval, places) in plan
+        .evals
+        .iter()
+        .zip(&selected.cases)
+        .filter(|(_, places)| !places.is_empty())
+    {
         record_eval(eval, places.len(), recorder)?;
         let known = earlier.evals.get(&eval.info.id);
         let mut wanted = places.iter().copied().peekable();
-        let cases = case_planned(eval, false).enumerate().filter(|(at, _)| wanted.next_if_eq(at).is_some());
+        let cases = case_planned(eval, false)
+            .enumerate()
+            .filter(|(at, _)| wanted.next_if_eq(at).is_some());
         let cases = cases.map(|(at, mut planned)| {
             if let Some(case) = known.and_then(|known| known.case(&planned.id)) {
                 planned.samples = case.samples;
@@ -286,7 +340,11 @@ impl Again<'_, '_> {
         let mut ending = Ending::Complete;
         let mut over = false;
         let settings = &self.plan.settings;
-        let under_way = if has_judges(self.plan) { settings.in_flight } else { 0 };
+        let under_way = if has_judges(self.plan) {
+            settings.in_flight
+        } else {
+            0
+        };
         let under_way = under_way.max(settings.max_workers).max(1);
         let mut looks = tokio::time::interval(TRAFFIC);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -329,16 +387,23 @@ impl Again<'_, '_> {
         let (mut batch, mut bytes) = (Vec::new(), 0);
         for event in events.by_ref() {
             match event? {
-                Event::SampleSkipped(skipped) if self.place(&skipped.eval, &skipped.case).is_some() => {
+                Event::SampleSkipped(skipped)
+                    if self.place(&skipped.eval, &skipped.case).is_some() =>
+                {
                     self.recorder.record(Event::SampleSkipped(skipped))?;
                 }
                 Event::SampleFinished(sample) if self.earlier.is_last(&sample) => {
-                    let Some(case) = self.case(&sample.eval, &sample.case) else { continue };
-                    let alone = case
-                        .as_ref()
-                        .is_ok_and(|case| !case.grading.graders.iter().all(|g| g.kind.only_looks()));
+                    let Some(case) = self.case(&sample.eval, &sample.case) else {
+                        continue;
+                    };
+                    let alone = case.as_ref().is_ok_and(|case| {
+                        !case.grading.graders.iter().all(|g| g.kind.only_looks())
+                    });
                     bytes += sample.attempts.iter().map(size).sum::<usize>();
-                    batch.push(Item { case, sample: *sample });
+                    batch.push(Item {
+                        case,
+                        sample: *sample,
+                    });
                     if alone || batch.len() >= BATCH || bytes > BATCH_BYTES {
                         break;
                     }
@@ -351,18 +416,27 @@ impl Again<'_, '_> {
 
     /// Where a case of the run is in the plan.
     fn place(&self, eval: &str, case: &str) -> Option<usize> {
-        self.earlier.evals.get(eval)?.case(case)?.at.map(|at| at as usize)
+        self.earlier
+            .evals
+            .get(eval)?
+            .case(case)?
+            .at
+            .map(|at| at as usize)
     }
 
     fn case(&mut self, eval: &str, case: &str) -> Option<Result<Arc<Case>, CaseFault>> {
         let at = self.place(eval, case)?;
         let eval = *self.places.get(eval)?;
-        Some(self.windows.case(&self.plan.evals.get(eval)?.cases, eval, at))
+        Some(
+            self.windows
+                .case(&self.plan.evals.get(eval)?.cases, eval, at),
+        )
     }
 
     fn start(&mut self, batch: Vec<Item>, tasks: &mut Tasks) {
         for item in &batch {
-            self.recorder.started(&item.sample.eval, &item.sample.case, item.sample.sample);
+            self.recorder
+                .started(&item.sample.eval, &item.sample.case, item.sample.sample);
         }
         let bench = self.bench.clone();
         tasks.spawn(async move {
@@ -384,12 +458,20 @@ impl Again<'_, '_> {
         let samples = joined.unwrap_or_default().into_iter();
         let event = |sample: SampleFinished| match unrecorded(&sample.attempts) {
             Some(cause) => {
-                let SampleFinished { eval, case, sample, .. } = sample;
-                Event::SampleSkipped(SampleSkipped { eval, case, sample, cause })
+                let SampleFinished {
+                    eval, case, sample, ..
+                } = sample;
+                Event::SampleSkipped(SampleSkipped {
+                    eval,
+                    case,
+                    sample,
+                    cause,
+                })
             }
-            None => {
-                Event::SampleFinished(Box::new(SampleFinished { finished_at: finished_at.clone(), ..sample }))
-            }
+            None => Event::SampleFinished(Box::new(SampleFinished {
+                finished_at: finished_at.clone(),
+                ..sample
+            })),
         };
         self.recorder.record_all(samples.map(event).collect())
     }
@@ -398,7 +480,10 @@ impl Again<'_, '_> {
 /// About how much memory an attempt takes.
 fn size(attempt: &Attempt) -> usize {
     use crate::model::OutputValue::{Json, Program, Text};
-    match (&attempt.stored, attempt.output.as_ref().map(|output| &output.value)) {
+    match (
+        &attempt.stored,
+        attempt.output.as_ref().map(|output| &output.value),
+    ) {
         (Some(stored), _) => usize::try_from(stored.bytes).unwrap_or(usize::MAX / 2),
         (None, Some(Text(text) | Program(text))) => text.len(),
         (None, Some(Json(_))) => BATCH_BYTES / BATCH,
@@ -411,11 +496,19 @@ async fn grade_sample(bench: &Bench, item: Item) -> SampleFinished {
     let Item { case, mut sample } = item;
     let case = match case {
         Ok(case) => case,
-        Err(error) => return SampleFinished { attempts: vec![fault(error.to_string())], ..sample },
+        Err(error) => {
+            return SampleFinished {
+                attempts: vec![fault(error.to_string())],
+                ..sample
+            };
+        }
     };
     let before = std::mem::take(&mut sample.attempts);
     for (number, attempt) in before.into_iter().enumerate() {
-        let asked = Asked { sample: sample.sample, attempt: u32::try_from(number).unwrap_or(u32::MAX) };
+        let asked = Asked {
+            sample: sample.sample,
+            attempt: u32::try_from(number).unwrap_or(u32::MAX),
+        };
         let attempt = grade_attempt(bench, &case, attempt, asked).await;
         // What came before may not stand for a further output that is there and was not judged.
         if number == 0 && is_unpaid(&bench.models, None, &attempt.verdict) {
@@ -437,19 +530,43 @@ async fn grade_attempt(bench: &Bench, case: &Case, attempt: Attempt, asked: Aske
     if attempt.redacted {
         // A grader that looks for what was cut out would not find it.
         let verdict = without_output(case, Cause::Harness, REDACTED);
-        return Attempt { extracted: None, verdict, ..attempt };
+        return Attempt {
+            extracted: None,
+            verdict,
+            ..attempt
+        };
     }
     let started = Instant::now();
     let (output, extracted, verdict) = match output_of(&bench.source, &attempt) {
         Ok(None) => return attempt,
         Ok(Some(output)) => {
-            let latency = attempt.latency_ms.and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
-            let (extracted, verdict) =
-                judge(&bench.graders, &bench.redactor, case, &output, asked, latency).await;
+            let latency = attempt
+                .latency_ms
+                .and_then(|ms| Duration::try_from_secs_f64(ms / 1000.0).ok());
+            let (extracted, verdict) = judge(
+                &bench.graders,
+                &bench.redactor,
+                case,
+                &output,
+                asked,
+                latency,
+            )
+            .await;
             (Some(output), extracted, verdict)
         }
-        Err(error) => (None, None, without_output(case, Cause::Harness, error.to_string())),
+        Err(error) => (
+            None,
+            None,
+            without_output(case, Cause::Harness, error.to_string()),
+        ),
     };
     let duration_ms = attempt.latency_ms.unwrap_or(0.0) + milliseconds(started.elapsed());
-    Attempt { output, stored: None, extracted, verdict, duration_ms, ..attempt }
+    Attempt {
+        output,
+        stored: None,
+        extracted,
+        verdict,
+        duration_ms,
+        ..attempt
+    }
 }

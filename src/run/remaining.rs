@@ -23,16 +23,23 @@ impl Remaining {
 
     /// Nothing yet: evals and cases follow in the plan's order.
     pub(super) fn none() -> Self {
-        Remaining { evals: Some(Vec::new()) }
+        Remaining {
+            evals: Some(Vec::new()),
+        }
     }
 
     pub(super) fn add_eval(&mut self) {
-        self.evals.get_or_insert_default().push(Done { starts: vec![0], bits: Vec::new() });
+        self.evals.get_or_insert_default().push(Done {
+            starts: vec![0],
+            bits: Vec::new(),
+        });
     }
 
     /// The next case of the eval that was added last.
     pub(super) fn add_case(&mut self, samples: u32, done: impl Fn(u32) -> bool) {
-        let Some(eval) = self.evals.get_or_insert_default().last_mut() else { return };
+        let Some(eval) = self.evals.get_or_insert_default().last_mut() else {
+            return;
+        };
         let start = eval.starts.last().copied().unwrap_or(0);
         let end = start + u64::from(samples);
         eval.starts.push(end);
@@ -47,7 +54,9 @@ impl Remaining {
 
     /// Whether a sample of the plan is still to run; `case` counts the cases that the plan selects of the eval, from 0.
     pub fn wants(&self, eval: usize, case: usize, sample: u32) -> bool {
-        let Some(evals) = &self.evals else { return true };
+        let Some(evals) = &self.evals else {
+            return true;
+        };
         let done = || {
             let eval = evals.get(eval)?;
             let at = eval.starts.get(case)? + u64::from(sample);

@@ -69,7 +69,10 @@ pub(super) fn fault(reason: impl Into<String>) -> Attempt {
 pub(super) fn unrecorded(attempts: &[Attempt]) -> Option<Cause> {
     match attempts.last() {
         None => Some(Cause::Budget),
-        Some(last) => last.verdict.cause.filter(|cause| *cause == Cause::Interrupted),
+        Some(last) => last
+            .verdict
+            .cause
+            .filter(|cause| *cause == Cause::Interrupted),
     }
 }
 
@@ -81,11 +84,17 @@ pub(super) async fn run_sample(bench: &Bench, work: &Work) -> Vec<Attempt> {
     };
     // A recording says the same thing again.
     let recorded = bench.targets.is_recorded(case.target.as_ref());
-    let retries = if recorded { 0 } else { case.retries.unwrap_or(bench.retry_failed) };
+    let retries = if recorded {
+        0
+    } else {
+        case.retries.unwrap_or(bench.retry_failed)
+    };
     let mut attempts = Vec::with_capacity(1);
     loop {
         // A further attempt that may not be asked for leaves what the earlier ones came to.
-        let Some(attempt) = run_attempt(bench, work, case, attempts.len()).await else { return attempts };
+        let Some(attempt) = run_attempt(bench, work, case, attempts.len()).await else {
+            return attempts;
+        };
         let failed = attempt.verdict.outcome == Outcome::Failed;
         attempts.push(attempt);
         if !failed || attempts.len() > retries as usize {
@@ -97,7 +106,10 @@ pub(super) async fn run_sample(bench: &Bench, work: &Work) -> Vec<Attempt> {
 /// `None` when it was not asked for, because the budget is spent.
 async fn run_attempt(bench: &Bench, work: &Work, case: &Case, number: usize) -> Option<Attempt> {
     let number = u32::try_from(number).unwrap_or(u32::MAX);
-    let asked = Asked { sample: work.sample, attempt: number };
+    let asked = Asked {
+        sample: work.sample,
+        attempt: number,
+    };
     let started = Instant::now();
     let (answer, infrastructure_retries) = {
         // Who waits for a model is not working.
@@ -107,20 +119,33 @@ async fn run_attempt(bench: &Bench, work: &Work, case: &Case, number: usize) -> 
         };
         ask(bench, work, case, number).await
     };
-    if answer.result.as_ref().is_err_and(|failure| failure.cause == Cause::Budget) {
+    if answer
+        .result
+        .as_ref()
+        .is_err_and(|failure| failure.cause == Cause::Budget)
+    {
         return None;
     }
     let latency_ms = answer.latency.map(milliseconds);
     let unanswered = answer.result.is_err();
     let (output, extracted, verdict) = match answer.result {
         Ok(output) => {
-            let (extracted, verdict) =
-                judge(&bench.graders, &bench.redactor, case, &output, asked, answer.latency).await;
+            let (extracted, verdict) = judge(
+                &bench.graders,
+                &bench.redactor,
+                case,
+                &output,
+                asked,
+                answer.latency,
+            )
+            .await;
             (Some(output), extracted, verdict)
         }
-        Err(failure) => {
-            (failure.output.map(|output| *output), None, without_output(case, failure.cause, failure.reason))
-        }
+        Err(failure) => (
+            failure.output.map(|output| *output),
+            None,
+            without_output(case, failure.cause, failure.reason),
+        ),
     };
     let duration_ms = milliseconds(started.elapsed());
     // What came before may not stand for a further output that is there and was not judged.
@@ -147,14 +172,19 @@ pub(super) fn is_unpaid(models: &Models, call: Option<&ModelCall>, verdict: &Ver
     if verdict.cause != Some(Cause::JudgeUnreachable) || !models.is_spent() {
         return false;
     }
-    let judged = verdict.grades.iter().filter_map(|grade| grade.judged.as_deref());
+    let judged = verdict
+        .grades
+        .iter()
+        .filter_map(|grade| grade.judged.as_deref());
     let votes = || judged.clone().flat_map(|judged| &judged.votes);
     let refused = |vote: &JudgeVote| {
         vote.outcome == Outcome::Errored && vote.calls.last().is_some_and(|last| !last.answered)
     };
     call.is_none_or(|call| call.requests == 0)
         && votes().any(refused)
-        && votes().flat_map(|vote| &vote.calls).all(|asked| asked.call.requests == 0)
+        && votes()
+            .flat_map(|vote| &vote.calls)
+            .all(|asked| asked.call.requests == 0)
 }
 
 /// Grades an output: what the graders saw, when extraction changed it, and the verdict.
@@ -179,9 +209,15 @@ pub(super) async fn judge(
 /// reached and failed, or took too long, would only do so again.
 async fn ask(bench: &Bench, work: &Work, case: &Case, attempt: u32) -> (Answer, u32) {
     let mut pause = Duration::from_millis(250);
-    let most = bench.targets.retries(case).unwrap_or(INFRASTRUCTURE_RETRIES);
+    let most = bench
+        .targets
+        .retries(case)
+        .unwrap_or(INFRASTRUCTURE_RETRIES);
     for retries in 0..most {
-        let answer = bench.targets.ask(&work.eval.info.id, case, work.sample, attempt).await;
+        let answer = bench
+            .targets
+            .ask(&work.eval.info.id, case, work.sample, attempt)
+            .await;
         match &answer.result {
             Err(failure) if failure.retryable && failure.cause == Cause::TargetUnreachable => {
                 tokio::time::sleep(pause).await;
@@ -190,24 +226,41 @@ async fn ask(bench: &Bench, work: &Work, case: &Case, attempt: u32) -> (Answer, 
             _ => return (answer, retries),
         }
     }
-    let answer = bench.targets.ask(&work.eval.info.id, case, work.sample, attempt).await;
+    let answer = bench
+        .targets
+        .ask(&work.eval.info.id, case, work.sample, attempt)
+        .await;
     // A refusal without a word is no output, but it is what the last try was told.
-    let told = answer.result.as_ref().map_or_else(|failure| failure.output.is_some(), |_| true);
-    let again = answer.call.as_ref().map_or(most, |call| tries_again(call, told));
+    let told = answer
+        .result
+        .as_ref()
+        .map_or_else(|failure| failure.output.is_some(), |_| true);
+    let again = answer
+        .call
+        .as_ref()
+        .map_or(most, |call| tries_again(call, told));
     (answer, again)
 }
 
 /// Tries of a model after the first. All but an answer's own are among the faults; of an answer that could not be used the
 /// requests tell.
 fn tries_again(call: &ModelCall, is_told: bool) -> u32 {
-    let faults = call.faults.values().fold(0u32, |sum, n| sum.saturating_add(*n));
-    if is_told { faults } else { faults.max(call.requests).saturating_sub(1) }
+    let faults = call
+        .faults
+        .values()
+        .fold(0u32, |sum, n| sum.saturating_add(*n));
+    if is_told {
+        faults
+    } else {
+        faults.max(call.requests).saturating_sub(1)
+    }
 }
 
 /// Whole secrets are redacted where events are recorded. But reasons and details show excerpts, and half a secret is not found
 /// there. What a judge was shown and said stays: secrets were cut out whole before it was asked.
 fn holds_secret(redactor: &Redactor, case: &Case, output: &Output) -> bool {
-    let holds = |text: serde_json::Result<String>| text.is_ok_and(|text| redactor.redact(&text).is_some());
+    let holds =
+        |text: serde_json::Result<String>| text.is_ok_and(|text| redactor.redact(&text).is_some());
     !redactor.is_empty()
         && (holds(serde_json::to_string(output)) || holds(serde_json::to_string(&case.grading)))
 }

@@ -9,7 +9,8 @@ use super::RunError;
 use crate::journal;
 use crate::model::{Event, Outcome, RunStarted, split_part};
 use crate::spec::{
-    SCORES_VERSION, ScoreBaselineFile, ScoredCase, ScoredEval, ScoredMetric, ScoredOutcome, ScoredTarget,
+    SCORES_VERSION, ScoreBaselineFile, ScoredCase, ScoredEval, ScoredMetric, ScoredOutcome,
+    ScoredTarget,
 };
 use crate::summary::compare::settings_of_target;
 use crate::summary::{CaseTold, EvalTold, Fold, Report, Told};
@@ -48,7 +49,10 @@ fn reasons(told: &Told) -> Vec<String> {
         reasons.push("it was made to capture baselines of outputs".to_owned());
     }
     if !started.filters.is_empty() {
-        reasons.push(format!("it had only a part of the suite ({})", started.filters.join(", ")));
+        reasons.push(format!(
+            "it had only a part of the suite ({})",
+            started.filters.join(", ")
+        ));
     }
     if let Some(shard) = started.shard {
         reasons.push(format!("it is shard {} of {}", shard.index, shard.of));
@@ -86,7 +90,11 @@ fn file(told: &Told, report: &Report) -> ScoreBaselineFile {
     let started = told.started;
     let git = started.environment.git.as_ref();
     let metric = |(name, estimate): (&String, &crate::model::Estimate)| {
-        let metric = ScoredMetric { value: estimate.value?, ci: estimate.ci, n_cases: estimate.n_cases };
+        let metric = ScoredMetric {
+            value: estimate.value?,
+            ci: estimate.ci,
+            n_cases: estimate.n_cases,
+        };
         // Which cases are of a part may change from run to run, so that its metrics are no baseline.
         split_part(name).1.is_none().then(|| (name.clone(), metric))
     };
@@ -109,7 +117,13 @@ fn file(told: &Told, report: &Report) -> ScoreBaselineFile {
         seed: started.seed,
         replaces: None,
         // Intervals too, which counting alone does without.
-        metrics: report.tallies.actual.metrics.iter().filter_map(metric).collect(),
+        metrics: report
+            .tallies
+            .actual
+            .metrics
+            .iter()
+            .filter_map(metric)
+            .collect(),
         evals: told.evals.iter().map(eval).collect(),
     }
 }
@@ -164,7 +178,11 @@ fn case(told: &CaseTold) -> (String, ScoredCase) {
 }
 
 fn outcome(outcome: Outcome) -> ScoredOutcome {
-    if outcome == Outcome::Passed { ScoredOutcome::Passed } else { ScoredOutcome::Failed }
+    if outcome == Outcome::Passed {
+        ScoredOutcome::Passed
+    } else {
+        ScoredOutcome::Failed
+    }
 }
 
 #[cfg(test)]
@@ -182,7 +200,11 @@ mod tests {
 
     /// The same run with all of its samples graded in the end, as a baseline has to be.
     fn graded(mut run: Run) -> Run {
-        for sample in run.evals.iter_mut().flat_map(|eval| &mut eval.cases).flat_map(|case| &mut case.samples)
+        for sample in run
+            .evals
+            .iter_mut()
+            .flat_map(|eval| &mut eval.cases)
+            .flat_map(|case| &mut case.samples)
         {
             let said = sample.said.iter_mut().rev().find_map(|said| match said {
                 Said::Finished(attempts) => attempts.last_mut(),
@@ -194,7 +216,11 @@ mod tests {
                     (verdict.score, verdict.cause) = (None, Some(Cause::WrongAnswer));
                 }
                 Some(_) => {}
-                None => *sample = RunSample { said: vec![Said::Finished(vec![passed()])] },
+                None => {
+                    *sample = RunSample {
+                        said: vec![Said::Finished(vec![passed()])],
+                    }
+                }
             }
         }
         run
@@ -223,15 +249,25 @@ mod tests {
 
     fn side(run: &Run, seed: u64) -> RunScores {
         let mut fold = Fold::scoring();
-        run.whole(&mut Dice(seed)).iter().for_each(|event| fold.push(event).unwrap());
-        fold.run_scores("run".into(), ScoresSource::Journals(vec![])).unwrap()
+        run.whole(&mut Dice(seed))
+            .iter()
+            .for_each(|event| fold.push(event).unwrap());
+        fold.run_scores("run".into(), ScoresSource::Journals(vec![]))
+            .unwrap()
     }
 
     /// What a score baseline keeps.
     fn kept(mut comparison: Comparison, of: &RunScores) -> Comparison {
-        let measured =
-            ["latency_mean_ms", "tokens_per_sample", "cost_usd_per_sample", "lint_pass", "edit_rate"];
-        comparison.metrics.retain(|metric| !measured.contains(&metric.name.as_str()));
+        let measured = [
+            "latency_mean_ms",
+            "tokens_per_sample",
+            "cost_usd_per_sample",
+            "lint_pass",
+            "edit_rate",
+        ];
+        comparison
+            .metrics
+            .retain(|metric| !measured.contains(&metric.name.as_str()));
         comparison.reference = of.side.clone();
         comparison
     }

@@ -25,8 +25,8 @@ use crate::grade::{Graders, GradersConfig};
 use crate::journal::{JournalWriter, RunPaths};
 use crate::llm::{Models, Spent};
 use crate::model::{
-    Cause, Environment, Event, FailOn, GitState, JOURNAL_VERSION, Plan, RunFinished, RunScores, RunStarted,
-    ScoreBaselineRead, Summary,
+    Cause, Environment, Event, FailOn, GitState, JOURNAL_VERSION, Plan, RunFinished, RunScores,
+    RunStarted, ScoreBaselineRead, Summary,
 };
 use eval_base::clock::{Clock, rfc3339};
 use eval_base::redact::Redactor;
@@ -82,7 +82,16 @@ pub async fn run(mut request: RunRequest<'_>) -> Result<Finished, RunError> {
 
 /// Graders are prepared first, so that a missing sandbox is told before a run exists.
 async fn begin(request: RunRequest<'_>) -> Result<Finished, RunError> {
-    let RunRequest { mut prepared, helper, clock, git, said, cancel, observers, resume: _ } = request;
+    let RunRequest {
+        mut prepared,
+        helper,
+        clock,
+        git,
+        said,
+        cancel,
+        observers,
+        resume: _,
+    } = request;
     let plan = &prepared.plan;
     let workers = workers(plan);
     let graders = graders(plan, helper.clone(), prepared.targets.models(), &workers);
@@ -104,16 +113,42 @@ async fn begin(request: RunRequest<'_>) -> Result<Finished, RunError> {
     let shard = started.shard.is_some();
     let history = Gathering::of(plan, &started, &started.timestamp);
     recorder.record(Event::RunStarted(Box::new(started)))?;
-    let built =
-        record_plan(plan, shard, Inputs::of(plan, prepared.total_samples(), &redactor), &mut recorder)?;
+    let built = record_plan(
+        plan,
+        shard,
+        Inputs::of(plan, prepared.total_samples(), &redactor),
+        &mut recorder,
+    )?;
     prepared.hold(built);
-    let drive = Drive { prepared: &prepared, graders, workers, redactor, clock, cancel, timer, history };
+    let drive = Drive {
+        prepared: &prepared,
+        graders,
+        workers,
+        redactor,
+        clock,
+        cancel,
+        timer,
+        history,
+    };
     drive.run(&mut recorder, Remaining::all()).await?;
-    Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: true })
+    Ok(Finished {
+        paths,
+        summary: conclude(&recorder.fold)?,
+        ran: true,
+    })
 }
 
 async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, RunError> {
-    let RunRequest { prepared, helper, clock, git, said, cancel, observers, resume: _ } = request;
+    let RunRequest {
+        prepared,
+        helper,
+        clock,
+        git,
+        said,
+        cancel,
+        observers,
+        resume: _,
+    } = request;
     let plan = &prepared.plan;
     let timer = Instant::now();
     let redactor = Redactor::new(plan.secrets.iter().cloned());
@@ -145,7 +180,11 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     let others = changed(&prepared, &earlier.session.recordings, &now.recordings);
     let next = check(&prepared, &now, &earlier, others).map_err(RunError::Refused)?;
     if next.left == 0 && earlier.finished.is_some() && says_nothing_new(&now, &next, &earlier) {
-        return Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: false });
+        return Ok(Finished {
+            paths,
+            summary: conclude(&recorder.fold)?,
+            ran: false,
+        });
     }
     let workers = workers(plan);
     let graders = graders(plan, helper.clone(), prepared.targets.models(), &workers);
@@ -165,7 +204,10 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
         environment.sandbox = joined_sandbox(of_target, environment.sandbox);
         environment.sandbox = joined_sandbox(before.sandbox.clone(), environment.sandbox);
         for (name, version) in &before.interpreters {
-            environment.interpreters.entry(name.clone()).or_insert_with(|| version.clone());
+            environment
+                .interpreters
+                .entry(name.clone())
+                .or_insert_with(|| version.clone());
         }
         now.environment = environment;
     }
@@ -173,7 +215,8 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     // A comparison tells by what each case is. A first session that had none did not keep that, and a later one that had may have
     // broken off before it said it again. And it may have kept no inputs, for reports that did not show them.
     let inputs = Inputs::of(plan, prepared.total_samples(), &redactor);
-    let all_again = compares(&now) && !compares(&earlier.started) || inputs.are_kept() && !earlier.has_inputs;
+    let all_again =
+        compares(&now) && !compares(&earlier.started) || inputs.are_kept() && !earlier.has_inputs;
     // What ran since the run began is not among what came before.
     let history = Gathering::of(plan, &now, &earlier.started.timestamp);
     recorder.record(Event::RunResumed(Box::new(now)))?;
@@ -189,15 +232,31 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     let left = next.left;
     // What was compared is no longer needed; of a large run it is large.
     drop(earlier);
-    let drive = Drive { prepared: &prepared, graders, workers, redactor, clock, cancel, timer, history };
+    let drive = Drive {
+        prepared: &prepared,
+        graders,
+        workers,
+        redactor,
+        clock,
+        cancel,
+        timer,
+        history,
+    };
     drive.run(&mut recorder, next.remaining).await?;
-    Ok(Finished { paths, summary: conclude(&recorder.fold)?, ran: left > 0 })
+    Ok(Finished {
+        paths,
+        summary: conclude(&recorder.fold)?,
+        ran: left > 0,
+    })
 }
 
 /// True when a further session would change nothing that a report shows.
 fn says_nothing_new(now: &RunStarted, next: &Continuation, earlier: &Earlier) -> bool {
     let was = &earlier.session;
-    let interrupted = earlier.finished.as_ref().is_some_and(|finished| finished.interrupted);
+    let interrupted = earlier
+        .finished
+        .as_ref()
+        .is_some_and(|finished| finished.interrupted);
     !interrupted
         && !next.evals_differ
         && next.again.iter().all(Vec::is_empty)
@@ -330,7 +389,14 @@ impl Drive<'_> {
         };
         let ending = dispatcher.drive(queue).await?;
         let seconds = milliseconds(self.timer.elapsed()) / 1000.0;
-        end(recorder, self.clock, seconds, ending, self.history, graders.expired_graces())
+        end(
+            recorder,
+            self.clock,
+            seconds,
+            ending,
+            self.history,
+            graders.expired_graces(),
+        )
     }
 }
 
@@ -346,7 +412,13 @@ pub(super) fn end(
     let interrupted = matches!(ending, Ending::Early(Cause::Interrupted));
     let timestamp = rfc3339(clock.now());
     let history = history.done();
-    let finished = RunFinished { timestamp, duration_seconds, interrupted, history, expired_graces };
+    let finished = RunFinished {
+        timestamp,
+        duration_seconds,
+        interrupted,
+        history,
+        expired_graces,
+    };
     recorder.record(Event::RunFinished(finished))?;
     Ok(recorder.journal.sync()?)
 }

@@ -32,11 +32,20 @@ struct Window<'a> {
 
 impl<'a> Windows<'a> {
     /// The case at a place of the eval with this number.
-    pub fn case(&mut self, cases: &'a Cases, eval: usize, at: usize) -> Result<Arc<Case>, CaseFault> {
+    pub fn case(
+        &mut self,
+        cases: &'a Cases,
+        eval: usize,
+        at: usize,
+    ) -> Result<Arc<Case>, CaseFault> {
         if let Some(case) = cases.held(at) {
             return Ok(case);
         }
-        let open = self.open.iter_mut().find(|(of, _)| *of == eval).map(|(_, window)| window);
+        let open = self
+            .open
+            .iter_mut()
+            .find(|(of, _)| *of == eval)
+            .map(|(_, window)| window);
         if let Some(window) = open {
             if let Some(case) = window.find(at) {
                 return case;
@@ -50,7 +59,10 @@ impl<'a> Windows<'a> {
         let case = window.find(at);
         self.open.push_back((eval, window));
         case.unwrap_or_else(|| {
-            Err(CaseFault::Changed { file: "the data file".to_owned(), what: "it ended early".to_owned() })
+            Err(CaseFault::Changed {
+                file: "the data file".to_owned(),
+                what: "it ended early".to_owned(),
+            })
         })
     }
 }
@@ -58,7 +70,13 @@ impl<'a> Windows<'a> {
 impl<'a> Window<'a> {
     fn from(cases: &'a Cases, at: usize) -> Window<'a> {
         let stream = cases.stream(move |place| place >= at);
-        Window { stream, next: at, held: HashMap::new(), order: VecDeque::new(), bytes: 0 }
+        Window {
+            stream,
+            next: at,
+            held: HashMap::new(),
+            order: VecDeque::new(),
+            bytes: 0,
+        }
     }
 
     /// The case at a place; `None` when it was passed long ago.
@@ -67,7 +85,11 @@ impl<'a> Window<'a> {
             return Some(case.clone());
         }
         while self.next <= at {
-            let Streamed { at: place, bytes, case } = self.stream.next()?;
+            let Streamed {
+                at: place,
+                bytes,
+                case,
+            } = self.stream.next()?;
             self.next = place + 1;
             self.hold(place, case.clone(), bytes);
             if place == at {
@@ -82,7 +104,9 @@ impl<'a> Window<'a> {
         self.order.push_back(at);
         self.bytes += bytes;
         while self.order.len() > 1 && (self.order.len() > HELD || self.bytes > HELD_BYTES) {
-            let Some(oldest) = self.order.pop_front() else { break };
+            let Some(oldest) = self.order.pop_front() else {
+                break;
+            };
             self.bytes -= self.held.remove(&oldest).map_or(0, |(_, bytes)| bytes);
         }
     }

@@ -42,7 +42,11 @@ pub struct BaselineFile {
     /// Only in pending files: the fingerprint (hex) of the accepted output that was there at capture, or `none`.
     pub replaces: Option<String>,
     /// The known-good output. Texts such as `{{any_uuid}}` are matchers.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub output: Option<Value>,
     /// In place of `output`: the file beside this one that holds it, when it is large.
     pub output_file: Option<OutputFile>,

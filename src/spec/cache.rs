@@ -68,7 +68,10 @@ impl JsonSchema for SuiteCache {
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let (mode, whole) = (generator.subschema_for::<CacheMode>(), generator.subschema_for::<CacheSpec>());
+        let (mode, whole) = (
+            generator.subschema_for::<CacheMode>(),
+            generator.subschema_for::<CacheSpec>(),
+        );
         json_schema!({ "if": { "type": "object" }, "then": whole, "else": mode })
     }
 

@@ -70,12 +70,15 @@ impl Serialize for ContainsValue {
 impl<'de> Deserialize<'de> for ContainsValue {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
-            object @ Value::Object(_) => {
-                serde_json::from_value(object).map(ContainsValue).map_err(D::Error::custom)
-            }
+            object @ Value::Object(_) => serde_json::from_value(object)
+                .map(ContainsValue)
+                .map_err(D::Error::custom),
             texts => {
                 let must_include = serde_json::from_value(texts).map_err(D::Error::custom)?;
-                Ok(ContainsValue(ContainsSpec { must_include, ..ContainsSpec::default() }))
+                Ok(ContainsValue(ContainsSpec {
+                    must_include,
+                    ..ContainsSpec::default()
+                }))
             }
         }
     }

@@ -403,6 +403,8 @@ pub type SuiteGraders = RefOr<GradersFile>;
 pub type GraderRef = NameOr<GraderSpec>;
 
 /// Keeps an explicit `null` apart from an absent key: `expected: null` is an expectation.
-pub(super) fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+pub(super) fn present<'de, D: serde::Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Value>, D::Error> {
     Value::deserialize(deserializer).map(Some)
 }

@@ -30,7 +30,10 @@ struct Bounds {
 impl<'de> Deserialize<'de> for ToleranceSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
-            Value::Number(n) => Ok(ToleranceSpec { absolute: n.as_f64(), ..ToleranceSpec::default() }),
+            Value::Number(n) => Ok(ToleranceSpec {
+                absolute: n.as_f64(),
+                ..ToleranceSpec::default()
+            }),
             other => {
                 let b: Bounds = serde_json::from_value(other).map_err(D::Error::custom)?;
                 Ok(ToleranceSpec {
@@ -88,13 +91,17 @@ impl Serialize for CombineSpec {
 impl<'de> Deserialize<'de> for CombineSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
-            word @ Value::String(_) => {
-                serde_json::from_value::<CombineWord>(word).map(CombineSpec::Word).map_err(D::Error::custom)
+            word @ Value::String(_) => serde_json::from_value::<CombineWord>(word)
+                .map(CombineSpec::Word)
+                .map_err(D::Error::custom),
+            other => {
+                match serde_json::from_value::<CombineObject>(other).map_err(D::Error::custom)? {
+                    CombineObject::AtLeast(n) => Ok(CombineSpec::AtLeast(n)),
+                    CombineObject::Weighted(w) => Ok(CombineSpec::Weighted {
+                        pass_threshold: w.pass_threshold,
+                    }),
+                }
             }
-            other => match serde_json::from_value::<CombineObject>(other).map_err(D::Error::custom)? {
-                CombineObject::AtLeast(n) => Ok(CombineSpec::AtLeast(n)),
-                CombineObject::Weighted(w) => Ok(CombineSpec::Weighted { pass_threshold: w.pass_threshold }),
-            },
         }
     }
 }
@@ -141,12 +148,12 @@ impl Serialize for ExtractSpec {
 impl<'de> Deserialize<'de> for ExtractSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
-            word @ Value::String(_) => {
-                serde_json::from_value::<ExtractWord>(word).map(ExtractSpec::Word).map_err(D::Error::custom)
-            }
-            other => {
-                serde_json::from_value::<ExtractStep>(other).map(ExtractSpec::Step).map_err(D::Error::custom)
-            }
+            word @ Value::String(_) => serde_json::from_value::<ExtractWord>(word)
+                .map(ExtractSpec::Word)
+                .map_err(D::Error::custom),
+            other => serde_json::from_value::<ExtractStep>(other)
+                .map(ExtractSpec::Step)
+                .map_err(D::Error::custom),
         }
     }
 }

@@ -128,7 +128,9 @@ impl<'de> Deserialize<'de> for JudgeModel {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
             Value::String(name) => Ok(JudgeModel::Name(name)),
-            other => serde_json::from_value(other).map(JudgeModel::Own).map_err(D::Error::custom),
+            other => serde_json::from_value(other)
+                .map(JudgeModel::Own)
+                .map_err(D::Error::custom),
         }
     }
 }

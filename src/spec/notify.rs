@@ -41,7 +41,11 @@ pub struct WebhookSpec {
     /// What is sent in place of the format's own. Its texts are templates over `suite`, `phase`, `decision`, `exit_code`,
     /// `reasons`, `failures`, `more_failures`, `metrics`, `run_id` and `report`; one that is nothing but `{{ name }}` becomes
     /// the value itself.
-    #[serde(default, deserialize_with = "super::grader::present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "super::grader::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub body: Option<Value>,
     /// Further headers, as they are.
     #[serde(default)]

@@ -74,7 +74,11 @@ pub struct RegressionDocument {
 #[serde(deny_unknown_fields)]
 pub struct BaselineSpec {
     /// Texts such as `{{any_uuid}}` are matchers.
-    #[serde(default, deserialize_with = "present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "present",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(extend("x-aliases" = ["response"]))]
     pub output: Option<Value>,
     /// RFC 3339.
@@ -185,9 +189,10 @@ const METRIC: &str = "metric";
 impl Serialize for ComparisonTolerance {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serde_json::Map::new();
-        for (key, value) in
-            [(ADDITIONAL, self.allow_additional_fields), (REORDERING, self.allow_field_reordering)]
-        {
+        for (key, value) in [
+            (ADDITIONAL, self.allow_additional_fields),
+            (REORDERING, self.allow_field_reordering),
+        ] {
             if let Some(value) = value {
                 map.insert(key.to_owned(), json!(value));
             }
@@ -211,7 +216,8 @@ impl<'de> Deserialize<'de> for ComparisonTolerance {
                 REORDERING => tolerance.allow_field_reordering = value.as_bool(),
                 // A number of that name may have a tolerance, too.
                 METRIC if value.is_string() => {
-                    tolerance.metric = Some(serde_json::from_value(value).map_err(D::Error::custom)?);
+                    tolerance.metric =
+                        Some(serde_json::from_value(value).map_err(D::Error::custom)?);
                 }
                 _ => {
                     let one = serde_json::from_value(value).map_err(D::Error::custom)?;

@@ -76,7 +76,11 @@ pub fn canonical(kind: SchemaKind) -> Value {
 
 /// The schema of a part of a file, in the same dialect.
 pub fn schema_of<T: JsonSchema>() -> Value {
-    SchemaSettings::draft2020_12().for_deserialize().into_generator().into_root_schema_for::<T>().to_value()
+    SchemaSettings::draft2020_12()
+        .for_deserialize()
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value()
 }
 
 #[cfg(test)]

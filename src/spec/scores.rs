@@ -170,7 +170,9 @@ impl<'de> Deserialize<'de> for ShortPrint {
         let text = String::deserialize(from)?;
         let is_hex = text.len() == 16 && text.bytes().all(|digit| digit.is_ascii_hexdigit());
         let number = u64::from_str_radix(&text, 16).ok().filter(|_| is_hex);
-        number.map(ShortPrint).ok_or_else(|| D::Error::custom("expected 16 hex digits"))
+        number
+            .map(ShortPrint)
+            .ok_or_else(|| D::Error::custom("expected 16 hex digits"))
     }
 }
 
@@ -183,7 +185,9 @@ pub enum ScoredOutcome {
 }
 
 /// A map in which no key stands twice: a merge that kept the lines of both sides must not be read as one of them.
-fn once<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<BTreeMap<String, T>, D::Error> {
+fn once<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+) -> Result<BTreeMap<String, T>, D::Error> {
     struct Once<T>(PhantomData<T>);
 
     impl<'de, T: Deserialize<'de>> Visitor<'de> for Once<T> {
@@ -197,7 +201,9 @@ fn once<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result<BTree
             let mut map = BTreeMap::new();
             while let Some((key, value)) = entries.next_entry::<String, T>()? {
                 if map.contains_key(&key) {
-                    return Err(A::Error::custom(format!("the key `{key}` stands here twice")));
+                    return Err(A::Error::custom(format!(
+                        "the key `{key}` stands here twice"
+                    )));
                 }
                 map.insert(key, value);
             }

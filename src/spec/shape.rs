@@ -20,7 +20,9 @@ pub enum Definition {
 impl Definition {
     /// True when `value` is read as a regression.
     pub fn is_regression(value: &Value) -> bool {
-        ["baseline", "current", "test_case", "comparison"].iter().any(|key| value.get(key).is_some())
+        ["baseline", "current", "test_case", "comparison"]
+            .iter()
+            .any(|key| value.get(key).is_some())
     }
 }
 
@@ -28,9 +30,13 @@ impl<'de> Deserialize<'de> for Definition {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let value = Value::deserialize(deserializer)?;
         if Definition::is_regression(&value) {
-            serde_json::from_value(value).map(Definition::Regression).map_err(D::Error::custom)
+            serde_json::from_value(value)
+                .map(Definition::Regression)
+                .map_err(D::Error::custom)
         } else {
-            serde_json::from_value(value).map(Definition::Capability).map_err(D::Error::custom)
+            serde_json::from_value(value)
+                .map(Definition::Capability)
+                .map_err(D::Error::custom)
         }
     }
 }
@@ -104,18 +110,17 @@ impl EvalShape {
 impl<'de> Deserialize<'de> for EvalShape {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut value = Value::deserialize(deserializer)?;
-        let shape = match EvalShape::name_of(value.is_array(), |key| value.get(key).is_some()) {
-            ShapeName::List => serde_json::from_value(value).map(EvalShape::List),
-            ShapeName::Single => serde_json::from_value(value).map(EvalShape::Single),
-            ShapeName::Capability => {
-                serde_json::from_value(value["capability_eval"].take()).map(EvalShape::Capability)
-            }
-            ShapeName::Regression => {
-                serde_json::from_value(value["regression_eval"].take()).map(EvalShape::Regression)
-            }
-            ShapeName::File => serde_json::from_value(value).map(EvalShape::File),
-            ShapeName::Document => serde_json::from_value(value).map(EvalShape::Document),
-        };
+        let shape =
+            match EvalShape::name_of(value.is_array(), |key| value.get(key).is_some()) {
+                ShapeName::List => serde_json::from_value(value).map(EvalShape::List),
+                ShapeName::Single => serde_json::from_value(value).map(EvalShape::Single),
+                ShapeName::Capability => serde_json::from_value(value["capability_eval"].take())
+                    .map(EvalShape::Capability),
+                ShapeName::Regression => serde_json::from_value(value["regression_eval"].take())
+                    .map(EvalShape::Regression),
+                ShapeName::File => serde_json::from_value(value).map(EvalShape::File),
+                ShapeName::Document => serde_json::from_value(value).map(EvalShape::Document),
+            };
         shape.map_err(D::Error::custom)
     }
 }

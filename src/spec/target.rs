@@ -183,7 +183,11 @@ pub struct HttpSpec {
     pub endpoint: Option<String>,
     /// Of requests made from inputs that are no API calls: what is sent. Its texts may hold `{{ prompt }}`, `{{ messages }}`,
     /// `{{ context }}` and `{{ input }}`; one that is nothing else becomes the value itself. Default `{{ input }}`.
-    #[serde(default, deserialize_with = "super::grader::present", skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "super::grader::present",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub body: Option<Value>,
 }
 

@@ -25,8 +25,15 @@ const REQUIRE: &str = "require";
 impl Serialize for Thresholds {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let require = self.require.map(|word| (REQUIRE.to_owned(), json!(word)));
-        let demands = self.by_metric.iter().map(|(name, spec)| (name.clone(), json!(spec)));
-        require.into_iter().chain(demands).collect::<Map<String, Value>>().serialize(serializer)
+        let demands = self
+            .by_metric
+            .iter()
+            .map(|(name, spec)| (name.clone(), json!(spec)));
+        require
+            .into_iter()
+            .chain(demands)
+            .collect::<Map<String, Value>>()
+            .serialize(serializer)
     }
 }
 
@@ -37,7 +44,10 @@ impl<'de> Deserialize<'de> for Thresholds {
             if key == REQUIRE {
                 set.require = Some(serde_json::from_value(value).map_err(D::Error::custom)?);
             } else {
-                set.by_metric.insert(key, serde_json::from_value(value).map_err(D::Error::custom)?);
+                set.by_metric.insert(
+                    key,
+                    serde_json::from_value(value).map_err(D::Error::custom)?,
+                );
             }
         }
         Ok(set)
@@ -152,8 +162,12 @@ impl Serialize for ThresholdSpec {
 impl<'de> Deserialize<'de> for ThresholdSpec {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
-            Value::Number(n) => finite(&n).map(ThresholdSpec::Number).map_err(D::Error::custom),
-            other => serde_json::from_value(other).map(ThresholdSpec::Bounds).map_err(D::Error::custom),
+            Value::Number(n) => finite(&n)
+                .map(ThresholdSpec::Number)
+                .map_err(D::Error::custom),
+            other => serde_json::from_value(other)
+                .map(ThresholdSpec::Bounds)
+                .map_err(D::Error::custom),
         }
     }
 }
@@ -185,8 +199,12 @@ impl Serialize for PartThreshold {
 impl<'de> Deserialize<'de> for PartThreshold {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
-            Value::Number(n) => finite(&n).map(PartThreshold::Number).map_err(D::Error::custom),
-            other => serde_json::from_value(other).map(PartThreshold::Bounds).map_err(D::Error::custom),
+            Value::Number(n) => finite(&n)
+                .map(PartThreshold::Number)
+                .map_err(D::Error::custom),
+            other => serde_json::from_value(other)
+                .map(PartThreshold::Bounds)
+                .map_err(D::Error::custom),
         }
     }
 }
@@ -207,7 +225,9 @@ impl JsonSchema for PartThreshold {
 }
 
 fn finite(n: &serde_json::Number) -> Result<f64, &'static str> {
-    n.as_f64().filter(|n| n.is_finite()).ok_or("a threshold must be a finite number")
+    n.as_f64()
+        .filter(|n| n.is_finite())
+        .ok_or("a threshold must be a finite number")
 }
 
 /// `config/thresholds.yaml`.

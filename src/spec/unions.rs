@@ -6,7 +6,9 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned, de::Error as _};
+use serde::{
+    Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned, de::Error as _,
+};
 use serde_json::Value;
 
 /// A text that refers to something defined elsewhere, or the thing itself.
@@ -29,7 +31,9 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for NameOr<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
             Value::String(name) => Ok(NameOr::Name(name)),
-            other => serde_json::from_value(other).map(NameOr::Inline).map_err(D::Error::custom),
+            other => serde_json::from_value(other)
+                .map(NameOr::Inline)
+                .map_err(D::Error::custom),
         }
     }
 }
@@ -68,8 +72,12 @@ impl<T: Serialize> Serialize for OneOrMany<T> {
 impl<'de, T: DeserializeOwned> Deserialize<'de> for OneOrMany<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         match Value::deserialize(deserializer)? {
-            list @ Value::Array(_) => serde_json::from_value(list).map(OneOrMany).map_err(D::Error::custom),
-            one => serde_json::from_value(one).map(|one| OneOrMany(vec![one])).map_err(D::Error::custom),
+            list @ Value::Array(_) => serde_json::from_value(list)
+                .map(OneOrMany)
+                .map_err(D::Error::custom),
+            one => serde_json::from_value(one)
+                .map(|one| OneOrMany(vec![one]))
+                .map_err(D::Error::custom),
         }
     }
 }
@@ -111,7 +119,9 @@ impl<'de, T: DeserializeOwned> Deserialize<'de> for RefOr<T> {
         match value.get("$ref") {
             Some(Value::String(path)) => Ok(RefOr::Ref(path.clone())),
             Some(_) => Err(D::Error::custom("`$ref` must be a text")),
-            None => serde_json::from_value(value).map(RefOr::Inline).map_err(D::Error::custom),
+            None => serde_json::from_value(value)
+                .map(RefOr::Inline)
+                .map_err(D::Error::custom),
         }
     }
 }

@@ -16,9 +16,9 @@ use super::recommend::{self, Known};
 use super::rerun;
 use super::sessions::Sessions;
 use crate::model::{
-    CaseResult, Cause, Comparison, Counts, Estimate, EvalResult, Failure, Gate, GateSpec, JudgeHealth,
-    Metadata, ModelsUsed, Omitted, Outcome, PastRate, RunStarted, RunWarning, SampleResult, ScoresSource,
-    Shard, Summary, Tallies, Totals, Trust,
+    CaseResult, Cause, Comparison, Counts, Estimate, EvalResult, Failure, Gate, GateSpec,
+    JudgeHealth, Metadata, ModelsUsed, Omitted, Outcome, PastRate, RunStarted, RunWarning,
+    SampleResult, ScoresSource, Shard, Summary, Tallies, Totals, Trust,
 };
 
 /// A run's summary but for its gate.
@@ -57,7 +57,11 @@ impl Fold {
         let evals: Vec<EvalResult> = counted.evals.iter().map(|eval| lister.eval(eval)).collect();
         let mut totals = lister.totals;
         totals.repeated_cases = self.repeated_cases();
-        totals.weighted_score = tallies.actual.metrics.get("weighted_score").and_then(|e| e.value);
+        totals.weighted_score = tallies
+            .actual
+            .metrics
+            .get("weighted_score")
+            .and_then(|e| e.value);
         Ok(Report {
             metadata: metadata(&started, &self.sessions, &shards),
             interrupted: self.sessions.interrupted(),
@@ -81,7 +85,9 @@ impl Fold {
     fn comparison(&self, started: &RunStarted) -> Result<Option<Box<Comparison>>, SummaryError> {
         let accepted = started.score_baseline.as_deref();
         let read = accepted.map(|read| compare::of_baseline(read.path.clone(), read));
-        let Some(reference) = started.compared_run.as_deref().or(read.as_ref()) else { return Ok(None) };
+        let Some(reference) = started.compared_run.as_deref().or(read.as_ref()) else {
+            return Ok(None);
+        };
         let own = self.run_scores(started.run_id.clone(), ScoresSource::Journals(Vec::new()))?;
         let settings = CompareSettings {
             seed: started.seed,
@@ -96,14 +102,25 @@ impl Fold {
     /// The evals of the run, to be counted, with intervals or without.
     pub(super) fn counted<'a>(&'a self, started: &'a RunStarted, intervals: bool) -> Counted<'a> {
         let scope = intervals.then_some(started.interval_scope);
-        Counted::new(self.counted_evals(), &started.ks, scope, &started.score_metrics)
+        Counted::new(
+            self.counted_evals(),
+            &started.ks,
+            scope,
+            &started.score_metrics,
+        )
     }
 
     pub(super) fn counted_evals(&self) -> Vec<CountedEval<'_>> {
         // A shard plans all evals, so that their order is known, also those of which it has no case.
         let whole = self.sessions.lone_shards().is_empty();
-        let evals = self.evals.iter().enumerate().filter(|(_, eval)| whole || eval.len() > 0);
-        evals.map(|(number, eval)| CountedEval::new(number, eval)).collect()
+        let evals = self
+            .evals
+            .iter()
+            .enumerate()
+            .filter(|(_, eval)| whole || eval.len() > 0);
+        evals
+            .map(|(number, eval)| CountedEval::new(number, eval))
+            .collect()
     }
 }
 
@@ -126,7 +143,11 @@ impl Report {
             suite: self.metadata.suite_path.as_deref(),
         });
         let omitted = Some(self.omitted).filter(|omitted| *omitted != Omitted::default());
-        let metrics = self.estimates.iter().map(|(name, estimate)| (name.clone(), estimate.value)).collect();
+        let metrics = self
+            .estimates
+            .iter()
+            .map(|(name, estimate)| (name.clone(), estimate.value))
+            .collect();
         Summary {
             metadata: self.metadata,
             summary: self.totals,
@@ -158,18 +179,39 @@ pub(super) fn tallies(counted: &Counted<'_>, started: &RunStarted) -> Tallies {
     for reading in [&mut actual, &mut worst, &mut best] {
         composite::add(&started.composites, &mut reading.metrics);
     }
-    let readings = [(Reading::Graded, &mut actual), (Reading::Worst, &mut worst), (Reading::Best, &mut best)];
+    let readings = [
+        (Reading::Graded, &mut actual),
+        (Reading::Worst, &mut worst),
+        (Reading::Best, &mut best),
+    ];
     parts::add(counted, started, readings);
-    let Counted { errored, skipped, pending, .. } = *counted;
+    let Counted {
+        errored,
+        skipped,
+        pending,
+        ..
+    } = *counted;
     let lacks = parts::lacks(counted, started, &actual);
-    Tallies { lacks, actual, worst, best, errored, skipped, pending }
+    Tallies {
+        lacks,
+        actual,
+        worst,
+        best,
+        errored,
+        skipped,
+        pending,
+    }
 }
 
 /// The estimates with the range that samples without a grade leave open.
 fn ranged(tallies: &Tallies) -> BTreeMap<String, Estimate> {
     let mut estimates = tallies.actual.metrics.clone();
     for (name, estimate) in &mut estimates {
-        estimate.worst = tallies.worst.metrics.get(name).and_then(|worst| worst.value);
+        estimate.worst = tallies
+            .worst
+            .metrics
+            .get(name)
+            .and_then(|worst| worst.value);
         estimate.best = tallies.best.metrics.get(name).and_then(|best| best.value);
     }
     estimates
@@ -180,7 +222,10 @@ fn metadata(started: &RunStarted, sessions: &Sessions, lone: &[Shard]) -> Metada
         suite_name: started.suite_name.clone(),
         suite_version: started.suite_version.clone(),
         run_id: started.run_id.clone(),
-        timestamp: sessions.timestamp().unwrap_or(&started.timestamp).to_owned(),
+        timestamp: sessions
+            .timestamp()
+            .unwrap_or(&started.timestamp)
+            .to_owned(),
         duration_seconds: sessions.duration_seconds(),
         harness_version: started.harness_version.clone(),
         interval_scope: started.interval_scope,
@@ -236,7 +281,10 @@ impl<'a> Lister<'a> {
             if self.everything || (remarkable && self.room > 0) {
                 self.room = self.room.saturating_sub(1);
                 let samples = self.samples(eval.number, case);
-                let input = self.fold.input(eval.number, case).filter(|_| self.include_details);
+                let input = self
+                    .fold
+                    .input(eval.number, case)
+                    .filter(|_| self.include_details);
                 cases.push(CaseResult {
                     input: input.cloned().map(Box::new),
                     ..case_result(case, outcome, finals.score(), samples)
@@ -286,7 +334,11 @@ impl<'a> Lister<'a> {
         totals.pass_rate = all.pass_rate;
         totals.by_type.entry(info.kind).or_default().add(outcome);
         if let Some(category) = &info.category {
-            totals.by_category.entry(category.clone()).or_default().add(outcome);
+            totals
+                .by_category
+                .entry(category.clone())
+                .or_default()
+                .add(outcome);
         }
         for tag in info.tags.iter().collect::<BTreeSet<_>>() {
             totals.by_tag.entry(tag.clone()).or_default().add(outcome);
@@ -297,7 +349,9 @@ impl<'a> Lister<'a> {
         let totals = &mut self.totals;
         totals.cases.add(outcome);
         for grader in case.graders() {
-            count_by(&mut totals.by_grader, grader.name(), |counts| counts.add(outcome));
+            count_by(&mut totals.by_grader, grader.name(), |counts| {
+                counts.add(outcome)
+            });
         }
         for packed in case.samples() {
             totals.samples.add(packed.outcome());
@@ -320,15 +374,28 @@ impl<'a> Lister<'a> {
     /// Entries for a case that failed or errored in part: its first sample that tells.
     fn fail(&mut self, eval: &CountedEval<'_>, case: CaseView<'_>) {
         for outcome in [Outcome::Failed, Outcome::Errored] {
-            let mut such =
-                case.samples().iter().enumerate().filter(|(_, packed)| packed.outcome() == outcome);
-            let Some((first, _)) = such.next() else { continue };
+            let mut such = case
+                .samples()
+                .iter()
+                .enumerate()
+                .filter(|(_, packed)| packed.outcome() == outcome);
+            let Some((first, _)) = such.next() else {
+                continue;
+            };
             let samples = 1 + such.count();
             let full = !self.everything && self.failures.len() >= self.fold.limits().failures;
-            let said = if full { None } else { self.fold.details(eval.number, case, first as u32) };
+            let said = if full {
+                None
+            } else {
+                self.fold.details(eval.number, case, first as u32)
+            };
             match said {
                 Some(sample) => {
-                    let listed = Listed { eval: eval.info(), case_id: case.id(), case_name: case.name() };
+                    let listed = Listed {
+                        eval: eval.info(),
+                        case_id: case.id(),
+                        case_name: case.name(),
+                    };
                     let failure = failures::failure(listed, sample, samples);
                     self.failures.push(if self.include_details {
                         failure
@@ -402,10 +469,17 @@ pub(super) fn commonest_cause(case: CaseView<'_>, outcome: Outcome) -> Option<Ca
         return None;
     }
     let mut tally: BTreeMap<Cause, usize> = BTreeMap::new();
-    for packed in case.samples().iter().filter(|packed| packed.outcome() == outcome) {
+    for packed in case
+        .samples()
+        .iter()
+        .filter(|packed| packed.outcome() == outcome)
+    {
         if let Some(cause) = packed.cause() {
             *tally.entry(cause).or_default() += 1;
         }
     }
-    tally.into_iter().max_by_key(|(cause, n)| (*n, std::cmp::Reverse(*cause))).map(|(cause, _)| cause)
+    tally
+        .into_iter()
+        .max_by_key(|(cause, n)| (*n, std::cmp::Reverse(*cause)))
+        .map(|(cause, _)| cause)
 }

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use super::metrics::CountedEval;
 use crate::model::{
-    AnswerSource, Attempt, Cause, Finish, JudgeCall, Latencies, ModelCall, ModelUsed, ModelsUsed, Usage,
+    AnswerSource, Attempt, Cause, Finish, JudgeCall, Latencies, ModelCall, ModelUsed, ModelsUsed,
+    Usage,
 };
 use eval_stats::percentile;
 
@@ -48,15 +49,34 @@ struct Asked<'a> {
 impl<'a> Asked<'a> {
     fn of_target(attempt: &Attempt, call: &'a ModelCall) -> Asked<'a> {
         let finish = attempt.finish();
-        let refused = finish == Some(Finish::Refused) || attempt.verdict.cause == Some(Cause::Refused);
+        let refused =
+            finish == Some(Finish::Refused) || attempt.verdict.cause == Some(Cause::Refused);
         let gave = attempt.is_answer() && (attempt.output.is_some() || attempt.stored.is_some());
-        Asked { call, answered: refused || gave, refused, finish, usage: attempt.usage() }
+        Asked {
+            call,
+            answered: refused || gave,
+            refused,
+            finish,
+            usage: attempt.usage(),
+        }
     }
 
     fn of_judge(asked: &'a JudgeCall) -> Asked<'a> {
-        let JudgeCall { call, usage, answered, finish, .. } = asked;
+        let JudgeCall {
+            call,
+            usage,
+            answered,
+            finish,
+            ..
+        } = asked;
         let refused = *answered && *finish == Some(Finish::Refused);
-        Asked { call, answered: *answered, refused, finish: *finish, usage: *usage }
+        Asked {
+            call,
+            answered: *answered,
+            refused,
+            finish: *finish,
+            usage: *usage,
+        }
     }
 }
 
@@ -97,13 +117,22 @@ impl Calls {
     pub fn add(&mut self, attempts: &[Attempt]) -> u16 {
         let mut last = NO_MODEL;
         for attempt in attempts {
-            attempt.judge_calls().for_each(|asked| self.add_judge(asked));
-            let Some(call) = attempt.call.as_deref().filter(|_| !self.graded_again) else { continue };
+            attempt
+                .judge_calls()
+                .for_each(|asked| self.add_judge(asked));
+            let Some(call) = attempt.call.as_deref().filter(|_| !self.graded_again) else {
+                continue;
+            };
             let asked = Asked::of_target(attempt, call);
             let next = self.models.len();
             if !self.models.contains_key(&call.model) {
-                let number = if next < NUMBERED { next as u16 } else { NO_MODEL };
-                self.models.insert(call.model.clone(), (number, Sums::default()));
+                let number = if next < NUMBERED {
+                    next as u16
+                } else {
+                    NO_MODEL
+                };
+                self.models
+                    .insert(call.model.clone(), (number, Sums::default()));
             }
             if let Some((number, sums)) = self.models.get_mut(&call.model) {
                 sums.add(asked);
@@ -144,7 +173,10 @@ impl Calls {
             }
         }
         let by_model = self.models.iter().map(|(name, (number, sums))| {
-            (name.clone(), sums.told(by_number.get_mut(number).and_then(|all| latencies(all))))
+            (
+                name.clone(),
+                sums.told(by_number.get_mut(number).and_then(|all| latencies(all))),
+            )
         });
         let by_model = by_model.collect();
         let judges = self.judges.iter().map(|(name, (sums, of_calls))| {
@@ -152,13 +184,23 @@ impl Calls {
             (name.clone(), sums.told(latencies(&mut of_calls.clone())))
         });
         let judges = judges.collect();
-        Some(ModelsUsed { by_model, judges, total: self.total.told(latencies(&mut all)) })
+        Some(ModelsUsed {
+            by_model,
+            judges,
+            total: self.total.told(latencies(&mut all)),
+        })
     }
 }
 
 impl Sums {
     fn add(&mut self, asked: Asked<'_>) {
-        let Asked { call, answered, refused, finish, usage } = asked;
+        let Asked {
+            call,
+            answered,
+            refused,
+            finish,
+            usage,
+        } = asked;
         let used = &mut self.used;
         if answered {
             match call.source {
@@ -194,8 +236,10 @@ impl Sums {
         self.backoff.add(call.backoff_ms.unwrap_or(0.0));
         if call.source != AnswerSource::Network {
             let oldest = &mut used.oldest_answer;
-            if let Some(at) =
-                call.answered_at.as_ref().filter(|at| oldest.as_ref().is_none_or(|old| *at < old))
+            if let Some(at) = call
+                .answered_at
+                .as_ref()
+                .filter(|at| oldest.as_ref().is_none_or(|old| *at < old))
             {
                 *oldest = Some(at.clone());
             }
@@ -204,7 +248,12 @@ impl Sums {
     }
 
     fn spend(&mut self, asked: Asked<'_>) {
-        let Asked { call, answered, usage, .. } = asked;
+        let Asked {
+            call,
+            answered,
+            usage,
+            ..
+        } = asked;
         let spent = &mut self.used.spent;
         let tokens = |sum: &mut u64, usage: &Usage| *sum = sum.saturating_add(usage.tokens());
         let mut known = true;
@@ -246,5 +295,10 @@ impl Sums {
 fn latencies(all: &mut [f64]) -> Option<Latencies> {
     all.sort_by(f64::total_cmp);
     let at = |share| percentile(all, share).ok();
-    Some(Latencies { n: all.len(), p50: at(0.5)?, p95: at(0.95)?, p99: at(0.99)? })
+    Some(Latencies {
+        n: all.len(),
+        p50: at(0.5)?,
+        p95: at(0.95)?,
+        p99: at(0.99)?,
+    })
 }

@@ -14,11 +14,17 @@ fn close(a: f64, b: f64) -> bool {
 
 /// Every attempt that the journal holds, those of samples that were asked again included.
 fn all_attempts(run: &Run) -> Vec<&Attempt> {
-    let samples = run.evals.iter().flat_map(|eval| &eval.cases).flat_map(|case| &case.samples);
-    let said = samples.flat_map(|sample| &sample.said).filter_map(|said| match said {
-        Said::Finished(attempts) => Some(attempts),
-        Said::Skipped(_) => None,
-    });
+    let samples = run
+        .evals
+        .iter()
+        .flat_map(|eval| &eval.cases)
+        .flat_map(|case| &case.samples);
+    let said = samples
+        .flat_map(|sample| &sample.said)
+        .filter_map(|said| match said {
+            Said::Finished(attempts) => Some(attempts),
+            Said::Skipped(_) => None,
+        });
     said.flatten().collect()
 }
 
@@ -33,15 +39,28 @@ fn usage_and_finish(attempt: &Attempt) -> (Option<Usage>, Option<Finish>) {
 /// The questions to judges as attempts of targets that took the same.
 fn judge_attempts(run: &Run) -> Vec<Attempt> {
     let of = |attempt: &Attempt| {
-        let judged = attempt.verdict.grades.iter().filter_map(|grade| grade.judged.clone());
-        judged.flat_map(|judged| judged.votes).flat_map(|vote| vote.calls).collect::<Vec<_>>()
+        let judged = attempt
+            .verdict
+            .grades
+            .iter()
+            .filter_map(|grade| grade.judged.clone());
+        judged
+            .flat_map(|judged| judged.votes)
+            .flat_map(|vote| vote.calls)
+            .collect::<Vec<_>>()
     };
     let asked = all_attempts(run).into_iter().flat_map(of);
     let as_attempt = |asked: JudgeCall| {
         let refused = asked.answered && asked.finish == Some(Finish::Refused);
-        let finish = asked.finish.filter(|finish| refused || *finish != Finish::Refused);
+        let finish = asked
+            .finish
+            .filter(|finish| refused || *finish != Finish::Refused);
         let mut attempt = super::tests::asked(&asked.call, None);
-        attempt.output = Some(Output { usage: asked.usage, finish, ..Output::text("out") });
+        attempt.output = Some(Output {
+            usage: asked.usage,
+            finish,
+            ..Output::text("out")
+        });
         attempt.unanswered = !asked.answered;
         attempt.latency_ms = asked.latency_ms;
         attempt
@@ -63,23 +82,51 @@ fn check(attempts: &[(&Attempt, &ModelCall)], told: &ModelUsed) -> Result<(), Te
     prop_assert_eq!(told.answers.cache, of(AnswerSource::Cache));
     prop_assert_eq!(told.answers.recording, of(AnswerSource::Recording));
     prop_assert_eq!(told.unanswered, count(&|a, _| !answered(a)));
-    prop_assert_eq!(told.cut, count(&|a, _| answered(a) && usage_and_finish(a).1 == Some(Finish::Length)));
+    prop_assert_eq!(
+        told.cut,
+        count(&|a, _| answered(a) && usage_and_finish(a).1 == Some(Finish::Length))
+    );
     prop_assert_eq!(told.refused, count(&|a, _| refused(a)));
-    prop_assert_eq!(told.requests, attempts.iter().map(|(_, c)| u64::from(c.requests)).sum::<u64>());
-    let retries = attempts.iter().filter(|(_, c)| c.requests > 0).map(|(_, c)| u64::from(c.requests) - 1);
+    prop_assert_eq!(
+        told.requests,
+        attempts
+            .iter()
+            .map(|(_, c)| u64::from(c.requests))
+            .sum::<u64>()
+    );
+    let retries = attempts
+        .iter()
+        .filter(|(_, c)| c.requests > 0)
+        .map(|(_, c)| u64::from(c.requests) - 1);
     prop_assert_eq!(told.retries, retries.sum::<u64>());
     for label in ["429", "timeout"] {
-        let n: u64 = attempts.iter().map(|(_, c)| u64::from(*c.faults.get(label).unwrap_or(&0))).sum();
+        let n: u64 = attempts
+            .iter()
+            .map(|(_, c)| u64::from(*c.faults.get(label).unwrap_or(&0)))
+            .sum();
         prop_assert_eq!(told.faults.get(label).copied().unwrap_or(0), n);
     }
-    let ms = |of: fn(&ModelCall) -> Option<f64>| attempts.iter().filter_map(|(_, c)| of(c)).sum::<f64>();
+    let ms =
+        |of: fn(&ModelCall) -> Option<f64>| attempts.iter().filter_map(|(_, c)| of(c)).sum::<f64>();
     prop_assert!(close(told.throttled_ms, ms(|c| c.throttled_ms)));
     prop_assert!(close(told.backoff_ms, ms(|c| c.backoff_ms)));
-    let used: Vec<Option<Usage>> =
-        attempts.iter().filter(|(a, _)| answered(a)).map(|(a, _)| usage_and_finish(a).0).collect();
-    prop_assert_eq!(told.tokens_input, used.iter().flatten().map(|u| u.input_tokens).sum::<u64>());
-    prop_assert_eq!(told.tokens_output, used.iter().flatten().map(|u| u.output_tokens).sum::<u64>());
-    prop_assert_eq!(told.untold, used.iter().filter(|u| u.is_none()).count() as u64);
+    let used: Vec<Option<Usage>> = attempts
+        .iter()
+        .filter(|(a, _)| answered(a))
+        .map(|(a, _)| usage_and_finish(a).0)
+        .collect();
+    prop_assert_eq!(
+        told.tokens_input,
+        used.iter().flatten().map(|u| u.input_tokens).sum::<u64>()
+    );
+    prop_assert_eq!(
+        told.tokens_output,
+        used.iter().flatten().map(|u| u.output_tokens).sum::<u64>()
+    );
+    prop_assert_eq!(
+        told.untold,
+        used.iter().filter(|u| u.is_none()).count() as u64
+    );
     let costs: Vec<f64> = used.iter().flatten().filter_map(|u| u.cost_usd).collect();
     prop_assert_eq!(told.unpriced as usize, used.len() - costs.len());
     prop_assert_eq!(told.cost_usd.is_some(), !costs.is_empty());
@@ -95,28 +142,43 @@ fn check(attempts: &[(&Attempt, &ModelCall)], told: &ModelUsed) -> Result<(), Te
             spent.extend(usage.or(call.estimated));
             if usage.is_none() && answered(a) {
                 unknown = call.estimated.is_none();
-                estimated += call.estimated.map_or(0, |u| u.input_tokens + u.output_tokens);
+                estimated += call
+                    .estimated
+                    .map_or(0, |u| u.input_tokens + u.output_tokens);
             }
         }
         spent.extend(call.wasted);
         wasted += call.wasted.map_or(0, |u| u.input_tokens + u.output_tokens);
         unpriced += u64::from(unknown || spent[before..].iter().any(|u| u.cost_usd.is_none()));
     }
-    prop_assert_eq!(told.spent.tokens, spent.iter().map(|u| u.input_tokens + u.output_tokens).sum::<u64>());
+    prop_assert_eq!(
+        told.spent.tokens,
+        spent
+            .iter()
+            .map(|u| u.input_tokens + u.output_tokens)
+            .sum::<u64>()
+    );
     prop_assert_eq!(told.spent.wasted_tokens, wasted);
     prop_assert_eq!(told.spent.estimated_tokens, estimated);
     prop_assert_eq!(told.spent.unpriced, unpriced);
     let usd: Vec<f64> = spent.iter().filter_map(|u| u.cost_usd).collect();
     prop_assert_eq!(told.spent.usd.is_some(), !usd.is_empty() || unpriced == 0);
     prop_assert!(close(told.spent.usd.unwrap_or(0.0), usd.iter().sum()));
-    let oldest = attempts.iter().filter_map(|(_, c)| c.answered_at.clone()).min();
+    let oldest = attempts
+        .iter()
+        .filter_map(|(_, c)| c.answered_at.clone())
+        .min();
     prop_assert_eq!(&told.oldest_answer, &oldest);
     Ok(())
 }
 
 /// Latencies of the last attempts that count.
 fn last_latencies(run: &Run, model: Option<&str>) -> Vec<f64> {
-    let samples = run.evals.iter().flat_map(|eval| &eval.cases).flat_map(|case| &case.samples);
+    let samples = run
+        .evals
+        .iter()
+        .flat_map(|eval| &eval.cases)
+        .flat_map(|case| &case.samples);
     let mut all: Vec<f64> = samples
         .filter_map(|sample| {
             let attempts = sample.attempts()?;
@@ -212,8 +274,16 @@ proptest! {
 #[test]
 fn a_resumed_session_adds_to_what_the_first_took() {
     use super::tests::{asked, planned_run};
-    let call = ModelCall { model: "openai:m".to_owned(), requests: 3, ..ModelCall::default() };
-    let usage = Usage { input_tokens: 10, output_tokens: 5, cost_usd: Some(0.1) };
+    let call = ModelCall {
+        model: "openai:m".to_owned(),
+        requests: 3,
+        ..ModelCall::default()
+    };
+    let usage = Usage {
+        input_tokens: 10,
+        output_tokens: 5,
+        cost_usd: Some(0.1),
+    };
     let (mut events, finish) = planned_run(2);
     let fault = Attempt {
         output: None,
@@ -228,14 +298,31 @@ fn a_resumed_session_adds_to_what_the_first_took() {
     events.push(finish(0, vec![fault]));
     events.push(finish(1, vec![asked(&call, Some(usage))]));
     events.push(finished(1.0, true));
-    let Event::RunStarted(started) = events[0].clone() else { panic!("a run starts") };
+    let Event::RunStarted(started) = events[0].clone() else {
+        panic!("a run starts")
+    };
     events.push(Event::RunResumed(started));
     events.push(finish(0, vec![asked(&call, Some(usage))]));
     events.push(finished(1.0, false));
     let summary = summary(&events, Limits::default());
     let total = summary.models.expect("a model was asked").total;
-    assert_eq!((total.answers.network, total.unanswered, total.requests, total.retries), (2, 1, 9, 6));
-    assert_eq!((total.tokens_input, total.spent.tokens, total.spent.wasted_tokens), (20, 45, 15));
+    assert_eq!(
+        (
+            total.answers.network,
+            total.unanswered,
+            total.requests,
+            total.retries
+        ),
+        (2, 1, 9, 6)
+    );
+    assert_eq!(
+        (
+            total.tokens_input,
+            total.spent.tokens,
+            total.spent.wasted_tokens
+        ),
+        (20, 45, 15)
+    );
     assert!(close(total.spent.usd.unwrap(), 0.3) && close(total.cost_usd.unwrap(), 0.2));
     assert_eq!(summary.metrics["tokens"], Some(30.0), "of outputs alone");
 }
@@ -243,18 +330,40 @@ fn a_resumed_session_adds_to_what_the_first_took() {
 #[test]
 fn no_price_and_no_tokens_are_unknown_and_not_nothing() {
     use super::tests::{asked, planned_run};
-    let call = ModelCall { model: "openai:m".to_owned(), requests: 1, ..ModelCall::default() };
+    let call = ModelCall {
+        model: "openai:m".to_owned(),
+        requests: 1,
+        ..ModelCall::default()
+    };
     let total = |usages: &[Option<Usage>]| {
         let (mut events, finish) = planned_run(usages.len() as u32);
         for (at, usage) in usages.iter().enumerate() {
             events.push(finish(at as u32, vec![asked(&call, *usage)]));
         }
-        let total = summary(&events, Limits::default()).models.expect("a model was asked").total;
-        (total.cost_usd, total.unpriced, total.untold, total.spent.usd, total.spent.unpriced)
+        let total = summary(&events, Limits::default())
+            .models
+            .expect("a model was asked")
+            .total;
+        (
+            total.cost_usd,
+            total.unpriced,
+            total.untold,
+            total.spent.usd,
+            total.spent.unpriced,
+        )
     };
-    let usage = |cost_usd| Some(Usage { input_tokens: 1, output_tokens: 1, cost_usd });
+    let usage = |cost_usd| {
+        Some(Usage {
+            input_tokens: 1,
+            output_tokens: 1,
+            cost_usd,
+        })
+    };
     assert_eq!(total(&[usage(None)]), (None, 1, 0, None, 1));
     assert_eq!(total(&[None]), (None, 1, 1, None, 1));
     assert_eq!(total(&[usage(Some(0.0))]), (Some(0.0), 0, 0, Some(0.0), 0));
-    assert_eq!(total(&[usage(Some(0.5)), usage(None), None]), (Some(0.5), 2, 1, Some(0.5), 2));
+    assert_eq!(
+        total(&[usage(Some(0.5)), usage(None), None]),
+        (Some(0.5), 2, 1, Some(0.5), 2)
+    );
 }

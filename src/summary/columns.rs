@@ -93,7 +93,8 @@ impl EvalFold {
         self.about.reserve(cases);
         self.spans.reserve(cases);
         self.samples.packed.reserve(cases);
-        self.index.reserve(cases, |at| hasher.hash_one(ids.get(*at as usize)));
+        self.index
+            .reserve(cases, |at| hasher.hash_one(ids.get(*at as usize)));
     }
 
     /// How many cases are known.
@@ -103,18 +104,25 @@ impl EvalFold {
 
     pub fn find(&self, id: &str) -> Option<usize> {
         let hash = self.hasher.hash_one(id);
-        self.index.find(hash, |at| self.ids.get(*at as usize) == id).map(|at| *at as usize)
+        self.index
+            .find(hash, |at| self.ids.get(*at as usize) == id)
+            .map(|at| *at as usize)
     }
 
     /// The same, faster when it is case `near` or the next one.
     pub fn find_from(&self, near: usize, id: &str) -> Option<usize> {
-        let next = [near, near + 1].into_iter().find(|at| *at < self.len() && self.ids.get(*at) == id);
+        let next = [near, near + 1]
+            .into_iter()
+            .find(|at| *at < self.len() && self.ids.get(*at) == id);
         next.or_else(|| self.find(id))
     }
 
     /// Takes a case, or more samples of a known one; returns how many samples are new. A known case keeps its name and place.
     pub fn plan(&mut self, case: &CasePlanned) -> Result<usize, Full> {
-        let graders = case.graders.iter().fold(0, |bits, grader| bits | grader_bit(*grader));
+        let graders = case
+            .graders
+            .iter()
+            .fold(0, |bits, grader| bits | grader_bit(*grader));
         if let Some(at) = self.find(&case.id) {
             self.about[at] = graders | self.about[at] & NAMED;
             self.tags.set(at, &case.tags);
@@ -130,14 +138,16 @@ impl EvalFold {
             self.names.push(name)?;
         }
         if let Some(position) = case.position {
-            self.positions.set(at as usize, position, self.about.capacity());
+            self.positions
+                .set(at as usize, position, self.about.capacity());
         }
         self.about.push(about);
         self.tags.set(at as usize, &case.tags);
         self.spans.push((start, case.samples));
         let EvalFold { ids, hasher, .. } = self;
         let hash = hasher.hash_one(ids.get(at as usize));
-        self.index.insert_unique(hash, at, |at| hasher.hash_one(ids.get(*at as usize)));
+        self.index
+            .insert_unique(hash, at, |at| hasher.hash_one(ids.get(*at as usize)));
         Ok(case.samples as usize)
     }
 
@@ -158,7 +168,8 @@ impl EvalFold {
             return Ok(0);
         }
         let to = self.samples.add(samples)?;
-        self.samples.relocate(start as usize..(start + known) as usize, to as usize);
+        self.samples
+            .relocate(start as usize..(start + known) as usize, to as usize);
         self.spans[at] = (to, samples);
         Ok((samples - known) as usize)
     }
@@ -166,7 +177,11 @@ impl EvalFold {
     /// The place of a sample in the columns; `Err` with the number of planned ones when it is not among them.
     pub fn slot(&self, case: usize, sample: u32) -> Result<usize, u32> {
         let (start, planned) = self.spans[case];
-        if sample < planned { Ok((start + sample) as usize) } else { Err(planned) }
+        if sample < planned {
+            Ok((start + sample) as usize)
+        } else {
+            Err(planned)
+        }
     }
 
     pub fn packed(&self, slot: usize) -> Packed {
@@ -275,7 +290,9 @@ impl<'a> CaseView<'a> {
     /// Each type once.
     pub fn graders(self) -> impl Iterator<Item = GraderType> {
         let about = self.eval.about[self.at];
-        GRADER_TYPES.into_iter().filter(move |grader| about & grader_bit(*grader) != 0)
+        GRADER_TYPES
+            .into_iter()
+            .filter(move |grader| about & grader_bit(*grader) != 0)
     }
 
     pub fn has_judge(self) -> bool {
@@ -312,16 +329,24 @@ impl<'a> CaseView<'a> {
     #[inline]
     pub fn firsts(self) -> SampleCounts {
         let mut counts = SampleCounts::default();
-        self.samples().iter().for_each(|packed| counts.add(packed.first(), None));
+        self.samples()
+            .iter()
+            .for_each(|packed| counts.add(packed.first(), None));
         counts
     }
 
     pub fn flaky_samples(self) -> usize {
-        self.samples().iter().filter(|packed| packed.has(FLAKY)).count()
+        self.samples()
+            .iter()
+            .filter(|packed| packed.has(FLAKY))
+            .count()
     }
 
     pub fn adjudicated_samples(self) -> usize {
-        self.samples().iter().filter(|packed| packed.has(ADJUDICATED)).count()
+        self.samples()
+            .iter()
+            .filter(|packed| packed.has(ADJUDICATED))
+            .count()
     }
 
     /// Samples and grades of each level of trust, in the order of [`Trust::ALL`].
@@ -350,7 +375,10 @@ impl<'a> CaseView<'a> {
         if retries.is_empty() {
             return 0;
         }
-        retries.range(start as u32..end as u32).map(|(_, n)| *n as usize).sum()
+        retries
+            .range(start as u32..end as u32)
+            .map(|(_, n)| *n as usize)
+            .sum()
     }
 
     pub fn latency_ms(self, slot: usize) -> Option<f64> {
@@ -363,7 +391,10 @@ impl<'a> CaseView<'a> {
     }
 
     pub fn usage(self, slot: usize) -> Option<Usage> {
-        self.eval.packed(slot).has(USAGE).then(|| self.eval.samples.usages.get(slot))
+        self.eval
+            .packed(slot)
+            .has(USAGE)
+            .then(|| self.eval.samples.usages.get(slot))
     }
 }
 
@@ -410,7 +441,9 @@ impl Samples {
     }
 
     fn score(&self, slot: usize) -> Option<f64> {
-        self.packed[slot].has(OWN_SCORE).then(|| self.scores.get(slot))
+        self.packed[slot]
+            .has(OWN_SCORE)
+            .then(|| self.scores.get(slot))
     }
 
     fn set(&mut self, slot: usize, figures: Figures) {
@@ -436,21 +469,30 @@ impl Samples {
         }
         let total = self.packed.len();
         // Nearly all scores are the 0 or 1 of the outcome, and need no place.
-        let implied = if packed.outcome() == Outcome::Passed { 1.0f64 } else { 0.0 };
+        let implied = if packed.outcome() == Outcome::Passed {
+            1.0f64
+        } else {
+            0.0
+        };
         if let Some(score) = score.filter(|score| score.to_bits() != implied.to_bits()) {
             packed = packed.with(OWN_SCORE);
             self.scores.set(slot, score, total);
         }
-        self.latencies.set(slot, latency_ms.unwrap_or(f64::NAN), total);
+        self.latencies
+            .set(slot, latency_ms.unwrap_or(f64::NAN), total);
         if let Some(usage) = usage {
             packed = packed.with(USAGE);
             self.usages.set(slot, usage, total);
         }
         self.models.set(slot, model, total);
         if infrastructure_retries > 0 {
-            self.infrastructure_retries.insert(at, infrastructure_retries);
+            self.infrastructure_retries
+                .insert(at, infrastructure_retries);
         }
-        for level in Trust::ALL.into_iter().filter(|level| trust[*level as usize] > 0) {
+        for level in Trust::ALL
+            .into_iter()
+            .filter(|level| trust[*level as usize] > 0)
+        {
             packed = packed.with(trust_mark(level));
         }
         if trust.iter().any(|grades| *grades > 1) {
@@ -460,7 +502,10 @@ impl Samples {
         if let Some(judged) = judged {
             self.judged.insert(at, judged);
         }
-        for (name, value) in metrics.into_iter().filter(|(_, value)| !value.is_infinite()) {
+        for (name, value) in metrics
+            .into_iter()
+            .filter(|(_, value)| !value.is_infinite())
+        {
             self.metrics.entry(name).or_default().insert(at, value);
         }
         self.packed[slot] = packed;
@@ -502,7 +547,10 @@ struct Lazy<T> {
 
 impl<T: Copy + Bits> Lazy<T> {
     fn new(absent: T) -> Self {
-        Lazy { values: Vec::new(), absent }
+        Lazy {
+            values: Vec::new(),
+            absent,
+        }
     }
 
     fn get(&self, at: usize) -> T {
@@ -515,7 +563,8 @@ impl<T: Copy + Bits> Lazy<T> {
             *place = value;
         } else if !value.same(&self.absent) {
             if at >= self.values.capacity() {
-                self.values.reserve_exact(total.max(at + 1) - self.values.len());
+                self.values
+                    .reserve_exact(total.max(at + 1) - self.values.len());
             }
             self.values.resize(at + 1, self.absent);
             self.values[at] = value;

@@ -8,14 +8,20 @@ use super::fold::{Fold, Limits};
 use super::random_run::{Dice, Run, a_run, report, summary};
 use crate::model::*;
 use crate::spec::words::FailOn;
-use crate::spec::{SCORES_VERSION, ScoreBaselineFile, ScoredCase, ScoredEval, ScoredOutcome, ScoredTarget};
+use crate::spec::{
+    SCORES_VERSION, ScoreBaselineFile, ScoredCase, ScoredEval, ScoredOutcome, ScoredTarget,
+};
 
 fn blank() -> ScoreBaselineFile {
     ScoreBaselineFile {
         format_version: SCORES_VERSION,
         suite: "Suite".into(),
         suite_version: None,
-        target: ScoredTarget { name: String::new(), kind: String::new(), fingerprint: None },
+        target: ScoredTarget {
+            name: String::new(),
+            kind: String::new(),
+            fingerprint: None,
+        },
         captured_at: "2026-03-01T00:00:00.000Z".into(),
         run_id: "before".into(),
         commit: None,
@@ -31,14 +37,35 @@ fn blank() -> ScoreBaselineFile {
 }
 
 fn scored(passed: bool, n: u32, c: u32) -> ScoredCase {
-    let outcome = if passed { ScoredOutcome::Passed } else { ScoredOutcome::Failed };
-    ScoredCase { n, c, outcome, score: None, fingerprint: None, content: None, samples: None, tags: vec![] }
+    let outcome = if passed {
+        ScoredOutcome::Passed
+    } else {
+        ScoredOutcome::Failed
+    };
+    ScoredCase {
+        n,
+        c,
+        outcome,
+        score: None,
+        fingerprint: None,
+        content: None,
+        samples: None,
+        tags: vec![],
+    }
 }
 
-fn with(file: ScoreBaselineFile, mut events: Vec<Event>, change: impl FnOnce(&mut RunStarted)) -> Vec<Event> {
+fn with(
+    file: ScoreBaselineFile,
+    mut events: Vec<Event>,
+    change: impl FnOnce(&mut RunStarted),
+) -> Vec<Event> {
     if let Some(Event::RunStarted(started)) = events.first_mut() {
         let path = "baselines/scores/Suite.t.json".to_owned();
-        started.score_baseline = Some(Box::new(ScoreBaselineRead { path, rev: None, file }));
+        started.score_baseline = Some(Box::new(ScoreBaselineRead {
+            path,
+            rev: None,
+            file,
+        }));
         change(started);
     }
     events
@@ -46,14 +73,21 @@ fn with(file: ScoreBaselineFile, mut events: Vec<Event>, change: impl FnOnce(&mu
 
 /// The events of a run with one sample a case, each passed or failed (`None`: it errored).
 fn events(cases: &[(&str, &str, Option<bool>)]) -> Vec<Event> {
-    let run = Run { evals: Vec::new(), ks: vec![1, 2, 3], include_details: true };
+    let run = Run {
+        evals: Vec::new(),
+        ks: vec![1, 2, 3],
+        include_details: true,
+    };
     let mut events = vec![run.started("now", None)];
     let mut ids: Vec<&str> = cases.iter().map(|(eval, _, _)| *eval).collect();
     ids.dedup();
     for id in ids {
         let of: Vec<_> = cases.iter().filter(|(eval, _, _)| *eval == id).collect();
         let info = testing::eval(id, Cases::written(Vec::new())).info;
-        events.push(Event::EvalPlanned(EvalPlanned { eval: info, cases: of.len() }));
+        events.push(Event::EvalPlanned(EvalPlanned {
+            eval: info,
+            cases: of.len(),
+        }));
         let planned = |(_, case, _): &&(&str, &str, Option<bool>)| CasePlanned {
             id: (*case).into(),
             name: None,
@@ -79,7 +113,13 @@ fn events(cases: &[(&str, &str, Option<bool>)]) -> Vec<Event> {
                 None => (Outcome::Errored, Some(Cause::TargetTimeout)),
             };
             let score = passed.map(|passed| f64::from(u8::from(passed)));
-            let verdict = Verdict { outcome, score, cause, reason: String::new(), grades: vec![] };
+            let verdict = Verdict {
+                outcome,
+                score,
+                cause,
+                reason: String::new(),
+                grades: vec![],
+            };
             events.push(Event::SampleFinished(Box::new(SampleFinished {
                 eval: (*eval).into(),
                 case: (*case).into(),
@@ -107,18 +147,21 @@ fn events(cases: &[(&str, &str, Option<bool>)]) -> Vec<Event> {
 fn of(cases: &[(&str, &str, ScoredCase)]) -> ScoreBaselineFile {
     let mut file = blank();
     for (eval, case, scored) in cases {
-        let eval = file.evals.entry((*eval).to_owned()).or_insert_with(|| ScoredEval {
-            outcome: ScoredOutcome::Passed,
-            score: None,
-            weight: None,
-            score_threshold: None,
-            kind: None,
-            category: None,
-            tags: vec![],
-            difficulty: None,
-            criticality: None,
-            cases: BTreeMap::new(),
-        });
+        let eval = file
+            .evals
+            .entry((*eval).to_owned())
+            .or_insert_with(|| ScoredEval {
+                outcome: ScoredOutcome::Passed,
+                score: None,
+                weight: None,
+                score_threshold: None,
+                kind: None,
+                category: None,
+                tags: vec![],
+                difficulty: None,
+                criticality: None,
+                cases: BTreeMap::new(),
+            });
         eval.cases.insert((*case).to_owned(), scored.clone());
     }
     file
@@ -126,7 +169,10 @@ fn of(cases: &[(&str, &str, ScoredCase)]) -> ScoreBaselineFile {
 
 fn names(list: &FlipList) -> Vec<&str> {
     assert_eq!(list.count, list.cases.len());
-    list.cases.iter().map(|case| case.case_id.as_str()).collect()
+    list.cases
+        .iter()
+        .map(|case| case.case_id.as_str())
+        .collect()
 }
 
 #[test]
@@ -145,15 +191,30 @@ fn figures_of_other_cases_are_never_subtracted() {
         ("e", "errs", None),
         ("e", "new", Some(true)),
     ]);
-    let said = summary(&with(file.clone(), run.clone(), |_| ()), Limits::default()).comparison.unwrap();
+    let said = summary(&with(file.clone(), run.clone(), |_| ()), Limits::default())
+        .comparison
+        .unwrap();
     let cases = &said.cases;
-    assert_eq!((names(&cases.broken), names(&cases.fixed)), (vec!["breaks"], vec!["mends"]));
-    assert_eq!((names(&cases.new), names(&cases.gone)), (vec!["new"], vec!["left"]));
+    assert_eq!(
+        (names(&cases.broken), names(&cases.fixed)),
+        (vec!["breaks"], vec!["mends"])
+    );
+    assert_eq!(
+        (names(&cases.new), names(&cases.gone)),
+        (vec!["new"], vec!["left"])
+    );
     assert_eq!((names(&cases.ungraded), cases.compared), (vec!["errs"], 3));
     assert_eq!((cases.other_samples, cases.not_selected), (3, 0));
     // Over the three cases alone: (1 + 1 + 1/2) / 3 samples before, and 2 of 3 now.
-    let row = said.metrics.iter().find(|metric| metric.name == "pass_at_1").unwrap();
-    assert_eq!((row.n, row.reference, row.candidate), (3, Some(2.5 / 3.0), Some(2.0 / 3.0)));
+    let row = said
+        .metrics
+        .iter()
+        .find(|metric| metric.name == "pass_at_1")
+        .unwrap();
+    assert_eq!(
+        (row.n, row.reference, row.candidate),
+        (3, Some(2.5 / 3.0), Some(2.0 / 3.0))
+    );
     assert_eq!(row.difference, Some(2.0 / 3.0 - 2.5 / 3.0));
 
     // Of a filtered run nobody says that cases are gone.
@@ -164,14 +225,21 @@ fn figures_of_other_cases_are_never_subtracted() {
 
 #[test]
 fn what_else_differs_is_said() {
-    let mut file = of(&[("e", "a", scored(true, 1, 1)), ("e", "b", scored(true, 1, 1))]);
+    let mut file = of(&[
+        ("e", "a", scored(true, 1, 1)),
+        ("e", "b", scored(true, 1, 1)),
+    ]);
     file.suite_version = Some("1.0".into());
     file.ks = vec![1];
     file.harness_version = "0.0.9".into();
-    let run = with(file, events(&[("e", "a", Some(true)), ("e", "b", Some(false))]), |started| {
-        started.suite_version = Some("2.0".into());
-        started.fail_on = Some(FailOn::Any);
-    });
+    let run = with(
+        file,
+        events(&[("e", "a", Some(true)), ("e", "b", Some(false))]),
+        |started| {
+            started.suite_version = Some("2.0".into());
+            started.fail_on = Some(FailOn::Any);
+        },
+    );
     let summary = summary(&run, Limits::default());
     assert_eq!(summary.fail_on, Some(FailOn::Any));
     insta::assert_snapshot!(summary.comparison.unwrap().notes.join("\n"), @r"
@@ -188,8 +256,13 @@ fn own_fingerprints(file: &mut ScoreBaselineFile, run: &[Event]) {
     run.iter().for_each(|event| fold.push(event).unwrap());
     for eval in fold.told().unwrap().evals {
         for case in eval.cases {
-            file.evals.get_mut(&eval.info.id).unwrap().cases.get_mut(case.id).unwrap().fingerprint =
-                Some(case.fingerprint.unwrap());
+            file.evals
+                .get_mut(&eval.info.id)
+                .unwrap()
+                .cases
+                .get_mut(case.id)
+                .unwrap()
+                .fingerprint = Some(case.fingerprint.unwrap());
         }
     }
 }
@@ -201,14 +274,22 @@ fn a_case_that_changed_does_not_flip_and_enters_no_figure() {
         ("e", "grading", scored(false, 1, 0)),
         ("e", "same", scored(true, 1, 1)),
     ]);
-    let mut run =
-        events(&[("e", "input", Some(false)), ("e", "grading", Some(true)), ("e", "same", Some(false))]);
+    let mut run = events(&[
+        ("e", "input", Some(false)),
+        ("e", "grading", Some(true)),
+        ("e", "same", Some(false)),
+    ]);
     own_fingerprints(&mut file, &run);
     let compared = |run: &[Event], file: &ScoreBaselineFile| {
-        summary(&with(file.clone(), run.to_vec(), |_| ()), Limits::default()).comparison.unwrap()
+        summary(&with(file.clone(), run.to_vec(), |_| ()), Limits::default())
+            .comparison
+            .unwrap()
     };
     let said = compared(&run, &file).cases;
-    assert_eq!((names(&said.broken), names(&said.fixed)), (vec!["input", "same"], vec!["grading"]));
+    assert_eq!(
+        (names(&said.broken), names(&said.fixed)),
+        (vec!["input", "same"], vec!["grading"])
+    );
     assert_eq!(said.changed.count, 0);
     for event in &mut run {
         if let Event::CasesPlanned(planned) = event {
@@ -217,8 +298,14 @@ fn a_case_that_changed_does_not_flip_and_enters_no_figure() {
         }
     }
     let said = compared(&run, &file);
-    assert_eq!((names(&said.cases.broken), names(&said.cases.fixed)), (vec!["same"], vec![]));
-    assert_eq!((names(&said.cases.changed), said.cases.compared), (vec!["input", "grading"], 1));
+    assert_eq!(
+        (names(&said.cases.broken), names(&said.cases.fixed)),
+        (vec!["same"], vec![])
+    );
+    assert_eq!(
+        (names(&said.cases.changed), said.cases.compared),
+        (vec!["input", "grading"], 1)
+    );
     assert_eq!(said.metrics[0].n, 1);
     // Another share of samples that must pass is another grading of every case.
     if let Event::EvalPlanned(planned) = &mut run[1] {
@@ -232,13 +319,34 @@ fn figures_over_evals_that_count_otherwise_are_not_subtracted() {
     let mut file = of(&[("e", "a", scored(true, 1, 1))]);
     let run = events(&[("e", "a", Some(false))]);
     own_fingerprints(&mut file, &run);
-    for (weight, threshold, known) in [(1.0, None, true), (3.0, None, false), (1.0, Some(0.5), false)] {
+    for (weight, threshold, known) in [
+        (1.0, None, true),
+        (3.0, None, false),
+        (1.0, Some(0.5), false),
+    ] {
         let eval = file.evals.get_mut("e").unwrap();
         (eval.weight, eval.score_threshold) = (Some(weight), threshold);
-        let said = summary(&with(file.clone(), run.clone(), |_| ()), Limits::default()).comparison.unwrap();
-        let row = |name: &str| said.metrics.iter().find(|m| m.name == name).and_then(|m| m.difference);
-        assert_eq!(row("pass_rate"), known.then_some(-1.0), "{:?}", said.metrics);
-        assert_eq!((row("pass_at_1"), said.notes.is_empty()), (Some(-1.0), known), "{:?}", said.notes);
+        let said = summary(&with(file.clone(), run.clone(), |_| ()), Limits::default())
+            .comparison
+            .unwrap();
+        let row = |name: &str| {
+            said.metrics
+                .iter()
+                .find(|m| m.name == name)
+                .and_then(|m| m.difference)
+        };
+        assert_eq!(
+            row("pass_rate"),
+            known.then_some(-1.0),
+            "{:?}",
+            said.metrics
+        );
+        assert_eq!(
+            (row("pass_at_1"), said.notes.is_empty()),
+            (Some(-1.0), known),
+            "{:?}",
+            said.notes
+        );
     }
 }
 

@@ -64,19 +64,35 @@ mod tests {
 
     fn known(value: f64) -> Estimate {
         let empty = composite_estimate(&composite(&[]), &BTreeMap::new());
-        Estimate { value: Some(value), undefined: None, n_cases: 5, ..empty }
+        Estimate {
+            value: Some(value),
+            undefined: None,
+            n_cases: 5,
+            ..empty
+        }
     }
 
     fn part(metric: &str, weight: f64, invert: bool, range: [f64; 2]) -> Component {
-        Component { metric: metric.into(), weight, invert, range }
+        Component {
+            metric: metric.into(),
+            weight,
+            invert,
+            range,
+        }
     }
 
     fn composite(components: &[Component]) -> Composite {
-        Composite { name: "code_quality".into(), components: components.to_vec() }
+        Composite {
+            name: "code_quality".into(),
+            components: components.to_vec(),
+        }
     }
 
     fn metrics(values: &[(&str, f64)]) -> BTreeMap<String, Estimate> {
-        values.iter().map(|(name, value)| ((*name).to_owned(), known(*value))).collect()
+        values
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), known(*value)))
+            .collect()
     }
 
     fn seeds() -> Composite {
@@ -98,8 +114,14 @@ mod tests {
         ]);
         // (0.35 x 0.8 + 0.25 x 0.8 + 0.15 x 0.9 + 0.10 x 0.75) / 0.85 = 0.69 / 0.85
         let estimate = composite_estimate(&seeds(), &run);
-        assert!((estimate.value.unwrap() - 0.69 / 0.85).abs() < 1e-12, "{estimate:?}");
-        assert_eq!((estimate.ci, estimate.method.as_str(), estimate.n_cases), (None, "none", 5));
+        assert!(
+            (estimate.value.unwrap() - 0.69 / 0.85).abs() < 1e-12,
+            "{estimate:?}"
+        );
+        assert_eq!(
+            (estimate.ci, estimate.method.as_str(), estimate.n_cases),
+            (None, "none", 5)
+        );
         let mut edited = run.clone();
         edited.insert("edit_rate".into(), known(3.0));
         edited.insert("latency_p50_ms".into(), known(9000.0));
@@ -113,11 +135,19 @@ mod tests {
     #[test]
     fn without_a_component_there_is_no_value() {
         let mut run = metrics(&[("pass_at_1", 0.8), ("edit_rate", 0.2), ("build_pass", 0.9)]);
-        let why = |run: &BTreeMap<String, Estimate>| composite_estimate(&seeds(), run).undefined.unwrap();
+        let why =
+            |run: &BTreeMap<String, Estimate>| composite_estimate(&seeds(), run).undefined.unwrap();
         assert_eq!(why(&run), "its component `latency_p50_ms` was not measured");
-        let open = Estimate { value: None, undefined: Some("no data".into()), ..known(0.0) };
+        let open = Estimate {
+            value: None,
+            undefined: Some("no data".into()),
+            ..known(0.0)
+        };
         run.insert("latency_p50_ms".into(), open);
-        assert_eq!(why(&run), "its component `latency_p50_ms` is undefined: no data");
+        assert_eq!(
+            why(&run),
+            "its component `latency_p50_ms` is undefined: no data"
+        );
         add(&[seeds()], &mut run);
         assert_eq!(run["code_quality"].value, None);
         let weightless = composite(&[part("pass_at_1", 0.0, false, [0.0, 1.0])]);

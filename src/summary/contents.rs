@@ -10,11 +10,19 @@ pub(super) const NO_CONTENT: u64 = 0;
 pub(super) fn parts_of(case: &CasePlanned) -> Option<[u64; 4]> {
     let data = case.data_hash.as_deref()?;
     let target = case.target_hash.as_deref().map_or(NO_CONTENT, leading);
-    Some([leading(&case.input_hash), leading(data), leading(&case.grading_hash), target])
+    Some([
+        leading(&case.input_hash),
+        leading(data),
+        leading(&case.grading_hash),
+        target,
+    ])
 }
 
 /// The parts of a case with the share of samples that must pass.
-pub(super) fn content_of([input, data, grading, target]: [u64; 4], pass_rate_threshold: f64) -> CaseContent {
+pub(super) fn content_of(
+    [input, data, grading, target]: [u64; 4],
+    pass_rate_threshold: f64,
+) -> CaseContent {
     CaseContent {
         input: ShortPrint(input),
         data: ShortPrint(data),
@@ -34,5 +42,8 @@ pub(super) fn short(text: &str) -> u64 {
 
 /// The first 64 bits of a fingerprint's digits.
 fn leading(digits: &str) -> u64 {
-    digits.get(..16).and_then(|hex| u64::from_str_radix(hex, 16).ok()).unwrap_or(NO_CONTENT)
+    digits
+        .get(..16)
+        .and_then(|hex| u64::from_str_radix(hex, 16).ok())
+        .unwrap_or(NO_CONTENT)
 }

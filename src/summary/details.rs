@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::model::{
-    Attempt, EarlierAttempt, Grade, JudgeCall, JudgeReply, JudgeVote, Judged, JudgedCheck, JudgedCriterion,
-    ModelCall, Outcome, Output, OutputValue, SampleFinished, SampleResult, Stored, Usage,
+    Attempt, EarlierAttempt, Grade, JudgeCall, JudgeReply, JudgeVote, Judged, JudgedCheck,
+    JudgedCriterion, ModelCall, Outcome, Output, OutputValue, SampleFinished, SampleResult, Stored,
+    Usage,
 };
 
 /// Where a sample stands in the plan: eval, rank of the case, number of the case (should two have one rank), sample.
@@ -43,7 +44,12 @@ struct Kept {
 
 impl Details {
     pub fn new(room: Room) -> Self {
-        Details { room, bytes: 0, kept: BTreeMap::new(), ceiling: None }
+        Details {
+            room,
+            bytes: 0,
+            kept: BTreeMap::new(),
+            ceiling: None,
+        }
     }
 
     /// Takes a sample's details if there is room for them; `result` is only asked for then.
@@ -51,13 +57,18 @@ impl Details {
         if self.ceiling.is_some_and(|ceiling| key >= ceiling) {
             return;
         }
-        let kept = self.kept.entry(key).or_insert(Kept { cost: 0, result: None });
+        let kept = self.kept.entry(key).or_insert(Kept {
+            cost: 0,
+            result: None,
+        });
         let more = cost.saturating_sub(kept.cost);
         kept.cost += more;
         kept.result = None;
         self.bytes += more;
         while self.kept.len() > self.room.samples || self.bytes > self.room.bytes {
-            let Some((last, gone)) = self.kept.pop_last() else { break };
+            let Some((last, gone)) = self.kept.pop_last() else {
+                break;
+            };
             self.bytes -= gone.cost;
             self.ceiling = Some(last);
         }
@@ -91,35 +102,70 @@ pub(super) fn cost(sample: &SampleFinished) -> usize {
         Some((last, earlier)) => (Some(last), earlier),
         None => (None, &[][..]),
     };
-    let before: usize =
-        earlier.iter().map(|attempt| size_of::<EarlierAttempt>() + attempt.verdict.reason.len()).sum();
+    let before: usize = earlier
+        .iter()
+        .map(|attempt| size_of::<EarlierAttempt>() + attempt.verdict.reason.len())
+        .sum();
     size_of::<SampleResult>() + before + last.map_or(0, attempt_cost)
 }
 
 fn attempt_cost(attempt: &Attempt) -> usize {
-    let output = attempt.output.as_ref().map_or(0, |output| match &output.value {
-        OutputValue::Text(text) | OutputValue::Program(text) => text.len(),
-        OutputValue::Json(value) => value_cost(value),
-    });
-    let stored = attempt.stored.as_ref().map_or(0, |stored| stored.head.len() + 64);
+    let output = attempt
+        .output
+        .as_ref()
+        .map_or(0, |output| match &output.value {
+            OutputValue::Text(text) | OutputValue::Program(text) => text.len(),
+            OutputValue::Json(value) => value_cost(value),
+        });
+    let stored = attempt
+        .stored
+        .as_ref()
+        .map_or(0, |stored| stored.head.len() + 64);
     let stored = stored + thoughts_of(attempt).map_or(0, String::len);
     let grades: usize = attempt.verdict.grades.iter().map(grade_cost).sum();
     let extracted = attempt.extracted.as_ref().map_or(0, value_cost);
-    let call = attempt.call.as_ref().map_or(0, |call| size_of::<ModelCall>() + call_cost(call));
+    let call = attempt
+        .call
+        .as_ref()
+        .map_or(0, |call| size_of::<ModelCall>() + call_cost(call));
     output + stored + extracted + attempt.verdict.reason.len() + grades + call
 }
 
 fn grade_cost(grade: &Grade) -> usize {
-    let texts = grade.method.len() + grade.grader.as_ref().map_or(0, String::len) + grade.reason.len();
-    let values = grade.expected.iter().chain(&grade.actual).map(value_cost).sum::<usize>();
-    let details = grade.details.iter().map(|(key, value)| key.len() + 64 + value_cost(value)).sum::<usize>();
-    let metrics = grade.metrics.keys().map(|name| name.len() + 64).sum::<usize>();
+    let texts =
+        grade.method.len() + grade.grader.as_ref().map_or(0, String::len) + grade.reason.len();
+    let values = grade
+        .expected
+        .iter()
+        .chain(&grade.actual)
+        .map(value_cost)
+        .sum::<usize>();
+    let details = grade
+        .details
+        .iter()
+        .map(|(key, value)| key.len() + 64 + value_cost(value))
+        .sum::<usize>();
+    let metrics = grade
+        .metrics
+        .keys()
+        .map(|name| name.len() + 64)
+        .sum::<usize>();
     let judged = grade.judged.as_deref().map_or(0, judged_cost);
     size_of::<Grade>() + texts + values + details + metrics + judged
 }
 
 fn judged_cost(judged: &Judged) -> usize {
-    let Judged { criteria, checks, justification, feedback, panel, votes, notices, asked, .. } = judged;
+    let Judged {
+        criteria,
+        checks,
+        justification,
+        feedback,
+        panel,
+        votes,
+        notices,
+        asked,
+        ..
+    } = judged;
     let texts = |texts: &[String]| texts.iter().map(|text| text.len() + 24).sum::<usize>();
     let criteria: usize = criteria
         .iter()
@@ -128,27 +174,50 @@ fn judged_cost(judged: &Judged) -> usize {
             size_of::<JudgedCriterion>() + row.name.len() + values.map(value_cost).sum::<usize>()
         })
         .sum();
-    let checks: usize = checks.iter().map(|check| size_of::<JudgedCheck>() + check.text.len()).sum();
+    let checks: usize = checks
+        .iter()
+        .map(|check| size_of::<JudgedCheck>() + check.text.len())
+        .sum();
     let own = justification.len() + texts(feedback) + panel.len() + texts(notices);
     let asked = asked.id.len() + asked.system.len() + asked.prompt.len();
-    size_of::<Judged>() + criteria + checks + own + asked + votes.iter().map(vote_cost).sum::<usize>()
+    size_of::<Judged>()
+        + criteria
+        + checks
+        + own
+        + asked
+        + votes.iter().map(vote_cost).sum::<usize>()
 }
 
 fn vote_cost(vote: &JudgeVote) -> usize {
-    let scores: usize = vote.scores.iter().map(|(name, score)| name.len() + 64 + value_cost(score)).sum();
+    let scores: usize = vote
+        .scores
+        .iter()
+        .map(|(name, score)| name.len() + 64 + value_cost(score))
+        .sum();
     let unknown: usize = vote.unknown.iter().map(|name| name.len() + 24).sum();
     let replies: usize = vote
         .replies
         .iter()
-        .map(|reply| size_of::<JudgeReply>() + reply.text.len() + reply.why.len() + reply.repair.len())
+        .map(|reply| {
+            size_of::<JudgeReply>() + reply.text.len() + reply.why.len() + reply.repair.len()
+        })
         .sum();
-    let calls: usize = vote.calls.iter().map(|asked| size_of::<JudgeCall>() + call_cost(&asked.call)).sum();
+    let calls: usize = vote
+        .calls
+        .iter()
+        .map(|asked| size_of::<JudgeCall>() + call_cost(&asked.call))
+        .sum();
     let own = vote.model.len() + vote.reason.len() + vote.justification.len();
     size_of::<JudgeVote>() + own + scores + unknown + replies + calls
 }
 
 fn call_cost(call: &ModelCall) -> usize {
-    call.model.len() + call.faults.keys().map(|label| label.len() + 64).sum::<usize>()
+    call.model.len()
+        + call
+            .faults
+            .keys()
+            .map(|label| label.len() + 64)
+            .sum::<usize>()
 }
 
 fn value_cost(value: &Value) -> usize {
@@ -158,7 +227,10 @@ fn value_cost(value: &Value) -> usize {
         Value::Number(number) => number.as_str().len(),
         Value::String(text) => text.len(),
         Value::Array(items) => items.iter().map(value_cost).sum(),
-        Value::Object(fields) => fields.iter().map(|(key, value)| key.len() + 64 + value_cost(value)).sum(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(key, value)| key.len() + 64 + value_cost(value))
+            .sum(),
     };
     size_of::<Value>() + within
 }
@@ -173,7 +245,10 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
     };
     let is_cut = last.output.as_ref().is_some_and(|output| output.truncated)
         || last.stored.as_ref().is_some_and(|stored| stored.truncated);
-    let earlier = sample.attempts.split_last().map_or(&[][..], |(_, earlier)| earlier);
+    let earlier = sample
+        .attempts
+        .split_last()
+        .map_or(&[][..], |(_, earlier)| earlier);
     SampleResult {
         index: sample.sample,
         outcome: verdict.outcome,
@@ -198,7 +273,11 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
         infrastructure_retries: infrastructure_retries(sample),
         flaky: is_flaky(sample, verdict.outcome),
         latency_ms: last.latency_ms,
-        duration_ms: sample.attempts.iter().map(|attempt| attempt.duration_ms).sum(),
+        duration_ms: sample
+            .attempts
+            .iter()
+            .map(|attempt| attempt.duration_ms)
+            .sum(),
         usage: usage(sample),
         finish: last.finish(),
         call: last.call.clone(),
@@ -206,8 +285,15 @@ pub(super) fn sample_result(sample: &SampleFinished, last: &Attempt) -> SampleRe
 }
 
 fn thoughts_of(attempt: &Attempt) -> Option<&String> {
-    let stored = attempt.stored.as_ref().and_then(|stored| stored.thoughts.as_ref());
-    attempt.output.as_ref().and_then(|output| output.thoughts.as_ref()).or(stored)
+    let stored = attempt
+        .stored
+        .as_ref()
+        .and_then(|stored| stored.thoughts.as_ref());
+    attempt
+        .output
+        .as_ref()
+        .and_then(|output| output.thoughts.as_ref())
+        .or(stored)
 }
 
 fn output_json(output: &Output) -> Value {
@@ -218,7 +304,10 @@ fn output_json(output: &Output) -> Value {
 }
 
 fn beginning(stored: &Stored) -> String {
-    format!("{}\n[... {} bytes in all, kept beside the journal]", stored.head, stored.bytes)
+    format!(
+        "{}\n[... {} bytes in all, kept beside the journal]",
+        stored.head, stored.bytes
+    )
 }
 
 /// The numbers that graders measured; of several grades with one name the first counts. Not a number: what was to be measured
@@ -246,31 +335,57 @@ pub(super) fn trust(grades: &[Grade]) -> [u32; 4] {
 }
 
 pub(super) fn is_flaky(sample: &SampleFinished, outcome: Outcome) -> bool {
-    let before = sample.attempts.split_last().map_or(&[][..], |(_, earlier)| earlier);
-    outcome == Outcome::Passed && before.iter().any(|attempt| attempt.verdict.outcome == Outcome::Failed)
+    let before = sample
+        .attempts
+        .split_last()
+        .map_or(&[][..], |(_, earlier)| earlier);
+    outcome == Outcome::Passed
+        && before
+            .iter()
+            .any(|attempt| attempt.verdict.outcome == Outcome::Failed)
 }
 
 pub(super) fn infrastructure_retries(sample: &SampleFinished) -> u32 {
-    sample.attempts.iter().map(|attempt| attempt.infrastructure_retries).fold(0, u32::saturating_add)
+    sample
+        .attempts
+        .iter()
+        .map(|attempt| attempt.infrastructure_retries)
+        .fold(0, u32::saturating_add)
 }
 
 /// What all attempts together used; `None` when none told.
 pub(super) fn usage(sample: &SampleFinished) -> Option<Usage> {
-    sample.attempts.iter().filter_map(Attempt::usage).reduce(add_usage)
+    sample
+        .attempts
+        .iter()
+        .filter_map(Attempt::usage)
+        .reduce(add_usage)
 }
 
 /// Whether some outputs of a sample don't tell their tokens, and whether the cost of some is not known. What the others tell is
 /// then not what the sample took.
 pub(super) fn untold(sample: &SampleFinished) -> [bool; 2] {
-    let outputs = sample.attempts.iter().filter(|a| a.output.is_some() || a.stored.is_some());
-    outputs.map(Attempt::usage).fold([false; 2], |[untold, unpriced], usage| {
-        [untold || usage.is_none(), unpriced || usage.is_none_or(|usage| usage.cost_usd.is_none())]
-    })
+    let outputs = sample
+        .attempts
+        .iter()
+        .filter(|a| a.output.is_some() || a.stored.is_some());
+    outputs
+        .map(Attempt::usage)
+        .fold([false; 2], |[untold, unpriced], usage| {
+            [
+                untold || usage.is_none(),
+                unpriced || usage.is_none_or(|usage| usage.cost_usd.is_none()),
+            ]
+        })
 }
 
 /// True when an answer of a model was not asked for now, so that nobody knows how long it takes.
 pub(super) fn is_kept(attempt: &Attempt) -> bool {
-    attempt.latency_ms.is_none() && attempt.call.as_ref().is_some_and(|call| !call.is_from_network())
+    attempt.latency_ms.is_none()
+        && attempt
+            .call
+            .as_ref()
+            .is_some_and(|call| !call.is_from_network())
 }
 
 fn add_usage(a: Usage, b: Usage) -> Usage {
@@ -302,7 +417,8 @@ mod tests {
             attempts: vec![],
             finished_at: String::new(),
         };
-        let verdict = crate::model::Verdict::without_grades(crate::model::Cause::Timeout, "x".repeat(reason));
+        let verdict =
+            crate::model::Verdict::without_grades(crate::model::Cause::Timeout, "x".repeat(reason));
         let attempt = Attempt {
             output,
             stored: None,
@@ -321,7 +437,15 @@ mod tests {
     #[test]
     fn an_output_that_is_not_all_says_so() {
         let cut = |truncated| {
-            said_with(0, 0, Some(Output { truncated, ..Output::text("the begin") })).output_truncated
+            said_with(
+                0,
+                0,
+                Some(Output {
+                    truncated,
+                    ..Output::text("the begin")
+                }),
+            )
+            .output_truncated
         };
         assert_eq!([cut(true), cut(false)], [true, false]);
     }

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
 use crate::grade::{Contradiction, RecordedRule, contradiction};
-use crate::model::{CasePlanned, CombineRule, LostRecords, RunStarted, RunWarning, RunWarningKind, Verdict};
+use crate::model::{
+    CasePlanned, CombineRule, LostRecords, RunStarted, RunWarning, RunWarningKind, Verdict,
+};
 use eval_base::text::{plural, sanitize, truncate_bytes};
 
 /// Samples, and lines, that a sentence names.
@@ -71,23 +73,43 @@ impl RunDoubts {
     /// A later event of a sample takes the place of an earlier one.
     pub fn finished(&mut self, key: SampleKey, case: usize, verdict: &Verdict) {
         let (eval, case) = (key.0, case as u32);
-        let written = || self.rules.get(&(eval, case)).and_then(|at| self.known.get(*at));
+        let written = || {
+            self.rules
+                .get(&(eval, case))
+                .and_then(|at| self.known.get(*at))
+        };
         let rule = match self.rules_recorded {
             false => RecordedRule::Absent,
             true => written().map_or(RecordedRule::All, RecordedRule::Written),
         };
         match contradiction(verdict, rule) {
-            Some(found) => _ = self.contradictions.insert(key, ContradictedSample { case, found }),
+            Some(found) => {
+                _ = self
+                    .contradictions
+                    .insert(key, ContradictedSample { case, found })
+            }
             None => _ = self.contradictions.remove(&key),
         }
     }
 
     /// One warning for each recording, one for all contradictions. `name` gives the ids of an eval and its case.
-    pub fn warnings<'a>(&self, name: impl Fn(usize, usize) -> Option<(&'a str, &'a str)>) -> Vec<RunWarning> {
+    pub fn warnings<'a>(
+        &self,
+        name: impl Fn(usize, usize) -> Option<(&'a str, &'a str)>,
+    ) -> Vec<RunWarning> {
         let lost = self.lost.iter().map(|(path, lost)| {
-            let named: Vec<String> = lost.first.iter().take(NAMED).map(ToString::to_string).collect();
+            let named: Vec<String> = lost
+                .first
+                .iter()
+                .take(NAMED)
+                .map(ToString::to_string)
+                .collect();
             let more = lost.count.saturating_sub(named.len());
-            let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+            let more = if more > 0 {
+                format!(" and {more} more")
+            } else {
+                String::new()
+            };
             let rest = if lost.count == 1 {
                 "does not say which case it belongs"
             } else {
@@ -99,7 +121,11 @@ impl RunDoubts {
                 sanitize(&path.display().to_string()),
                 named.join(", ")
             );
-            RunWarning { kind: RunWarningKind::LostRecords, count: lost.count, message }
+            RunWarning {
+                kind: RunWarningKind::LostRecords,
+                count: lost.count,
+                message,
+            }
         });
         lost.chain(self.contradicted(name)).collect()
     }
@@ -119,16 +145,29 @@ impl RunDoubts {
             .take(NAMED)
             .map(|((eval, _, sample), ContradictedSample { case, found })| {
                 let (eval, case) = name(*eval as usize, *case as usize).unwrap_or_default();
-                format!("{}/{} (sample {sample}): {}", shown(eval), shown(case), found.words())
+                format!(
+                    "{}/{} (sample {sample}): {}",
+                    shown(eval),
+                    shown(case),
+                    found.words()
+                )
             })
             .collect();
         let more = count - named.len();
-        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+        let more = if more > 0 {
+            format!("; and {more} more")
+        } else {
+            String::new()
+        };
         let message = format!(
             "{} recorded as passed, and the record contradicts itself: {}{more}",
             plural(count, "sample") + if count == 1 { " is" } else { " are" },
             named.join("; ")
         );
-        Some(RunWarning { kind: RunWarningKind::Contradiction, count, message })
+        Some(RunWarning {
+            kind: RunWarningKind::Contradiction,
+            count,
+            message,
+        })
     }
 }

@@ -11,7 +11,11 @@ pub(super) struct Listed<'a> {
 
 /// The failure that `sample` tells of, the first of `samples` of its case that ended so.
 pub(super) fn failure(listed: Listed<'_>, sample: &SampleResult, samples: usize) -> Failure {
-    let Listed { eval, case_id, case_name } = listed;
+    let Listed {
+        eval,
+        case_id,
+        case_name,
+    } = listed;
     let grade = telling_grade(&sample.grades, sample.outcome);
     let name = match case_name {
         Some(name) if name != eval.name => format!("{}: {name}", eval.name),
@@ -37,10 +41,17 @@ pub(super) fn failure(listed: Listed<'_>, sample: &SampleResult, samples: usize)
 /// The first grade that ended as the sample did; one that decided nothing tells nothing of it.
 fn telling_grade(grades: &[Grade], outcome: Outcome) -> Option<&Grade> {
     let mut deciding = grades.iter().filter(|grade| !grade.informative);
-    deciding.clone().find(|grade| grade.outcome == outcome).or_else(|| deciding.next())
+    deciding
+        .clone()
+        .find(|grade| grade.outcome == outcome)
+        .or_else(|| deciding.next())
 }
 
 /// The same without what the target said, for `include_details: false`.
 pub(super) fn without_output(failure: Failure) -> Failure {
-    Failure { actual: None, details: serde_json::Map::new(), ..failure }
+    Failure {
+        actual: None,
+        details: serde_json::Map::new(),
+        ..failure
+    }
 }

@@ -14,8 +14,8 @@ use super::sessions::Sessions;
 use super::texts::Full;
 use super::{DETAIL_BYTES, DETAILED_SAMPLES, INPUTS_BYTES, LISTED_FAILURES, SummaryError};
 use crate::model::{
-    CasesPlanned, Counts, EvalPlanned, Event, InputShown, Outcome, RunStarted, RunWarning, SampleFinished,
-    SampleResult, SampleSkipped,
+    CasesPlanned, Counts, EvalPlanned, Event, InputShown, Outcome, RunStarted, RunWarning,
+    SampleFinished, SampleResult, SampleSkipped,
 };
 
 /// What is known of a run so far.
@@ -79,17 +79,30 @@ impl Fold {
 
     /// A fold that only counts: it keeps nothing of what samples said.
     pub fn counting() -> Self {
-        Fold::within(Limits { samples: 0, bytes: 0, inputs: 0, failures: 0 })
+        Fold::within(Limits {
+            samples: 0,
+            bytes: 0,
+            inputs: 0,
+            failures: 0,
+        })
     }
 
     /// The same for who makes a score baseline of it: it keeps what cases are, too.
     pub fn scoring() -> Self {
-        Fold { contents: true, ..Fold::counting() }
+        Fold {
+            contents: true,
+            ..Fold::counting()
+        }
     }
 
     pub(super) fn within(limits: Limits) -> Self {
         // Two halves, so that passes never take room from failures.
-        let room = || Details::new(Room { samples: limits.samples, bytes: limits.bytes / 2 });
+        let room = || {
+            Details::new(Room {
+                samples: limits.samples,
+                bytes: limits.bytes / 2,
+            })
+        };
         Fold {
             started: None,
             sessions: Sessions::default(),
@@ -103,7 +116,10 @@ impl Fold {
             contents: false,
             passed: room(),
             unpassed: room(),
-            inputs: Inputs::within(Room { samples: limits.samples, bytes: limits.inputs }),
+            inputs: Inputs::within(Room {
+                samples: limits.samples,
+                bytes: limits.inputs,
+            }),
             doubts: RunDoubts::default(),
             repeated: RepeatedOutputs::default(),
         }
@@ -123,7 +139,11 @@ impl Fold {
             Event::RunResumed(resumed) => {
                 if let (Some(first), true) = (&mut self.started, self.sessions.is_first()) {
                     let (run_id, timestamp) = (first.run_id.clone(), first.timestamp.clone());
-                    *first = RunStarted { run_id, timestamp, ..(**resumed).clone() };
+                    *first = RunStarted {
+                        run_id,
+                        timestamp,
+                        ..(**resumed).clone()
+                    };
                 }
                 self.doubts.started(resumed);
                 self.sessions.resumed();
@@ -147,23 +167,29 @@ impl Fold {
     /// Planned samples that did not finish, as eval, case and sample, in the order in which they were planned.
     pub fn unfinished(&self) -> impl Iterator<Item = (&str, &str, u32)> {
         self.cases().flat_map(|case| {
-            let open = case.samples().iter().enumerate().filter(|(_, packed)| !packed.is_finished());
+            let open = case
+                .samples()
+                .iter()
+                .enumerate()
+                .filter(|(_, packed)| !packed.is_finished());
             open.map(move |(sample, _)| (case.eval.info.id.as_str(), case.id(), sample as u32))
         })
     }
 
     /// Cases that did not pass, as eval and case.
     pub fn not_passed(&self) -> impl Iterator<Item = (&str, &str)> {
-        let open = self
-            .cases()
-            .filter(|case| case.finals().outcome(case.eval.info.pass_rate_threshold) != Outcome::Passed);
+        let open = self.cases().filter(|case| {
+            case.finals().outcome(case.eval.info.pass_rate_threshold) != Outcome::Passed
+        });
         open.map(|case| (case.eval.info.id.as_str(), case.id()))
     }
 
     /// Samples by outcome so far; what was not heard of is skipped.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
-        self.cases().flat_map(CaseView::samples).for_each(|packed| counts.add(packed.outcome()));
+        self.cases()
+            .flat_map(CaseView::samples)
+            .for_each(|packed| counts.add(packed.outcome()));
         counts
     }
 
@@ -172,7 +198,9 @@ impl Fold {
     }
 
     fn cases(&self) -> impl Iterator<Item = CaseView<'_>> {
-        self.evals.iter().flat_map(|eval| (0..eval.len()).map(|at| eval.case(at)))
+        self.evals
+            .iter()
+            .flat_map(|eval| (0..eval.len()).map(|at| eval.case(at)))
     }
 
     /// True while every sample is listed with what it said.
@@ -185,10 +213,18 @@ impl Fold {
     }
 
     /// What a finished sample said, if it was kept.
-    pub(super) fn details(&self, eval: usize, case: CaseView<'_>, sample: u32) -> Option<&SampleResult> {
+    pub(super) fn details(
+        &self,
+        eval: usize,
+        case: CaseView<'_>,
+        sample: u32,
+    ) -> Option<&SampleResult> {
         let slot = case.eval.slot(case.at, sample).ok()?;
-        let of =
-            if case.eval.packed(slot).outcome() == Outcome::Passed { &self.passed } else { &self.unpassed };
+        let of = if case.eval.packed(slot).outcome() == Outcome::Passed {
+            &self.passed
+        } else {
+            &self.unpassed
+        };
         of.get(key(eval, case.eval, case.at, sample))
     }
 
@@ -218,16 +254,20 @@ impl Fold {
             Some(at) => self.evals[*at].expect(planned.cases),
             None => {
                 self.index.insert(planned.eval.id.clone(), self.evals.len());
-                self.evals.push(EvalFold::new(planned.eval.clone(), planned.cases));
+                self.evals
+                    .push(EvalFold::new(planned.eval.clone(), planned.cases));
             }
         }
     }
 
     fn plan_cases(&mut self, planned: &CasesPlanned) -> Result<(), SummaryError> {
-        let at = self.find_eval(&planned.eval).ok_or_else(|| unknown_eval(&planned.eval))?;
+        let at = self
+            .find_eval(&planned.eval)
+            .ok_or_else(|| unknown_eval(&planned.eval))?;
         self.last = (at, 0);
-        let compared =
-            |started: &RunStarted| started.score_baseline.is_some() || started.compared_run.is_some();
+        let compared = |started: &RunStarted| {
+            started.score_baseline.is_some() || started.compared_run.is_some()
+        };
         let contents = self.contents || self.started.as_ref().is_some_and(compared);
         for case in &planned.cases {
             let more = self.evals[at].plan(case);
@@ -244,7 +284,8 @@ impl Fold {
                     self.inputs.put(at, number, input);
                 }
             }
-            self.planned_samples += more.map_err(|Full| SummaryError::TooLarge(planned.eval.clone()))?;
+            self.planned_samples +=
+                more.map_err(|Full| SummaryError::TooLarge(planned.eval.clone()))?;
         }
         if !self.lists_everything() {
             self.passed.close();
@@ -260,7 +301,12 @@ impl Fold {
     }
 
     /// Eval, case and slot of a sample.
-    fn place(&self, eval: &str, case: &str, sample: u32) -> Result<(usize, usize, usize), SummaryError> {
+    fn place(
+        &self,
+        eval: &str,
+        case: &str,
+        sample: u32,
+    ) -> Result<(usize, usize, usize), SummaryError> {
         let at = self.find_eval(eval).ok_or_else(|| unknown_eval(eval))?;
         let known = &self.evals[at];
         let owned = || (eval.to_owned(), case.to_owned());
@@ -270,7 +316,12 @@ impl Fold {
         };
         let slot = known.slot(number, sample).map_err(|planned| {
             let (eval, case) = owned();
-            SummaryError::UnknownSample { eval, case, sample, planned }
+            SummaryError::UnknownSample {
+                eval,
+                case,
+                sample,
+                planned,
+            }
         })?;
         Ok((at, number, slot))
     }
@@ -302,7 +353,9 @@ impl Fold {
             .marked(ADJUDICATED, adjudicated)
             .marked(KEPT, details::is_kept(last));
         let [untold, unpriced] = details::untold(sample);
-        let packed = packed.marked(USAGE_IN_PART, untold).marked(COST_IN_PART, unpriced);
+        let packed = packed
+            .marked(USAGE_IN_PART, untold)
+            .marked(COST_IN_PART, unpriced);
         let graded = verdict.outcome.is_graded();
         let figures = Figures {
             packed,
@@ -313,11 +366,17 @@ impl Fold {
             model: self.calls.add(&sample.attempts),
             trust: details::trust(&verdict.grades),
             judged: self.judges.see(&verdict.grades),
-            metrics: if graded { details::metrics(&verdict.grades) } else { Default::default() },
+            metrics: if graded {
+                details::metrics(&verdict.grades)
+            } else {
+                Default::default()
+            },
         };
         let eval = &mut self.evals[at];
-        self.repeated.see((at, case), eval.case(case).samples().len(), first);
-        self.doubts.finished((at as u32, eval.rank(case), sample.sample), case, verdict);
+        self.repeated
+            .see((at, case), eval.case(case).samples().len(), first);
+        self.doubts
+            .finished((at as u32, eval.rank(case), sample.sample), case, verdict);
         eval.finish(slot, figures);
         let key = key(at, eval, case, sample.sample);
         let result = || details::sample_result(sample, last);

@@ -16,7 +16,11 @@ pub(super) struct Inputs {
 
 impl Inputs {
     pub fn within(room: Room) -> Self {
-        Inputs { room, bytes: 0, kept: HashMap::new() }
+        Inputs {
+            room,
+            bytes: 0,
+            kept: HashMap::new(),
+        }
     }
 
     /// False for who keeps none at all.
@@ -54,17 +58,24 @@ mod tests {
     #[test]
     fn there_is_room_for_those_that_come_first_and_others_are_noted() {
         let input = |text: &str| InputShown::bounded(InputKind::Prompt, text.into(), None, None);
-        let mut inputs = Inputs::within(Room { samples: 4, bytes: 10 });
+        let mut inputs = Inputs::within(Room {
+            samples: 4,
+            bytes: 10,
+        });
         inputs.put(0, 0, &input("seven 7"));
         inputs.put(0, 1, &input("four"));
         inputs.put(1, 0, &input("abc"));
-        let said = |inputs: &Inputs, eval, case| inputs.get(eval, case).map(|shown| shown.value.clone());
+        let said =
+            |inputs: &Inputs, eval, case| inputs.get(eval, case).map(|shown| shown.value.clone());
         assert_eq!(said(&inputs, 0, 0), Some("seven 7".into()));
         assert_eq!(inputs.get(0, 1), Some(&input("four").left_out()));
         assert_eq!(said(&inputs, 1, 0), Some("abc".into()));
         inputs.put(2, 0, &input("left out"));
         inputs.put(2, 1, &input("one too many"));
-        assert_eq!((said(&inputs, 2, 0), said(&inputs, 2, 1)), (Some(serde_json::Value::Null), None));
+        assert_eq!(
+            (said(&inputs, 2, 0), said(&inputs, 2, 1)),
+            (Some(serde_json::Value::Null), None)
+        );
         // Planned again, a case is charged once.
         inputs.put(0, 0, &input("seven 7"));
         inputs.put(1, 0, &input("ab"));

@@ -27,7 +27,8 @@ fn text(summary: &Summary) -> String {
 /// The journals of a run's shards, one after the other, in a random order.
 pub(super) fn sharded(run: &Run, of: u32, seed: u64) -> Vec<Event> {
     let mut dice = Dice(seed);
-    let shard_of = |e: usize, c: usize| (seed.rotate_left((e * 7 + c * 13) as u32) % u64::from(of)) as u32;
+    let shard_of =
+        |e: usize, c: usize| (seed.rotate_left((e * 7 + c * 13) as u32) % u64::from(of)) as u32;
     let mut order: Vec<u32> = (0..of).collect();
     for i in (1..order.len()).rev() {
         order.swap(i, dice.below(i + 1));
@@ -35,7 +36,13 @@ pub(super) fn sharded(run: &Run, of: u32, seed: u64) -> Vec<Event> {
     let mut events = Vec::new();
     for shard in order {
         let mine = |e: usize, c: usize| shard_of(e, c) == shard;
-        events.push(run.started(&format!("shard {shard}"), Some(Shard { index: shard + 1, of })));
+        events.push(run.started(
+            &format!("shard {shard}"),
+            Some(Shard {
+                index: shard + 1,
+                of,
+            }),
+        ));
         events.extend(run.plan(true, mine));
         events.extend(run.samples(&mut dice, mine));
         events.push(finished(1.0 + f64::from(shard), false));
@@ -175,7 +182,9 @@ fn a_plain_run() -> Run {
 fn durations_and_interruptions_add_up_over_sessions_and_shards() {
     let run = a_plain_run();
     let shard = |index| Some(Shard { index, of: 2 });
-    let Event::RunStarted(again) = run.started("ignored", shard(1)) else { unreachable!() };
+    let Event::RunStarted(again) = run.started("ignored", shard(1)) else {
+        unreachable!()
+    };
     let mut events = vec![run.started("first", shard(1))];
     events.extend(run.plan(true, |_, c| c == 0));
     events.push(finished(5.0, true));
@@ -185,13 +194,23 @@ fn durations_and_interruptions_add_up_over_sessions_and_shards() {
     events.extend([Event::RunResumed(again), finished(3.0, false)]);
     assert!(!report(&events, Limits::default()).interrupted);
     events.push(run.started("second", shard(2)));
-    assert!(report(&events, Limits::default()).interrupted, "the second shard goes on");
+    assert!(
+        report(&events, Limits::default()).interrupted,
+        "the second shard goes on"
+    );
     events.extend(run.plan(true, |_, c| c != 0));
     events.push(finished(7.0, false));
     let whole = report(&events, Limits::default());
     assert!(!whole.interrupted && whole.shards.is_empty());
     let metadata = summary(&events, Limits::default()).metadata;
-    assert_eq!((metadata.run_id.as_str(), metadata.duration_seconds, metadata.shard), ("first", 8.0, None));
+    assert_eq!(
+        (
+            metadata.run_id.as_str(),
+            metadata.duration_seconds,
+            metadata.shard
+        ),
+        ("first", 8.0, None)
+    );
     assert_eq!(metadata.joined, ["second"]);
 }
 
@@ -244,7 +263,10 @@ fn a_top_up_keeps_what_is_known() {
             redacted: false,
         };
         attempt.verdict.score = Some(score);
-        attempt.verdict.grades.push(Grade::failed(GraderType::Code, "m", Cause::Timeout, "slow"));
+        attempt
+            .verdict
+            .grades
+            .push(Grade::failed(GraderType::Code, "m", Cause::Timeout, "slow"));
         attempt.verdict.grades[0].metrics.insert("lint".into(), 5.0);
         let (eval, case, finished_at) = ("eval 0".into(), "case 0".into(), String::new());
         Event::SampleFinished(Box::new(SampleFinished {
@@ -255,10 +277,32 @@ fn a_top_up_keeps_what_is_known() {
             finished_at,
         }))
     };
-    events.extend([sample(0, 0.25), case(9), sample(8, 0.75), finished(1.0, false)]);
+    events.extend([
+        sample(0, 0.25),
+        case(9),
+        sample(8, 0.75),
+        finished(1.0, false),
+    ]);
     let topped = summary(&events, Limits::default());
-    let planned = run.evals.iter().flat_map(|eval| &eval.cases).map(|case| case.samples.len()).sum::<usize>();
-    assert_eq!(topped.summary.samples.total, planned - run.evals[0].cases[0].samples.len() + 9);
-    assert_eq!((topped.metrics["score"], topped.metrics["latency_mean_ms"]), (Some(0.5), Some(5.0)));
-    assert_eq!((topped.metrics["lint"], topped.summary.infrastructure_retries), (Some(5.0), 4));
+    let planned = run
+        .evals
+        .iter()
+        .flat_map(|eval| &eval.cases)
+        .map(|case| case.samples.len())
+        .sum::<usize>();
+    assert_eq!(
+        topped.summary.samples.total,
+        planned - run.evals[0].cases[0].samples.len() + 9
+    );
+    assert_eq!(
+        (topped.metrics["score"], topped.metrics["latency_mean_ms"]),
+        (Some(0.5), Some(5.0))
+    );
+    assert_eq!(
+        (
+            topped.metrics["lint"],
+            topped.summary.infrastructure_retries
+        ),
+        (Some(5.0), 4)
+    );
 }

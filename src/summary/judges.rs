@@ -6,8 +6,8 @@ use super::columns::CaseView;
 use super::metrics::{CountedEval, blank, undefined_because};
 use super::outcomes::Reading;
 use crate::model::{
-    Bound, Cause, Estimate, Fingerprint, Grade, Judge, JudgeHealth, JudgeVote, JudgeVotes, Metric, Outcome,
-    ReplyFault,
+    Bound, Cause, Estimate, Fingerprint, Grade, Judge, JudgeHealth, JudgeVote, JudgeVotes, Metric,
+    Outcome, ReplyFault,
 };
 
 /// Usable votes from which on a judge that never gave but one score is conspicuous.
@@ -51,7 +51,11 @@ struct Vote {
 
 /// True for a grade by judges, also for one that nobody could be asked for.
 fn is_judged(grade: &Grade) -> bool {
-    grade.judged.is_some() || matches!(grade.cause, Some(Cause::JudgeUnreachable | Cause::JudgeUnparseable))
+    grade.judged.is_some()
+        || matches!(
+            grade.cause,
+            Some(Cause::JudgeUnreachable | Cause::JudgeUnparseable)
+        )
 }
 
 impl JudgeNames {
@@ -60,13 +64,22 @@ impl JudgeNames {
         if !grades.iter().any(is_judged) {
             return None;
         }
-        Some(JudgedSample(grades.iter().filter(|grade| is_judged(grade)).map(|g| self.verdict(g)).collect()))
+        Some(JudgedSample(
+            grades
+                .iter()
+                .filter(|grade| is_judged(grade))
+                .map(|g| self.verdict(g))
+                .collect(),
+        ))
     }
 
     fn verdict(&mut self, grade: &Grade) -> Verdict {
         let judged = grade.judged.as_deref();
-        let errored = (grade.outcome == Outcome::Errored).then(|| grade.cause.unwrap_or(Cause::Harness));
-        let question = judged.map(|judged| judged.asked.id.as_str()).filter(|id| !id.is_empty());
+        let errored =
+            (grade.outcome == Outcome::Errored).then(|| grade.cause.unwrap_or(Cause::Harness));
+        let question = judged
+            .map(|judged| judged.asked.id.as_str())
+            .filter(|id| !id.is_empty());
         let votes = judged.map_or(&[][..], |judged| &judged.votes);
         Verdict {
             errored,
@@ -88,24 +101,43 @@ impl JudgeNames {
             Outcome::Failed => Ok(false),
             _ => Err(vote.cause.unwrap_or(Cause::JudgeUnparseable)),
         };
-        let repairs = vote.replies.iter().filter(|reply| !reply.repair.is_empty()).count();
+        let repairs = vote
+            .replies
+            .iter()
+            .filter(|reply| !reply.repair.is_empty())
+            .count();
         Vote {
             judge,
             passed,
-            score: vote.score.unwrap_or(if passed == Ok(true) { 1.0 } else { 0.0 }),
+            score: vote
+                .score
+                .unwrap_or(if passed == Ok(true) { 1.0 } else { 0.0 }),
             replied: !vote.replies.is_empty(),
             fault: vote.replies.first().and_then(|reply| reply.fault),
             repairs: u32::try_from(repairs).unwrap_or(u32::MAX),
-            said_otherwise: passed.is_ok_and(|passed| vote.said_passed.is_some_and(|said| said != passed)),
+            said_otherwise: passed
+                .is_ok_and(|passed| vote.said_passed.is_some_and(|said| said != passed)),
         }
     }
 
     /// What a report says of judges; `counts` is of the same fold.
     pub fn health(&self, counts: &JudgeCounts) -> JudgeHealth {
         let of = |number: &u32| counts.by_judge.get(number).map(Sums::told);
-        let by_model =
-            self.numbers.iter().filter_map(|(name, number)| Some((name.clone(), of(number)?))).collect();
-        let JudgeCounts { samples, errored, missing, panels, disagreeing, cut, neutralised, .. } = *counts;
+        let by_model = self
+            .numbers
+            .iter()
+            .filter_map(|(name, number)| Some((name.clone(), of(number)?)))
+            .collect();
+        let JudgeCounts {
+            samples,
+            errored,
+            missing,
+            panels,
+            disagreeing,
+            cut,
+            neutralised,
+            ..
+        } = *counts;
         JudgeHealth {
             samples,
             errored,
@@ -121,14 +153,26 @@ impl JudgeNames {
     }
 }
 
-fn by_name<K: Copy + Ord>(counts: &BTreeMap<K, u64>, name: fn(K) -> &'static str) -> BTreeMap<String, u64> {
-    counts.iter().map(|(key, n)| (name(*key).to_owned(), *n)).collect()
+fn by_name<K: Copy + Ord>(
+    counts: &BTreeMap<K, u64>,
+    name: fn(K) -> &'static str,
+) -> BTreeMap<String, u64> {
+    counts
+        .iter()
+        .map(|(key, n)| (name(*key).to_owned(), *n))
+        .collect()
 }
 
 /// The beginning of a fingerprint, which an id is itself when it was written by this program.
 fn short(id: &str) -> u64 {
-    let of = |digits: &str| digits.get(..16).and_then(|hex| u64::from_str_radix(hex, 16).ok());
-    of(id).or_else(|| of(&Fingerprint::of_bytes(id.as_bytes()).to_string())).unwrap_or_default()
+    let of = |digits: &str| {
+        digits
+            .get(..16)
+            .and_then(|hex| u64::from_str_radix(hex, 16).ok())
+    };
+    of(id)
+        .or_else(|| of(&Fingerprint::of_bytes(id.as_bytes()).to_string()))
+        .unwrap_or_default()
 }
 
 /// Counts over the judged samples of a run or a part of it.
@@ -302,7 +346,9 @@ impl JudgeCounts {
             for vote in &verdict.votes {
                 self.total.add(vote);
                 self.by_judge.entry(vote.judge).or_default().add(vote);
-                let Some(question) = verdict.question else { continue };
+                let Some(question) = verdict.question else {
+                    continue;
+                };
                 let votes = repeated.entry((vote.judge, question)).or_default();
                 match vote.passed {
                     Ok(true) => votes.passed += 1,
@@ -333,20 +379,46 @@ impl JudgeCounts {
     }
 
     pub fn estimates(&self, reading: Reading) -> Vec<(Metric, Estimate)> {
-        let Sums { replied, repairs, pairs, agreeing, .. } = self.total;
+        let Sums {
+            replied,
+            repairs,
+            pairs,
+            agreeing,
+            ..
+        } = self.total;
         let unread = self.total.votes - replied;
         // Of each: what counts, of how many; those that are not known, and the most that one of them may count.
         let figures = [
-            (Metric::JudgeErroredRate, self.errored, self.samples, [self.missing; 2]),
-            (Metric::JudgeParseFailureRate, self.total.faulty(), replied, [unread; 2]),
-            (Metric::JudgeRepairRate, repairs, replied, [unread, unread * u64::from(Judge::REPAIRS)]),
+            (
+                Metric::JudgeErroredRate,
+                self.errored,
+                self.samples,
+                [self.missing; 2],
+            ),
+            (
+                Metric::JudgeParseFailureRate,
+                self.total.faulty(),
+                replied,
+                [unread; 2],
+            ),
+            (
+                Metric::JudgeRepairRate,
+                repairs,
+                replied,
+                [unread, unread * u64::from(Judge::REPAIRS)],
+            ),
             (
                 Metric::JudgeDisagreementRate,
                 self.disagreeing,
                 self.panels,
                 [self.open_beside, self.open_beside + self.open_within],
             ),
-            (Metric::JudgeConsistency, agreeing, pairs, [self.open_pairs; 2]),
+            (
+                Metric::JudgeConsistency,
+                agreeing,
+                pairs,
+                [self.open_pairs; 2],
+            ),
         ];
         figures
             .into_iter()
@@ -374,7 +446,11 @@ impl JudgeCounts {
     }
 
     fn unknown(&self) -> String {
-        format!("{} of {} samples were not judged", self.missing, self.missing + self.samples)
+        format!(
+            "{} of {} samples were not judged",
+            self.missing,
+            self.missing + self.samples
+        )
     }
 }
 

@@ -20,9 +20,14 @@ fn judgements(sample: &RunSample) -> Vec<&Grade> {
     let last = sample.attempts().and_then(|attempts| attempts.last());
     let by_judges = |grade: &&Grade| {
         let cause = grade.cause.map(Cause::name);
-        grade.judged.is_some() || cause == Some("judge_unreachable") || cause == Some("judge_unparseable")
+        grade.judged.is_some()
+            || cause == Some("judge_unreachable")
+            || cause == Some("judge_unparseable")
     };
-    last.into_iter().flat_map(|attempt| &attempt.verdict.grades).filter(by_judges).collect()
+    last.into_iter()
+        .flat_map(|attempt| &attempt.verdict.grades)
+        .filter(by_judges)
+        .collect()
 }
 
 /// Part and whole: as they are, with what is not known at its least, and at its most.
@@ -65,7 +70,9 @@ struct Recount {
 }
 
 fn passed(vote: &JudgeVote) -> Option<bool> {
-    vote.outcome.is_graded().then_some(vote.outcome == Outcome::Passed)
+    vote.outcome
+        .is_graded()
+        .then_some(vote.outcome == Outcome::Passed)
 }
 
 fn recount(run: &Run) -> Recount {
@@ -90,7 +97,9 @@ fn recount(run: &Run) -> Recount {
             continue;
         }
         all.samples += 1;
-        all.errored.add(Some(grades.iter().any(|grade| grade.outcome == Outcome::Errored)));
+        all.errored.add(Some(
+            grades.iter().any(|grade| grade.outcome == Outcome::Errored),
+        ));
         for judged in grades.iter().filter_map(|grade| grade.judged.as_ref()) {
             let said: Vec<Option<bool>> = judged.votes.iter().map(passed).collect();
             let known: Vec<bool> = said.iter().flatten().copied().collect();
@@ -110,9 +119,16 @@ fn recount(run: &Run) -> Recount {
                     Some(first) => {
                         all.faulty.add(Some(first.fault.is_some()));
                         all.repairs.add(Some(false));
-                        let repairs =
-                            vote.replies.iter().filter(|reply| !reply.repair.is_empty()).count() as u64;
-                        for parts in [&mut all.repairs.now, &mut all.repairs.least, &mut all.repairs.most] {
+                        let repairs = vote
+                            .replies
+                            .iter()
+                            .filter(|reply| !reply.repair.is_empty())
+                            .count() as u64;
+                        for parts in [
+                            &mut all.repairs.now,
+                            &mut all.repairs.least,
+                            &mut all.repairs.most,
+                        ] {
                             parts[0] += repairs;
                         }
                     }
@@ -129,7 +145,10 @@ fn recount(run: &Run) -> Recount {
         }
     }
     for (at, (judge, question, said)) in votes.iter().enumerate() {
-        for (_, _, other) in votes[..at].iter().filter(|(j, q, _)| (j, q) == (judge, question)) {
+        for (_, _, other) in votes[..at]
+            .iter()
+            .filter(|(j, q, _)| (j, q) == (judge, question))
+        {
             all.agreeing.add(agree(*said, *other));
         }
     }
@@ -242,13 +261,20 @@ proptest! {
 /// A run of samples with these votes each.
 fn of_votes(panels: &[(&str, Vec<JudgeVote>)]) -> Summary {
     let (mut events, finish) = planned_run(panels.len() as u32);
-    let call = ModelCall { model: "openai:m".to_owned(), requests: 1, ..ModelCall::default() };
+    let call = ModelCall {
+        model: "openai:m".to_owned(),
+        requests: 1,
+        ..ModelCall::default()
+    };
     for (at, (id, votes)) in panels.iter().enumerate() {
         let mut said = judged();
         said.asked.id = (*id).to_owned();
         said.votes = votes.clone();
         let mut attempt = asked(&call, None);
-        attempt.verdict.grades.push(judged_grade(said, Outcome::Passed, None));
+        attempt
+            .verdict
+            .grades
+            .push(judged_grade(said, Outcome::Passed, None));
         events.push(finish(at as u32, vec![attempt]));
     }
     events.push(finished(1.0, false));
@@ -260,7 +286,10 @@ fn a_judge_that_always_says_the_same_is_conspicuous() {
     let five = |id| (id, vec![vote("openai:judge", Ok(1.0)); 5]);
     let constant = |panels: &[(&str, Vec<JudgeVote>)]| {
         let health = of_votes(panels).judges.unwrap();
-        (health.by_model["openai:judge"].constant_score, health.total.constant_score)
+        (
+            health.by_model["openai:judge"].constant_score,
+            health.total.constant_score,
+        )
     };
     assert_eq!(constant(&[five("a"), five("b")]), (Some(1.0), Some(1.0)));
     assert_eq!(
@@ -268,7 +297,10 @@ fn a_judge_that_always_says_the_same_is_conspicuous() {
         (None, None),
         "of one output nothing else is to be expected"
     );
-    assert_eq!(constant(&[five("a"), ("b", vec![vote("openai:judge", Ok(1.0)); 4])]), (None, None));
+    assert_eq!(
+        constant(&[five("a"), ("b", vec![vote("openai:judge", Ok(1.0)); 4])]),
+        (None, None)
+    );
     let mut other = five("b");
     other.1[4] = vote("openai:judge", Ok(0.75));
     assert_eq!(constant(&[five("a"), other]), (None, None));
@@ -292,9 +324,18 @@ fn the_same_question_of_another_sample_is_a_repetition() {
     assert_eq!(told.metrics["judge_consistency"], Some(1.0 / 3.0));
     assert_eq!(told.metrics["judge_disagreement_rate"], Some(0.5));
     let health = told.judges.unwrap();
-    assert_eq!((health.panels, health.disagreeing, health.total.pairs), (2, 1, 3));
+    assert_eq!(
+        (health.panels, health.disagreeing, health.total.pairs),
+        (2, 1, 3)
+    );
     let alone = of_votes(&[("a", vec![pass()]), ("b", vec![pass()])]);
     let why = |name: &str| alone.estimates[name].undefined.clone().unwrap();
-    assert_eq!(why("judge_disagreement_rate"), "no verdict rests on two votes or more");
-    assert_eq!(why("judge_consistency"), "no judge was asked the same question twice");
+    assert_eq!(
+        why("judge_disagreement_rate"),
+        "no verdict rests on two votes or more"
+    );
+    assert_eq!(
+        why("judge_consistency"),
+        "no judge was asked the same question twice"
+    );
 }

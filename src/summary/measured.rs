@@ -49,7 +49,9 @@ impl Measured {
                 all.flaky += usize::from(packed.has(FLAKY));
                 all.kept += usize::from(packed.has(KEPT));
                 latencies.extend(case.latency_ms(slot));
-                let Some(usage) = case.usage(slot) else { continue };
+                let Some(usage) = case.usage(slot) else {
+                    continue;
+                };
                 all.told_usage += 1;
                 all.whole_usage += usize::from(!packed.has(USAGE_IN_PART));
                 all.tokens_input += usage.input_tokens as f64;
@@ -65,7 +67,11 @@ impl Measured {
         if !latencies.is_empty() {
             latencies.sort_by(f64::total_cmp);
             all.latencies = latencies.len();
-            all.latency = Some([mean(&latencies), percentile(&latencies, 0.5), percentile(&latencies, 0.95)]);
+            all.latency = Some([
+                mean(&latencies),
+                percentile(&latencies, 0.5),
+                percentile(&latencies, 0.95),
+            ]);
         }
         all
     }
@@ -82,20 +88,33 @@ impl Measured {
         // A sample that errored or never ran might have been as slow or as dear as can be.
         let unbounded = reading == Reading::Worst && self.graded < self.samples;
         let observed = |value: Result<f64, Undefined>, n: usize| match value {
-            Ok(_) if unbounded => undefined_because("samples without a grade have no upper bound".to_owned()),
-            Ok(value) => Estimate { value: Some(value), n_cases: n, ..blank() },
+            Ok(_) if unbounded => {
+                undefined_because("samples without a grade have no upper bound".to_owned())
+            }
+            Ok(value) => Estimate {
+                value: Some(value),
+                n_cases: n,
+                ..blank()
+            },
             Err(reason) => undefined(reason),
         };
         // The sum over those that told is not what the run cost: no upper bound may be held against it.
         let total = |sum: f64, told: usize, whole: usize, lack: &str| match told {
             0 => undefined(Undefined::NoData),
-            _ if whole < self.finished && reading == Reading::Worst => {
-                undefined_because(format!("{} of {} samples {lack}", self.finished - whole, self.finished))
-            }
+            _ if whole < self.finished && reading == Reading::Worst => undefined_because(format!(
+                "{} of {} samples {lack}",
+                self.finished - whole,
+                self.finished
+            )),
             told => observed(Ok(sum), told),
         };
         let tokens = |sum: f64| total(sum, self.told_usage, self.whole_usage, "tell no usage");
-        let cost = total(self.cost_usd, self.told_cost, self.whole_cost, "are of unknown cost");
+        let cost = total(
+            self.cost_usd,
+            self.told_cost,
+            self.whole_cost,
+            "are of unknown cost",
+        );
         // What was answered earlier might be as slow as can be if it were asked now.
         let latency = |value: Result<f64, Undefined>| match (self.latencies, self.kept) {
             (_, 0) => observed(value, self.latencies),
@@ -107,7 +126,11 @@ impl Measured {
         };
         let open = self.samples - self.graded;
         let at_worst = |more: usize| if reading == Reading::Worst { more } else { 0 };
-        let count = |value: usize| Estimate { value: Some(value as f64), n_cases: self.samples, ..blank() };
+        let count = |value: usize| Estimate {
+            value: Some(value as f64),
+            n_cases: self.samples,
+            ..blank()
+        };
         let none = Err(Undefined::NoData);
         let [latency_mean, latency_p50, latency_p95] = self.latency.unwrap_or([none, none, none]);
         vec![
@@ -120,7 +143,10 @@ impl Measured {
             (Metric::CostUsd, cost),
             (Metric::FailedSamples, count(self.failed + at_worst(open))),
             // What never ran might have errored; what has no grade might have passed on a later attempt only.
-            (Metric::ErroredSamples, count(self.errored + at_worst(self.skipped))),
+            (
+                Metric::ErroredSamples,
+                count(self.errored + at_worst(self.skipped)),
+            ),
             (Metric::FlakySamples, count(self.flaky + at_worst(open))),
         ]
     }

@@ -15,7 +15,9 @@ use crate::load::PartFilter;
 use crate::model::{
     Estimate, EvalInfo, EvalTally, EvalType, IntervalScope, Lack, Metric, Outcome, Tally, Threshold,
 };
-use eval_stats::{Interval, Undefined, Values, likelihood, pass_at_k, pass_hat_k, pass_hat_k_unbiased};
+use eval_stats::{
+    Interval, Undefined, Values, likelihood, pass_at_k, pass_hat_k, pass_hat_k_unbiased,
+};
 
 /// Confidence of every interval.
 pub(super) const LEVEL: f64 = 0.95;
@@ -52,7 +54,11 @@ pub(super) struct CountedEval<'a> {
 
 impl<'a> CountedEval<'a> {
     pub fn new(number: usize, fold: &'a EvalFold) -> Self {
-        CountedEval { number, fold, order: fold.order() }
+        CountedEval {
+            number,
+            fold,
+            order: fold.order(),
+        }
     }
 
     pub fn info(&self) -> &'a EvalInfo {
@@ -63,12 +69,20 @@ impl<'a> CountedEval<'a> {
     pub fn within(&self, filter: &PartFilter) -> Option<CountedEval<'a>> {
         let CountedEval { number, fold, .. } = *self;
         if filter.takes_eval(&fold.info) {
-            return Some(CountedEval { number, fold, order: self.order.clone() });
+            return Some(CountedEval {
+                number,
+                fold,
+                order: self.order.clone(),
+            });
         }
         let tag = filter.case_tag().filter(|tag| fold.tags().knows(tag))?;
         let cases = self.cases().filter(|case| case.has_tag(tag));
         let order: Vec<u32> = cases.map(|case| case.at as u32).collect();
-        (!order.is_empty()).then_some(CountedEval { number, fold, order: Some(order) })
+        (!order.is_empty()).then_some(CountedEval {
+            number,
+            fold,
+            order: Some(order),
+        })
     }
 
     /// How many of its cases count.
@@ -79,12 +93,19 @@ impl<'a> CountedEval<'a> {
     pub fn cases(&self) -> impl Iterator<Item = CaseView<'a>> {
         let (fold, len) = (self.fold, self.len());
         (0..len).map(move |at| {
-            fold.case(self.order.as_ref().map_or(at, |order| order.get(at).map_or(at, |at| *at as usize)))
+            fold.case(
+                self.order
+                    .as_ref()
+                    .map_or(at, |order| order.get(at).map_or(at, |at| *at as usize)),
+            )
         })
     }
 
     pub fn counter(&self) -> EvalCounter {
-        EvalCounter::new(self.fold.info.pass_rate_threshold, self.fold.info.score_threshold)
+        EvalCounter::new(
+            self.fold.info.pass_rate_threshold,
+            self.fold.info.score_threshold,
+        )
     }
 }
 
@@ -130,7 +151,9 @@ impl<'a> Counted<'a> {
             pending += finals.pending as usize;
         }
         let is_wanted = |name: &str| {
-            wanted.as_ref().is_none_or(|wanted| wanted.contains(&Metric::Named(name.to_owned())))
+            wanted
+                .as_ref()
+                .is_none_or(|wanted| wanted.contains(&Metric::Named(name.to_owned())))
         };
         let named = Named::all(
             &evals,
@@ -164,7 +187,11 @@ impl<'a> Counted<'a> {
 
     /// True when the interval of a metric is needed.
     fn has_interval(&self, metric: &Metric) -> bool {
-        self.intervals.is_some() && self.wanted.as_ref().is_none_or(|wanted| wanted.contains(metric))
+        self.intervals.is_some()
+            && self
+                .wanted
+                .as_ref()
+                .is_none_or(|wanted| wanted.contains(metric))
     }
 
     /// True when what is not known could change a figure, so that its worst and best differ.
@@ -180,18 +207,36 @@ impl<'a> Counted<'a> {
     /// Outcomes and metrics under one reading.
     pub fn tally(&self, reading: Reading) -> Tally {
         let (read, evals) = self.read(reading);
-        let mut shares: BTreeMap<String, [u64; 2]> =
-            read.shares().into_iter().map(|(metric, share)| (metric.to_string(), share)).collect();
-        shares.extend(self.named.iter().filter_map(|named| Some((named.name.clone(), named.share?))));
-        let mut metrics: BTreeMap<String, Estimate> =
-            self.named.iter().map(|named| (named.name.clone(), named.estimate(reading))).collect();
+        let mut shares: BTreeMap<String, [u64; 2]> = read
+            .shares()
+            .into_iter()
+            .map(|(metric, share)| (metric.to_string(), share))
+            .collect();
+        shares.extend(
+            self.named
+                .iter()
+                .filter_map(|named| Some((named.name.clone(), named.share?))),
+        );
+        let mut metrics: BTreeMap<String, Estimate> = self
+            .named
+            .iter()
+            .map(|named| (named.name.clone(), named.estimate(reading)))
+            .collect();
         let built_in = read
             .estimates(self.fewest, |metric| self.has_interval(metric))
             .into_iter()
             .chain(self.measured.estimates(reading))
-            .chain(self.judges.iter().flat_map(|judges| judges.estimates(reading)));
+            .chain(
+                self.judges
+                    .iter()
+                    .flat_map(|judges| judges.estimates(reading)),
+            );
         metrics.extend(built_in.map(|(metric, estimate)| (metric.to_string(), estimate)));
-        Tally { evals, metrics, shares }
+        Tally {
+            evals,
+            metrics,
+            shares,
+        }
     }
 
     fn read(&self, reading: Reading) -> (Read, Vec<EvalTally>) {
@@ -200,13 +245,23 @@ impl<'a> Counted<'a> {
         for (at, eval) in self.evals.iter().enumerate() {
             let mut counter = eval.counter();
             for case in eval.cases() {
-                read.case(at, &mut counter, &case.finals().read(reading), &case.firsts().read(reading));
+                read.case(
+                    at,
+                    &mut counter,
+                    &case.finals().read(reading),
+                    &case.firsts().read(reading),
+                );
             }
             let outcome = counter.outcome();
             let info = eval.info();
             read.eval(at, info, outcome);
             let (id, kind, criticality) = (info.id.clone(), info.kind, info.criticality);
-            evals.push(EvalTally { id, kind, criticality, outcome });
+            evals.push(EvalTally {
+                id,
+                kind,
+                criticality,
+                outcome,
+            });
         }
         (read, evals)
     }
@@ -216,7 +271,11 @@ impl<'a> Counted<'a> {
         let read = LazyCell::new(|| self.read(Reading::Graded).0);
         let lack = |(threshold, metric): &(&Threshold, Metric)| {
             let design = match metric {
-                Metric::Named(name) => self.named.iter().find(|named| named.name == *name)?.design(),
+                Metric::Named(name) => self
+                    .named
+                    .iter()
+                    .find(|named| named.name == *name)?
+                    .design(),
                 _ => read.design(metric)?,
             };
             design.lack(threshold)
@@ -243,8 +302,13 @@ struct Read {
 
 impl Read {
     fn new(ks: &[u32], scope: IntervalScope) -> Self {
-        let metrics =
-            ks.iter().flat_map(|k| [Metric::PassAt(*k), Metric::PassHat(*k), Metric::PassHatUnbiased(*k)]);
+        let metrics = ks.iter().flat_map(|k| {
+            [
+                Metric::PassAt(*k),
+                Metric::PassHat(*k),
+                Metric::PassHatUnbiased(*k),
+            ]
+        });
         Read {
             pass_k: metrics.map(|metric| PassK::new(metric, scope)).collect(),
             cases: OverCases::new(scope),
@@ -258,16 +322,28 @@ impl Read {
         }
     }
 
-    fn case(&mut self, eval: usize, counter: &mut EvalCounter, finals: &SampleCounts, firsts: &SampleCounts) {
+    fn case(
+        &mut self,
+        eval: usize,
+        counter: &mut EvalCounter,
+        finals: &SampleCounts,
+        firsts: &SampleCounts,
+    ) {
         let outcome = counter.add(finals);
         if outcome.is_graded() {
-            self.cases.add(eval, f64::from(u8::from(outcome == Outcome::Passed)), None);
+            self.cases
+                .add(eval, f64::from(u8::from(outcome == Outcome::Passed)), None);
         }
         let score = finals.score();
-        self.single &= finals.total() == 1 && score.is_none_or(|score| score == 0.0 || score == 1.0);
+        self.single &=
+            finals.total() == 1 && score.is_none_or(|score| score == 0.0 || score == 1.0);
         if let Some(score) = score {
             let (n, planned) = (finals.passed + finals.failed, finals.total());
-            let samples = Samples { n, sum: finals.score_sum, planned };
+            let samples = Samples {
+                n,
+                sum: finals.score_sum,
+                planned,
+            };
             self.scores.add(eval, score, Some(samples));
         }
         for pass_k in &mut self.pass_k {
@@ -292,7 +368,8 @@ impl Read {
 
     /// What the interval of a metric is over; `None` where it has none.
     fn design(&self, metric: &Metric) -> Option<Design> {
-        let of_verdicts = |rate: &Rate| Design::of_verdicts(rate.passed as f64, rate.graded as f64, "eval");
+        let of_verdicts =
+            |rate: &Rate| Design::of_verdicts(rate.passed as f64, rate.graded as f64, "eval");
         let of_cases = |cases: &OverCases| (!cases.is_empty()).then(|| cases.design(None));
         match metric {
             Metric::PassRate => Some(of_verdicts(&self.evals)),
@@ -301,7 +378,13 @@ impl Read {
             Metric::CasePassRate => of_cases(&self.cases),
             Metric::Score => of_cases(&self.scores),
             Metric::WeightedScore => Some(self.scores.design(Some(&|eval| self.weight(eval)))),
-            _ => of_cases(&self.pass_k.iter().find(|pass_k| pass_k.metric == *metric)?.values),
+            _ => of_cases(
+                &self
+                    .pass_k
+                    .iter()
+                    .find(|pass_k| pass_k.metric == *metric)?
+                    .values,
+            ),
         }
     }
 
@@ -312,12 +395,21 @@ impl Read {
             (Metric::CapabilityPassRate, &self.capabilities),
             (Metric::RegressionPassRate, &self.regressions),
         ];
-        let mut shares: Vec<(Metric, [u64; 2])> =
-            rates.into_iter().map(|(metric, rate)| (metric, [rate.passed, rate.graded])).collect();
+        let mut shares: Vec<(Metric, [u64; 2])> = rates
+            .into_iter()
+            .map(|(metric, rate)| (metric, [rate.passed, rate.graded]))
+            .collect();
         shares.push((Metric::CasePassRate, self.cases.share().unwrap_or_default()));
         let single = self.pass_k.iter().filter(|pass_k| pass_k.single);
-        shares.extend(single.filter_map(|pass_k| Some((pass_k.metric.clone(), pass_k.values.share()?))));
-        shares.extend(self.scores.share().filter(|_| self.single).map(|share| (Metric::Score, share)));
+        shares.extend(
+            single.filter_map(|pass_k| Some((pass_k.metric.clone(), pass_k.values.share()?))),
+        );
+        shares.extend(
+            self.scores
+                .share()
+                .filter(|_| self.single)
+                .map(|share| (Metric::Score, share)),
+        );
         shares
     }
 
@@ -330,17 +422,29 @@ impl Read {
             let estimate = of(has_interval(&metric));
             (metric, estimate)
         };
-        let of_k = |pass_k: &PassK| of(pass_k.metric.clone(), &|interval| pass_k.estimate(fewest, interval));
+        let of_k = |pass_k: &PassK| {
+            of(pass_k.metric.clone(), &|interval| {
+                pass_k.estimate(fewest, interval)
+            })
+        };
         let mut estimates: Vec<(Metric, Estimate)> = self.pass_k.iter().map(of_k).collect();
         let weighted = |interval: bool| match self.weights.is_empty() {
             true => undefined(Undefined::NoData),
-            false => self.scores.weighted_estimate(&|eval| self.weight(eval), interval),
+            false => self
+                .scores
+                .weighted_estimate(&|eval| self.weight(eval), interval),
         };
         estimates.extend([
             of(Metric::PassRate, &|_| self.evals.estimate(self.scope)),
-            of(Metric::CapabilityPassRate, &|_| self.capabilities.estimate(self.scope)),
-            of(Metric::RegressionPassRate, &|_| self.regressions.estimate(self.scope)),
-            of(Metric::CasePassRate, &|interval| self.cases.estimate(interval)),
+            of(Metric::CapabilityPassRate, &|_| {
+                self.capabilities.estimate(self.scope)
+            }),
+            of(Metric::RegressionPassRate, &|_| {
+                self.regressions.estimate(self.scope)
+            }),
+            of(Metric::CasePassRate, &|interval| {
+                self.cases.estimate(interval)
+            }),
             of(Metric::Score, &|interval| self.scores.estimate(interval)),
             of(Metric::WeightedScore, &weighted),
         ]);
@@ -367,10 +471,21 @@ impl Rate {
         }
         let (passed, graded) = (self.passed as f64, self.graded as f64);
         if scope.has_too_few(self.graded) {
-            let of = estimate(Ok(passed / graded), Err(Undefined::NoData), self.graded as usize);
-            return Estimate { note: Some(too_few_evals(self.graded)), ..of };
+            let of = estimate(
+                Ok(passed / graded),
+                Err(Undefined::NoData),
+                self.graded as usize,
+            );
+            return Estimate {
+                note: Some(too_few_evals(self.graded)),
+                ..of
+            };
         }
-        estimate(Ok(passed / graded), likelihood::of_counts(passed, graded, LEVEL), self.graded as usize)
+        estimate(
+            Ok(passed / graded),
+            likelihood::of_counts(passed, graded, LEVEL),
+            self.graded as usize,
+        )
     }
 }
 
@@ -385,12 +500,23 @@ struct PassK {
 
 impl PassK {
     fn new(metric: Metric, scope: IntervalScope) -> Self {
-        let (k, values) = (metric.k().unwrap_or(1), OverCases::of_metric(scope, &metric));
-        PassK { metric, k: u64::from(k), values, single: true }
+        let (k, values) = (
+            metric.k().unwrap_or(1),
+            OverCases::of_metric(scope, &metric),
+        );
+        PassK {
+            metric,
+            k: u64::from(k),
+            values,
+            single: true,
+        }
     }
 
     fn add(&mut self, eval: usize, firsts: &SampleCounts) {
-        let (n, c) = (u64::from(firsts.passed + firsts.failed), u64::from(firsts.passed));
+        let (n, c) = (
+            u64::from(firsts.passed + firsts.failed),
+            u64::from(firsts.passed),
+        );
         let estimator = match self.metric {
             Metric::PassAt(_) => pass_at_k,
             Metric::PassHat(_) => pass_hat_k,
@@ -401,7 +527,11 @@ impl PassK {
         {
             self.single &= n == 1;
             let (sum, planned) = (f64::from(firsts.passed), firsts.total());
-            let samples = Samples { n: firsts.passed + firsts.failed, sum, planned };
+            let samples = Samples {
+                n: firsts.passed + firsts.failed,
+                sum,
+                planned,
+            };
             self.values.add(eval, value, Some(samples));
         }
     }
@@ -425,10 +555,18 @@ pub(super) fn of_values(values: &Values, intervals: Option<IntervalScope>) -> Es
     let evals = values.evals() as u64;
     let (interval, note) = match intervals {
         None => (Err(Undefined::NoData), None),
-        Some(scope) if scope.has_too_few(evals) => (Err(Undefined::NoData), Some(too_few_evals(evals))),
-        Some(scope) => (values.interval(scope == IntervalScope::SimilarEvals, 1.0, LEVEL), None),
+        Some(scope) if scope.has_too_few(evals) => {
+            (Err(Undefined::NoData), Some(too_few_evals(evals)))
+        }
+        Some(scope) => (
+            values.interval(scope == IntervalScope::SimilarEvals, 1.0, LEVEL),
+            None,
+        ),
     };
-    Estimate { note, ..estimate(values.mean(), interval, values.len()) }
+    Estimate {
+        note,
+        ..estimate(values.mean(), interval, values.len())
+    }
 }
 
 pub(super) fn blank() -> Estimate {
@@ -450,7 +588,10 @@ pub(super) fn undefined(reason: Undefined) -> Estimate {
 }
 
 pub(super) fn undefined_because(reason: String) -> Estimate {
-    Estimate { undefined: Some(reason), ..blank() }
+    Estimate {
+        undefined: Some(reason),
+        ..blank()
+    }
 }
 
 pub(super) fn estimate(
@@ -467,6 +608,10 @@ pub(super) fn estimate(
             n_cases: n,
             ..blank()
         },
-        (Ok(value), Err(_)) => Estimate { value: Some(value), n_cases: n, ..blank() },
+        (Ok(value), Err(_)) => Estimate {
+            value: Some(value),
+            n_cases: n,
+            ..blank()
+        },
     }
 }

@@ -76,10 +76,21 @@ pub enum SummaryError {
     UnknownEval(String),
     #[error("the journal speaks of case `{case}` of eval `{eval}`, which was never planned")]
     UnknownCase { eval: String, case: String },
-    #[error("the journal has sample {sample} of case `{case}` of eval `{eval}`, but {planned} were planned")]
-    UnknownSample { eval: String, case: String, sample: u32, planned: u32 },
+    #[error(
+        "the journal has sample {sample} of case `{case}` of eval `{eval}`, but {planned} were planned"
+    )]
+    UnknownSample {
+        eval: String,
+        case: String,
+        sample: u32,
+        planned: u32,
+    },
     #[error("sample {sample} of case `{case}` of eval `{eval}` has no attempt")]
-    NoAttempt { eval: String, case: String, sample: u32 },
+    NoAttempt {
+        eval: String,
+        case: String,
+        sample: u32,
+    },
     #[error("eval `{0}` has more cases or samples than this program can count")]
     TooLarge(String),
 }

@@ -39,8 +39,11 @@ impl Named {
         ungraded: usize,
         intervals: Option<IntervalScope>,
     ) -> Vec<Named> {
-        let names: BTreeSet<&str> =
-            evals.iter().flat_map(|eval| eval.fold.metric_names()).filter(|name| wanted(name)).collect();
+        let names: BTreeSet<&str> = evals
+            .iter()
+            .flat_map(|eval| eval.fold.metric_names())
+            .filter(|name| wanted(name))
+            .collect();
         let named = |name: &str| {
             let is_score = scores.iter().any(|score| score == name);
             Named::new(name, is_score, evals, samples, ungraded, intervals)
@@ -78,7 +81,11 @@ impl Named {
                         over.add(
                             at,
                             value,
-                            Some(Samples { n: n as u32, sum, planned: case.finals().total() }),
+                            Some(Samples {
+                                n: n as u32,
+                                sum,
+                                planned: case.finals().total(),
+                            }),
                         );
                     }
                     values.push(at, value);
@@ -94,8 +101,19 @@ impl Named {
             true => over.estimate(intervals.is_some()),
             false => of_values(&values, intervals),
         };
-        let numbers = if is_score { Numbers::Scores(over) } else { Numbers::Unbounded(values, scope) };
-        Some(Named { name: name.to_owned(), estimate, numbers, share, missing, samples })
+        let numbers = if is_score {
+            Numbers::Scores(over)
+        } else {
+            Numbers::Unbounded(values, scope)
+        };
+        Some(Named {
+            name: name.to_owned(),
+            estimate,
+            numbers,
+            share,
+            missing,
+            samples,
+        })
     }
 
     /// True when some sample should have the number and has none.
@@ -116,6 +134,9 @@ impl Named {
         if reading == Reading::Graded || !self.is_open() {
             return self.estimate.clone();
         }
-        undefined_because(format!("{} of {} samples have no `{}`", self.missing, self.samples, self.name))
+        undefined_because(format!(
+            "{} of {} samples have no `{}`",
+            self.missing, self.samples, self.name
+        ))
     }
 }

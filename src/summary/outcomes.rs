@@ -195,10 +195,21 @@ mod tests {
 
     fn counts(passed: u32, failed: u32, errored: u32, skipped: u32, pending: u32) -> SampleCounts {
         let score_sum = f64::from(passed);
-        SampleCounts { passed, failed, errored, skipped, pending, score_sum }
+        SampleCounts {
+            passed,
+            failed,
+            errored,
+            skipped,
+            pending,
+            score_sum,
+        }
     }
 
-    fn eval_outcome(cases: &[SampleCounts], pass_rate: f64, score: Option<f64>) -> (Outcome, Option<f64>) {
+    fn eval_outcome(
+        cases: &[SampleCounts],
+        pass_rate: f64,
+        score: Option<f64>,
+    ) -> (Outcome, Option<f64>) {
         let mut counter = EvalCounter::new(pass_rate, score);
         for case in cases {
             counter.add(case);
@@ -225,16 +236,35 @@ mod tests {
     #[test]
     fn no_pass_at_all_reaches_no_threshold_however_small() {
         assert_eq!(counts(0, 3, 0, 0, 0).outcome(1e-10), Outcome::Failed);
-        assert_eq!(eval_outcome(&[counts(0, 1, 0, 0, 0)], 1.0, Some(1e-10)).0, Outcome::Failed);
+        assert_eq!(
+            eval_outcome(&[counts(0, 1, 0, 0, 0)], 1.0, Some(1e-10)).0,
+            Outcome::Failed
+        );
     }
 
     #[test]
     fn a_score_threshold_forgives_failed_cases_but_not_unknown_ones() {
-        let (good, bad, lost) = (counts(1, 0, 0, 0, 0), counts(0, 1, 0, 0, 0), counts(0, 0, 1, 0, 0));
-        assert_eq!(eval_outcome(&[good, good, good, bad], 1.0, Some(0.75)).0, Outcome::Passed);
-        assert_eq!(eval_outcome(&[good, good, bad, bad], 1.0, Some(0.75)).0, Outcome::Failed);
-        assert_eq!(eval_outcome(&[good, good, bad, lost], 1.0, Some(0.75)).0, Outcome::Errored);
-        assert_eq!(eval_outcome(&[good, bad, lost], 1.0, None).0, Outcome::Failed);
+        let (good, bad, lost) = (
+            counts(1, 0, 0, 0, 0),
+            counts(0, 1, 0, 0, 0),
+            counts(0, 0, 1, 0, 0),
+        );
+        assert_eq!(
+            eval_outcome(&[good, good, good, bad], 1.0, Some(0.75)).0,
+            Outcome::Passed
+        );
+        assert_eq!(
+            eval_outcome(&[good, good, bad, bad], 1.0, Some(0.75)).0,
+            Outcome::Failed
+        );
+        assert_eq!(
+            eval_outcome(&[good, good, bad, lost], 1.0, Some(0.75)).0,
+            Outcome::Errored
+        );
+        assert_eq!(
+            eval_outcome(&[good, bad, lost], 1.0, None).0,
+            Outcome::Failed
+        );
         assert_eq!(eval_outcome(&[], 1.0, None).0, Outcome::Pending);
     }
 

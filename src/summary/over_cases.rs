@@ -55,7 +55,14 @@ struct EvalValues {
 impl OverCases {
     /// Of values that are the share of samples that passed, or their mean score.
     pub fn new(scope: IntervalScope) -> Self {
-        OverCases { scope, curve: None, n: 0, sum: 0.0, binary: true, evals: Vec::new() }
+        OverCases {
+            scope,
+            curve: None,
+            n: 0,
+            sum: 0.0,
+            binary: true,
+            evals: Vec::new(),
+        }
     }
 
     /// Of values of a metric: pass@k and pass^k are curves of the samples that passed.
@@ -67,20 +74,31 @@ impl OverCases {
             Metric::PassHatUnbiased(k) => Some(Curve::PassHatUnbiased(*k)),
             _ => None,
         };
-        OverCases { curve, ..OverCases::new(scope) }
+        OverCases {
+            curve,
+            ..OverCases::new(scope)
+        }
     }
 
     /// The value of a case; `samples` of `None` when it is a verdict over all of them, which says nothing of each.
     pub fn add(&mut self, eval: usize, value: f64, samples: Option<Samples>) {
         if self.evals.last().is_none_or(|last| last.eval != eval) {
             let (values, samples) = (BTreeMap::new(), BTreeMap::new());
-            self.evals.push(EvalValues { eval, n: 0, sum: 0.0, values, samples });
+            self.evals.push(EvalValues {
+                eval,
+                n: 0,
+                sum: 0.0,
+                values,
+                samples,
+            });
         }
         self.n += 1;
         self.sum += value;
         self.binary &= value == 0.0 || value == 1.0;
         let shown = samples.filter(|samples| self.shows(*samples));
-        let Some(last) = self.evals.last_mut() else { return };
+        let Some(last) = self.evals.last_mut() else {
+            return;
+        };
         last.n += 1;
         last.sum += value;
         match (self.scope, shown) {
@@ -111,8 +129,14 @@ impl OverCases {
 
     /// The mean over cases, with its interval if that is needed.
     pub fn estimate(&self, interval: bool) -> Estimate {
-        let value = if self.n == 0 { Err(Undefined::NoData) } else { Ok(self.sum / self.n as f64) };
-        self.finish(value, self.n, self.evals.len(), interval, || self.design(None))
+        let value = if self.n == 0 {
+            Err(Undefined::NoData)
+        } else {
+            Ok(self.sum / self.n as f64)
+        };
+        self.finish(value, self.n, self.evals.len(), interval, || {
+            self.design(None)
+        })
     }
 
     /// The mean over evals of their cases' means, weighted; `weight` of 0 leaves an eval out.
@@ -129,13 +153,22 @@ impl OverCases {
             () if !f64::is_finite(total) => Err(Undefined::NotFinite),
             () => Ok(sum / total),
         };
-        self.finish(value, evals as u64, evals, interval, || self.design(Some(weight)))
+        self.finish(value, evals as u64, evals, interval, || {
+            self.design(Some(weight))
+        })
     }
 
     /// The evals that weigh anything.
     fn weighed(&self, weight: impl Fn(usize) -> f64) -> OverCases {
-        let evals = self.evals.iter().filter(|eval| weight(eval.eval) > 0.0).cloned();
-        OverCases { evals: evals.collect(), ..*self }
+        let evals = self
+            .evals
+            .iter()
+            .filter(|eval| weight(eval.eval) > 0.0)
+            .cloned();
+        OverCases {
+            evals: evals.collect(),
+            ..*self
+        }
     }
 
     /// The values as the scope takes them. `weight` as in [`OverCases::weighted_estimate`]; `None`: every case counts alike.
@@ -147,7 +180,10 @@ impl OverCases {
             Some(weight) => {
                 let weighed = self.weighed(weight);
                 let total: f64 = weighed.evals.iter().map(|eval| weight(eval.eval)).sum();
-                (weighed.strata(|eval| weight(eval.eval) / (total * eval.n as f64)), cases(&weighed))
+                (
+                    weighed.strata(|eval| weight(eval.eval) / (total * eval.n as f64)),
+                    cases(&weighed),
+                )
             }
         };
         let unseen = match (self.scope, weight) {
@@ -156,7 +192,14 @@ impl OverCases {
             _ => Unseen::Telling,
         };
         let rounded = self.curve.is_none() && !self.binary && self.n > EXACT_VALUES;
-        let mut design = Design { units: DesignUnits::Shares { strata, unseen, rounded }, unit: "case" };
+        let mut design = Design {
+            units: DesignUnits::Shares {
+                strata,
+                unseen,
+                rounded,
+            },
+            unit: "case",
+        };
         match self.scope {
             IntervalScope::SimilarEvals => design.unit = "eval",
             // Where samples show how their cases vary, they are the units.
@@ -177,10 +220,18 @@ impl OverCases {
         let evals = evals as u64;
         if value.is_ok() && self.scope.has_too_few(evals) {
             let few = too_few_evals(evals);
-            return Estimate { value: value.ok(), n_cases: n as usize, note: Some(few), ..blank() };
+            return Estimate {
+                value: value.ok(),
+                n_cases: n as usize,
+                note: Some(few),
+                ..blank()
+            };
         }
-        let interval =
-            if value.is_ok() && interval { design().interval_now() } else { Err(Undefined::NoData) };
+        let interval = if value.is_ok() && interval {
+            design().interval_now()
+        } else {
+            Err(Undefined::NoData)
+        };
         estimate(value, interval, n as usize)
     }
 
@@ -211,14 +262,23 @@ impl OverCases {
             return whole(cases.collect());
         }
         let stratum = |share: f64, levels: Vec<Level>| {
-            (!levels.is_empty()).then_some(Stratum { share, repeats: 1.0, units: Units::Levels(levels) })
+            (!levels.is_empty()).then_some(Stratum {
+                share,
+                repeats: 1.0,
+                units: Units::Levels(levels),
+            })
         };
         let collapsed = single.first().and_then(|first| {
             let pooled = single.iter().flat_map(|eval| levels(eval, 1.0)).collect();
             stratum(share(first) * single.len() as f64, merged(pooled))
         });
-        let of_eval = |eval: &&EvalValues| stratum(share(eval) * eval.n as f64, levels(eval, 1.0).collect());
-        several.iter().filter_map(of_eval).chain(collapsed).collect()
+        let of_eval =
+            |eval: &&EvalValues| stratum(share(eval) * eval.n as f64, levels(eval, 1.0).collect());
+        several
+            .iter()
+            .filter_map(of_eval)
+            .chain(collapsed)
+            .collect()
     }
 
     /// Cases are strata of their samples. Where any has too few samples to show how it varies, all cases count as some of others like them,
@@ -230,31 +290,55 @@ impl OverCases {
                 *kinds.entry((share(eval).to_bits(), *n, *sum)).or_default() += *count as f64;
             }
         }
-        let silent: Vec<Level> = self.evals.iter().flat_map(|eval| levels(eval, share(eval))).collect();
+        let silent: Vec<Level> = self
+            .evals
+            .iter()
+            .flat_map(|eval| levels(eval, share(eval)))
+            .collect();
         if !silent.is_empty() || kinds.is_empty() {
             let others = kinds.iter().map(|((share, n, sum), count)| {
                 let (share, value) = (f64::from_bits(*share), self.value(*n, f64::from_bits(*sum)));
-                Level { sum: value * share, size: share, count: *count }
+                Level {
+                    sum: value * share,
+                    size: share,
+                    count: *count,
+                }
             });
             return whole(silent.into_iter().chain(others).collect());
         }
         let stratum = |((share, n, sum), repeats): ((u64, u32, u64), f64)| {
             let sum = f64::from_bits(sum);
             let units = match self.curve {
-                Some(curve) => Units::Samples { n, passed: sum.round() as u32, curve, times: 1.0 },
+                Some(curve) => Units::Samples {
+                    n,
+                    passed: sum.round() as u32,
+                    curve,
+                    times: 1.0,
+                },
                 // Scores vary at most as much as passes and failures of the same mean.
                 None => {
                     let parts = [Level::of(0.0, f64::from(n) - sum), Level::of(1.0, sum)];
-                    Units::Levels(parts.into_iter().filter(|level| level.count > 0.0).collect())
+                    Units::Levels(
+                        parts
+                            .into_iter()
+                            .filter(|level| level.count > 0.0)
+                            .collect(),
+                    )
                 }
             };
-            Stratum { share: f64::from_bits(share), repeats, units }
+            Stratum {
+                share: f64::from_bits(share),
+                repeats,
+                units,
+            }
         };
         kinds.into_iter().map(stratum).collect()
     }
 
     fn value(&self, n: u32, sum: f64) -> f64 {
-        let curve = self.curve.and_then(|curve| curve.value(n, sum.round() as u32).ok());
+        let curve = self
+            .curve
+            .and_then(|curve| curve.value(n, sum.round() as u32).ok());
         curve.unwrap_or(sum / f64::from(n))
     }
 }
@@ -270,7 +354,11 @@ pub(crate) struct Design {
 #[derive(Debug, Clone)]
 enum DesignUnits {
     /// Of values in [0, 1]; `rounded` where there are very many different ones.
-    Shares { strata: Vec<Stratum>, unseen: Unseen, rounded: bool },
+    Shares {
+        strata: Vec<Stratum>,
+        unseen: Unseen,
+        rounded: bool,
+    },
     /// Of numbers without bounds, by eval or by case.
     Numbers { values: Values, of_evals: bool },
 }
@@ -278,20 +366,36 @@ enum DesignUnits {
 impl Design {
     pub fn of_verdicts(passed: f64, n: f64, unit: &'static str) -> Design {
         let strata = whole(vec![Level::of(0.0, n - passed), Level::of(1.0, passed)]);
-        Design { units: DesignUnits::Shares { strata, unseen: Unseen::Telling, rounded: false }, unit }
+        Design {
+            units: DesignUnits::Shares {
+                strata,
+                unseen: Unseen::Telling,
+                rounded: false,
+            },
+            unit,
+        }
     }
 
     pub fn of_numbers(values: Values, scope: IntervalScope) -> Design {
         let of_evals = scope == IntervalScope::SimilarEvals;
         let unit = if of_evals { "eval" } else { "case" };
-        Design { units: DesignUnits::Numbers { values, of_evals }, unit }
+        Design {
+            units: DesignUnits::Numbers { values, of_evals },
+            unit,
+        }
     }
 
     pub fn units(&self) -> f64 {
         match &self.units {
             DesignUnits::Shares { strata, .. } => strata.iter().map(Stratum::units).sum(),
-            DesignUnits::Numbers { values, of_evals: true } => values.evals() as f64,
-            DesignUnits::Numbers { values, of_evals: false } => values.len() as f64,
+            DesignUnits::Numbers {
+                values,
+                of_evals: true,
+            } => values.evals() as f64,
+            DesignUnits::Numbers {
+                values,
+                of_evals: false,
+            } => values.len() as f64,
         }
     }
 
@@ -303,15 +407,23 @@ impl Design {
     pub fn interval(&self, units: f64) -> Result<Interval, Undefined> {
         let times = units / self.units();
         match &self.units {
-            DesignUnits::Shares { strata, unseen, rounded } => {
-                let scaled: Vec<Stratum> = strata.iter().map(|stratum| stratum.times(times)).collect();
+            DesignUnits::Shares {
+                strata,
+                unseen,
+                rounded,
+            } => {
+                let scaled: Vec<Stratum> =
+                    strata.iter().map(|stratum| stratum.times(times)).collect();
                 if !rounded {
                     return likelihood::of_shares(&scaled, *unseen, LEVEL);
                 }
                 // Away from each end.
                 let low = likelihood::of_shares(&on_grid(&scaled, f64::floor), *unseen, LEVEL)?;
                 let high = likelihood::of_shares(&on_grid(&scaled, f64::ceil), *unseen, LEVEL)?;
-                Ok(Interval { high: high.high, ..low })
+                Ok(Interval {
+                    high: high.high,
+                    ..low
+                })
             }
             DesignUnits::Numbers { values, of_evals } => values.interval(*of_evals, times, LEVEL),
         }
@@ -322,7 +434,11 @@ impl Design {
     pub fn lack(&self, threshold: &Threshold) -> Option<Lack> {
         let end_of = |units: f64| {
             let interval = self.interval(units).ok()?;
-            Some(if threshold.bound == Bound::Min { interval.low } else { interval.high })
+            Some(if threshold.bound == Bound::Min {
+                interval.low
+            } else {
+                interval.high
+            })
         };
         let meets = |end: f64| match threshold.bound {
             Bound::Min => reaches(end, threshold.value),
@@ -334,8 +450,15 @@ impl Design {
             return None;
         }
         let now = units.round();
-        let needed = first(|more| end_of(now + more as f64).is_some_and(meets)).map(|more| now as u64 + more);
-        Some(Lack { threshold: threshold.clone(), end, unit: self.unit, units: units.round() as u64, needed })
+        let needed = first(|more| end_of(now + more as f64).is_some_and(meets))
+            .map(|more| now as u64 + more);
+        Some(Lack {
+            threshold: threshold.clone(),
+            end,
+            unit: self.unit,
+            units: units.round() as u64,
+            needed,
+        })
     }
 }
 
@@ -358,15 +481,24 @@ fn levels(eval: &EvalValues, size: f64) -> impl Iterator<Item = Level> + '_ {
 }
 
 fn whole(levels: Vec<Level>) -> Vec<Stratum> {
-    let levels = levels.into_iter().filter(|level| level.count > 0.0).collect();
-    vec![Stratum { share: 1.0, repeats: 1.0, units: Units::Levels(merged(levels)) }]
+    let levels = levels
+        .into_iter()
+        .filter(|level| level.count > 0.0)
+        .collect();
+    vec![Stratum {
+        share: 1.0,
+        repeats: 1.0,
+        units: Units::Levels(merged(levels)),
+    }]
 }
 
 /// Equal levels as one.
 fn merged(levels: Vec<Level>) -> Vec<Level> {
     let mut counts: BTreeMap<(u64, u64), f64> = BTreeMap::new();
     for level in levels {
-        *counts.entry((level.sum.to_bits(), level.size.to_bits())).or_default() += level.count;
+        *counts
+            .entry((level.sum.to_bits(), level.size.to_bits()))
+            .or_default() += level.count;
     }
     let level = |((sum, size), count): ((u64, u64), f64)| Level {
         sum: f64::from_bits(sum),
@@ -380,12 +512,18 @@ fn merged(levels: Vec<Level>) -> Vec<Level> {
 fn on_grid(strata: &[Stratum], round: fn(f64) -> f64) -> Vec<Stratum> {
     let rounded = |level: &Level| {
         let value = round(level.sum / level.size * GRID).clamp(0.0, GRID) / GRID;
-        Level { sum: value * level.size, ..*level }
+        Level {
+            sum: value * level.size,
+            ..*level
+        }
     };
     let of = |stratum: &Stratum| match &stratum.units {
         Units::Levels(levels) => {
             let levels = merged(levels.iter().map(rounded).collect());
-            Stratum { units: Units::Levels(levels), ..stratum.clone() }
+            Stratum {
+                units: Units::Levels(levels),
+                ..stratum.clone()
+            }
         }
         Units::Samples { .. } => stratum.clone(),
     };

@@ -108,7 +108,10 @@ mod tests {
             for first in Outcome::ALL {
                 for cause in Cause::ALL.iter().copied().map(Some).chain([None]) {
                     let packed = Packed::finished(outcome, first, cause).with(USAGE);
-                    assert_eq!((packed.outcome(), packed.first(), packed.cause()), (outcome, first, cause));
+                    assert_eq!(
+                        (packed.outcome(), packed.first(), packed.cause()),
+                        (outcome, first, cause)
+                    );
                     assert!(packed.is_finished() && packed.has(USAGE) && !packed.has(FLAKY));
                 }
             }
@@ -120,9 +123,14 @@ mod tests {
                 p.with(trust_mark(trust))
             },
         );
-        assert!(!marked.has(MORE_GRADES) && !marked.has(USAGE) && marked.outcome() == Outcome::Passed);
+        assert!(
+            !marked.has(MORE_GRADES) && !marked.has(USAGE) && marked.outcome() == Outcome::Passed
+        );
         let skipped = Packed::skipped(Cause::MaxFail);
-        assert_eq!((skipped.outcome(), skipped.first()), (Outcome::Skipped, Outcome::Skipped));
+        assert_eq!(
+            (skipped.outcome(), skipped.first()),
+            (Outcome::Skipped, Outcome::Skipped)
+        );
         assert_eq!(skipped.cause(), Some(Cause::MaxFail));
         assert!(!skipped.is_finished() && !Packed::UNKNOWN.is_finished());
     }

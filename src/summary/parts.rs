@@ -7,7 +7,9 @@ use super::composite;
 use super::metrics::{Counted, CountedEval, undefined_because};
 use super::outcomes::Reading;
 use crate::load::PartFilter;
-use crate::model::{Bound, Composite, Figure, Lack, Metric, MetricName, Part, RunStarted, Tally, Threshold};
+use crate::model::{
+    Bound, Composite, Figure, Lack, Metric, MetricName, Part, RunStarted, Tally, Threshold,
+};
 use eval_stats::{reaches, stays_within};
 
 /// A part of a run, counted apart.
@@ -25,14 +27,20 @@ pub(super) fn add(whole: &Counted<'_>, started: &RunStarted, readings: [(Reading
     }
     let parts: Vec<Counting<'_>> = asked
         .iter()
-        .map(|(part, metrics)| Counting { part, metrics, counted: counted(whole, started, part, metrics) })
+        .map(|(part, metrics)| Counting {
+            part,
+            metrics,
+            counted: counted(whole, started, part, metrics),
+        })
         .collect();
     let open = whole.is_open();
     let mut known = Tally::default();
     for (reading, tally) in readings {
         if reading == Reading::Graded || open {
             known = Tally::default();
-            parts.iter().for_each(|part| part.read(reading, &started.composites, &mut known));
+            parts
+                .iter()
+                .for_each(|part| part.read(reading, &started.composites, &mut known));
         }
         tally.metrics.extend(known.metrics.clone());
         tally.shares.extend(known.shares.clone());
@@ -43,7 +51,10 @@ pub(super) fn add(whole: &Counted<'_>, started: &RunStarted, readings: [(Reading
 pub(super) fn lacks(whole: &Counted<'_>, started: &RunStarted, actual: &Tally) -> Vec<Lack> {
     // Where the value itself misses, nothing is said of more of the same.
     let near = |t: &&Threshold| {
-        let value = actual.metrics.get(&t.metric).and_then(|estimate| estimate.value);
+        let value = actual
+            .metrics
+            .get(&t.metric)
+            .and_then(|estimate| estimate.value);
         value.is_some_and(|value| match (t.on, t.bound) {
             (Figure::CiLower, Bound::Min) => reaches(value, t.value),
             (Figure::CiUpper, Bound::Max) => stays_within(value, t.value),
@@ -60,7 +71,8 @@ pub(super) fn lacks(whole: &Counted<'_>, started: &RunStarted, actual: &Tally) -
         None => whole.lacks(&missed),
         Some(part) => {
             let metrics: Vec<Metric> = missed.iter().map(|(_, metric)| metric.clone()).collect();
-            counted(whole, started, &part, &metrics).map_or_else(Vec::new, |part| part.lacks(&missed))
+            counted(whole, started, &part, &metrics)
+                .map_or_else(Vec::new, |part| part.lacks(&missed))
         }
     };
     missed.into_iter().flat_map(of_part).collect()
@@ -70,7 +82,11 @@ pub(super) fn lacks(whole: &Counted<'_>, started: &RunStarted, actual: &Tally) -
 fn asked(started: &RunStarted) -> BTreeMap<Part, Vec<Metric>> {
     let mut asked: BTreeMap<Part, Vec<Metric>> = BTreeMap::new();
     for threshold in &started.gate.thresholds {
-        if let Ok(MetricName { metric, part: Some(part) }) = threshold.metric.parse() {
+        if let Ok(MetricName {
+            metric,
+            part: Some(part),
+        }) = threshold.metric.parse()
+        {
             let metrics = asked.entry(part).or_default();
             if !metrics.contains(&metric) {
                 metrics.push(metric);
@@ -88,14 +104,26 @@ fn counted<'a>(
     metrics: &[Metric],
 ) -> Option<Counted<'a>> {
     let filter = PartFilter::new(part).ok()?;
-    let evals: Vec<CountedEval<'a>> = whole.evals.iter().filter_map(|eval| eval.within(&filter)).collect();
+    let evals: Vec<CountedEval<'a>> = whole
+        .evals
+        .iter()
+        .filter_map(|eval| eval.within(&filter))
+        .collect();
     if evals.is_empty() {
         return None;
     }
     let mut wanted: BTreeSet<Metric> = metrics.iter().cloned().collect();
     for composite in &started.composites {
-        if metrics.iter().any(|metric| matches!(metric, Metric::Named(name) if *name == composite.name)) {
-            wanted.extend(composite.components.iter().filter_map(|part| part.metric.parse::<Metric>().ok()));
+        if metrics
+            .iter()
+            .any(|metric| matches!(metric, Metric::Named(name) if *name == composite.name))
+        {
+            wanted.extend(
+                composite
+                    .components
+                    .iter()
+                    .filter_map(|part| part.metric.parse::<Metric>().ok()),
+            );
         }
     }
     Some(whole.part(evals, wanted, &started.score_metrics))
@@ -103,18 +131,29 @@ fn counted<'a>(
 
 impl Counting<'_> {
     fn read(&self, reading: Reading, composites: &[Composite], into: &mut Tally) {
-        let mut tally = self.counted.as_ref().map(|counted| counted.tally(reading)).unwrap_or_default();
+        let mut tally = self
+            .counted
+            .as_ref()
+            .map(|counted| counted.tally(reading))
+            .unwrap_or_default();
         if self.counted.is_some() {
             composite::add(composites, &mut tally.metrics);
         }
         for metric in self.metrics {
-            let name = MetricName { metric: metric.clone(), part: Some(self.part.clone()) }.to_string();
-            let estimate = tally.metrics.remove(&metric.to_string()).unwrap_or_else(|| {
-                undefined_because(match self.counted {
-                    Some(_) => "nothing of this part was measured".to_owned(),
-                    None => format!("no case of this run is of `{}`", self.part),
-                })
-            });
+            let name = MetricName {
+                metric: metric.clone(),
+                part: Some(self.part.clone()),
+            }
+            .to_string();
+            let estimate = tally
+                .metrics
+                .remove(&metric.to_string())
+                .unwrap_or_else(|| {
+                    undefined_because(match self.counted {
+                        Some(_) => "nothing of this part was measured".to_owned(),
+                        None => format!("no case of this run is of `{}`", self.part),
+                    })
+                });
             if let Some(share) = tally.shares.remove(&metric.to_string()) {
                 into.shares.insert(name.clone(), share);
             }

@@ -59,13 +59,28 @@ fn filtered(run: &Run, part: &str) -> Run {
         }
     }
     evals.retain(|eval| !eval.cases.is_empty());
-    Run { evals, ..run.clone() }
+    Run {
+        evals,
+        ..run.clone()
+    }
 }
 
 fn gate() -> GateSpec {
-    let names = PARTS.iter().flat_map(|part| METRICS.iter().map(move |metric| format!("{metric}[{part}]")));
-    let threshold = |metric| Threshold { metric, bound: Bound::Min, value: 0.5, on: Figure::Value };
-    GateSpec { thresholds: names.map(threshold).collect(), ..GateSpec::default() }
+    let names = PARTS.iter().flat_map(|part| {
+        METRICS
+            .iter()
+            .map(move |metric| format!("{metric}[{part}]"))
+    });
+    let threshold = |metric| Threshold {
+        metric,
+        bound: Bound::Min,
+        value: 0.5,
+        on: Figure::Value,
+    };
+    GateSpec {
+        thresholds: names.map(threshold).collect(),
+        ..GateSpec::default()
+    }
 }
 
 fn quality() -> Composite {
@@ -75,8 +90,14 @@ fn quality() -> Composite {
         invert,
         range: [0.0, high],
     };
-    let components = vec![part("pass_at_1", false, 1.0), part("latency_mean_ms", true, 100.0)];
-    Composite { name: "quality".into(), components }
+    let components = vec![
+        part("pass_at_1", false, 1.0),
+        part("latency_mean_ms", true, 100.0),
+    ];
+    Composite {
+        name: "quality".into(),
+        components,
+    }
 }
 
 /// Lets the run begin with this gate and a composite.

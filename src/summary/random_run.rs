@@ -53,11 +53,14 @@ impl RunSample {
     }
 
     pub fn outcome(&self) -> Outcome {
-        self.attempts().map_or(Outcome::Skipped, |attempts| attempts.last().unwrap().verdict.outcome)
+        self.attempts().map_or(Outcome::Skipped, |attempts| {
+            attempts.last().unwrap().verdict.outcome
+        })
     }
 
     pub fn first(&self) -> Outcome {
-        self.attempts().map_or(Outcome::Skipped, |attempts| attempts[0].verdict.outcome)
+        self.attempts()
+            .map_or(Outcome::Skipped, |attempts| attempts[0].verdict.outcome)
     }
 
     pub fn cause(&self) -> Option<Cause> {
@@ -70,18 +73,33 @@ impl RunSample {
 }
 
 fn cause_of(outcome: Outcome) -> BoxedStrategy<Option<Cause>> {
-    let causes: Vec<Cause> = Cause::ALL.iter().copied().filter(|cause| cause.outcome() == outcome).collect();
-    if causes.is_empty() { Just(None).boxed() } else { prop::sample::select(causes).prop_map(Some).boxed() }
+    let causes: Vec<Cause> = Cause::ALL
+        .iter()
+        .copied()
+        .filter(|cause| cause.outcome() == outcome)
+        .collect();
+    if causes.is_empty() {
+        Just(None).boxed()
+    } else {
+        prop::sample::select(causes).prop_map(Some).boxed()
+    }
 }
 
-fn grade(outcome: Outcome, trust: Option<Trust>, metrics: BTreeMap<String, f64>, text: usize) -> Grade {
-    let mut grade = Grade::passed(GraderType::Code, "exact_match").with_expected(serde_json::json!("wanted"));
+fn grade(
+    outcome: Outcome,
+    trust: Option<Trust>,
+    metrics: BTreeMap<String, f64>,
+    text: usize,
+) -> Grade {
+    let mut grade =
+        Grade::passed(GraderType::Code, "exact_match").with_expected(serde_json::json!("wanted"));
     grade.outcome = outcome;
     grade.trust = trust;
     grade.adjudicated = text % 5 == 1;
     // Half of the numbers that are not there should be.
-    let absent =
-        ["lint_pass", "edit_rate"].into_iter().filter(|name| text % 2 == 1 && !metrics.contains_key(*name));
+    let absent = ["lint_pass", "edit_rate"]
+        .into_iter()
+        .filter(|name| text % 2 == 1 && !metrics.contains_key(*name));
     grade.unmeasured = absent.map(str::to_owned).collect();
     grade.metrics = metrics;
     grade.reason = "r".repeat(text);
@@ -101,10 +119,19 @@ fn a_call() -> impl Strategy<Value = ModelCall> {
         1u32..4,
         0..3,
     );
-    let sources =
-        vec![AnswerSource::Network, AnswerSource::Network, AnswerSource::Cache, AnswerSource::Recording];
+    let sources = vec![
+        AnswerSource::Network,
+        AnswerSource::Network,
+        AnswerSource::Cache,
+        AnswerSource::Recording,
+    ];
     (
-        (prop::sample::select(vec!["openai:a", "local:b"]), prop::sample::select(sources), 1u32..4, faults),
+        (
+            prop::sample::select(vec!["openai:a", "local:b"]),
+            prop::sample::select(sources),
+            1u32..4,
+            faults,
+        ),
         (prop::option::of(0u16..1000), prop::option::of(0u16..1000)),
         (prop::option::of(usage()), prop::option::of(usage()), 1u8..9),
     )
@@ -136,7 +163,11 @@ fn a_judgement() -> impl Strategy<Value = Grade> {
             1 => fault.clone().prop_map(Err),
         ],
         prop::option::weighted(0.3, fault),
-        (prop::option::of(any::<bool>()), any::<bool>(), prop::collection::vec(a_call(), 0..3)),
+        (
+            prop::option::of(any::<bool>()),
+            any::<bool>(),
+            prop::collection::vec(a_call(), 0..3),
+        ),
     )
         .prop_map(|(model, share, first, (said_passed, unreached, calls))| {
             let mut vote = testing::vote(model, share);
@@ -144,7 +175,14 @@ fn a_judgement() -> impl Strategy<Value = Grade> {
             let reply = vote.replies[0].clone();
             if let Some(fault) = first {
                 let repair = "say it again".to_owned();
-                vote.replies.insert(0, JudgeReply { fault: Some(fault), repair, ..reply });
+                vote.replies.insert(
+                    0,
+                    JudgeReply {
+                        fault: Some(fault),
+                        repair,
+                        ..reply
+                    },
+                );
             }
             if vote.outcome == Outcome::Errored && unreached {
                 vote.cause = Some(Cause::JudgeUnreachable);
@@ -152,11 +190,21 @@ fn a_judgement() -> impl Strategy<Value = Grade> {
             }
             let call = |(at, mut call): (usize, ModelCall)| {
                 // As judges of other names than the targets.
-                call.model =
-                    if model == "openai:judge" { "openai:a".to_owned() } else { "local:judge".to_owned() };
-                let usage =
-                    Usage { input_tokens: 7, output_tokens: at as u64, cost_usd: (at > 0).then_some(0.25) };
-                let finish = if at == 1 { Some(Finish::Refused) } else { Some(Finish::Length) };
+                call.model = if model == "openai:judge" {
+                    "openai:a".to_owned()
+                } else {
+                    "local:judge".to_owned()
+                };
+                let usage = Usage {
+                    input_tokens: 7,
+                    output_tokens: at as u64,
+                    cost_usd: (at > 0).then_some(0.25),
+                };
+                let finish = if at == 1 {
+                    Some(Finish::Refused)
+                } else {
+                    Some(Finish::Length)
+                };
                 let answered = at < 2 && !(at == 0 && unreached);
                 JudgeCall {
                     call,
@@ -169,24 +217,37 @@ fn a_judgement() -> impl Strategy<Value = Grade> {
             vote.calls = calls.into_iter().enumerate().map(call).collect();
             vote
         });
-    let ids = prop::sample::select(vec!["0123456789abcdef00", "fedcba987654321000", "short", ""]);
-    (prop::collection::vec(vote, 0..5), ids, any::<[bool; 2]>(), any::<bool>()).prop_map(
-        |(votes, id, [cut, neutralised], errored)| {
+    let ids = prop::sample::select(vec![
+        "0123456789abcdef00",
+        "fedcba987654321000",
+        "short",
+        "",
+    ]);
+    (
+        prop::collection::vec(vote, 0..5),
+        ids,
+        any::<[bool; 2]>(),
+        any::<bool>(),
+    )
+        .prop_map(|(votes, id, [cut, neutralised], errored)| {
             let mut judged = testing::judged();
             judged.asked.id = id.to_owned();
             (judged.cut, judged.neutralised) = (cut, neutralised);
             let nobody = votes.is_empty();
             judged.votes = votes;
             let errored = errored || nobody;
-            let outcome = if errored { Outcome::Errored } else { Outcome::Passed };
+            let outcome = if errored {
+                Outcome::Errored
+            } else {
+                Outcome::Passed
+            };
             let mut grade =
                 testing::judged_grade(judged, outcome, errored.then_some(Cause::JudgeUnreachable));
             if nobody {
                 grade.judged = None;
             }
             grade
-        },
-    )
+        })
 }
 
 fn an_attempt() -> impl Strategy<Value = Attempt> {
@@ -198,25 +259,40 @@ fn an_attempt() -> impl Strategy<Value = Attempt> {
         Outcome::Errored,
         Outcome::Pending,
     ]);
-    let usage =
-        (0u64..50, 0u64..50, prop::option::of(0u8..8)).prop_map(|(input_tokens, output_tokens, cost)| {
-            Usage { input_tokens, output_tokens, cost_usd: cost.map(|cost| f64::from(cost) / 8.0) }
-        });
+    let usage = (0u64..50, 0u64..50, prop::option::of(0u8..8)).prop_map(
+        |(input_tokens, output_tokens, cost)| Usage {
+            input_tokens,
+            output_tokens,
+            cost_usd: cost.map(|cost| f64::from(cost) / 8.0),
+        },
+    );
     let metrics = prop::collection::btree_map(
         prop::sample::select(vec!["lint_pass".to_owned(), "edit_rate".to_owned()]),
         prop::sample::select(vec![0.0, 1.0, 0.25, 3.0]),
         0..3,
     );
-    let trust = prop::collection::vec(prop::option::of(prop::sample::select(Trust::ALL.to_vec())), 1..4);
+    let trust = prop::collection::vec(
+        prop::option::of(prop::sample::select(Trust::ALL.to_vec())),
+        1..4,
+    );
     (
         outcome.prop_flat_map(|outcome| (Just(outcome), cause_of(outcome))),
         prop::sample::select(vec![None, Some(0.25), Some(0.5), Some(0.75)]),
-        (prop::option::of(usage), prop::option::of(0u32..1000), metrics, trust),
+        (
+            prop::option::of(usage),
+            prop::option::of(0u32..1000),
+            metrics,
+            trust,
+        ),
         (0usize..40, 0u32..3, prop::bool::weighted(0.2)),
         (
             prop::option::of(a_call()),
             prop::collection::vec(a_judgement(), 0..3),
-            prop::option::of(prop::sample::select(vec![Finish::Stop, Finish::Length, Finish::Refused])),
+            prop::option::of(prop::sample::select(vec![
+                Finish::Stop,
+                Finish::Length,
+                Finish::Refused,
+            ])),
         ),
     )
         .prop_map(
@@ -241,7 +317,11 @@ fn an_attempt() -> impl Strategy<Value = Attempt> {
                     model: None,
                 };
                 Attempt {
-                    output: (!apart).then(|| Output { usage, finish, ..Output::text(said) }),
+                    output: (!apart).then(|| Output {
+                        usage,
+                        finish,
+                        ..Output::text(said)
+                    }),
                     stored: apart.then_some(stored),
                     extracted: None,
                     verdict: Verdict {
@@ -268,7 +348,11 @@ fn an_attempt() -> impl Strategy<Value = Attempt> {
 
 fn a_sample() -> impl Strategy<Value = RunSample> {
     let finished = prop_oneof![4 => prop::collection::vec(an_attempt(), 1..2), 1 => prop::collection::vec(an_attempt(), 2..4)];
-    let skipped = prop::sample::select(vec![Cause::MaxFail, Cause::GlobalTimeout, Cause::Interrupted]);
+    let skipped = prop::sample::select(vec![
+        Cause::MaxFail,
+        Cause::GlobalTimeout,
+        Cause::Interrupted,
+    ]);
     let said = (
         prop::option::weighted(0.2, skipped),
         prop::option::weighted(
@@ -285,30 +369,56 @@ fn a_sample() -> impl Strategy<Value = RunSample> {
 
 /// Up to `evals` evals; of one sample a case in a part of the runs, so that Wilson's intervals come up too.
 pub(crate) fn a_run(evals: usize) -> impl Strategy<Value = Run> {
-    let graders =
-        prop::sample::subsequence(vec![GraderType::Code, GraderType::Model, GraderType::Human], 1..=3);
+    let graders = prop::sample::subsequence(
+        vec![GraderType::Code, GraderType::Model, GraderType::Human],
+        1..=3,
+    );
     let case = move |most: usize| {
         let samples = prop::collection::vec(a_sample(), 1..=most);
         let tags = prop::sample::subsequence(vec!["a".to_owned(), "c".to_owned()], 0..=2);
-        (prop::option::weighted(0.3, Just("A name".to_owned())), tags, graders.clone(), samples)
-            .prop_map(|(name, tags, graders, samples)| RunCase { name, tags, graders, samples })
+        (
+            prop::option::weighted(0.3, Just("A name".to_owned())),
+            tags,
+            graders.clone(),
+            samples,
+        )
+            .prop_map(|(name, tags, graders, samples)| RunCase {
+                name,
+                tags,
+                graders,
+                samples,
+            })
     };
     let eval = move |most: usize| {
         (
             prop::collection::vec(case(most), 1..5),
-            (any::<bool>(), prop::option::of(prop::sample::select(vec!["math", "code"]))),
+            (
+                any::<bool>(),
+                prop::option::of(prop::sample::select(vec!["math", "code"])),
+            ),
             prop::sample::subsequence(vec!["a", "b", "a"], 0..=3),
             prop::sample::select(vec![1.0, 0.5, 2.0 / 3.0]),
             prop::option::of(prop::sample::select(vec![0.25, 0.5, 0.75])),
             0u8..4,
         )
             .prop_map(
-                |(cases, (regression, category), tags, pass_rate_threshold, score_threshold, weight)| {
+                |(
+                    cases,
+                    (regression, category),
+                    tags,
+                    pass_rate_threshold,
+                    score_threshold,
+                    weight,
+                )| {
                     let info = EvalInfo {
                         id: String::new(),
                         name: "An eval".into(),
                         description: None,
-                        kind: if regression { EvalType::Regression } else { EvalType::Capability },
+                        kind: if regression {
+                            EvalType::Regression
+                        } else {
+                            EvalType::Capability
+                        },
                         category: category.map(str::to_owned),
                         tags: tags.into_iter().map(str::to_owned).collect(),
                         weight: f64::from(weight),
@@ -328,7 +438,11 @@ pub(crate) fn a_run(evals: usize) -> impl Strategy<Value = Run> {
         for (number, eval) in evals.iter_mut().enumerate() {
             eval.info.id = format!("eval {number}");
         }
-        Run { evals, ks: vec![1, 2, 3], include_details }
+        Run {
+            evals,
+            ks: vec![1, 2, 3],
+            include_details,
+        }
     })
 }
 
@@ -337,7 +451,10 @@ pub(crate) struct Dice(pub u64);
 
 impl Dice {
     pub fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        self.0 = self
+            .0
+            .wrapping_mul(6364136223846793005)
+            .wrapping_add(1442695040888963407);
         (self.0 >> 33) as usize % n
     }
 }
@@ -404,7 +521,10 @@ impl Run {
                     combine: None,
                 })
                 .collect();
-            events.push(Event::EvalPlanned(EvalPlanned { eval: eval.info.clone(), cases: cases.len() }));
+            events.push(Event::EvalPlanned(EvalPlanned {
+                eval: eval.info.clone(),
+                cases: cases.len(),
+            }));
             // In chunks, as journals have them.
             for chunk in cases.chunks(2) {
                 let (eval, cases) = (eval.info.id.clone(), chunk.to_vec());
@@ -427,13 +547,15 @@ impl Run {
                             sample: s as u32,
                             cause,
                         }),
-                        Said::Finished(attempts) => Event::SampleFinished(Box::new(SampleFinished {
-                            eval: eval.info.id.clone(),
-                            case: format!("case {c}"),
-                            sample: s as u32,
-                            attempts,
-                            finished_at: String::new(),
-                        })),
+                        Said::Finished(attempts) => {
+                            Event::SampleFinished(Box::new(SampleFinished {
+                                eval: eval.info.id.clone(),
+                                case: format!("case {c}"),
+                                sample: s as u32,
+                                attempts,
+                                finished_at: String::new(),
+                            }))
+                        }
                     };
                     queues.push(sample.said.iter().rev().map(event).collect());
                 }
@@ -477,6 +599,11 @@ pub(super) fn report(events: &[Event], limits: Limits) -> Report {
 }
 
 pub(super) fn summary(events: &[Event], limits: Limits) -> Summary {
-    let gate = Gate { decision: Decision::Pass, exit_code: 0, thresholds: vec![], reasons: vec![] };
+    let gate = Gate {
+        decision: Decision::Pass,
+        exit_code: 0,
+        thresholds: vec![],
+        reasons: vec![],
+    };
     report(events, limits).with_gate(gate)
 }

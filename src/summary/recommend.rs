@@ -13,8 +13,8 @@ mod words;
 use std::collections::{HashMap, HashSet};
 
 use crate::model::{
-    CaseResult, Cause, Criticality, Decision, EvalResult, EvalType, Failure, Gate, JudgeHealth, Omitted,
-    Outcome, Totals,
+    CaseResult, Cause, Criticality, Decision, EvalResult, EvalType, Failure, Gate, JudgeHealth,
+    Omitted, Outcome, Totals,
 };
 
 use words::{Places, reason, samples, title};
@@ -74,7 +74,10 @@ struct Advice {
 }
 
 fn advice(rank: Rank, text: impl Into<String>) -> Advice {
-    Advice { rank, text: text.into() }
+    Advice {
+        rank,
+        text: text.into(),
+    }
 }
 
 /// The most pressing first, each one sentence without a full stop.
@@ -106,36 +109,65 @@ struct Index<'a> {
 
 impl<'a> Index<'a> {
     fn new(known: &Known<'a>) -> Self {
-        let failed = known.failures.iter().filter(|failure| failure.outcome == Outcome::Failed);
-        let failures = failed.map(|f| ((f.eval_id.as_str(), f.case_id.as_str()), f)).collect();
+        let failed = known
+            .failures
+            .iter()
+            .filter(|failure| failure.outcome == Outcome::Failed);
+        let failures = failed
+            .map(|f| ((f.eval_id.as_str(), f.case_id.as_str()), f))
+            .collect();
         Index { failures }
     }
 
     /// The first failed case of an eval, and what is told of it.
     fn first<'e>(&self, eval: &'e EvalResult) -> Option<(&'e CaseResult, Option<&'a Failure>)> {
-        let case = eval.cases.iter().find(|case| case.outcome == Outcome::Failed)?;
-        Some((case, self.failures.get(&(eval.id.as_str(), case.id.as_str())).copied()))
+        let case = eval
+            .cases
+            .iter()
+            .find(|case| case.outcome == Outcome::Failed)?;
+        Some((
+            case,
+            self.failures
+                .get(&(eval.id.as_str(), case.id.as_str()))
+                .copied(),
+        ))
     }
 
     /// What is wrong with an eval, after its title; empty when nothing is told of it.
     fn why(&self, eval: &EvalResult) -> String {
         let counts = &eval.counts;
-        let Some((case, failure)) = self.first(eval) else { return String::new() };
-        let told = failure.map(|failure| reason(&failure.reason)).unwrap_or_default();
-        let told = if told.is_empty() { String::new() } else { format!(": {told}") };
+        let Some((case, failure)) = self.first(eval) else {
+            return String::new();
+        };
+        let told = failure
+            .map(|failure| reason(&failure.reason))
+            .unwrap_or_default();
+        let told = if told.is_empty() {
+            String::new()
+        } else {
+            format!(": {told}")
+        };
         if counts.total > 1 {
             let id = words::short(&case.id);
-            return format!(": {} of {} cases failed, first {id}{told}", counts.failed, counts.total);
+            return format!(
+                ": {} of {} cases failed, first {id}{told}",
+                counts.failed, counts.total
+            );
         }
         match failure {
-            Some(failure) if failure.samples > 1 => format!(": {} failed{told}", samples(failure.samples)),
+            Some(failure) if failure.samples > 1 => {
+                format!(": {} failed{told}", samples(failure.samples))
+            }
             _ => told,
         }
     }
 }
 
 fn failed<'a>(known: &Known<'a>) -> impl Iterator<Item = &'a EvalResult> {
-    known.evals.iter().filter(|eval| eval.outcome == Outcome::Failed)
+    known
+        .evals
+        .iter()
+        .filter(|eval| eval.outcome == Outcome::Failed)
 }
 
 fn is_critical(eval: &EvalResult) -> bool {
@@ -143,7 +175,10 @@ fn is_critical(eval: &EvalResult) -> bool {
 }
 
 fn critical<'a>(known: &Known<'a>, index: &Index<'_>, told: &mut HashSet<&'a str>) -> Vec<Advice> {
-    let evals = known.evals.iter().filter(|eval| eval.outcome == Outcome::Failed && is_critical(eval));
+    let evals = known
+        .evals
+        .iter()
+        .filter(|eval| eval.outcome == Outcome::Failed && is_critical(eval));
     let evals: Vec<&EvalResult> = evals.collect();
     told.extend(evals.iter().map(|eval| eval.id.as_str()));
     let which = "a critical regression, which no threshold forgives";
@@ -152,15 +187,23 @@ fn critical<'a>(known: &Known<'a>, index: &Index<'_>, told: &mut HashSet<&'a str
             .iter()
             .map(|eval| {
                 let why = index.why(eval);
-                advice(Rank::Critical, format!("Fix {} before all else, {which}{why}", title(eval)))
+                advice(
+                    Rank::Critical,
+                    format!("Fix {} before all else, {which}{why}", title(eval)),
+                )
             })
             .collect(),
         evals => {
-            let names =
-                words::listed(evals.iter().map(|eval| title(eval)), evals.len(), "critical regression");
+            let names = words::listed(
+                evals.iter().map(|eval| title(eval)),
+                evals.len(),
+                "critical regression",
+            );
             vec![advice(
                 Rank::Critical,
-                format!("Fix the critical regressions before all else, which no threshold forgives: {names}"),
+                format!(
+                    "Fix the critical regressions before all else, which no threshold forgives: {names}"
+                ),
             )]
         }
     }
@@ -168,23 +211,38 @@ fn critical<'a>(known: &Known<'a>, index: &Index<'_>, told: &mut HashSet<&'a str
 
 /// Causes that say nothing more than that an answer was wrong.
 fn is_wrong(cause: Option<Cause>) -> bool {
-    matches!(cause, None | Some(Cause::WrongAnswer | Cause::Exception | Cause::Threshold | Cause::Refused))
+    matches!(
+        cause,
+        None | Some(Cause::WrongAnswer | Cause::Exception | Cause::Threshold | Cause::Refused)
+    )
 }
 
 /// Evals whose answers were wrong: regressions first, then in the suite's order.
 fn fixes(known: &Known<'_>, index: &Index<'_>, told: &HashSet<&str>) -> Vec<Advice> {
     let wrong = |eval: &&EvalResult| {
-        !told.contains(eval.id.as_str()) && index.first(eval).is_none_or(|(case, _)| is_wrong(case.cause))
+        !told.contains(eval.id.as_str())
+            && index
+                .first(eval)
+                .is_none_or(|(case, _)| is_wrong(case.cause))
     };
     let mut evals: Vec<&EvalResult> = failed(known).filter(wrong).collect();
     evals.sort_by_key(|eval| eval.kind != EvalType::Regression);
     if evals.len() <= SINGLES {
         let fix = |eval: &&EvalResult| format!("Fix {}{}", title(eval), index.why(eval));
-        return evals.iter().map(|eval| advice(Rank::Fix, fix(eval))).collect();
+        return evals
+            .iter()
+            .map(|eval| advice(Rank::Fix, fix(eval)))
+            .collect();
     }
     let others = if told.is_empty() { "" } else { "other " };
     let names = words::listed(evals.iter().map(|eval| title(eval)), evals.len(), "eval");
-    vec![advice(Rank::Fix, format!("Fix the {} {others}evals with wrong answers: {names}", evals.len()))]
+    vec![advice(
+        Rank::Fix,
+        format!(
+            "Fix the {} {others}evals with wrong answers: {names}",
+            evals.len()
+        ),
+    )]
 }
 
 fn pending(known: &Known<'_>) -> Option<Advice> {
@@ -196,7 +254,11 @@ fn pending(known: &Known<'_>) -> Option<Advice> {
         _ => "have them graded",
     };
     (waiting > 0).then(|| {
-        let text = format!("{}{} {verb} for a person's grade: {then}", samples(waiting), places.of());
+        let text = format!(
+            "{}{} {verb} for a person's grade: {then}",
+            samples(waiting),
+            places.of()
+        );
         advice(Rank::Pending, text)
     })
 }
@@ -219,13 +281,20 @@ const ENOUGH_EVALS: usize = 10;
 const ENOUGH_SAMPLES: usize = 30;
 
 fn thin(known: &Known<'_>) -> Option<Advice> {
-    let evals = known.evals.iter().filter(|eval| eval.outcome.is_graded()).count();
+    let evals = known
+        .evals
+        .iter()
+        .filter(|eval| eval.outcome.is_graded())
+        .count();
     let of_samples = &known.totals.samples;
     // Where nothing is held against a figure nobody reads much into it.
     let held = !known.gate.thresholds.is_empty();
     let thin = held && evals > 0 && evals < ENOUGH_EVALS && of_samples.total < ENOUGH_SAMPLES;
     thin.then(|| {
         let graded = samples(of_samples.passed + of_samples.failed);
-        advice(Rank::Thin, format!("{LITTLE_DATA}: with {graded} graded the intervals are wide"))
+        advice(
+            Rank::Thin,
+            format!("{LITTLE_DATA}: with {graded} graded the intervals are wide"),
+        )
     })
 }

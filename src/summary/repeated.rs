@@ -36,7 +36,10 @@ impl RepeatedOutputs {
             known[case] = digest;
         }
         if digest == 0 || known[case] != digest {
-            *self = RepeatedOutputs { vary: true, digests: Vec::new() };
+            *self = RepeatedOutputs {
+                vary: true,
+                digests: Vec::new(),
+            };
         }
     }
 
@@ -46,7 +49,9 @@ impl RepeatedOutputs {
         if self.vary {
             return 0;
         }
-        let firsts = cases.filter(|case| case.samples().len() > 1).map(CaseView::firsts);
+        let firsts = cases
+            .filter(|case| case.samples().len() > 1)
+            .map(CaseView::firsts);
         let mut repeated = 0;
         for firsts in firsts.filter(|firsts| firsts.passed + firsts.failed > 1) {
             // A judge that varies makes several verdicts of one output.
@@ -55,7 +60,11 @@ impl RepeatedOutputs {
             }
             repeated += 1;
         }
-        if repeated >= FEWEST_REPEATED { repeated } else { 0 }
+        if repeated >= FEWEST_REPEATED {
+            repeated
+        } else {
+            0
+        }
     }
 }
 

@@ -19,7 +19,11 @@ const KEPT_ALONE: &str = "--allow-unsandboxed";
 
 /// The suite file as it was given; `None` when its name is not text.
 pub(super) fn suite_path(started: &RunStarted) -> Option<String> {
-    started.suite_path.to_str().filter(|path| !path.is_empty()).map(str::to_owned)
+    started
+        .suite_path
+        .to_str()
+        .filter(|path| !path.is_empty())
+        .map(str::to_owned)
 }
 
 /// The arguments that are kept, in the order in which they were typed.

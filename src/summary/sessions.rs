@@ -55,12 +55,19 @@ impl Sessions {
 
     /// The longest of the shards: they run side by side.
     pub fn duration_seconds(&self) -> f64 {
-        self.parts.iter().map(|part| part.duration_seconds).fold(0.0, f64::max)
+        self.parts
+            .iter()
+            .map(|part| part.duration_seconds)
+            .fold(0.0, f64::max)
     }
 
     /// True when any part was ended early or broke off.
     pub fn interrupted(&self) -> bool {
-        self.parts.is_empty() || self.parts.iter().any(|part| part.interrupted != Some(false))
+        self.parts.is_empty()
+            || self
+                .parts
+                .iter()
+                .any(|part| part.interrupted != Some(false))
     }
 
     /// The earliest start. All timestamps have one form, in which the order of texts is that of times.
@@ -75,7 +82,11 @@ impl Sessions {
 
     /// The other runs that were joined to the first.
     pub fn joined(&self) -> Vec<String> {
-        self.parts.iter().skip(1).map(|part| part.run_id.clone()).collect()
+        self.parts
+            .iter()
+            .skip(1)
+            .map(|part| part.run_id.clone())
+            .collect()
     }
 
     /// The shards that were run, ascending, when they are not all of them; empty for a whole suite.

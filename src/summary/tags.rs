@@ -37,7 +37,10 @@ impl CaseTags {
 
     pub fn of(&self, case: usize) -> &[String] {
         let number = self.of.get(case).copied().unwrap_or(0) as usize;
-        number.checked_sub(1).and_then(|at| self.sets.get(at)).map_or(&[], Vec::as_slice)
+        number
+            .checked_sub(1)
+            .and_then(|at| self.sets.get(at))
+            .map_or(&[], Vec::as_slice)
     }
 
     /// True when some case may have the tag.

@@ -87,7 +87,13 @@ fn attempt(outcome: Outcome) -> Attempt {
         output: Some(Output::text("out")),
         stored: None,
         extracted: None,
-        verdict: Verdict { outcome, score, cause, reason: String::new(), grades: vec![] },
+        verdict: Verdict {
+            outcome,
+            score,
+            cause,
+            reason: String::new(),
+            grades: vec![],
+        },
         latency_ms: Some(10.0),
         duration_ms: 11.0,
         infrastructure_retries: 0,
@@ -100,7 +106,10 @@ fn attempt(outcome: Outcome) -> Attempt {
 /// A passed attempt whose output a model gave.
 pub(super) fn asked(call: &ModelCall, usage: Option<Usage>) -> Attempt {
     Attempt {
-        output: Some(Output { usage, ..Output::text("out") }),
+        output: Some(Output {
+            usage,
+            ..Output::text("out")
+        }),
         call: Some(Box::new(call.clone())),
         ..attempt(Outcome::Passed)
     }
@@ -145,7 +154,10 @@ fn events(run: &Run, ks: &[u32]) -> (Vec<Event>, Vec<Event>) {
             input: None,
             combine: None,
         });
-        plan.push(Event::CasesPlanned(CasesPlanned { eval: id.clone(), cases: planned.collect() }));
+        plan.push(Event::CasesPlanned(CasesPlanned {
+            eval: id.clone(),
+            cases: planned.collect(),
+        }));
         for (c, case) in cases.iter().enumerate() {
             for (s, attempts) in case.iter().enumerate() {
                 let case_id = format!("c{c}");
@@ -185,7 +197,12 @@ fn summary(run: &Run, ks: &[u32]) -> Summary {
 }
 
 fn no_gate() -> Gate {
-    Gate { decision: Decision::Pass, exit_code: 0, thresholds: vec![], reasons: vec![] }
+    Gate {
+        decision: Decision::Pass,
+        exit_code: 0,
+        thresholds: vec![],
+        reasons: vec![],
+    }
 }
 
 const P: Outcome = Outcome::Passed;
@@ -214,28 +231,55 @@ fn a_retry_passes_the_case_but_not_pass_at_1() {
 #[test]
 fn a_cost_that_only_some_samples_tell_has_no_upper_bound() {
     let (plan, mut samples) = events(&vec![vec![once(&[P]), once(&[P])]], &[1]);
-    let Event::SampleFinished(first) = &mut samples[0] else { panic!() };
-    let usage = Usage { input_tokens: 10, output_tokens: 1, cost_usd: Some(0.25) };
+    let Event::SampleFinished(first) = &mut samples[0] else {
+        panic!()
+    };
+    let usage = Usage {
+        input_tokens: 10,
+        output_tokens: 1,
+        cost_usd: Some(0.25),
+    };
     first.attempts[0].output.as_mut().unwrap().usage = Some(usage);
     let tallies = report(&plan, &samples).tallies;
     for metric in ["cost_usd", "tokens"] {
         assert!(tallies.actual.metrics[metric].value.is_some());
         assert_eq!(tallies.worst.metrics[metric].value, None, "{metric}");
     }
-    let why = |tallies: &Tallies, metric: &str| tallies.worst.metrics[metric].undefined.clone().unwrap();
+    let why =
+        |tallies: &Tallies, metric: &str| tallies.worst.metrics[metric].undefined.clone().unwrap();
     assert_eq!(why(&tallies, "tokens"), "1 of 2 samples tell no usage");
-    assert_eq!(why(&tallies, "cost_usd"), "1 of 2 samples are of unknown cost");
+    assert_eq!(
+        why(&tallies, "cost_usd"),
+        "1 of 2 samples are of unknown cost"
+    );
     assert_eq!(tallies.worst.metrics["pass_at_1"].value, Some(1.0));
 
     // The same of the attempts of one sample.
-    let told = |usage| Attempt { output: Some(Output { usage, ..Output::text("o") }), ..attempt(P) };
-    let unpriced = Usage { cost_usd: None, ..usage };
+    let told = |usage| Attempt {
+        output: Some(Output {
+            usage,
+            ..Output::text("o")
+        }),
+        ..attempt(P)
+    };
+    let unpriced = Usage {
+        cost_usd: None,
+        ..usage
+    };
     for (second, tokens) in [(Some(unpriced), Some(22.0)), (None, None)] {
         let (plan, finish) = planned_run(1);
         let again = finish(0, vec![told(Some(usage)), told(second)]);
         let tallies = report(&plan, &[again]).tallies;
-        assert_eq!(tallies.actual.metrics["cost_usd"].value, Some(0.25), "{second:?}");
-        assert_eq!(why(&tallies, "cost_usd"), "1 of 1 samples are of unknown cost", "{second:?}");
+        assert_eq!(
+            tallies.actual.metrics["cost_usd"].value,
+            Some(0.25),
+            "{second:?}"
+        );
+        assert_eq!(
+            why(&tallies, "cost_usd"),
+            "1 of 1 samples are of unknown cost",
+            "{second:?}"
+        );
         assert_eq!(tallies.worst.metrics["tokens"].value, tokens, "{second:?}");
     }
 }
@@ -243,19 +287,40 @@ fn a_cost_that_only_some_samples_tell_has_no_upper_bound() {
 #[test]
 fn latencies_of_a_few_answers_say_nothing_of_those_that_a_cache_gave() {
     let (plan, finish) = planned_run(3);
-    let kept = ModelCall { model: "openai:m".into(), source: AnswerSource::Cache, ..ModelCall::default() };
-    let cached = || Attempt { latency_ms: None, ..asked(&kept, None) };
-    let fresh = || asked(&ModelCall { source: AnswerSource::Network, ..kept.clone() }, None);
+    let kept = ModelCall {
+        model: "openai:m".into(),
+        source: AnswerSource::Cache,
+        ..ModelCall::default()
+    };
+    let cached = || Attempt {
+        latency_ms: None,
+        ..asked(&kept, None)
+    };
+    let fresh = || {
+        asked(
+            &ModelCall {
+                source: AnswerSource::Network,
+                ..kept.clone()
+            },
+            None,
+        )
+    };
     let with = |attempts: [Attempt; 3]| {
-        let samples: Vec<Event> =
-            (0..).zip(attempts).map(|(at, attempt)| finish(at, vec![attempt])).collect();
+        let samples: Vec<Event> = (0..)
+            .zip(attempts)
+            .map(|(at, attempt)| finish(at, vec![attempt]))
+            .collect();
         report(&plan, &samples).tallies
     };
     let some = with([fresh(), cached(), cached()]);
     let why = "2 of 3 samples have no latency: their answers came from a cache or a recording";
     for metric in ["latency_mean_ms", "latency_p50_ms", "latency_p95_ms"] {
         assert_eq!(some.actual.metrics[metric].value, Some(10.0), "{metric}");
-        assert_eq!(some.worst.metrics[metric].undefined.as_deref(), Some(why), "{metric}");
+        assert_eq!(
+            some.worst.metrics[metric].undefined.as_deref(),
+            Some(why),
+            "{metric}"
+        );
     }
     let none = with([cached(), cached(), cached()]);
     assert_eq!(
@@ -271,11 +336,17 @@ fn errors_are_neither_passes_nor_failures_and_widen_the_range() {
     let run = vec![vec![once(&[P]), once(&[F]), once(&[E]), once(&[H])]];
     let summary = summary(&run, &[1]);
     let estimate = &summary.estimates["pass_at_1"];
-    assert_eq!((estimate.value, estimate.worst, estimate.best), (Some(0.5), Some(0.25), Some(0.75)));
+    assert_eq!(
+        (estimate.value, estimate.worst, estimate.best),
+        (Some(0.5), Some(0.25), Some(0.75))
+    );
     assert_eq!(estimate.n_cases, 2);
     assert_eq!(estimate.method, "empirical_likelihood");
     let cases = summary.summary.cases;
-    assert_eq!((cases.passed, cases.failed, cases.errored, cases.pending), (1, 1, 1, 1));
+    assert_eq!(
+        (cases.passed, cases.failed, cases.errored, cases.pending),
+        (1, 1, 1, 1)
+    );
     assert_eq!(cases.pass_rate, Some(0.5));
     assert_eq!(summary.summary.by_cause["target_failed"], 1);
 }
@@ -286,19 +357,29 @@ fn repeated(run: &Run, output: impl Fn(&SampleFinished) -> Option<Output>) -> us
     for event in &mut samples {
         if let Event::SampleFinished(sample) = event {
             let output = output(sample);
-            sample.attempts.iter_mut().for_each(|attempt| attempt.output = output.clone());
+            sample
+                .attempts
+                .iter_mut()
+                .for_each(|attempt| attempt.output = output.clone());
         }
     }
-    let forward = report(&plan, &samples).with_gate(no_gate()).summary.repeated_cases;
+    let forward = report(&plan, &samples)
+        .with_gate(no_gate())
+        .summary
+        .repeated_cases;
     samples.reverse();
-    let backward = report(&plan, &samples).with_gate(no_gate()).summary.repeated_cases;
+    let backward = report(&plan, &samples)
+        .with_gate(no_gate())
+        .summary
+        .repeated_cases;
     assert_eq!(forward, backward);
     forward
 }
 
 #[test]
 fn samples_repeat_where_no_case_has_two_outputs() {
-    let of_case = |sample: &SampleFinished| Some(Output::text(format!("{}/{}", sample.eval, sample.case)));
+    let of_case =
+        |sample: &SampleFinished| Some(Output::text(format!("{}/{}", sample.eval, sample.case)));
     let run = |cases: usize| vec![vec![once(&[P, P, P]); cases - 1], vec![once(&[F, F])]];
     assert_eq!(repeated(&run(5), of_case), 5);
     assert_eq!(repeated(&run(4), of_case), 0, "too few to be worth a word");
@@ -306,16 +387,29 @@ fn samples_repeat_where_no_case_has_two_outputs() {
     // A case of one graded sample says nothing; one without an output, or with another, says that they vary.
     assert_eq!(repeated(&with(once(&[P])), of_case), 5);
     assert_eq!(repeated(&with(once(&[P, E, S])), of_case), 5);
-    assert_eq!(repeated(&with(once(&[P, P])), |sample| of_case(sample).filter(|_| sample.eval == "e0")), 0);
+    assert_eq!(
+        repeated(&with(once(&[P, P])), |sample| of_case(sample)
+            .filter(|_| sample.eval == "e0")),
+        0
+    );
     let one_differs = |sample: &SampleFinished| match (sample.eval.as_str(), sample.sample) {
         ("e1", 1) => Some(Output::text("another")),
         _ => of_case(sample),
     };
     assert_eq!(repeated(&with(once(&[P, P])), one_differs), 0);
-    assert_eq!(repeated(&with(once(&[P, E])), one_differs), 5, "what was not graded is not looked at");
-    assert_eq!(repeated(&with(once(&[P, F])), of_case), 0, "a grader that varies");
+    assert_eq!(
+        repeated(&with(once(&[P, E])), one_differs),
+        5,
+        "what was not graded is not looked at"
+    );
+    assert_eq!(
+        repeated(&with(once(&[P, F])), of_case),
+        0,
+        "a grader that varies"
+    );
     // JSON by value; samples of one are never compared.
-    let json = |_: &SampleFinished| Some(Output::json(serde_json::json!({"b": [1, null], "a": "x"})));
+    let json =
+        |_: &SampleFinished| Some(Output::json(serde_json::json!({"b": [1, null], "a": "x"})));
     assert_eq!(repeated(&run(6), json), 6);
     assert_eq!(repeated(&vec![vec![once(&[P]); 9]], json), 0);
 }
@@ -329,20 +423,28 @@ fn evals_of_weight_0_are_no_part_of_the_weighted_score() {
             Event::EvalPlanned(planned) => Some(&mut planned.eval),
             _ => None,
         });
-        evals.zip(weights).for_each(|(eval, weight)| eval.weight = weight);
+        evals
+            .zip(weights)
+            .for_each(|(eval, weight)| eval.weight = weight);
         report(&plan, &samples).with_gate(no_gate()).estimates["weighted_score"].clone()
     };
     let two = weighted([2.0, 2.0, 0.0]);
     assert_eq!((two.value, two.n_cases), (Some(0.5), 2));
     assert_eq!(weighted([1.0; 3]).n_cases, 3);
-    assert_eq!(weighted([0.0; 3]).undefined.as_deref(), Some("a weight is negative, or all weights are 0"));
+    assert_eq!(
+        weighted([0.0; 3]).undefined.as_deref(),
+        Some("a weight is negative, or all weights are 0")
+    );
 }
 
 #[test]
 fn nothing_graded_is_undefined_and_not_zero() {
     let summary = summary(&vec![vec![once(&[E]), once(&[S])]], &[1]);
     assert_eq!(summary.metrics["pass_at_1"], None);
-    assert_eq!(summary.estimates["pass_at_1"].undefined.as_deref(), Some("no case has 1 graded sample"));
+    assert_eq!(
+        summary.estimates["pass_at_1"].undefined.as_deref(),
+        Some("no case has 1 graded sample")
+    );
     assert_eq!(summary.summary.pass_rate, None);
     assert_eq!(summary.summary.weighted_score, None);
     assert_eq!((summary.summary.errored, summary.evals[0].score), (1, None));
@@ -384,22 +486,37 @@ fn a_journal_that_breaks_off_leaves_the_rest_skipped() {
 fn events_that_contradict_the_plan_are_refused() {
     let (plan, samples) = events(&vec![vec![once(&[P])]], &[1]);
     let mut fold = Fold::new();
-    assert_eq!(fold.push(&samples[0]), Err(SummaryError::UnknownEval("e0".into())));
+    assert_eq!(
+        fold.push(&samples[0]),
+        Err(SummaryError::UnknownEval("e0".into()))
+    );
     plan.iter().for_each(|event| fold.push(event).unwrap());
-    let Event::SampleFinished(mut wrong) = samples[0].clone() else { unreachable!() };
+    let Event::SampleFinished(mut wrong) = samples[0].clone() else {
+        unreachable!()
+    };
     wrong.sample = 1;
     let error = fold.push(&Event::SampleFinished(wrong)).unwrap_err();
-    assert_eq!(error.to_string(), "the journal has sample 1 of case `c0` of eval `e0`, but 1 were planned");
+    assert_eq!(
+        error.to_string(),
+        "the journal has sample 1 of case `c0` of eval `e0`, but 1 were planned"
+    );
     assert_eq!(Fold::new().finish().err(), Some(SummaryError::NotStarted));
 }
 
 #[test]
 fn include_details_false_keeps_figures_and_drops_what_was_said() {
     let (mut plan, samples) = events(&vec![vec![once(&[P]), once(&[F])]], &[1]);
-    let Event::RunStarted(first) = &mut plan[0] else { unreachable!() };
+    let Event::RunStarted(first) = &mut plan[0] else {
+        unreachable!()
+    };
     first.include_details = false;
     let summary = report(&plan, &samples).with_gate(no_gate());
-    assert!(summary.evals[0].cases.iter().all(|case| case.samples.is_empty()));
+    assert!(
+        summary.evals[0]
+            .cases
+            .iter()
+            .all(|case| case.samples.is_empty())
+    );
     assert_eq!(summary.failures.len(), 1);
     assert_eq!(summary.failures[0].actual, None);
     assert_eq!(summary.metrics["pass_at_1"], Some(0.5));
@@ -408,21 +525,34 @@ fn include_details_false_keeps_figures_and_drops_what_was_said() {
 #[test]
 fn what_verdicts_rest_on_is_counted_even_where_grades_are_left_out() {
     let (mut plan, mut samples) = events(&vec![vec![once(&[P]), once(&[P]), once(&[P])]], &[1]);
-    let Event::RunStarted(first) = &mut plan[0] else { unreachable!() };
+    let Event::RunStarted(first) = &mut plan[0] else {
+        unreachable!()
+    };
     first.include_details = false;
     let code = |trust| Grade::passed(GraderType::Code, "code_execution").with_trust(trust);
-    for (at, levels) in
-        [&[Trust::Split, Trust::Split, Trust::Harness][..], &[Trust::Split]].into_iter().enumerate()
+    for (at, levels) in [
+        &[Trust::Split, Trust::Split, Trust::Harness][..],
+        &[Trust::Split],
+    ]
+    .into_iter()
+    .enumerate()
     {
-        let Event::SampleFinished(sample) = &mut samples[at] else { unreachable!() };
+        let Event::SampleFinished(sample) = &mut samples[at] else {
+            unreachable!()
+        };
         sample.attempts[0].verdict.grades = levels.iter().copied().map(code).collect();
     }
-    let Event::SampleFinished(last) = &mut samples[2] else { unreachable!() };
+    let Event::SampleFinished(last) = &mut samples[2] else {
+        unreachable!()
+    };
     last.attempts[0].verdict.grades = vec![Grade::passed(GraderType::Code, "exact_match")];
     last.attempts[0].verdict.grades[0].adjudicated = true;
     let totals = report(&plan, &samples).with_gate(no_gate()).summary;
     let told = serde_json::to_string(&totals.by_trust).unwrap();
-    assert_eq!(told, r#"{"harness":{"samples":1,"grades":1},"split":{"samples":2,"grades":3}}"#);
+    assert_eq!(
+        told,
+        r#"{"harness":{"samples":1,"grades":1},"split":{"samples":2,"grades":3}}"#
+    );
     assert_eq!(totals.adjudicated, 1);
 }
 

@@ -19,7 +19,11 @@ impl Texts {
 
     /// Empty for what was never pushed.
     pub fn get(&self, at: usize) -> &str {
-        let start = if at == 0 { 0 } else { self.ends.get(at - 1).copied().unwrap_or(0) };
+        let start = if at == 0 {
+            0
+        } else {
+            self.ends.get(at - 1).copied().unwrap_or(0)
+        };
         let end = self.ends.get(at).copied().unwrap_or(start);
         self.bytes.get(start as usize..end as usize).unwrap_or("")
     }

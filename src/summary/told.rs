@@ -71,7 +71,11 @@ impl Fold {
     /// Counts everything that was taken, without metrics' intervals and without what samples said.
     pub fn told(&self) -> Result<Told<'_>, SummaryError> {
         let started = self.started.as_ref().ok_or(SummaryError::NotStarted)?;
-        let held = started.gate.thresholds.iter().any(|threshold| threshold.on != Figure::Value);
+        let held = started
+            .gate
+            .thresholds
+            .iter()
+            .any(|threshold| threshold.on != Figure::Value);
         let counted = self.counted(started, held);
         let evals = counted.evals.iter().map(|eval| {
             let mut counter = eval.counter();
@@ -85,7 +89,13 @@ impl Fold {
                 })
                 .collect();
             let (outcome, score) = (counter.outcome(), counter.score());
-            EvalTold { info: eval.info(), outcome, score, counts, cases }
+            EvalTold {
+                info: eval.info(),
+                outcome,
+                score,
+                counts,
+                cases,
+            }
         });
         Ok(Told {
             evals: evals.collect(),
@@ -117,7 +127,10 @@ fn case_told(case: CaseView<'_>, outcome: Outcome) -> CaseTold<'_> {
         errored: finals.errored,
         skipped: finals.skipped,
         pending: finals.pending,
-        latencies_ms: case.slots().filter_map(|slot| case.latency_ms(slot)).collect(),
+        latencies_ms: case
+            .slots()
+            .filter_map(|slot| case.latency_ms(slot))
+            .collect(),
     }
 }
 

@@ -31,7 +31,12 @@ pub(super) trait Words: Sync {
     fn want_file(&self) -> bool;
 
     /// Fills the words that are its own; the places of those are returned, and nobody fills them again.
-    fn fill(&self, argv: &mut [String], input: &Rendered, file: &str) -> Result<Vec<usize>, TargetFailure>;
+    fn fill(
+        &self,
+        argv: &mut [String],
+        input: &Rendered,
+        file: &str,
+    ) -> Result<Vec<usize>, TargetFailure>;
 }
 
 /// The words of a plain command, none of which is anybody's.
@@ -56,12 +61,20 @@ pub(super) async fn ask(
 ) -> Answer {
     let prepared = match prepare(target, words, case).await {
         Ok(prepared) => prepared,
-        Err(failure) => return Answer { result: Err(failure), latency: None, call: None },
+        Err(failure) => {
+            return Answer {
+                result: Err(failure),
+                latency: None,
+                call: None,
+            };
+        }
     };
     let ended = match (target.sandbox, inside) {
         (false, _) => process_tree::run(&prepared.command).await,
         (true, Some(inside)) => inside.run(&prepared.command, prepared.files).await,
-        (true, None) => Err(StartError { reason: "the sandbox of the target was not opened".to_owned() }),
+        (true, None) => Err(StartError {
+            reason: "the sandbox of the target was not opened".to_owned(),
+        }),
     };
     match ended {
         Err(error) => Answer {
@@ -88,40 +101,65 @@ struct Prepared {
     _folder: Option<PrivateFolder>,
 }
 
-async fn prepare(target: &CommandTarget, words: &impl Words, case: &Case) -> Result<Prepared, TargetFailure> {
+async fn prepare(
+    target: &CommandTarget,
+    words: &impl Words,
+    case: &Case,
+) -> Result<Prepared, TargetFailure> {
     let rendered = Rendered::of(&case.input).await?;
     let mut argv = target.argv.clone();
     let (mut folder, mut files) = (None, Vec::new());
-    let named = |word: &str, path: &str| fill(word, |name| (name == "input_file").then(|| path.to_owned()));
+    let named =
+        |word: &str, path: &str| fill(word, |name| (name == "input_file").then(|| path.to_owned()));
     let mut path = String::new();
     if words.want_file() || argv.iter().any(|word| named(word, "").is_some()) {
         path = if target.sandbox {
-            files.push((INPUT_FILE.to_owned(), rendered.whole.to_string().into_bytes()));
+            files.push((
+                INPUT_FILE.to_owned(),
+                rendered.whole.to_string().into_bytes(),
+            ));
             format!("{PRIVATE_FOLDER}/{INPUT_FILE}")
         } else {
             let made = PrivateFolder::with_input(&rendered).map_err(|error| {
-                TargetFailure::new(Cause::Harness, format!("cannot write input.json: {error}")).retryable()
+                TargetFailure::new(Cause::Harness, format!("cannot write input.json: {error}"))
+                    .retryable()
             })?;
             folder.insert(made).input_file()
         };
     }
     let filled = words.fill(&mut argv, &rendered, &path)?;
-    for (_, word) in argv.iter_mut().enumerate().filter(|(place, _)| !filled.contains(place)) {
+    for (_, word) in argv
+        .iter_mut()
+        .enumerate()
+        .filter(|(place, _)| !filled.contains(place))
+    {
         if let Some(with_path) = named(word, &path) {
             *word = with_path;
         }
     }
-    let names = std::iter::once("PATH").chain(target.env.iter().map(String::as_str).filter(|n| *n != "PATH"));
+    let names = std::iter::once("PATH").chain(
+        target
+            .env
+            .iter()
+            .map(String::as_str)
+            .filter(|n| *n != "PATH"),
+    );
     let command = TreeCommand {
         argv,
         dir: target.dir.clone(),
-        env: names.filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?))).collect(),
+        env: names
+            .filter_map(|name| Some((name.to_owned(), std::env::var_os(name)?)))
+            .collect(),
         stdin: rendered.into_text().into_bytes(),
         timeout: target.timeout.unwrap_or(case.timeout),
         keep_stdout: KEEP_STDOUT,
         keep_stderr: KEEP_STDERR,
     };
-    Ok(Prepared { command, files, _folder: folder })
+    Ok(Prepared {
+        command,
+        files,
+        _folder: folder,
+    })
 }
 
 fn judge_ending(
@@ -133,9 +171,13 @@ fn judge_ending(
     match ended.end {
         TreeEnd::Exited(0) => return read_output(target, name, &ended),
         TreeEnd::TimedOut => {
-            let reason =
-                format!("{name} did not end within {limit_seconds} s; it was ended with all it had started");
-            return Err(with_partial(TargetFailure::new(Cause::TargetTimeout, reason).retryable(), &ended));
+            let reason = format!(
+                "{name} did not end within {limit_seconds} s; it was ended with all it had started"
+            );
+            return Err(with_partial(
+                TargetFailure::new(Cause::TargetTimeout, reason).retryable(),
+                &ended,
+            ));
         }
         TreeEnd::Exited(_) | TreeEnd::Signaled(_) | TreeEnd::Stopped(_) => {}
     }
@@ -162,18 +204,32 @@ fn judge_ending(
 fn with_partial(mut failure: TargetFailure, ended: &TreeOutput) -> TargetFailure {
     if !ended.stdout.is_empty() {
         let text = String::from_utf8_lossy(&ended.stdout).into_owned();
-        failure.output = Some(Box::new(Output { truncated: ended.stdout_truncated, ..Output::text(text) }));
+        failure.output = Some(Box::new(Output {
+            truncated: ended.stdout_truncated,
+            ..Output::text(text)
+        }));
     }
     failure
 }
 
 /// An output whose bytes are not what they should be is not repaired: a replaced character would be judged as if the
 /// target had written it.
-fn read_output(target: &CommandTarget, name: &str, ended: &TreeOutput) -> Result<Output, TargetFailure> {
+fn read_output(
+    target: &CommandTarget,
+    name: &str,
+    ended: &TreeOutput,
+) -> Result<Output, TargetFailure> {
     let fault = |why: String| with_partial(TargetFailure::new(Cause::TargetFailed, why), ended);
-    let bytes = if ended.stdout_truncated { whole_characters(&ended.stdout) } else { &ended.stdout };
+    let bytes = if ended.stdout_truncated {
+        whole_characters(&ended.stdout)
+    } else {
+        &ended.stdout
+    };
     let text = std::str::from_utf8(bytes).map_err(|error| {
-        fault(format!("the output of {name} is not UTF-8 (byte {})", error.valid_up_to()))
+        fault(format!(
+            "the output of {name} is not UTF-8 (byte {})",
+            error.valid_up_to()
+        ))
     })?;
     let (text, thoughts) = match target.separate_thoughts {
         true => answer_of(text).map_err(|why| fault(why.to_owned()))?,
@@ -182,20 +238,30 @@ fn read_output(target: &CommandTarget, name: &str, ended: &TreeOutput) -> Result
     let value = match target.output {
         OutputFormat::Text => OutputValue::Text(text.to_owned()),
         OutputFormat::Json if ended.stdout_truncated => {
-            return Err(fault(format!("the output of {name} is longer than {} MiB", KEEP_STDOUT >> 20)));
+            return Err(fault(format!(
+                "the output of {name} is longer than {} MiB",
+                KEEP_STDOUT >> 20
+            )));
         }
         OutputFormat::Json => OutputValue::Json(
             unique_keys::from_str(text)
                 .map_err(|error| fault(format!("the output of {name} is not JSON: {error}")))?,
         ),
     };
-    Ok(Output { value, truncated: ended.stdout_truncated, thoughts, ..Output::text("") })
+    Ok(Output {
+        value,
+        truncated: ended.stdout_truncated,
+        thoughts,
+        ..Output::text("")
+    })
 }
 
 /// Without the character that the limit cut in two.
 fn whole_characters(bytes: &[u8]) -> &[u8] {
     match std::str::from_utf8(bytes) {
-        Err(error) if error.error_len().is_none() => bytes.get(..error.valid_up_to()).unwrap_or(bytes),
+        Err(error) if error.error_len().is_none() => {
+            bytes.get(..error.valid_up_to()).unwrap_or(bytes)
+        }
         _ => bytes,
     }
 }
@@ -216,7 +282,10 @@ impl PrivateFolder {
         let mut last = std::io::Error::from(std::io::ErrorKind::AlreadyExists);
         for _ in 0..16 {
             let unguessable = std::hash::RandomState::new().build_hasher().finish();
-            let path = parent.join(format!("eval-harness-{}-{unguessable:016x}", std::process::id()));
+            let path = parent.join(format!(
+                "eval-harness-{}-{unguessable:016x}",
+                std::process::id()
+            ));
             match std::fs::DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => return Ok(PrivateFolder(path)),
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => last = error,

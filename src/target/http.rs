@@ -35,9 +35,18 @@ struct Call {
 
 /// Makes the request once.
 pub(super) async fn ask(target: &HttpTarget, case: &Case, clients: &Clients) -> Answer {
-    let request = match call_of(target, &case.input).await.and_then(|call| request(target, call, case)) {
+    let request = match call_of(target, &case.input)
+        .await
+        .and_then(|call| request(target, call, case))
+    {
         Ok(request) => request,
-        Err(failure) => return Answer { result: Err(failure), latency: None, call: None },
+        Err(failure) => {
+            return Answer {
+                result: Err(failure),
+                latency: None,
+                call: None,
+            };
+        }
     };
     let settings = Settings {
         connect_timeout: target.connect_timeout,
@@ -48,16 +57,33 @@ pub(super) async fn ask(target: &HttpTarget, case: &Case, clients: &Clients) -> 
     let client = clients.with(&settings);
     let started = Instant::now();
     let result = exchange(&client, &request, target.max_body_bytes).await;
-    Answer { result, latency: Some(started.elapsed()), call: None }
+    Answer {
+        result,
+        latency: Some(started.elapsed()),
+        call: None,
+    }
 }
 
-async fn exchange(client: &net::Client, request: &Request, limit: u64) -> Result<Output, TargetFailure> {
-    let mut answer = client.open(request).await.map_err(|error| failure(error, &request.method))?;
-    let head = Head { status: answer.status(), headers: headers(answer.headers()) };
+async fn exchange(
+    client: &net::Client,
+    request: &Request,
+    limit: u64,
+) -> Result<Output, TargetFailure> {
+    let mut answer = client
+        .open(request)
+        .await
+        .map_err(|error| failure(error, &request.method))?;
+    let head = Head {
+        status: answer.status(),
+        headers: headers(answer.headers()),
+    };
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut body = Vec::new();
     let read = answer.read(&mut body, limit).await;
-    let output = |truncated| Output { truncated, ..Output::json(head.output(&body)) };
+    let output = |truncated| Output {
+        truncated,
+        ..Output::json(head.output(&body))
+    };
     match read {
         Ok(truncated) => Ok(output(truncated)),
         Err(error) => {
@@ -70,19 +96,44 @@ async fn exchange(client: &net::Client, request: &Request, limit: u64) -> Result
 
 /// What the input asks for: a request of its own, or the target's, filled with it.
 async fn call_of(target: &HttpTarget, input: &Input) -> Result<Call, TargetFailure> {
-    if let Input::ApiCall { method, endpoint, headers, body } = input {
+    if let Input::ApiCall {
+        method,
+        endpoint,
+        headers,
+        body,
+    } = input
+    {
         let (method, endpoint, body) = (method.clone(), endpoint.clone(), body.clone());
-        return Ok(Call { method, endpoint, headers: headers.clone(), body });
+        return Ok(Call {
+            method,
+            endpoint,
+            headers: headers.clone(),
+            body,
+        });
     }
-    let Some(HttpCall { method, endpoint, body }) = &target.call else {
-        let why = "the target is an HTTP service and says no `endpoint` for inputs that are no API calls";
+    let Some(HttpCall {
+        method,
+        endpoint,
+        body,
+    }) = &target.call
+    else {
+        let why =
+            "the target is an HTTP service and says no `endpoint` for inputs that are no API calls";
         return Err(TargetFailure::new(Cause::Harness, why));
     };
     let rendered = Rendered::of(input).await?;
     let encoded = |name: &str| Some(percent::encode(&value_of(&rendered, name)?.into_text()));
     let endpoint = fill(endpoint, encoded).unwrap_or_else(|| endpoint.clone());
-    let body = body.as_ref().map(|body| filled(body, &rendered)).transpose()?;
-    Ok(Call { method: method.clone(), endpoint, headers: BTreeMap::new(), body })
+    let body = body
+        .as_ref()
+        .map(|body| filled(body, &rendered))
+        .transpose()?;
+    Ok(Call {
+        method: method.clone(),
+        endpoint,
+        headers: BTreeMap::new(),
+        body,
+    })
 }
 
 /// A value that a placeholder stands for: a text, or data.
@@ -126,7 +177,10 @@ fn filled(body: &OrderedValue, input: &Rendered) -> Result<OrderedValue, TargetF
     };
     Ok(match body {
         OrderedValue::Plain(Value::String(text)) => match lone(text) {
-            Some(name) => value_of(input, name).ok_or_else(|| lacking(name))?.into_value().into(),
+            Some(name) => value_of(input, name)
+                .ok_or_else(|| lacking(name))?
+                .into_value()
+                .into(),
             None => {
                 let mut lack = None;
                 let value = fill(text, |name| {
@@ -142,11 +196,16 @@ fn filled(body: &OrderedValue, input: &Rendered) -> Result<OrderedValue, TargetF
                 }
             }
         },
-        OrderedValue::List(items) => {
-            OrderedValue::List(items.iter().map(|item| filled(item, input)).collect::<Result<_, _>>()?)
-        }
+        OrderedValue::List(items) => OrderedValue::List(
+            items
+                .iter()
+                .map(|item| filled(item, input))
+                .collect::<Result<_, _>>()?,
+        ),
         OrderedValue::Map(entries) => {
-            let fields = entries.iter().map(|(key, value)| Ok((key.clone(), filled(value, input)?)));
+            let fields = entries
+                .iter()
+                .map(|(key, value)| Ok((key.clone(), filled(value, input)?)));
             OrderedValue::Map(fields.collect::<Result<_, TargetFailure>>()?)
         }
         other => other.clone(),
@@ -156,7 +215,11 @@ fn filled(body: &OrderedValue, input: &Rendered) -> Result<OrderedValue, TargetF
 fn request(target: &HttpTarget, call: Call, case: &Case) -> Result<Request, TargetFailure> {
     let url = net::join(&target.base_url, &call.endpoint)
         .map_err(|error| TargetFailure::new(Cause::Harness, error.to_string()))?;
-    let own = |name: &str| call.headers.keys().any(|known| known.eq_ignore_ascii_case(name));
+    let own = |name: &str| {
+        call.headers
+            .keys()
+            .any(|known| known.eq_ignore_ascii_case(name))
+    };
     let mut headers: Vec<(String, String)> = target
         .headers
         .iter()
@@ -164,13 +227,18 @@ fn request(target: &HttpTarget, call: Call, case: &Case) -> Result<Request, Targ
         .chain(&call.headers)
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
-    let typed = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
+    let typed = headers
+        .iter()
+        .any(|(name, _)| name.eq_ignore_ascii_case("content-type"));
     let (body, usual) = match call.body {
         None => (None, None),
         Some(OrderedValue::Plain(Value::String(text))) => {
             (Some(text.into_bytes()), Some("text/plain; charset=utf-8"))
         }
-        Some(data) => (Some(data.to_string().into_bytes()), Some("application/json")),
+        Some(data) => (
+            Some(data.to_string().into_bytes()),
+            Some("application/json"),
+        ),
     };
     if let Some(usual) = usual.filter(|_| !typed) {
         headers.push(("content-type".to_owned(), usual.to_owned()));
@@ -189,23 +257,32 @@ fn request(target: &HttpTarget, call: Call, case: &Case) -> Result<Request, Targ
 /// What an error of the call means for the sample. What nobody has carried out may be tried again; so may a call that got no
 /// answer, if carrying it out twice is as good as once (RFC 9110, section 9.2.2).
 fn failure(error: NetError, method: &str) -> TargetFailure {
-    let repeatable = matches!(method, "GET" | "HEAD" | "OPTIONS" | "TRACE" | "PUT" | "DELETE");
+    let repeatable = matches!(
+        method,
+        "GET" | "HEAD" | "OPTIONS" | "TRACE" | "PUT" | "DELETE"
+    );
     let mut reason = error.to_string();
     let (cause, again) = match &error {
         _ if error.never_arrived() => (Cause::TargetUnreachable, true),
         NetError::NoAnswer { .. } if repeatable => (Cause::TargetUnreachable, true),
         NetError::NoAnswer { .. } => {
-            reason.push_str(&format!("; a {method} that may have been carried out is not sent again"));
+            reason.push_str(&format!(
+                "; a {method} that may have been carried out is not sent again"
+            ));
             (Cause::TargetFailed, false)
         }
-        NetError::TimedOut { phase: Phase::Waiting | Phase::Body { .. }, .. } => {
-            (Cause::TargetTimeout, false)
-        }
+        NetError::TimedOut {
+            phase: Phase::Waiting | Phase::Body { .. },
+            ..
+        } => (Cause::TargetTimeout, false),
         NetError::Tls { .. } | NetError::NoAuthorities { .. } => (Cause::TargetUnreachable, false),
         NetError::Unsendable(_) | NetError::Settings(_) => (Cause::Harness, false),
         _ => (Cause::TargetFailed, false),
     };
-    TargetFailure { retryable: again, ..TargetFailure::new(cause, reason) }
+    TargetFailure {
+        retryable: again,
+        ..TargetFailure::new(cause, reason)
+    }
 }
 
 struct Head {
@@ -215,7 +292,11 @@ struct Head {
 
 impl Head {
     fn output(&self, body: &[u8]) -> Value {
-        let kind = self.headers.get("content-type").map(String::as_str).unwrap_or_default();
+        let kind = self
+            .headers
+            .get("content-type")
+            .map(String::as_str)
+            .unwrap_or_default();
         json!({ "status": self.status, "headers": self.headers, "body": read_body(kind, body) })
     }
 }
@@ -273,7 +354,10 @@ fn read_body(content_type: &str, bytes: &[u8]) -> Value {
 
 /// Bytes as text, when they are one: UTF-8 without NUL.
 fn text_of(bytes: &[u8]) -> Option<String> {
-    std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0')).map(str::to_owned)
+    std::str::from_utf8(bytes)
+        .ok()
+        .filter(|text| !text.contains('\0'))
+        .map(str::to_owned)
 }
 
 fn latin1(bytes: &[u8]) -> String {
@@ -288,8 +372,14 @@ mod tests {
     fn a_body_is_data_where_it_says_so_else_a_text_else_bytes() {
         let mut told = String::new();
         for (kind, body) in [
-            ("application/json", "{\"a\": 12345678901234567890123}".as_bytes()),
-            ("application/problem+json; charset=utf-8", b"\xef\xbb\xbf[1]"),
+            (
+                "application/json",
+                "{\"a\": 12345678901234567890123}".as_bytes(),
+            ),
+            (
+                "application/problem+json; charset=utf-8",
+                b"\xef\xbb\xbf[1]",
+            ),
             ("application/json", b"{\"a\": 1"),
             ("application/json", b""),
             ("text/html", b"{\"a\": 1}"),
@@ -331,12 +421,17 @@ mod tests {
 
     #[test]
     fn an_input_fills_the_request_of_the_target() {
-        let input = Rendered { text: Some("say \"hi\" {{ input }}".into()), whole: json!({"k": [1]}) };
-        let body =
-            json!({"p": "{{ prompt }}", "all": "{{input}}", "text": "<{{ prompt }}> {{ input }}", "n": 1});
+        let input = Rendered {
+            text: Some("say \"hi\" {{ input }}".into()),
+            whole: json!({"k": [1]}),
+        };
+        let body = json!({"p": "{{ prompt }}", "all": "{{input}}", "text": "<{{ prompt }}> {{ input }}", "n": 1});
         insta::assert_snapshot!(filled(&body.into(), &input).unwrap(), @r##"{"all":{"k":[1]},"n":1,"p":"say \"hi\" {{ input }}","text":"<say \"hi\" {{ input }}> {\"k\":[1]}"}"##);
         let lack = filled(&json!(["{{ messages }}"]).into(), &input).unwrap_err();
-        assert_eq!(lack.reason, "the request needs `messages`, which this input does not have");
+        assert_eq!(
+            lack.reason,
+            "the request needs `messages`, which this input does not have"
+        );
         assert!(filled(&"x {{ context }}".into(), &input).is_err());
     }
 }

@@ -21,5 +21,8 @@ pub(super) async fn echo(input: &Input) -> Result<Output, TargetFailure> {
         (Some(text), _) | (None, Value::String(text)) => OutputValue::Text(text),
         (None, whole) => OutputValue::Json(whole),
     };
-    Ok(Output { value, ..Output::text("") })
+    Ok(Output {
+        value,
+        ..Output::text("")
+    })
 }

@@ -48,7 +48,9 @@ pub(super) struct Line<'a, V> {
 }
 
 /// Keeps a null apart from a key that is not there.
-fn present<'de, V: Deserialize<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<Option<V>, D::Error> {
+fn present<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<V>, D::Error> {
     V::deserialize(deserializer).map(Some)
 }
 
@@ -245,7 +247,12 @@ impl<'a, V: Content> Line<'a, V> {
             ("solution", self.solution),
         ];
         let content = record_content(outputs, self.usage, self.model, self.truncated);
-        Ok(Checked { case, eval, sample, content })
+        Ok(Checked {
+            case,
+            eval,
+            sample,
+            content,
+        })
     }
 }
 
@@ -263,7 +270,13 @@ fn record_content<'a, V: Content>(
         Some(Value::Bool(truncated)) => truncated,
         Some(_) => return Err("`truncated` must be true or false".to_owned()),
     };
-    Ok(RecordContent { program: key == "solution", output, usage, model, truncated })
+    Ok(RecordContent {
+        program: key == "solution",
+        output,
+        usage,
+        model,
+        truncated,
+    })
 }
 
 impl RecordContent<'_, Value> {
@@ -301,25 +314,38 @@ pub(super) struct LineFault {
 }
 
 /// The record that a line or an element of an array holds.
-pub(super) fn parse_record<'a, V: Deserialize<'a>>(bytes: &'a [u8]) -> Result<Line<'a, V>, LineFault> {
+pub(super) fn parse_record<'a, V: Deserialize<'a>>(
+    bytes: &'a [u8],
+) -> Result<Line<'a, V>, LineFault> {
     let text = std::str::from_utf8(bytes).map_err(|error| LineFault {
         column: Some(error.valid_up_to() + 1),
         message: "the file is not UTF-8 here".to_owned(),
     })?;
-    serde_json::from_str::<Object<V>>(text).map(|Object(record)| record).map_err(|error| {
-        let mut message = without_position(&error);
-        if error.is_eof() && text.trim() == "{" {
-            message.push_str("; each line must hold one whole JSON object");
-        }
-        LineFault { column: Some(error.column().max(1)), message }
-    })
+    serde_json::from_str::<Object<V>>(text)
+        .map(|Object(record)| record)
+        .map_err(|error| {
+            let mut message = without_position(&error);
+            if error.is_eof() && text.trim() == "{" {
+                message.push_str("; each line must hold one whole JSON object");
+            }
+            LineFault {
+                column: Some(error.column().max(1)),
+                message,
+            }
+        })
 }
 
 /// What a parser says, without the position.
 pub(super) fn without_position(error: &serde_json::Error) -> String {
     let text = error.to_string();
-    let message = text.rsplit_once(" at line ").map_or(text.as_str(), |(message, _)| message);
-    if error.is_data() { sanitize(message).into_owned() } else { format!("not JSON: {message}") }
+    let message = text
+        .rsplit_once(" at line ")
+        .map_or(text.as_str(), |(message, _)| message);
+    if error.is_data() {
+        sanitize(message).into_owned()
+    } else {
+        format!("not JSON: {message}")
+    }
 }
 
 pub(super) fn shown(id: &str) -> String {
@@ -335,17 +361,23 @@ fn case_of<'a>(case: Option<Short<'a>>, task: Option<Short<'a>>) -> Result<Cow<'
     let case = case.map(|value| read(value, "case")).transpose()?;
     let task = task.map(|value| read(value, "task_id")).transpose()?;
     match (case, task) {
-        (Some(case), Some(task)) if case != task => {
-            Err(format!("`case` says {} and `task_id` says {}", shown(&case), shown(&task)))
-        }
+        (Some(case), Some(task)) if case != task => Err(format!(
+            "`case` says {} and `task_id` says {}",
+            shown(&case),
+            shown(&task)
+        )),
         (Some(id), _) | (None, Some(id)) => Ok(id),
         (None, None) => Err("names no case: `case` (or `task_id`) is missing".to_owned()),
     }
 }
 
 /// The one output among those that may be there, with its key.
-fn content_of<V: Content>(outputs: [(&'static str, Option<V>); 4]) -> Result<(&'static str, V), String> {
-    let mut given = outputs.into_iter().filter_map(|(key, value)| Some((key, value?)));
+fn content_of<V: Content>(
+    outputs: [(&'static str, Option<V>); 4],
+) -> Result<(&'static str, V), String> {
+    let mut given = outputs
+        .into_iter()
+        .filter_map(|(key, value)| Some((key, value?)));
     let Some((key, value)) = given.next() else {
         return Err("has no output: `output`, `completion` or `solution` is missing".to_owned());
     };
@@ -366,12 +398,23 @@ fn text_of<'a>(value: Short<'a>, key: &str) -> Result<Cow<'a, str>, String> {
 }
 
 fn sample_of(value: Value) -> Result<u32, String> {
-    let number = value.as_u64().and_then(|n| u32::try_from(n).ok()).filter(|n| *n < MAX_SAMPLE);
-    number.ok_or_else(|| format!("`sample` must be an index from 0 to {}, not {value}", MAX_SAMPLE - 1))
+    let number = value
+        .as_u64()
+        .and_then(|n| u32::try_from(n).ok())
+        .filter(|n| *n < MAX_SAMPLE);
+    number.ok_or_else(|| {
+        format!(
+            "`sample` must be an index from 0 to {}, not {value}",
+            MAX_SAMPLE - 1
+        )
+    })
 }
 
 fn usage_of(value: Value) -> Result<Usage, String> {
     serde_json::from_value(value).map_err(|error| {
-        format!("`usage` must hold input_tokens, output_tokens, cost_usd: {}", sanitize(&error.to_string()))
+        format!(
+            "`usage` must hold input_tokens, output_tokens, cost_usd: {}",
+            sanitize(&error.to_string())
+        )
     })
 }

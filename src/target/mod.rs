@@ -20,7 +20,8 @@ use crate::isolation::CommandSandbox;
 use crate::isolation::{Refused, Wanted};
 use crate::llm::{KeptError, Models, ModelsConfig, Spent};
 use crate::model::{
-    Case, Cause, Fingerprint, LostRecords, ModelCall, ModelTarget, Output, Plan, SandboxState, Target,
+    Case, Cause, Fingerprint, LostRecords, ModelCall, ModelTarget, Output, Plan, SandboxState,
+    Target,
 };
 use crate::net::Clients;
 use eval_base::clock::SystemClock;
@@ -58,7 +59,12 @@ pub struct TargetFailure {
 
 impl TargetFailure {
     fn new(cause: Cause, reason: impl Into<String>) -> Self {
-        TargetFailure { cause, reason: reason.into(), output: None, retryable: false }
+        TargetFailure {
+            cause,
+            reason: reason.into(),
+            output: None,
+            retryable: false,
+        }
     }
 
     fn retryable(mut self) -> Self {
@@ -73,7 +79,10 @@ pub enum TargetError {
     #[error("the suite names no target; add `target:` to it, or give --target or --outputs")]
     NoTarget,
     #[error("cannot read the recorded outputs {}: {source}", path.display())]
-    Unreadable { path: PathBuf, source: std::io::Error },
+    Unreadable {
+        path: PathBuf,
+        source: std::io::Error,
+    },
     #[error("{0}")]
     Recording(#[from] RecordingProblems),
     #[error("a recording can be asked for up to 2,147,483,648 cases")]
@@ -123,11 +132,17 @@ impl Targets {
         for profile in plan.evals.iter().flat_map(|eval| eval.cases.profiles()) {
             match (&profile.target, &plan.target) {
                 (None, None) => return Err(TargetError::NoTarget),
-                (Some(Target::Recorded { path, .. }), _) => _ = number_of(path.as_path(), &mut asked),
+                (Some(Target::Recorded { path, .. }), _) => {
+                    _ = number_of(path.as_path(), &mut asked)
+                }
                 _ => {}
             }
         }
-        for eval in if plan.whole.is_empty() { &plan.evals } else { &plan.whole } {
+        for eval in if plan.whole.is_empty() {
+            &plan.evals
+        } else {
+            &plan.whole
+        } {
             for case in eval.cases.outlines() {
                 let number = match &case.profile.target {
                     None => main,
@@ -140,7 +155,10 @@ impl Targets {
                 }
             }
         }
-        let paths = numbers.into_iter().map(|(path, number)| (path.to_owned(), number)).collect();
+        let paths = numbers
+            .into_iter()
+            .map(|(path, number)| (path.to_owned(), number))
+            .collect();
         let mut targets = Targets {
             target: plan.target.clone(),
             main,
@@ -168,8 +186,13 @@ impl Targets {
     /// that builds sandbox cells.
     ///
     /// Fails when what the suite demands is not possible here.
-    pub async fn prepare(&self, plan: &Plan, helper: &Path) -> Result<Option<SandboxState>, Refused> {
-        let asks = |target: &Option<Target>| matches!(target, Some(Target::Command(c)) if c.sandbox);
+    pub async fn prepare(
+        &self,
+        plan: &Plan,
+        helper: &Path,
+    ) -> Result<Option<SandboxState>, Refused> {
+        let asks =
+            |target: &Option<Target>| matches!(target, Some(Target::Command(c)) if c.sandbox);
         let mut profiles = plan.evals.iter().flat_map(|eval| eval.cases.profiles());
         if !asks(&self.target) && !profiles.any(|profile| asks(&profile.target)) {
             return Ok(None);
@@ -181,7 +204,9 @@ impl Targets {
             demand: plan.settings.sandbox.clone(),
             readable: Vec::new(),
         };
-        let commands = self.commands.get_or_init(|| CommandSandbox::new(wanted, plan.suite.dir.clone()));
+        let commands = self
+            .commands
+            .get_or_init(|| CommandSandbox::new(wanted, plan.suite.dir.clone()));
         Ok(Some((&commands.prepare().await?).into()))
     }
 
@@ -190,7 +215,11 @@ impl Targets {
     /// # Errors
     /// When that is not there, and the run can't do without.
     pub fn prepare_models(&self, plan: &Plan) -> Result<(), TargetError> {
-        let own = plan.evals.iter().flat_map(|eval| eval.cases.profiles()).map(|profile| &profile.target);
+        let own = plan
+            .evals
+            .iter()
+            .flat_map(|eval| eval.cases.profiles())
+            .map(|profile| &profile.target);
         // The suite's target only where a case has none of its own.
         let mut asked: Vec<&ModelTarget> = Vec::new();
         for target in own {
@@ -240,7 +269,12 @@ impl Targets {
 
     /// How many samples of a case its recording holds (at least 0); `None` when its target is no recording. `own` is the
     /// case's own target.
-    pub fn recorded_samples(&self, eval_id: &str, case_id: &str, own: Option<&Target>) -> Option<u32> {
+    pub fn recorded_samples(
+        &self,
+        eval_id: &str,
+        case_id: &str,
+        own: Option<&Target>,
+    ) -> Option<u32> {
         Some(self.recording_of(own)?.samples(eval_id, case_id))
     }
 
@@ -264,11 +298,25 @@ impl Targets {
     pub async fn ask(&self, eval_id: &str, case: &Case, sample: u32, attempt: u32) -> Answer {
         let started = Instant::now();
         let result = match self.target_of(case) {
-            None => Err(TargetFailure::new(Cause::TargetUnreachable, "the suite names no target")),
-            Some(Target::Recorded { path, separate_thoughts }) => {
+            None => Err(TargetFailure::new(
+                Cause::TargetUnreachable,
+                "the suite names no target",
+            )),
+            Some(Target::Recorded {
+                path,
+                separate_thoughts,
+            }) => {
                 let result = self.recorded(path, eval_id, case, sample);
-                let result = if *separate_thoughts { result.and_then(thoughts::apart) } else { result };
-                return Answer { result, latency: None, call: None };
+                let result = if *separate_thoughts {
+                    result.and_then(thoughts::apart)
+                } else {
+                    result
+                };
+                return Answer {
+                    result,
+                    latency: None,
+                    call: None,
+                };
             }
             Some(Target::Echo) => input::echo(&case.input).await,
             Some(Target::Command(target)) => {
@@ -280,7 +328,11 @@ impl Targets {
                 return model::ask(target, case, sample, attempt, &self.models).await;
             }
         };
-        Answer { result, latency: Some(started.elapsed()), call: None }
+        Answer {
+            result,
+            latency: Some(started.elapsed()),
+            call: None,
+        }
     }
 
     /// Further tries of a call that did not get through, where the author of the case's target may say it; at least 0.

@@ -19,20 +19,35 @@ pub(super) async fn ask(
     let shown = target.show_context && !case.context_told;
     let messages = match messages_of(&case.input, shown).await {
         Ok(messages) => messages,
-        Err(error) => return Answer { result: Err(error.into()), latency: None, call: None },
+        Err(error) => {
+            return Answer {
+                result: Err(error.into()),
+                latency: None,
+                call: None,
+            };
+        }
     };
     let call = Call {
         system: target.system.clone(),
         messages,
         sampling: target.sampling.clone(),
-        index: CallIndex { sample, attempt, vote: 0 },
+        index: CallIndex {
+            sample,
+            attempt,
+            vote: 0,
+        },
         timeout: case.timeout,
     };
     let mut asked = once(target, case, &call, models).await;
     // What can't be used is not kept; an answer that only the cache gave may be another one now.
     if let (Err(_), Some(key)) = (&asked.0.result, asked.1) {
         models.forget(&[key]).await;
-        if asked.0.call.as_ref().is_some_and(|call| call.source == AnswerSource::Cache) {
+        if asked
+            .0
+            .call
+            .as_ref()
+            .is_some_and(|call| call.source == AnswerSource::Cache)
+        {
             asked = once(target, case, &call, models).await;
             if let (Err(_), Some(key)) = (&asked.0.result, asked.1) {
                 models.forget(&[key]).await;
@@ -43,8 +58,19 @@ pub(super) async fn ask(
 }
 
 /// One answer, and its key in the cache.
-async fn once(target: &ModelTarget, case: &Case, call: &Call, models: &Models) -> (Answer, Option<Key>) {
-    let ModelAnswer { result, usage, told, latency, key } = match case.max_latency {
+async fn once(
+    target: &ModelTarget,
+    case: &Case,
+    call: &Call,
+    models: &Models,
+) -> (Answer, Option<Key>) {
+    let ModelAnswer {
+        result,
+        usage,
+        told,
+        latency,
+        key,
+    } = match case.max_latency {
         Some(_) => models.ask_timed(&target.endpoint, call).await,
         None => models.ask(&target.endpoint, call).await,
     };
@@ -52,12 +78,21 @@ async fn once(target: &ModelTarget, case: &Case, call: &Call, models: &Models) -
         Ok(completion) => output(completion, usage, target.keep_thoughts),
         Err(fault) => Err(TargetFailure::new(fault.cause(), fault.reason)),
     };
-    (Answer { result, latency, call: Some(Box::new(told)) }, key)
+    (
+        Answer {
+            result,
+            latency,
+            call: Some(Box::new(told)),
+        },
+        key,
+    )
 }
 
 /// Bytes of text that a model is told of a case; `None` when its input can't be read now.
 pub async fn question_bytes(target: &ModelTarget, case: &Case) -> Option<usize> {
-    let messages = messages_of(&case.input, target.show_context && !case.context_told).await.ok()?;
+    let messages = messages_of(&case.input, target.show_context && !case.context_told)
+        .await
+        .ok()?;
     let said = messages.iter().map(|message| match &message.content {
         Value::String(text) => text.len(),
         parts => parts.to_string().len(),
@@ -72,26 +107,52 @@ fn output(
     keep_thoughts: bool,
 ) -> Result<Output, TargetFailure> {
     let silent = completion.is_silent();
-    let Completion { text, tool_calls, finish, model, thoughts, .. } = completion;
+    let Completion {
+        text,
+        tool_calls,
+        finish,
+        model,
+        thoughts,
+        ..
+    } = completion;
     let value = match tool_calls {
         Some(calls) => OutputValue::Json(json!({ "text": text, "tool_calls": calls })),
         // No text would pass whatever looks for what must not be there.
         None if silent => {
             let (cause, why) = match finish {
-                Finish::Refused => (Cause::Refused, "the model declined to answer, and gave no text"),
+                Finish::Refused => (
+                    Cause::Refused,
+                    "the model declined to answer, and gave no text",
+                ),
                 Finish::Length => (
                     Cause::TargetFailed,
                     "the answer was cut at its limit of tokens before its first word (`max_tokens` may be too low)",
                 ),
                 _ => (Cause::TargetFailed, "the model answered with an empty text"),
             };
-            let said = Output { usage, model, finish: Some(finish), thoughts, ..Output::text(text) };
-            return Err(TargetFailure { output: Some(Box::new(said)), ..TargetFailure::new(cause, why) });
+            let said = Output {
+                usage,
+                model,
+                finish: Some(finish),
+                thoughts,
+                ..Output::text(text)
+            };
+            return Err(TargetFailure {
+                output: Some(Box::new(said)),
+                ..TargetFailure::new(cause, why)
+            });
         }
         None => OutputValue::Text(text),
     };
     let declined = finish == Finish::Refused;
-    let output = Output { value, truncated: false, usage, model, finish: Some(finish), thoughts };
+    let output = Output {
+        value,
+        truncated: false,
+        usage,
+        model,
+        finish: Some(finish),
+        thoughts,
+    };
     if keep_thoughts {
         return Ok(output);
     }

@@ -68,7 +68,11 @@ impl fmt::Display for RecordingProblems {
             write!(f, ": {}", problem.message)?;
         }
         if self.more > 0 {
-            let noun = if self.more == 1 { "problem" } else { "problems" };
+            let noun = if self.more == 1 {
+                "problem"
+            } else {
+                "problems"
+            };
             write!(f, "\nand {} more {noun}", self.more)?;
         }
         Ok(())
@@ -93,10 +97,16 @@ impl Form {
     /// A problem of a whole record.
     fn problem(self, place: u32, message: String) -> Problem {
         match self {
-            Form::Lines => Problem { line: Some(place as usize), column: None, message },
-            Form::Array => {
-                Problem { line: None, column: None, message: format!("record {place}: {message}") }
-            }
+            Form::Lines => Problem {
+                line: Some(place as usize),
+                column: None,
+                message,
+            },
+            Form::Array => Problem {
+                line: None,
+                column: None,
+                message: format!("record {place}: {message}"),
+            },
         }
     }
 }
@@ -151,7 +161,11 @@ struct Digesting<R> {
 
 impl<R: Read> Digesting<R> {
     fn new(inner: R) -> Self {
-        Digesting { inner, digest: Sha256::new(), bytes: 0 }
+        Digesting {
+            inner,
+            digest: Sha256::new(),
+            bytes: 0,
+        }
     }
 
     fn content(self) -> (u64, Fingerprint) {
@@ -194,28 +208,52 @@ impl Recording {
         longest: usize,
         largest_whole: u64,
     ) -> Result<Opened, TargetError> {
-        let unreadable = |source| TargetError::Unreadable { path: path.to_owned(), source };
+        let unreadable = |source| TargetError::Unreadable {
+            path: path.to_owned(),
+            source,
+        };
         let whole_file = |message: String| {
-            let problems = vec![Problem { line: None, column: None, message }];
-            TargetError::Recording(RecordingProblems { path: path.to_owned(), problems, more: 0 })
+            let problems = vec![Problem {
+                line: None,
+                column: None,
+                message,
+            }];
+            TargetError::Recording(RecordingProblems {
+                path: path.to_owned(),
+                problems,
+                more: 0,
+            })
         };
         let too_large = |what: &str, remedy: &str| {
             let mebibytes = largest_whole >> 20;
-            whole_file(format!("{what} is read whole and may hold up to {mebibytes} MiB: {remedy}"))
+            whole_file(format!(
+                "{what} is read whole and may hold up to {mebibytes} MiB: {remedy}"
+            ))
         };
         let file = open_stream(path).map_err(unreadable)?;
-        let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or(path.as_os_str())
+            .to_string_lossy()
+            .into_owned();
         let mut scan = Scan::new(&asked, longest);
         let (blocks, content) = if file.metadata().map_err(unreadable)?.is_file() {
-            let blocks =
-                Blocks::of_file(file.try_clone().map_err(unreadable)?, path, Expect::Unchanged, hold)
-                    .map_err(unreadable)?;
+            let blocks = Blocks::of_file(
+                file.try_clone().map_err(unreadable)?,
+                path,
+                Expect::Unchanged,
+                hold,
+            )
+            .map_err(unreadable)?;
             let mut reader = BufReader::with_capacity(256 << 10, Digesting::new(&file));
             let mut content = None;
             if let Ended::Array = scan.lines(&mut reader, &blocks).map_err(unreadable)? {
                 (&file).seek(SeekFrom::Start(0)).map_err(unreadable)?;
                 let Some(bytes) = whole(&file, largest_whole).map_err(unreadable)? else {
-                    return Err(too_large("a JSON array", "write one JSON object a line instead"));
+                    return Err(too_large(
+                        "a JSON array",
+                        "write one JSON object a line instead",
+                    ));
                 };
                 content = Some((bytes.len() as u64, Fingerprint::of_bytes(&bytes)));
                 scan.array(&bytes);
@@ -224,37 +262,74 @@ impl Recording {
                 BlockError::Changed => whole_file("the file changed while it was read".to_owned()),
                 BlockError::Io(source) => unreadable(source),
             })?;
-            (blocks, content.unwrap_or_else(|| reader.into_inner().content()))
+            (
+                blocks,
+                content.unwrap_or_else(|| reader.into_inner().content()),
+            )
         } else {
             // A pipe can't be read a second time.
             let Some(bytes) = whole(&file, largest_whole).map_err(unreadable)? else {
-                return Err(too_large("what is not a regular file", "write it to a file first"));
+                return Err(too_large(
+                    "what is not a regular file",
+                    "write it to a file first",
+                ));
             };
             let content = (bytes.len() as u64, Fingerprint::of_bytes(&bytes));
             let length = bytes.len();
             let blocks = Blocks::of_memory(bytes);
-            let whole = blocks.read(0, length).map_err(|_| whole_file("it can't be read".to_owned()))?;
-            if let Ended::Array = scan.lines(&mut whole.bytes(), &blocks).map_err(unreadable)? {
+            let whole = blocks
+                .read(0, length)
+                .map_err(|_| whole_file("it can't be read".to_owned()))?;
+            if let Ended::Array = scan
+                .lines(&mut whole.bytes(), &blocks)
+                .map_err(unreadable)?
+            {
                 scan.array(whole.bytes());
             }
             (blocks, content)
         };
-        let Sound { index, form, lost, warnings } = scan.finish(&name).map_err(|wrong| {
+        let Sound {
+            index,
+            form,
+            lost,
+            warnings,
+        } = scan.finish(&name).map_err(|wrong| {
             let Wrong { problems, more } = wrong;
-            RecordingProblems { path: path.to_owned(), problems, more }
+            RecordingProblems {
+                path: path.to_owned(),
+                problems,
+                more,
+            }
         })?;
-        Ok((Recording { name, form, asked, index, blocks, longest, lost, content }, warnings))
+        Ok((
+            Recording {
+                name,
+                form,
+                asked,
+                index,
+                blocks,
+                longest,
+                lost,
+                content,
+            },
+            warnings,
+        ))
     }
 
     /// How many samples of a case can be asked for: one more than the highest index.
     pub fn samples(&self, eval: &str, case: &str) -> u32 {
-        self.asked.slot(eval, case).map_or(0, |slot| self.index.samples(slot))
+        self.asked
+            .slot(eval, case)
+            .map_or(0, |slot| self.index.samples(slot))
     }
 
     /// The output of a sample, or why there is none.
     pub fn output(&self, eval: &str, case: &str, sample: u32) -> Result<Output, String> {
         let name = &self.name;
-        let found = self.asked.slot(eval, case).map_or(Err(0), |slot| self.index.find(slot, sample));
+        let found = self
+            .asked
+            .slot(eval, case)
+            .map_or(Err(0), |slot| self.index.find(slot, sample));
         let entry = found.map_err(|held| {
             let missing = match held {
                 0 => format!("{name} holds no output of this case"),
@@ -275,18 +350,36 @@ impl Recording {
         let place = self.form.place(entry.place);
         let cannot = |fault: LineFault| {
             let column = fault.column.filter(|_| self.form == Form::Lines);
-            let column = column.map(|column| format!(" (column {column})")).unwrap_or_default();
-            format!("{} of {name} cannot be read{column}: {}", place.words(), fault.message)
+            let column = column
+                .map(|column| format!(" (column {column})"))
+                .unwrap_or_default();
+            format!(
+                "{} of {name} cannot be read{column}: {}",
+                place.words(),
+                fault.message
+            )
         };
         if entry.length == TOO_LONG {
-            return Err(cannot(LineFault { column: None, message: too_long(self.longest) }));
+            return Err(cannot(LineFault {
+                column: None,
+                message: too_long(self.longest),
+            }));
         }
-        let changed =
-            || format!("{name} has changed since it was checked, so its {} is not used", place.words());
-        let piece = self.blocks.read(entry.offset, entry.length as usize).map_err(|error| match error {
-            BlockError::Changed => changed(),
-            BlockError::Io(error) => format!("cannot read {} of {name} again: {error}", place.words()),
-        })?;
+        let changed = || {
+            format!(
+                "{name} has changed since it was checked, so its {} is not used",
+                place.words()
+            )
+        };
+        let piece = self
+            .blocks
+            .read(entry.offset, entry.length as usize)
+            .map_err(|error| match error {
+                BlockError::Changed => changed(),
+                BlockError::Io(error) => {
+                    format!("cannot read {} of {name} again: {error}", place.words())
+                }
+            })?;
         // A value that is read keeps the last of two keys; only the check finds both.
         if let Err(fault) = parse_record::<Shape>(piece.bytes()) {
             return Err(cannot(fault));
@@ -309,7 +402,11 @@ impl Recording {
         };
         let plural = if *count == 1 { "" } else { "s" };
         let more = count.saturating_sub(named.len());
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
         (*count > 0).then(|| format!("its {noun}{plural} {}{more}", named.join(", ")))
     }
 }
@@ -328,11 +425,16 @@ fn read_again(bytes: &[u8], eval: &str, case: &str, sample: u32) -> RecordRead {
         Ok(record) => record,
         Err(fault) => return RecordRead::Unreadable(fault),
     };
-    let Ok(record) = record.check() else { return RecordRead::OtherSample };
+    let Ok(record) = record.check() else {
+        return RecordRead::OtherSample;
+    };
     let same_case = record.case == case && record.eval.as_deref().is_none_or(|said| said == eval);
     match record.content {
         _ if !same_case => RecordRead::OtherSample,
-        Err(message) => RecordRead::Unreadable(LineFault { column: None, message }),
+        Err(message) => RecordRead::Unreadable(LineFault {
+            column: None,
+            message,
+        }),
         Ok(content) if record.sample.is_none_or(|said| said == sample) => {
             RecordRead::Output(content.output().map(Box::new))
         }
@@ -343,7 +445,9 @@ fn read_again(bytes: &[u8], eval: &str, case: &str, sample: u32) -> RecordRead {
 /// The rest of a file; `None` when there is more than `largest` bytes.
 fn whole(file: &File, largest: u64) -> std::io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
-    let read = file.take(largest.saturating_add(1)).read_to_end(&mut bytes)?;
+    let read = file
+        .take(largest.saturating_add(1))
+        .read_to_end(&mut bytes)?;
     Ok((read as u64 <= largest).then_some(bytes))
 }
 

@@ -17,28 +17,47 @@ use super::{Answer, TargetFailure};
 pub(super) async fn ask(target: &SkillTarget, case: &Case) -> Answer {
     if target.skill_name.is_none() {
         let failure = TargetFailure::new(Cause::Harness, "nothing says which skill is to be run");
-        return Answer { result: Err(failure), latency: None, call: None };
+        return Answer {
+            result: Err(failure),
+            latency: None,
+            call: None,
+        };
     }
     if target.command.argv.is_empty() {
         let failure = TargetFailure::new(Cause::Harness, "nothing says how skills are run");
-        return Answer { result: Err(failure), latency: None, call: None };
+        return Answer {
+            result: Err(failure),
+            latency: None,
+            call: None,
+        };
     }
     command::ask(&target.command, target, case, None).await
 }
 
 impl Words for SkillTarget {
     fn want_file(&self) -> bool {
-        let late = self.late.iter().filter_map(|place| self.command.argv.get(*place));
+        let late = self
+            .late
+            .iter()
+            .filter_map(|place| self.command.argv.get(*place));
         late.into_iter().any(|word| word.contains("input_file"))
     }
 
-    fn fill(&self, argv: &mut [String], input: &Rendered, file: &str) -> Result<Vec<usize>, TargetFailure> {
+    fn fill(
+        &self,
+        argv: &mut [String],
+        input: &Rendered,
+        file: &str,
+    ) -> Result<Vec<usize>, TargetFailure> {
         if self.late.is_empty() {
             return Ok(Vec::new());
         }
         let environment = environment(false);
         let of_input = |key: &str| input.whole.get(key).map(to_jinja);
-        let parameters = self.parameters.iter().map(|(key, value)| (key.as_str(), to_jinja(value)));
+        let parameters = self
+            .parameters
+            .iter()
+            .map(|(key, value)| (key.as_str(), to_jinja(value)));
         let names = [
             ("skill_name", self.skill_name.as_deref().map(Jinja::from)),
             ("parameters", Some(Jinja::from_pairs(parameters))),
@@ -48,12 +67,19 @@ impl Words for SkillTarget {
             ("context", of_input("context")),
             ("input_file", Some(Jinja::from(file))),
         ];
-        let context = Jinja::from_pairs(names.into_iter().filter_map(|(name, value)| Some((name, value?))));
+        let context = Jinja::from_pairs(
+            names
+                .into_iter()
+                .filter_map(|(name, value)| Some((name, value?))),
+        );
         for place in &self.late {
-            let Some(word) = argv.get_mut(*place) else { continue };
+            let Some(word) = argv.get_mut(*place) else {
+                continue;
+            };
             *word = environment.render_str(word, &context).map_err(|error| {
-                let why =
-                    format!("the word `{word}` of the command can't be filled with this input: {error}");
+                let why = format!(
+                    "the word `{word}` of the command can't be filled with this input: {error}"
+                );
                 TargetFailure::new(Cause::Harness, why)
             })?;
             if word.contains('\0') {

@@ -12,7 +12,11 @@ fn case(id: &str, input: Input) -> Case {
         name: None,
         input,
         context_told: false,
-        grading: Grading { graders: vec![], combine: Combine::All, demands: None },
+        grading: Grading {
+            graders: vec![],
+            combine: Combine::All,
+            demands: None,
+        },
         extract: vec![],
         samples: None,
         timeout: Duration::from_secs(30),
@@ -31,7 +35,10 @@ fn case(id: &str, input: Input) -> Case {
 }
 
 fn prompt(text: &str) -> Input {
-    Input::Prompt { text: text.into(), context: None }
+    Input::Prompt {
+        text: text.into(),
+        context: None,
+    }
 }
 
 fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
@@ -52,8 +59,15 @@ fn plan(target: Option<Target>, evals: &[(&str, &[&str])]) -> Plan {
                 score_threshold: None,
                 source: None,
             };
-            let cases = cases.iter().map(|c| Arc::new(case(c, prompt("p")))).collect();
-            Arc::new(Eval { info, parallel: true, cases })
+            let cases = cases
+                .iter()
+                .map(|c| Arc::new(case(c, prompt("p"))))
+                .collect();
+            Arc::new(Eval {
+                info,
+                parallel: true,
+                cases,
+            })
         })
         .collect();
     Plan {
@@ -111,19 +125,38 @@ struct Recordings {
 
 impl Recordings {
     fn new() -> Self {
-        Recordings { dir: tempfile::tempdir().unwrap() }
+        Recordings {
+            dir: tempfile::tempdir().unwrap(),
+        }
     }
 
-    fn open(&self, content: impl AsRef<[u8]>, evals: &[(&str, &[&str])]) -> Result<Targets, String> {
+    fn open(
+        &self,
+        content: impl AsRef<[u8]>,
+        evals: &[(&str, &[&str])],
+    ) -> Result<Targets, String> {
         let path = self.dir.path().join("samples.jsonl");
         std::fs::write(&path, content).unwrap();
-        Targets::open(&plan(Some(Target::Recorded { path, separate_thoughts: false }), evals))
-            .map_err(|e| e.to_string().replace(&format!("{}/", self.dir.path().display()), ""))
+        Targets::open(&plan(
+            Some(Target::Recorded {
+                path,
+                separate_thoughts: false,
+            }),
+            evals,
+        ))
+        .map_err(|e| {
+            e.to_string()
+                .replace(&format!("{}/", self.dir.path().display()), "")
+        })
     }
 }
 
 async fn said(targets: &Targets, eval: &str, id: &str, sample: u32) -> String {
-    match targets.ask(eval, &case(id, prompt("p")), sample, 0).await.result {
+    match targets
+        .ask(eval, &case(id, prompt("p")), sample, 0)
+        .await
+        .result
+    {
         Ok(output) => format!("{:?}", output.value),
         Err(failure) => format!("{}: {}", failure.cause, failure.reason),
     }
@@ -138,13 +171,26 @@ async fn recorded_outputs_come_back_as_they_were_written() {
         {\"task_id\": \"H/0\", \"solution\": \"def f(): pass\"}\n\
         {\"eval\": \"e\", \"case\": \"b\", \"sample\": 1, \"response\": \"r\"}\n\
         {\"case\": \"c\", \"output\": null}";
-    let targets = files.open(content, &[("e", &["a", "11", "H/0", "b", "c", "d"])]).unwrap();
+    let targets = files
+        .open(content, &[("e", &["a", "11", "H/0", "b", "c", "d"])])
+        .unwrap();
     assert_eq!(targets.warnings(), &[] as &[String]);
     let mut lines = Vec::new();
-    for (id, sample) in
-        [("a", 0), ("a", 1), ("a", 2), ("11", 0), ("H/0", 0), ("b", 0), ("b", 1), ("c", 0), ("d", 0)]
-    {
-        lines.push(format!("{id} {sample} {}", said(&targets, "e", id, sample).await));
+    for (id, sample) in [
+        ("a", 0),
+        ("a", 1),
+        ("a", 2),
+        ("11", 0),
+        ("H/0", 0),
+        ("b", 0),
+        ("b", 1),
+        ("c", 0),
+        ("d", 0),
+    ] {
+        lines.push(format!(
+            "{id} {sample} {}",
+            said(&targets, "e", id, sample).await
+        ));
     }
     insta::assert_snapshot!(lines.join("\n"), @r#"
     a 0 Text("one")
@@ -160,9 +206,15 @@ async fn recorded_outputs_come_back_as_they_were_written() {
     let a = targets.ask("e", &case("a", prompt("p")), 0, 0).await;
     assert_eq!(a.latency, None);
     let output = a.result.unwrap();
-    assert_eq!(output.usage.map(|u| (u.input_tokens, u.output_tokens)), Some((3, 0)));
+    assert_eq!(
+        output.usage.map(|u| (u.input_tokens, u.output_tokens)),
+        Some((3, 0))
+    );
     assert_eq!(output.model.as_deref(), Some("m"));
-    let counts: Vec<_> = ["a", "b", "d"].iter().map(|id| targets.recorded_samples("e", id, None)).collect();
+    let counts: Vec<_> = ["a", "b", "d"]
+        .iter()
+        .map(|id| targets.recorded_samples("e", id, None))
+        .collect();
     assert_eq!(counts, [Some(2), Some(2), Some(0)]);
 }
 
@@ -170,9 +222,15 @@ async fn recorded_outputs_come_back_as_they_were_written() {
 async fn a_json_array_is_read_too_and_digits_are_kept() {
     let files = Recordings::new();
     let targets = files
-        .open(r#" [{"case": "a", "output": 265252859812191058636308480000000}]"#, &[("e", &["a"])])
+        .open(
+            r#" [{"case": "a", "output": 265252859812191058636308480000000}]"#,
+            &[("e", &["a"])],
+        )
         .unwrap();
-    assert_eq!(said(&targets, "e", "a", 0).await, "Json(Number(265252859812191058636308480000000))");
+    assert_eq!(
+        said(&targets, "e", "a", 0).await,
+        "Json(Number(265252859812191058636308480000000))"
+    );
 }
 
 #[tokio::test]
@@ -189,7 +247,11 @@ async fn the_same_case_id_in_two_evals_is_told_apart_by_eval() {
 #[test]
 fn every_fault_of_a_recording_is_told_with_its_place() {
     let files = Recordings::new();
-    let deep = format!("{{\"case\":\"a\",\"output\":{}1{}}}", "[".repeat(500), "]".repeat(500));
+    let deep = format!(
+        "{{\"case\":\"a\",\"output\":{}1{}}}",
+        "[".repeat(500),
+        "]".repeat(500)
+    );
     let faults: &[&str] = &[
         "{\"case\": \"a\", \"output\": }",
         "{\"case\": \"a\", \"output\": \"x\"} trailing",
@@ -226,7 +288,11 @@ fn every_fault_of_a_recording_is_told_with_its_place() {
         told.push_str(&files.open(fault, evals).unwrap_err());
         told.push('\n');
     }
-    told.push_str(&files.open(b"\n{\"\xff\": 1}", &[("e", &["a"])]).unwrap_err());
+    told.push_str(
+        &files
+            .open(b"\n{\"\xff\": 1}", &[("e", &["a"])])
+            .unwrap_err(),
+    );
     insta::assert_snapshot!(told, @r##"
     samples.jsonl:1:25: not JSON: expected value
     samples.jsonl:1:30: not JSON: trailing characters
@@ -284,7 +350,9 @@ fn unknown_cases_are_one_warning() {
         .iter()
         .map(|id| format!("{{\"case\":\"{id}\",\"output\":\"x\"}}\n"))
         .collect();
-    let targets = files.open(content, &[("e", &["case-one", "case-two"])]).unwrap();
+    let targets = files
+        .open(content, &[("e", &["case-one", "case-two"])])
+        .unwrap();
     insta::assert_snapshot!(targets.warnings().join("\n"), @r##"
     samples.jsonl: 4 records are of no case of this suite: `case-tow` (line 2, did you mean `case-two`?), `zzz` (line 3), `yyy` (line 4) and 1 more
     "##);
@@ -296,18 +364,30 @@ fn what_a_line_means_does_not_depend_on_what_was_selected() {
     let path = files.dir.path().join("samples.jsonl");
     let told = |content: &str, selected: &[(&str, &[&str])], whole: &[(&str, &[&str])]| {
         std::fs::write(&path, content).unwrap();
-        let target = Some(Target::Recorded { path: path.clone(), separate_thoughts: false });
+        let target = Some(Target::Recorded {
+            path: path.clone(),
+            separate_thoughts: false,
+        });
         let evals = plan(None, whole).evals;
-        let opened = Targets::open(&Plan { whole: evals, ..plan(target, selected) });
+        let opened = Targets::open(&Plan {
+            whole: evals,
+            ..plan(target, selected)
+        });
         let dir = format!("{}/", files.dir.path().display());
-        opened.map(|targets| targets.warnings().join(";")).map_err(|e| e.to_string().replace(&dir, ""))
+        opened
+            .map(|targets| targets.warnings().join(";"))
+            .map_err(|e| e.to_string().replace(&dir, ""))
     };
     let whole: &[(&str, &[&str])] = &[("e", &["a", "b"]), ("f", &["a", "c"])];
     let line = "{\"case\":\"a\",\"output\":\"x\"}\n{\"case\":\"c\",\"output\":\"x\"}\n";
-    let several = "samples.jsonl:1: case `a` is in the evals `e` and `f`: say which with `eval`".to_owned();
+    let several =
+        "samples.jsonl:1: case `a` is in the evals `e` and `f`: say which with `eval`".to_owned();
     assert_eq!(told(line, whole, &[]), Err(several.clone()));
     assert_eq!(told(line, &[("e", &["a"])], whole), Err(several.clone()));
-    assert_eq!(told(line, &[("e", &["a", "b"]), ("f", &[])], whole), Err(several));
+    assert_eq!(
+        told(line, &[("e", &["a", "b"]), ("f", &[])], whole),
+        Err(several)
+    );
     let said = line.replace("{\"case\":\"a\"", "{\"eval\":\"f\",\"case\":\"a\"");
     assert_eq!(told(&said, &[("e", &["a"])], whole), Ok(String::new()));
 }
@@ -315,12 +395,19 @@ fn what_a_line_means_does_not_depend_on_what_was_selected() {
 #[test]
 fn a_suite_without_a_target_and_a_file_that_is_not_there_are_errors() {
     assert_eq!(
-        Targets::open(&plan(None, &[("e", &["a"])])).unwrap_err().to_string(),
+        Targets::open(&plan(None, &[("e", &["a"])]))
+            .unwrap_err()
+            .to_string(),
         "the suite names no target; add `target:` to it, or give --target or --outputs"
     );
-    let gone = Target::Recorded { path: "/no/such/file.jsonl".into(), separate_thoughts: false };
+    let gone = Target::Recorded {
+        path: "/no/such/file.jsonl".into(),
+        separate_thoughts: false,
+    };
     assert_eq!(
-        Targets::open(&plan(Some(gone), &[("e", &["a"])])).unwrap_err().to_string(),
+        Targets::open(&plan(Some(gone), &[("e", &["a"])]))
+            .unwrap_err()
+            .to_string(),
         "cannot read the recorded outputs /no/such/file.jsonl: No such file or directory (os error 2)"
     );
 }
@@ -352,15 +439,24 @@ fn shell(script: &str) -> CommandTarget {
 async fn a_command_sees_the_prompt_its_folder_and_no_more_of_the_environment_than_it_may() {
     let dir = tempfile::tempdir().unwrap();
     let script = dir.path().join("solve.sh");
-    std::fs::write(&script, "#!/bin/sh\ncat; echo; pwd; env | cut -d= -f1 | sort | tr '\\n' ' '\n").unwrap();
+    std::fs::write(
+        &script,
+        "#!/bin/sh\ncat; echo; pwd; env | cut -d= -f1 | sort | tr '\\n' ' '\n",
+    )
+    .unwrap();
     std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let mut target = command(&["./solve.sh"], dir.path());
     target.env = vec!["HOME".into(), "EVAL_HARNESS_UNSET_NAME".into()];
     let output = run(target, prompt("the prompt")).await.unwrap();
-    let OutputValue::Text(text) = output.value else { panic!() };
+    let OutputValue::Text(text) = output.value else {
+        panic!()
+    };
     let mut lines = text.lines();
     assert_eq!(lines.next(), Some("the prompt"));
-    assert_eq!(lines.next().map(|l| std::fs::canonicalize(l).unwrap()), dir.path().canonicalize().ok());
+    assert_eq!(
+        lines.next().map(|l| std::fs::canonicalize(l).unwrap()),
+        dir.path().canonicalize().ok()
+    );
     let names: Vec<&str> = lines
         .next()
         .unwrap()
@@ -375,16 +471,26 @@ async fn the_whole_input_lies_in_input_json() {
     let target = shell("cat \"$0\"; echo; stat -c %a \"$(dirname \"$0\")\"; echo \"$0\" >&2");
     let mut target = CommandTarget { ..target };
     target.argv.push("{{ input_file }}".into());
-    let input = Input::Prompt { text: "p".into(), context: Some(json!({"k": [1]})) };
+    let input = Input::Prompt {
+        text: "p".into(),
+        context: Some(json!({"k": [1]})),
+    };
     let output = run(target.clone(), input).await.unwrap();
     assert_eq!(
         output.value,
-        OutputValue::Text("{\"content\":\"p\",\"context\":{\"k\":[1]},\"type\":\"prompt\"}\n700\n".into())
+        OutputValue::Text(
+            "{\"content\":\"p\",\"context\":{\"k\":[1]},\"type\":\"prompt\"}\n700\n".into()
+        )
     );
     target.argv[2] = "echo \"$0\"".into();
-    let OutputValue::Text(path) = run(target, prompt("p")).await.unwrap().value else { panic!() };
+    let OutputValue::Text(path) = run(target, prompt("p")).await.unwrap().value else {
+        panic!()
+    };
     assert!(path.trim().ends_with("/input.json"), "{path}");
-    assert!(!Path::new(path.trim()).exists(), "the private folder was left behind");
+    assert!(
+        !Path::new(path.trim()).exists(),
+        "the private folder was left behind"
+    );
 }
 
 #[tokio::test]
@@ -393,9 +499,15 @@ async fn every_input_reaches_stdin() {
     let path = dir.path().join("in.txt");
     std::fs::write(&path, "from a file").unwrap();
     let inputs = [
-        Input::File { path: path.clone(), context: None },
+        Input::File {
+            path: path.clone(),
+            context: None,
+        },
         Input::Messages {
-            messages: vec![Message { role: "user".into(), content: "hi".into() }],
+            messages: vec![Message {
+                role: "user".into(),
+                content: "hi".into(),
+            }],
             context: None,
         },
         Input::ApiCall {
@@ -404,11 +516,15 @@ async fn every_input_reaches_stdin() {
             headers: BTreeMap::new(),
             body: Some(json!({"a": 1}).into()),
         },
-        Input::Data { value: json!({"free": ["form"]}) },
+        Input::Data {
+            value: json!({"free": ["form"]}),
+        },
     ];
     let mut told = String::new();
     for input in inputs {
-        let OutputValue::Text(text) = run(shell("cat"), input).await.unwrap().value else { panic!() };
+        let OutputValue::Text(text) = run(shell("cat"), input).await.unwrap().value else {
+            panic!()
+        };
         told.push_str(&text);
         told.push('\n');
     }
@@ -418,17 +534,32 @@ async fn every_input_reaches_stdin() {
     {"body":{"a":1},"endpoint":"/x","headers":{},"method":"GET","type":"api_call"}
     {"free":["form"]}
     "##);
-    let gone =
-        run(shell("cat"), Input::File { path: dir.path().join("gone"), context: None }).await.unwrap_err();
+    let gone = run(
+        shell("cat"),
+        Input::File {
+            path: dir.path().join("gone"),
+            context: None,
+        },
+    )
+    .await
+    .unwrap_err();
     assert_eq!(gone.cause, Cause::Harness);
 }
 
 #[tokio::test]
 async fn every_ending_of_a_command_has_its_cause() {
-    let fail = |script: &str| CommandTarget { on_error: OnError::Fail, ..shell(script) };
-    let as_json = |script: &str| CommandTarget { output: OutputFormat::Json, ..shell(script) };
-    let hurried =
-        CommandTarget { timeout: Some(Duration::from_millis(300)), ..shell("echo part; sleep 600") };
+    let fail = |script: &str| CommandTarget {
+        on_error: OnError::Fail,
+        ..shell(script)
+    };
+    let as_json = |script: &str| CommandTarget {
+        output: OutputFormat::Json,
+        ..shell(script)
+    };
+    let hurried = CommandTarget {
+        timeout: Some(Duration::from_millis(300)),
+        ..shell("echo part; sleep 600")
+    };
     let runs = [
         shell("exit 3"),
         shell("echo partial; printf 'bad \\033[31mthing\\n' >&2; exit 1"),
@@ -452,7 +583,11 @@ async fn every_ending_of_a_command_has_its_cause() {
                 "{} ({}{}): {}\n",
                 f.cause,
                 if f.retryable { "retryable" } else { "final" },
-                if f.output.is_some() { ", partial output" } else { "" },
+                if f.output.is_some() {
+                    ", partial output"
+                } else {
+                    ""
+                },
                 f.reason
             )),
         }
@@ -476,10 +611,16 @@ async fn every_ending_of_a_command_has_its_cause() {
 
 #[tokio::test]
 async fn a_flood_is_cut_at_a_character_and_says_so() {
-    let output =
-        run(shell("head -c 1048575 /dev/zero | tr '\\0' a; printf 'éé'"), prompt("p")).await.unwrap();
+    let output = run(
+        shell("head -c 1048575 /dev/zero | tr '\\0' a; printf 'éé'"),
+        prompt("p"),
+    )
+    .await
+    .unwrap();
     assert!(output.truncated);
-    let OutputValue::Text(text) = output.value else { panic!() };
+    let OutputValue::Text(text) = output.value else {
+        panic!()
+    };
     assert_eq!(text.len(), 1_048_575);
 }
 
@@ -488,18 +629,40 @@ async fn an_echo_answers_with_its_input() {
     let targets = Targets::open(&plan(Some(Target::Echo), &[])).unwrap();
     let ask = |input| async { targets.ask("e", &case("a", input), 0, 0).await };
     let text = ask(prompt("hello")).await;
-    assert_eq!(text.result.unwrap().value, OutputValue::Text("hello".into()));
+    assert_eq!(
+        text.result.unwrap().value,
+        OutputValue::Text("hello".into())
+    );
     assert!(text.latency.is_some());
-    let data = ask(Input::Data { value: json!([1, 2]) }).await;
+    let data = ask(Input::Data {
+        value: json!([1, 2]),
+    })
+    .await;
     assert_eq!(data.result.unwrap().value, OutputValue::Json(json!([1, 2])));
-    let data = ask(Input::Data { value: Value::String("t".into()) }).await;
+    let data = ask(Input::Data {
+        value: Value::String("t".into()),
+    })
+    .await;
     assert_eq!(data.result.unwrap().value, OutputValue::Text("t".into()));
 }
 
 #[tokio::test]
 async fn a_cases_own_target_overrides_the_suites() {
     let targets = Targets::open(&plan(Some(Target::Echo), &[])).unwrap();
-    let own = Some(Target::Recorded { path: "/none".into(), separate_thoughts: false });
-    let answer = targets.ask("e", &Case { target: own, ..case("a", prompt("own")) }, 0, 0).await;
+    let own = Some(Target::Recorded {
+        path: "/none".into(),
+        separate_thoughts: false,
+    });
+    let answer = targets
+        .ask(
+            "e",
+            &Case {
+                target: own,
+                ..case("a", prompt("own"))
+            },
+            0,
+            0,
+        )
+        .await;
     assert_eq!(answer.result.unwrap_err().cause, Cause::MissingOutput);
 }

@@ -13,7 +13,9 @@ use super::TargetFailure;
 /// A sentence, when there is reasoning and no answer.
 pub(super) fn answer_of(text: &str) -> Result<(&str, Option<String>), &'static str> {
     let SplitAnswer { thoughts, answer } = SplitAnswer::of(text);
-    let Some(thoughts) = thoughts else { return Ok((text, None)) };
+    let Some(thoughts) = thoughts else {
+        return Ok((text, None));
+    };
     let thoughts = Some(thoughts).filter(|thoughts| !thoughts.is_empty());
     match answer {
         None => Err(
@@ -48,12 +50,16 @@ pub(super) fn apart(output: Output) -> Result<Output, TargetFailure> {
     let (answer, thoughts) = match split {
         Ok(split) => split,
         // A call of a tool is an answer.
-        Err(_) if matches!(output.value, OutputValue::Json(_)) => {
-            (String::new(), text.and_then(|text| SplitAnswer::of(text).thoughts))
-        }
+        Err(_) if matches!(output.value, OutputValue::Json(_)) => (
+            String::new(),
+            text.and_then(|text| SplitAnswer::of(text).thoughts),
+        ),
         Err(why) => {
             let failure = TargetFailure::new(Cause::TargetFailed, why);
-            return Err(TargetFailure { output: Some(Box::new(output)), ..failure });
+            return Err(TargetFailure {
+                output: Some(Box::new(output)),
+                ..failure
+            });
         }
     };
     let before = output.thoughts.iter().cloned();
@@ -68,7 +74,11 @@ pub(super) fn apart(output: Output) -> Result<Output, TargetFailure> {
         _ => OutputValue::Text(answer),
     };
     let thoughts = Some(thoughts.join("\n\n")).filter(|text| !text.is_empty());
-    Ok(Output { value, thoughts, ..output })
+    Ok(Output {
+        value,
+        thoughts,
+        ..output
+    })
 }
 
 #[cfg(test)]
@@ -84,28 +94,46 @@ mod tests {
             (said.value, said.thoughts.as_deref()),
             (OutputValue::Text("Paris".into()), Some("Rome? no"))
         );
-        let both = Output { thoughts: Some("first".into()), ..Output::text("<think>second</think>\nParis") };
-        assert_eq!(apart(both).unwrap().thoughts.as_deref(), Some("first\n\nsecond"));
+        let both = Output {
+            thoughts: Some("first".into()),
+            ..Output::text("<think>second</think>\nParis")
+        };
+        assert_eq!(
+            apart(both).unwrap().thoughts.as_deref(),
+            Some("first\n\nsecond")
+        );
         // An empty block is taken off as well.
         let said = apart(Output::text("<think>\n\n</think>\n\nParis")).unwrap();
-        assert_eq!((said.value, said.thoughts), (OutputValue::Text("Paris".into()), None));
+        assert_eq!(
+            (said.value, said.thoughts),
+            (OutputValue::Text("Paris".into()), None)
+        );
         for untouched in [
             Output::text("Paris <think>Rome</think>"),
             Output::json(json!({"body": "<think>a</think>b"})),
-            Output { value: OutputValue::Program("<think>a</think>b".into()), ..Output::text("") },
+            Output {
+                value: OutputValue::Program("<think>a</think>b".into()),
+                ..Output::text("")
+            },
         ] {
             assert_eq!(apart(untouched.clone()).unwrap(), untouched);
         }
         let calls = Output::json(json!({"text": "<think>a", "tool_calls": [{"name": "f"}]}));
         let said = apart(calls).unwrap();
-        assert_eq!(said.value, OutputValue::Json(json!({"text": "", "tool_calls": [{"name": "f"}]})));
+        assert_eq!(
+            said.value,
+            OutputValue::Json(json!({"text": "", "tool_calls": [{"name": "f"}]}))
+        );
         assert_eq!(said.thoughts.as_deref(), Some("a"));
     }
 
     #[test]
     fn reasoning_without_an_answer_is_no_output() {
         for (text, begin) in [
-            ("<think>Rome", "the output ends while the model still reasons"),
+            (
+                "<think>Rome",
+                "the output ends while the model still reasons",
+            ),
             (
                 "<think>Rome</think>\n",
                 "the model reasoned and gave no answer: raise the model's limit of tokens",
@@ -114,7 +142,10 @@ mod tests {
             let failure = apart(Output::text(text)).unwrap_err();
             assert_eq!(failure.cause, Cause::TargetFailed);
             assert!(failure.reason.starts_with(begin), "{}", failure.reason);
-            assert_eq!(failure.output.unwrap().value, OutputValue::Text(text.into()));
+            assert_eq!(
+                failure.output.unwrap().value,
+                OutputValue::Text(text.into())
+            );
         }
     }
 }

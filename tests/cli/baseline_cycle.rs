@@ -51,13 +51,21 @@ fn project() -> Project {
     Project::with(&[
         ("evals/eval-suite.yaml", SUITE),
         ("evals/regressions.yaml", REGRESSIONS),
-        ("evals/outputs.jsonl", &recorded(&users("admin"), "# Notes\n\n- one\n- two\n", 3)),
+        (
+            "evals/outputs.jsonl",
+            &recorded(&users("admin"), "# Notes\n\n- one\n- two\n", 3),
+        ),
     ])
 }
 
 fn baseline(project: &Project, args: &[&str]) -> Call {
     let mut command = project.command(&[&["baseline"], args].concat());
-    Call::of(command.env_remove("CI").output().expect("the program starts"))
+    Call::of(
+        command
+            .env_remove("CI")
+            .output()
+            .expect("the program starts"),
+    )
 }
 
 fn piped(project: &Project, args: &[&str], input: &str) -> Call {
@@ -69,15 +77,23 @@ fn piped(project: &Project, args: &[&str], input: &str) -> Call {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    child.stdin.take().expect("a pipe").write_all(input.as_bytes()).expect("it reads");
+    child
+        .stdin
+        .take()
+        .expect("a pipe")
+        .write_all(input.as_bytes())
+        .expect("it reads");
     Call::of(child.wait_with_output().expect("it ends"))
 }
 
 /// Names in the folder of baselines, with a run's id and times left out of nothing.
 fn names(project: &Project) -> Vec<String> {
-    let Ok(entries) = std::fs::read_dir(project.path().join("baselines")) else { return Vec::new() };
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+    let Ok(entries) = std::fs::read_dir(project.path().join("baselines")) else {
+        return Vec::new();
+    };
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
     names.sort();
     names
 }
@@ -91,9 +107,15 @@ fn scrubbed(text: &str) -> String {
         (r"input_hash: [0-9a-f]{32}", "input_hash: HASH"),
         (r"(?m)^([\s+]*)arch: .*$", "${1}arch: ARCH"),
         (r"(?m)^([\s+]*)os: .*$", "${1}os: OS"),
-        (r"(?m)^([\s+]*)harness_version: .*$", "${1}harness_version: VERSION"),
+        (
+            r"(?m)^([\s+]*)harness_version: .*$",
+            "${1}harness_version: VERSION",
+        ),
     ] {
-        text = regex::Regex::new(pattern).unwrap().replace_all(&text, word).into_owned();
+        text = regex::Regex::new(pattern)
+            .unwrap()
+            .replace_all(&text, word)
+            .into_owned();
     }
     text
 }
@@ -114,7 +136,10 @@ fn from_a_capture_to_a_regression_that_is_caught() {
 
     RUN of 3 regressions: 2 new, 1 unchanged
     ");
-    assert_eq!(names(&project), ["reg-notes.pending.yaml", "reg-users.pending.yaml"]);
+    assert_eq!(
+        names(&project),
+        ["reg-notes.pending.yaml", "reg-users.pending.yaml"]
+    );
     // Nothing accepted has changed.
     run(3);
 
@@ -176,7 +201,10 @@ fn from_a_capture_to_a_regression_that_is_caught() {
     // One field changed for the worse, one that does not count, one text.
     let mut worse = users("guest");
     worse["at"] = json!("2027-01-01");
-    project.write("evals/outputs.jsonl", &recorded(&worse, "# Notes\n\n- one\n- 2\n", 3));
+    project.write(
+        "evals/outputs.jsonl",
+        &recorded(&worse, "# Notes\n\n- one\n- 2\n", 3),
+    );
     let caught = run(1);
     assert!(caught.stdout.contains("users[0].role"), "{}", caught.stdout);
     baseline(&project, &["capture", "--progress", "none"]).expect(0);
@@ -210,10 +238,17 @@ fn from_a_capture_to_a_regression_that_is_caught() {
     + "guest"
     ```
     "#);
-    let json: Value =
-        serde_json::from_str(&baseline(&project, &["diff", "--format", "json"]).expect(0).stdout).unwrap();
+    let json: Value = serde_json::from_str(
+        &baseline(&project, &["diff", "--format", "json"])
+            .expect(0)
+            .stdout,
+    )
+    .unwrap();
     assert_eq!(json["changed"], 2);
-    assert_eq!(json["baselines"][1]["differences"][0]["path"], "users[0].role");
+    assert_eq!(
+        json["baselines"][1]["differences"][0]["path"],
+        "users[0].role"
+    );
 
     let rejected = baseline(&project, &["reject", "reg-users"]).expect(0);
     insta::assert_snapshot!(rejected.stdout, @"
@@ -225,7 +260,10 @@ fn from_a_capture_to_a_regression_that_is_caught() {
     let again = run(1);
     assert!(again.stdout.contains("users[0].role") && !again.stdout.contains("reg-notes failed"));
     // What is back as it was is unchanged, and nothing is pending.
-    project.write("evals/outputs.jsonl", &recorded(&users("admin"), "# Notes\n\n- one\n- 2\n", 3));
+    project.write(
+        "evals/outputs.jsonl",
+        &recorded(&users("admin"), "# Notes\n\n- one\n- 2\n", 3),
+    );
     let same = baseline(&project, &["capture", "--progress", "none"]).expect(0);
     assert!(same.stdout.contains("3 unchanged"), "{}", same.stdout);
     assert_eq!(names(&project), ["reg-notes.yaml", "reg-users.yaml"]);
@@ -235,9 +273,20 @@ fn from_a_capture_to_a_regression_that_is_caught() {
 #[test]
 fn a_baseline_says_what_it_is_of() {
     let project = project();
-    baseline(&project, &["capture", "reg-users", "--baseline-version", "v1.2.0", "--progress", "none"])
-        .expect(0);
-    let text = std::fs::read_to_string(project.path().join("baselines/reg-users.pending.yaml")).unwrap();
+    baseline(
+        &project,
+        &[
+            "capture",
+            "reg-users",
+            "--baseline-version",
+            "v1.2.0",
+            "--progress",
+            "none",
+        ],
+    )
+    .expect(0);
+    let text =
+        std::fs::read_to_string(project.path().join("baselines/reg-users.pending.yaml")).unwrap();
     insta::assert_snapshot!(scrubbed(&text), @"
     format_version: 1
     eval_id: reg-users
@@ -266,11 +315,21 @@ fn a_baseline_says_what_it_is_of() {
 #[test]
 fn nothing_is_written_in_ci() {
     let project = project();
-    for args in [&["capture"][..], &["accept", "--all"], &["reject", "--all"], &["review"], &["prune"]] {
+    for args in [
+        &["capture"][..],
+        &["accept", "--all"],
+        &["reject", "--all"],
+        &["review"],
+        &["prune"],
+    ] {
         for value in ["true", "1", "TRUE"] {
             let mut command = project.command(&[&["baseline"], args].concat());
             let call = Call::of(command.env("CI", value).output().unwrap()).expect(2);
-            assert!(call.stderr.contains("which is not done in CI"), "{}", call.stderr);
+            assert!(
+                call.stderr.contains("which is not done in CI"),
+                "{}",
+                call.stderr
+            );
         }
     }
     assert!(!project.path().join("results").exists() && names(&project).is_empty());
@@ -341,12 +400,18 @@ fn a_review_through_a_pipe_takes_an_answer_a_line() {
     baseline(&project, &["capture", "--force", "--progress", "none"]).expect(0);
     let ended = piped(&project, &["review"], "").expect(0);
     assert!(
-        ended.stdout.ends_with("0 baselines accepted, 0 rejected, 3 still pending\n"),
+        ended
+            .stdout
+            .ends_with("0 baselines accepted, 0 rejected, 3 still pending\n"),
         "{}",
         ended.stdout
     );
     let all = piped(&project, &["review", "--accept-all"], "").expect(0);
-    assert!(all.stdout.contains("3 baselines accepted"), "{}", all.stdout);
+    assert!(
+        all.stdout.contains("3 baselines accepted"),
+        "{}",
+        all.stdout
+    );
 }
 
 /// Presses keys in a terminal of its own and prints what the program wrote and its exit code.
@@ -393,7 +458,11 @@ print("\nexit", os.waitstatus_to_exitcode(status))
 fn keys(project: &Project, keys: &str) -> String {
     let script = project.write("keys.py", KEYS);
     let output = std::process::Command::new("python3")
-        .args([script.as_os_str(), crate::support::PROGRAM.as_ref(), keys.as_ref()])
+        .args([
+            script.as_os_str(),
+            crate::support::PROGRAM.as_ref(),
+            keys.as_ref(),
+        ])
         .current_dir(project.path())
         .env_remove("CI")
         .env("TERM", "xterm")
@@ -401,7 +470,11 @@ fn keys(project: &Project, keys: &str) -> String {
         .env_remove("NO_COLOR")
         .output()
         .expect("python3");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -411,9 +484,18 @@ fn a_review_on_a_terminal_takes_keys_and_gives_the_terminal_back() {
     baseline(&project, &["capture", "--progress", "none"]).expect(0);
     // Skip the first, go back to it, accept it; reject the second.
     let seen = keys(&project, "s,b,a,r");
-    assert!(seen.contains("reg-notes") && seen.contains("1 of 2") && seen.contains("2 of 2"), "{seen}");
-    assert!(seen.contains("\x1b[?1049h") && seen.contains("\x1b[?25h\x1b[?1049l"), "{seen}");
-    assert!(seen.contains("1 baseline accepted, 1 rejected, 0 still pending"), "{seen}");
+    assert!(
+        seen.contains("reg-notes") && seen.contains("1 of 2") && seen.contains("2 of 2"),
+        "{seen}"
+    );
+    assert!(
+        seen.contains("\x1b[?1049h") && seen.contains("\x1b[?25h\x1b[?1049l"),
+        "{seen}"
+    );
+    assert!(
+        seen.contains("1 baseline accepted, 1 rejected, 0 still pending"),
+        "{seen}"
+    );
     assert!(seen.contains("exit 0"), "{seen}");
     assert_eq!(names(&project), ["reg-notes.yaml"]);
 
@@ -422,7 +504,10 @@ fn a_review_on_a_terminal_takes_keys_and_gives_the_terminal_back() {
         let seen = keys(&project, key);
         assert!(seen.contains("\x1b[?25h\x1b[?1049l"), "{key}: {seen}");
         assert!(seen.contains(&format!("exit {code}")), "{key}: {seen}");
-        assert_eq!(names(&project), ["reg-notes.yaml", "reg-users.pending.yaml"]);
+        assert_eq!(
+            names(&project),
+            ["reg-notes.yaml", "reg-users.pending.yaml"]
+        );
     }
 }
 
@@ -479,12 +564,21 @@ fn a_finished_run_is_captured_without_asking_again() {
     project.call(&["run", "--progress", "none"]).expect(3);
     std::fs::remove_file(project.path().join("evals/outputs.jsonl")).unwrap();
     let captured = baseline(&project, &["capture", "--run", "latest"]).expect(0);
-    assert!(captured.stdout.contains("2 new, 1 unchanged"), "{}", captured.stdout);
+    assert!(
+        captured.stdout.contains("2 new, 1 unchanged"),
+        "{}",
+        captured.stdout
+    );
     // Another input: what was answered then is no answer to it.
-    project.write("evals/regressions.yaml", &REGRESSIONS.replace("\"users\"", "\"all users\""));
+    project.write(
+        "evals/regressions.yaml",
+        &REGRESSIONS.replace("\"users\"", "\"all users\""),
+    );
     let refused = baseline(&project, &["capture", "--run", "latest", "--force"]).expect(3);
     assert!(
-        refused.stdout.contains("refused    reg-users: its input has changed since eval-"),
+        refused
+            .stdout
+            .contains("refused    reg-users: its input has changed since eval-"),
         "{}",
         refused.stdout
     );
@@ -496,7 +590,10 @@ fn a_finished_run_is_captured_without_asking_again() {
 fn an_answer_that_does_not_come_costs_only_its_own_baseline() {
     let project = project();
     let lines = recorded(&users("admin"), "x", 3);
-    let lines: Vec<&str> = lines.lines().filter(|line| !line.contains("reg-notes")).collect();
+    let lines: Vec<&str> = lines
+        .lines()
+        .filter(|line| !line.contains("reg-notes"))
+        .collect();
     project.write("evals/outputs.jsonl", &lines.join("\n"));
     let captured = baseline(&project, &["capture", "--progress", "none"]).expect(3);
     insta::assert_snapshot!(scrubbed(&captured.stdout), @"
@@ -556,28 +653,60 @@ fn samples_that_differ_among_themselves_are_warned_of() {
     let mut lines = recorded(&users("admin"), "x", 3);
     let mut other = users("guest");
     other["at"] = json!("another day");
-    lines.push_str(&format!("\n{}", json!({"case": "reg-users", "output": other})));
+    lines.push_str(&format!(
+        "\n{}",
+        json!({"case": "reg-users", "output": other})
+    ));
     project.write("evals/outputs.jsonl", &lines);
-    let captured =
-        baseline(&project, &["capture", "reg-users", "--samples", "2", "--progress", "none"]).expect(0);
+    let captured = baseline(
+        &project,
+        &[
+            "capture",
+            "reg-users",
+            "--samples",
+            "2",
+            "--progress",
+            "none",
+        ],
+    )
+    .expect(0);
     insta::assert_snapshot!(captured.stderr.lines().next().unwrap(), @"warning: `reg-users`: its samples differ among themselves: users[0].role; the first one is captured. Name what varies in `ignore_fields` or `ignore_values`, or write a matcher such as {{any_string}} there, or it will fail by chance");
 }
 
 #[test]
 fn list_tells_how_every_baseline_stands_and_prune_removes_what_nobody_needs() {
     let project = project();
-    baseline(&project, &["capture", "--force", "--baseline-version", "v1", "--progress", "none"]).expect(0);
+    baseline(
+        &project,
+        &[
+            "capture",
+            "--force",
+            "--baseline-version",
+            "v1",
+            "--progress",
+            "none",
+        ],
+    )
+    .expect(0);
     baseline(&project, &["accept", "reg-users", "reg-total"]).expect(0);
-    project
-        .write("baselines/reg-gone.yaml", "format_version: 1\neval_id: reg-gone\nsuite: shop\noutput: 1\n");
+    project.write(
+        "baselines/reg-gone.yaml",
+        "format_version: 1\neval_id: reg-gone\nsuite: shop\noutput: 1\n",
+    );
     project.write(
         "baselines/reg-other.yaml",
         "format_version: 1\neval_id: reg-other\nsuite: other\noutput: 1\n",
     );
-    project.write("baselines/reg-mine.yaml", "format_version: 1\neval_id: reg-mine\noutput: 1\n");
+    project.write(
+        "baselines/reg-mine.yaml",
+        "format_version: 1\neval_id: reg-mine\noutput: 1\n",
+    );
     project.write("baselines/lost.output.json", "1\n");
     project.write("baselines/.eval-harness-1-1.tmp", "half");
-    project.write("evals/regressions.yaml", &REGRESSIONS.replace("\"users\"", "\"all users\""));
+    project.write(
+        "evals/regressions.yaml",
+        &REGRESSIONS.replace("\"users\"", "\"all users\""),
+    );
     let listed = baseline(&project, &["list"]).expect(0);
     insta::assert_snapshot!(scrubbed(&listed.stdout).replace(&today(), "TODAY"), @"
     EVAL                             BASELINE          CAPTURED    PASSED      FAILS
@@ -593,9 +722,17 @@ fn list_tells_how_every_baseline_stands_and_prune_removes_what_nobody_needs() {
     5 baselines: 1 ok, 1 new, 1 stale, 2 orphaned
     1 file of other suites in the same folder
     ");
-    assert!(listed.stdout.lines().all(|line| line.chars().count() <= 80), "{}", listed.stdout);
-    let json: Value =
-        serde_json::from_str(&baseline(&project, &["list", "--format", "json"]).expect(0).stdout).unwrap();
+    assert!(
+        listed.stdout.lines().all(|line| line.chars().count() <= 80),
+        "{}",
+        listed.stdout
+    );
+    let json: Value = serde_json::from_str(
+        &baseline(&project, &["list", "--format", "json"])
+            .expect(0)
+            .stdout,
+    )
+    .unwrap();
     let states: Vec<String> = json["baselines"]
         .as_array()
         .unwrap()
@@ -620,10 +757,20 @@ fn list_tells_how_every_baseline_stands_and_prune_removes_what_nobody_needs() {
     ");
     assert!(project.path().join("baselines/reg-gone.yaml").exists());
     let pruned = baseline(&project, &["prune"]).expect(0);
-    assert!(pruned.stdout.contains("removed 3 files"), "{}", pruned.stdout);
+    assert!(
+        pruned.stdout.contains("removed 3 files"),
+        "{}",
+        pruned.stdout
+    );
     assert_eq!(
         names(&project),
-        ["reg-mine.yaml", "reg-notes.pending.yaml", "reg-other.yaml", "reg-total.yaml", "reg-users.yaml"]
+        [
+            "reg-mine.yaml",
+            "reg-notes.pending.yaml",
+            "reg-other.yaml",
+            "reg-total.yaml",
+            "reg-users.yaml"
+        ]
     );
     // A suite that does not load tells nothing of what is needed.
     project.write("evals/regressions.yaml", "- id: [\n");
@@ -643,15 +790,36 @@ fn a_broken_baseline_is_told_everywhere_and_hides_no_other() {
     baseline(&project, &["accept", "--all"]).expect(0);
     let path = project.path().join("baselines/reg-users.yaml");
     let text = std::fs::read_to_string(&path).unwrap();
-    std::fs::write(&path, format!("<<<<<<< ours\n{text}=======\n{text}>>>>>>> theirs\n")).unwrap();
+    std::fs::write(
+        &path,
+        format!("<<<<<<< ours\n{text}=======\n{text}>>>>>>> theirs\n"),
+    )
+    .unwrap();
     let listed = baseline(&project, &["list"]).expect(2);
-    assert!(listed.stdout.contains("broken") && listed.stdout.contains("reg-notes"), "{}", listed.stdout);
-    assert!(listed.stderr.contains("reg-users.yaml"), "{}", listed.stderr);
+    assert!(
+        listed.stdout.contains("broken") && listed.stdout.contains("reg-notes"),
+        "{}",
+        listed.stdout
+    );
+    assert!(
+        listed.stderr.contains("reg-users.yaml"),
+        "{}",
+        listed.stderr
+    );
     // An ordinary capture would not know what was accepted; with --force it does not want to.
     baseline(&project, &["capture", "--progress", "none"]).expect(2);
-    baseline(&project, &["capture", "reg-users", "--force", "--progress", "none"]).expect(0);
+    baseline(
+        &project,
+        &["capture", "reg-users", "--force", "--progress", "none"],
+    )
+    .expect(0);
     let diff = baseline(&project, &["diff"]).expect(0);
-    assert!(diff.stdout.contains("in place of an accepted file that can't be read"), "{}", diff.stdout);
+    assert!(
+        diff.stdout
+            .contains("in place of an accepted file that can't be read"),
+        "{}",
+        diff.stdout
+    );
     baseline(&project, &["accept", "reg-users"]).expect(2);
     baseline(&project, &["accept", "reg-users", "--force"]).expect(0);
     project.call(&["run", "--progress", "none"]).expect(0);
@@ -669,10 +837,24 @@ fn pending_and_accepted_at_odds_need_force() {
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replace("role: admin", "role: owner")).unwrap();
     let refused = baseline(&project, &["accept", "reg-users"]).expect(2);
-    assert!(refused.stderr.contains("captured against another accepted output"), "{}", refused.stderr);
-    assert!(std::fs::read_to_string(&path).unwrap().contains("role: owner"));
+    assert!(
+        refused
+            .stderr
+            .contains("captured against another accepted output"),
+        "{}",
+        refused.stderr
+    );
+    assert!(
+        std::fs::read_to_string(&path)
+            .unwrap()
+            .contains("role: owner")
+    );
     baseline(&project, &["accept", "reg-users", "--force"]).expect(0);
-    assert!(std::fs::read_to_string(&path).unwrap().contains("role: guest"));
+    assert!(
+        std::fs::read_to_string(&path)
+            .unwrap()
+            .contains("role: guest")
+    );
 }
 
 #[test]
@@ -701,7 +883,9 @@ fn whatever_was_captured_and_accepted_passes() {
     for (n, output) in outputs.iter().enumerate() {
         for how in ["structural", "exact"] {
             let id = format!("reg-{how}-{n}");
-            evals.push_str(&format!("- {{id: {id}, current: {{input: x}}, comparison: {{type: {how}}}}}\n"));
+            evals.push_str(&format!(
+                "- {{id: {id}, current: {{input: x}}, comparison: {{type: {how}}}}}\n"
+            ));
             lines.push(json!({"case": id, "output": output}).to_string());
         }
     }
@@ -714,7 +898,11 @@ fn whatever_was_captured_and_accepted_passes() {
     baseline(&project, &["accept", "--all"]).expect(0);
     project.call(&["run", "--progress", "none"]).expect(0);
     let again = baseline(&project, &["capture", "--progress", "none"]).expect(0);
-    assert!(again.stdout.contains(&format!("{} unchanged", lines.len())), "{}", again.stdout);
+    assert!(
+        again.stdout.contains(&format!("{} unchanged", lines.len())),
+        "{}",
+        again.stdout
+    );
 }
 
 #[test]
@@ -724,13 +912,21 @@ fn a_writer_waits_for_another_one() {
     let folder = std::fs::File::open(project.path().join("baselines")).unwrap();
     folder.lock().unwrap();
     let mut command = project.command(&["baseline", "capture", "--progress", "none"]);
-    let child = command.env_remove("CI").stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let child = command
+        .env_remove("CI")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
     // It has its outputs and waits: nothing is written while the folder is ours.
     crate::support::eventually("the run of the capture is over", || {
-        let journals =
-            std::fs::read_dir(project.path().join("results/latest")).into_iter().flatten().flatten();
+        let journals = std::fs::read_dir(project.path().join("results/latest"))
+            .into_iter()
+            .flatten()
+            .flatten();
         journals.into_iter().any(|entry| {
-            std::fs::read_to_string(entry.path()).is_ok_and(|text| text.contains("\"run_finished\""))
+            std::fs::read_to_string(entry.path())
+                .is_ok_and(|text| text.contains("\"run_finished\""))
         })
     });
     assert!(names(&project).is_empty());
@@ -742,7 +938,18 @@ fn a_writer_waits_for_another_one() {
 #[test]
 fn list_of_the_suite_says_where_baselines_come_from() {
     let project = project();
-    baseline(&project, &["capture", "--force", "reg-users", "reg-total", "--progress", "none"]).expect(0);
+    baseline(
+        &project,
+        &[
+            "capture",
+            "--force",
+            "reg-users",
+            "reg-total",
+            "--progress",
+            "none",
+        ],
+    )
+    .expect(0);
     baseline(&project, &["accept", "--all"]).expect(0);
     insta::assert_snapshot!(project.call(&["list"]).expect(0).stdout, @"
     EVAL       TYPE        CASES  GRADERS
@@ -756,7 +963,8 @@ fn list_of_the_suite_says_where_baselines_come_from() {
     3 evals, 3 cases
     ");
     let json: Value =
-        serde_json::from_str(&project.call(&["list", "--format", "json"]).expect(0).stdout).unwrap();
+        serde_json::from_str(&project.call(&["list", "--format", "json"]).expect(0).stdout)
+            .unwrap();
     assert_eq!(json["evals"][2]["baseline"]["from"], "store");
     assert_eq!(json["evals"][2]["baseline"]["overrides_inline"], true);
     assert_eq!(json["evals"][1]["baseline"], Value::Null);
@@ -779,10 +987,21 @@ eval_suite:
     let project = Project::with(&[("evals/eval-suite.yaml", suite)]);
     let with = |token: &str, args: &[&str]| {
         let mut command = project.command(args);
-        Call::of(command.env_remove("CI").env("SHOP_TOKEN", token).output().unwrap())
+        Call::of(
+            command
+                .env_remove("CI")
+                .env("SHOP_TOKEN", token)
+                .output()
+                .unwrap(),
+        )
     };
-    with("first-secret", &["baseline", "capture", "--progress", "none"]).expect(0);
-    let text = std::fs::read_to_string(project.path().join("baselines/reg-key.pending.yaml")).unwrap();
+    with(
+        "first-secret",
+        &["baseline", "capture", "--progress", "none"],
+    )
+    .expect(0);
+    let text =
+        std::fs::read_to_string(project.path().join("baselines/reg-key.pending.yaml")).unwrap();
     assert!(!text.contains("first-secret"), "{text}");
     let output = text.split("output:").nth(1).unwrap();
     insta::assert_snapshot!(output, @r#"
@@ -803,15 +1022,20 @@ fn what_people_wrote_into_an_accepted_baseline_stays() {
     let path = project.path().join("baselines/reg-users.yaml");
     let text = std::fs::read_to_string(&path).unwrap();
     let (head, _) = text.split_once("  users:").unwrap();
-    let edited =
-        format!("{head}  users:\n    - name: \"{{{{any_string}}}}\"\n      role: \"{{{{any_string}}}}\"\n");
+    let edited = format!(
+        "{head}  users:\n    - name: \"{{{{any_string}}}}\"\n      role: \"{{{{any_string}}}}\"\n"
+    );
     std::fs::write(&path, edited).unwrap();
     // Every user fits, and the day is not compared: nothing would change.
     let mut other = users("guest");
     other["at"] = json!("2030-01-01");
     project.write("evals/outputs.jsonl", &recorded(&other, "x", 3));
     let same = baseline(&project, &["capture", "reg-users", "--progress", "none"]).expect(0);
-    assert!(same.stdout.contains("unchanged  reg-users"), "{}", same.stdout);
+    assert!(
+        same.stdout.contains("unchanged  reg-users"),
+        "{}",
+        same.stdout
+    );
     // One field more is all that a diff shows.
     other["pages"] = json!(1);
     project.write("evals/outputs.jsonl", &recorded(&other, "x", 3));
@@ -824,9 +1048,17 @@ fn what_people_wrote_into_an_accepted_baseline_stays() {
     pending: 1 changed
     ");
     // Starting anew leaves nothing of it.
-    baseline(&project, &["capture", "reg-users", "--force", "--progress", "none"]).expect(0);
-    let fresh = std::fs::read_to_string(project.path().join("baselines/reg-users.pending.yaml")).unwrap();
-    assert!(!fresh.contains("any_string") && fresh.contains("2030-01-01"), "{fresh}");
+    baseline(
+        &project,
+        &["capture", "reg-users", "--force", "--progress", "none"],
+    )
+    .expect(0);
+    let fresh =
+        std::fs::read_to_string(project.path().join("baselines/reg-users.pending.yaml")).unwrap();
+    assert!(
+        !fresh.contains("any_string") && fresh.contains("2030-01-01"),
+        "{fresh}"
+    );
 }
 
 #[test]
@@ -842,7 +1074,10 @@ fn init_ignores_what_is_pending_and_leaves_a_list_of_ones_own_alone() {
     ");
     let other = Project::with(&[("baselines/.gitignore", "mine\n")]);
     other.call(&["init"]).expect(0);
-    assert_eq!(std::fs::read_to_string(other.path().join("baselines/.gitignore")).unwrap(), "mine\n");
+    assert_eq!(
+        std::fs::read_to_string(other.path().join("baselines/.gitignore")).unwrap(),
+        "mine\n"
+    );
 }
 
 #[test]
@@ -853,35 +1088,81 @@ fn two_suites_in_one_folder_leave_each_other_alone() {
     };
     let fingerprint = "0000000000000000000000000000000a";
     // An orphan of this suite with a part of the other one's.
-    project.write("baselines/reg-gone.yaml", &file("reg-gone", "shop", "output: 1"));
-    project.write("baselines/reg-gone.pending.yaml", &file("reg-gone", "other", "output: 2"));
+    project.write(
+        "baselines/reg-gone.yaml",
+        &file("reg-gone", "shop", "output: 1"),
+    );
+    project.write(
+        "baselines/reg-gone.pending.yaml",
+        &file("reg-gone", "other", "output: 2"),
+    );
     // A pending one of the other suite, of an eval that both have.
-    project.write("baselines/reg-total.pending.yaml", &file("reg-total", "other", "output: 7"));
+    project.write(
+        "baselines/reg-total.pending.yaml",
+        &file("reg-total", "other", "output: 7"),
+    );
     // An output under a name of its own.
     project.write("baselines/kept.output.json", "{\"a\": 1}\n");
-    let beside = |print: &str| format!("output_file:\n  name: kept.output.json\n  fingerprint: {print}");
-    project.write("baselines/reg-far.yaml", &file("reg-far", "other", &beside(fingerprint)));
+    let beside =
+        |print: &str| format!("output_file:\n  name: kept.output.json\n  fingerprint: {print}");
+    project.write(
+        "baselines/reg-far.yaml",
+        &file("reg-far", "other", &beside(fingerprint)),
+    );
     let told = baseline(&project, &["prune"]).expect(0);
-    assert_eq!(told.stdout, "nothing to prune\n", "a broken file may name any output");
+    assert_eq!(
+        told.stdout, "nothing to prune\n",
+        "a broken file may name any output"
+    );
     assert!(
-        told.stderr.contains("`reg-gone` is orphaned, but another suite has its part in it"),
+        told.stderr
+            .contains("`reg-gone` is orphaned, but another suite has its part in it"),
         "{}",
         told.stderr
     );
     let said = baseline(&project, &["list"]).expect(2);
-    assert!(said.stderr.contains("holds another output"), "{}", said.stderr);
+    assert!(
+        said.stderr.contains("holds another output"),
+        "{}",
+        said.stderr
+    );
     let print = eval_harness::model::Fingerprint::of(&json!({"a": 1})).to_string();
-    project.write("baselines/reg-far.yaml", &file("reg-far", "other", &beside(&print)));
+    project.write(
+        "baselines/reg-far.yaml",
+        &file("reg-far", "other", &beside(&print)),
+    );
     baseline(&project, &["list"]).expect(0);
-    assert_eq!(baseline(&project, &["prune"]).expect(0).stdout, "nothing to prune\n");
+    assert_eq!(
+        baseline(&project, &["prune"]).expect(0).stdout,
+        "nothing to prune\n"
+    );
 
-    let refused =
-        baseline(&project, &["capture", "reg-total", "--baseline-version", "v", "--progress", "none"])
-            .expect(3);
-    assert!(refused.stdout.contains("refused    reg-total"), "{}", refused.stdout);
+    let refused = baseline(
+        &project,
+        &[
+            "capture",
+            "reg-total",
+            "--baseline-version",
+            "v",
+            "--progress",
+            "none",
+        ],
+    )
+    .expect(3);
+    assert!(
+        refused.stdout.contains("refused    reg-total"),
+        "{}",
+        refused.stdout
+    );
     project.write("evals/outputs.jsonl", &recorded(&users("admin"), "x", 4));
     let refused = baseline(&project, &["capture", "reg-total", "--progress", "none"]).expect(3);
-    assert!(refused.stdout.contains("what is pending is of suite `other`"), "{}", refused.stdout);
+    assert!(
+        refused
+            .stdout
+            .contains("what is pending is of suite `other`"),
+        "{}",
+        refused.stdout
+    );
     assert!(
         std::fs::read_to_string(project.path().join("baselines/reg-total.pending.yaml"))
             .unwrap()
@@ -891,7 +1172,11 @@ fn two_suites_in_one_folder_leave_each_other_alone() {
     // Whose a file is that can't be read, nobody knows: who means it names it.
     project.write("baselines/reg-odd.pending.yaml", "format_version: 1\n");
     let left = baseline(&project, &["reject", "--all"]).expect(2);
-    assert!(left.stderr.contains("`reg-odd` can't be read"), "{}", left.stderr);
+    assert!(
+        left.stderr.contains("`reg-odd` can't be read"),
+        "{}",
+        left.stderr
+    );
     assert!(names(&project).contains(&"reg-odd.pending.yaml".to_owned()));
     baseline(&project, &["reject", "reg-odd"]).expect(0);
     assert_eq!(
@@ -923,7 +1208,12 @@ eval_suite:
 #[test]
 fn a_capture_is_of_what_was_asked_and_against_what_was_there() {
     let project = Project::with(&[("evals/eval-suite.yaml", COMMAND_SUITE)]);
-    let capture = |args: &[&str]| baseline(&project, &[&["capture", "--progress", "none"], args].concat());
+    let capture = |args: &[&str]| {
+        baseline(
+            &project,
+            &[&["capture", "--progress", "none"], args].concat(),
+        )
+    };
     capture(&[]).expect(0);
     baseline(&project, &["accept", "--all"]).expect(0);
     // While the target is asked, somebody accepts something else.
@@ -931,16 +1221,36 @@ fn a_capture_is_of_what_was_asked_and_against_what_was_there() {
     let text = std::fs::read_to_string(&path).unwrap();
     project.write("next", &text.replace("admin", "owner"));
     let late = capture(&["--var", "role=guest"]).expect(3);
-    assert!(late.stdout.contains("what is accepted has changed while it was captured"), "{}", late.stdout);
+    assert!(
+        late.stdout
+            .contains("what is accepted has changed while it was captured"),
+        "{}",
+        late.stdout
+    );
     assert_eq!(names(&project), ["reg-role.yaml"]);
     std::fs::remove_file(project.path().join("next")).unwrap();
 
     // A finished run that asked something else, or was of another suite.
-    project.call(&["run", "--var", "role=guest", "--progress", "none"]).expect(1);
+    project
+        .call(&["run", "--var", "role=guest", "--progress", "none"])
+        .expect(1);
     let other = capture(&["--run", "latest"]).expect(2);
-    assert!(other.stdout.contains("what it asks is another than in"), "{}", other.stdout);
+    assert!(
+        other.stdout.contains("what it asks is another than in"),
+        "{}",
+        other.stdout
+    );
     capture(&["--run", "latest", "--var", "role=guest"]).expect(0);
-    project.write("evals/eval-suite.yaml", &COMMAND_SUITE.replace("name: shop", "name: desk"));
+    project.write(
+        "evals/eval-suite.yaml",
+        &COMMAND_SUITE.replace("name: shop", "name: desk"),
+    );
     let stranger = capture(&["--run", "latest"]).expect(2);
-    assert!(stranger.stderr.contains("is a run of suite `shop`, not of `desk`"), "{}", stranger.stderr);
+    assert!(
+        stranger
+            .stderr
+            .contains("is a run of suite `shop`, not of `desk`"),
+        "{}",
+        stranger.stderr
+    );
 }

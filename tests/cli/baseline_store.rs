@@ -57,8 +57,14 @@ fn as_worker() -> Option<(String, Store)> {
 
 /// What stands there and is none of the files of these evals.
 fn leftovers(store: &Store, ids: &[&str]) -> Vec<String> {
-    let names = store.dir().read_dir().expect("a folder").map(|e| e.expect("a file").file_name());
-    let names: Vec<String> = names.map(|name| name.into_string().expect("text")).collect();
+    let names = store
+        .dir()
+        .read_dir()
+        .expect("a folder")
+        .map(|e| e.expect("a file").file_name());
+    let names: Vec<String> = names
+        .map(|name| name.into_string().expect("text"))
+        .collect();
     let known = |name: &String| ids.iter().any(|id| name.starts_with(&format!("{id}.")));
     names.into_iter().filter(|name| !known(name)).collect()
 }
@@ -75,7 +81,11 @@ fn what_is_accepted_survives_writers_that_are_killed() {
     capture_and_accept(&store, "e", 1).expect("accepted");
     let mut last = 1;
     for round in 0..25_u64 {
-        let mut child = worker("what_is_accepted_survives_writers_that_are_killed", store.dir(), "forever");
+        let mut child = worker(
+            "what_is_accepted_survives_writers_that_are_killed",
+            store.dir(),
+            "forever",
+        );
         // Long enough that it has begun; then some instant of its work.
         crate::support::eventually("the worker writes", || number(&store) != Some(last));
         std::thread::sleep(Duration::from_micros(137 * round));
@@ -85,7 +95,11 @@ fn what_is_accepted_survives_writers_that_are_killed() {
             Ok(kept) => {
                 let kept = kept.expect("it was accepted once and nobody removed it");
                 let n = kept.output["n"].as_u64().expect("a number");
-                assert_eq!(kept.output, output("e", n), "an output that was written in one piece");
+                assert_eq!(
+                    kept.output,
+                    output("e", n),
+                    "an output that was written in one piece"
+                );
                 None
             }
             // The one state that is not whole says how it is made so.
@@ -95,7 +109,10 @@ fn what_is_accepted_survives_writers_that_are_killed() {
         let pending = store.pending("e");
         if let Some(error) = finished {
             let hint = error.hint().unwrap_or_default();
-            assert!(hint.starts_with("an accept that was cut off"), "{error}: {hint}");
+            assert!(
+                hint.starts_with("an accept that was cut off"),
+                "{error}: {hint}"
+            );
             assert!(matches!(pending, Ok(Some(_))), "what finishes it is there");
         }
         if let Ok(Some(_)) = pending {
@@ -161,13 +178,19 @@ fn concurrent_writers_wait_for_each_other() {
     let ids: Vec<_> = entries.iter().map(|entry| entry.id.as_str()).collect();
     assert_eq!(ids, ["one", "shared", "three", "two"]);
     for entry in &entries {
-        assert!(entry.pending.is_none() && matches!(entry.accepted, Some(Ok(_))), "{entry:?}");
+        assert!(
+            entry.pending.is_none() && matches!(entry.accepted, Some(Ok(_))),
+            "{entry:?}"
+        );
     }
     for label in labels {
         let kept = store.accepted(label).expect("whole").expect("there");
         assert_eq!(kept.output, output(label, EACH - 1));
     }
-    assert_eq!(leftovers(&store, &["one", "two", "three", "shared"]), Vec::<String>::new());
+    assert_eq!(
+        leftovers(&store, &["one", "two", "three", "shared"]),
+        Vec::<String>::new()
+    );
 }
 
 /// Runs a shell script in a new user namespace, with a small file system at `dir`; `$WORK` runs this test as a worker.
@@ -178,7 +201,13 @@ fn on_small_disk(test: &str, dir: &Path, script: &str) -> Call {
     let output = Command::new("unshare")
         .args(["--user", "--map-root-user", "--mount", "sh", "-c", &script])
         .current_dir(dir)
-        .env("WORK", format!("{} --exact {test} --nocapture --test-threads 1", program.display()))
+        .env(
+            "WORK",
+            format!(
+                "{} --exact {test} --nocapture --test-threads 1",
+                program.display()
+            ),
+        )
         .env(WORKER, format!("worker={}", dir.display()))
         .output()
         .expect("unshare");
@@ -195,30 +224,50 @@ fn a_full_or_read_only_disk_changes_nothing_that_was_accepted() {
             let lock = store.lock().expect("a lock");
             println!(
                 "\nTOLD {}",
-                told(lock.write_pending(&captured("e", large), 1 << 20).expect_err("no room"))
+                told(
+                    lock.write_pending(&captured("e", large), 1 << 20)
+                        .expect_err("no room")
+                )
             );
             // A little room for the pending file, none for accepting it.
-            lock.write_pending(&captured("e", output("e", 3)), 100).expect("pending");
+            lock.write_pending(&captured("e", output("e", 3)), 100)
+                .expect("pending");
             let full = vec![0_u8; 48 << 10];
             let mut at = 0;
             while std::fs::write(store.dir().join(format!("fill{at}")), &full[..4 << 10]).is_ok() {
                 at += 1;
             }
-            println!("\nTOLD {}", told(lock.accept("e", false).expect_err("no room")));
-            assert_eq!(leftovers(&store, &["e"]).len(), at + 1, "no unfinished file stays");
+            println!(
+                "\nTOLD {}",
+                told(lock.accept("e", false).expect_err("no room"))
+            );
+            assert_eq!(
+                leftovers(&store, &["e"]).len(),
+                at + 1,
+                "no unfinished file stays"
+            );
         } else {
             let lock = store.lock().expect("a lock");
             println!(
                 "\nTOLD {}",
-                told(lock.write_pending(&captured("e", json!(1)), 100).expect_err("read-only"))
+                told(
+                    lock.write_pending(&captured("e", json!(1)), 100)
+                        .expect_err("read-only")
+                )
             );
-            println!("\nTOLD {}", told(lock.accept("e", false).expect_err("read-only")));
+            println!(
+                "\nTOLD {}",
+                told(lock.accept("e", false).expect_err("read-only"))
+            );
             println!("\nTOLD {}", told(lock.reject("e").expect_err("read-only")));
         }
         println!(
             "\nTOLD {} {:?}",
             number(&store).expect("accepted"),
-            store.pending("e").expect("whole").map(|k| k.output["n"].clone())
+            store
+                .pending("e")
+                .expect("whole")
+                .map(|k| k.output["n"].clone())
         );
         return;
     }
@@ -226,8 +275,14 @@ fn a_full_or_read_only_disk_changes_nothing_that_was_accepted() {
     let test = "a_full_or_read_only_disk_changes_nothing_that_was_accepted";
     let call = on_small_disk(test, dir.path(), "$WORK && mount -o remount,ro . && $WORK");
     assert_eq!(call.code, Some(0), "{}{}", call.stdout, call.stderr);
-    let told: Vec<&str> = call.stdout.lines().filter_map(|line| line.strip_prefix("TOLD ")).collect();
-    let told = told.join("\n").replace(&dir.path().display().to_string(), "DIR");
+    let told: Vec<&str> = call
+        .stdout
+        .lines()
+        .filter_map(|line| line.strip_prefix("TOLD "))
+        .collect();
+    let told = told
+        .join("\n")
+        .replace(&dir.path().display().to_string(), "DIR");
     insta::assert_snapshot!(told, @r#"
     cannot write DIR/e.pending.yaml: No space left on device (os error 28) | the disk is full; nothing that was accepted has changed
     cannot write DIR/e.output.json: No space left on device (os error 28) | the disk is full; nothing that was accepted has changed
@@ -275,11 +330,22 @@ fn git(project: &Project, args: &[&str]) -> String {
     let output = Command::new("git")
         .arg("-C")
         .arg(project.path())
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"])
+        .args([
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@example.org",
+            "-c",
+            "commit.gpgsign=false",
+        ])
         .args(args)
         .output()
         .expect("git");
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
@@ -291,7 +357,10 @@ fn commit(project: &Project, what: &str) -> String {
 
 /// A message as one line: a terminal breaks lines where it likes.
 fn flat(text: &str) -> String {
-    text.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+    text.split_whitespace()
+        .filter(|word| *word != "│")
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 const RUN: [&str; 5] = ["run", "--suite", "suite.yaml", "--progress", "none"];
@@ -301,7 +370,13 @@ fn outcomes(project: &Project) -> Vec<String> {
     let evals = report["evals"].as_array().expect("evals");
     evals
         .iter()
-        .map(|eval| format!("{} {}", eval["id"].as_str().unwrap(), eval["outcome"].as_str().unwrap()))
+        .map(|eval| {
+            format!(
+                "{} {}",
+                eval["id"].as_str().unwrap(),
+                eval["outcome"].as_str().unwrap()
+            )
+        })
         .collect()
 }
 
@@ -339,13 +414,26 @@ fn baselines_of_a_revision_are_compared_with() {
     let short = &first[..12];
     let notice = format!("Compared with the baselines of {short}, not with those on disk");
     assert!(flat(&call.stdout).contains(&notice), "{}", call.stdout);
-    assert_eq!(project.report()["metadata"]["against"], json!({"rev": first, "commit": first}));
+    assert_eq!(
+        project.report()["metadata"]["against"],
+        json!({"rev": first, "commit": first})
+    );
     // What was not there then: inline, else none.
     let call = against("HEAD", 3);
     assert_eq!(outcomes(&project), ["e passed", "f errored"]);
-    assert!(flat(&call.stdout).contains("Compared with the baselines of HEAD ("), "{}", call.stdout);
-    let markdown = project.call(&["report", "--format", "markdown"]).expect(3).stdout;
-    assert!(markdown.contains("Compared with the baselines of HEAD ("), "{markdown}");
+    assert!(
+        flat(&call.stdout).contains("Compared with the baselines of HEAD ("),
+        "{}",
+        call.stdout
+    );
+    let markdown = project
+        .call(&["report", "--format", "markdown"])
+        .expect(3)
+        .stdout;
+    assert!(
+        markdown.contains("Compared with the baselines of HEAD ("),
+        "{markdown}"
+    );
 
     let call = against("v9", 2);
     assert!(
@@ -354,8 +442,14 @@ fn baselines_of_a_revision_are_compared_with() {
         "{}",
         call.stderr
     );
-    let call = project.call(&["run", "--suite", "suite.yaml", "--against=--all"]).expect(2);
-    assert!(flat(&call.stderr).contains("it begins with `-`"), "{}", call.stderr);
+    let call = project
+        .call(&["run", "--suite", "suite.yaml", "--against=--all"])
+        .expect(2);
+    assert!(
+        flat(&call.stderr).contains("it begins with `-`"),
+        "{}",
+        call.stderr
+    );
 }
 
 #[test]
@@ -370,11 +464,18 @@ fn a_run_goes_on_only_against_the_same_baselines() {
     // Nothing changed: the errored sample is asked again, still against `main`.
     let resume = ["run", "--resume", "latest", "--progress", "none"];
     let call = project.call(&resume).expect(3);
-    assert!(flat(&call.stdout).contains("Compared with the baselines of main ("), "{}", call.stdout);
+    assert!(
+        flat(&call.stdout).contains("Compared with the baselines of main ("),
+        "{}",
+        call.stdout
+    );
     project.write("kept/f.yaml", &kept("f", "1"));
     let second = commit(&project, "two");
     let call = project.call(&resume).expect(2);
-    let told = call.stderr.replace(&first[..12], "FIRST").replace(&second[..12], "SECOND");
+    let told = call
+        .stderr
+        .replace(&first[..12], "FIRST")
+        .replace(&second[..12], "SECOND");
     assert!(
         told.contains(
             "the baselines to compare with were those of main (FIRST) and are those of main (SECOND)"
@@ -395,7 +496,11 @@ fn files_of_the_folder_are_checked() {
         let lines: Vec<String> = lines.map(str::to_owned).collect();
         lines.join("\n")
     };
-    let call = told(project.call(&["validate", "--suite", "suite.yaml"]).expect(2));
+    let call = told(
+        project
+            .call(&["validate", "--suite", "suite.yaml"])
+            .expect(2),
+    );
     for words in [
         "this `[` is not closed",
         "kept/e.yaml:4:6",
@@ -406,12 +511,21 @@ fn files_of_the_folder_are_checked() {
         assert!(call.contains(words), "{words}: {call}");
     }
     assert!(!call.contains("f.output.json` is not read"), "{call}");
-    project.write("kept/e.yaml", &kept("other", "1").replace("format_version: 1", "format_version: 7"));
+    project.write(
+        "kept/e.yaml",
+        &kept("other", "1").replace("format_version: 1", "format_version: 7"),
+    );
     let call = told(project.call(&["validate", "kept/e.yaml"]).expect(2));
-    assert!(call.contains("written by a newer eval-harness") && call.contains("kept/e.yaml:1:17"), "{call}");
+    assert!(
+        call.contains("written by a newer eval-harness") && call.contains("kept/e.yaml:1:17"),
+        "{call}"
+    );
     project.write("kept/e.yaml", &kept("other", "1"));
     let call = told(project.call(&["validate", "kept"]).expect(2));
-    assert!(call.contains("nobody reads this: the baseline of `other` lies in `other.yaml`"), "{call}");
+    assert!(
+        call.contains("nobody reads this: the baseline of `other` lies in `other.yaml`"),
+        "{call}"
+    );
 }
 
 #[test]
@@ -419,7 +533,9 @@ fn the_settings_of_baselines_are_judged_where_they_stand() {
     let project = project();
     let settings = "{path: kept, redact: [{pattern: \"(\"}, {pattern: \"x*\"}, {pattern: a, placeholder: \"{{any_uid}}\"}, {pattern: b, placeholder: now}], keep_headers: [\"a b\", etag]}";
     project.write("suite.yaml", &SUITE.replace("{path: kept}", settings));
-    let call = project.call(&["validate", "--suite", "suite.yaml", "--format", "json"]).expect(2);
+    let call = project
+        .call(&["validate", "--suite", "suite.yaml", "--format", "json"])
+        .expect(2);
     let report: Value = serde_json::from_str(&call.stdout).expect("JSON");
     let problems = report.as_array().expect("problems");
     let lines: Vec<String> = problems
@@ -447,8 +563,17 @@ fn the_settings_of_baselines_are_judged_where_they_stand() {
 #[test]
 fn a_baseline_of_another_target_is_told() {
     let project = project();
-    project.write("kept/e.yaml", &format!("{}target:\n  name: staging\n  type: http\n", kept("e", "stored")));
-    project.write("kept/f.yaml", &format!("{}target:\n  type: recorded\n", kept("f", "1")));
+    project.write(
+        "kept/e.yaml",
+        &format!(
+            "{}target:\n  name: staging\n  type: http\n",
+            kept("e", "stored")
+        ),
+    );
+    project.write(
+        "kept/f.yaml",
+        &format!("{}target:\n  type: recorded\n", kept("f", "1")),
+    );
     let call = project.call(&RUN).expect(0);
     assert!(
         flat(&call.stderr).contains(
@@ -457,7 +582,12 @@ fn a_baseline_of_another_target_is_told() {
         "{}",
         call.stderr
     );
-    assert_eq!(flat(&call.stderr).matches("captured from").count(), 1, "{}", call.stderr);
+    assert_eq!(
+        flat(&call.stderr).matches("captured from").count(),
+        1,
+        "{}",
+        call.stderr
+    );
     let mut args = RUN.to_vec();
     args.extend(["--outputs", "outputs.jsonl"]);
     let call = project.call(&args).expect(0);

@@ -30,7 +30,11 @@ fn said(name: &str, bytes: &[u8]) -> Vec<String> {
     )
     .expect("written");
     fs::write(cwd.join("rows.csv"), "id,q\n1,a\n2\n").expect("written");
-    fs::write(cwd.join("other.yaml"), "- id: x\n  input: hi\n  expected: ho\n").expect("written");
+    fs::write(
+        cwd.join("other.yaml"),
+        "- id: x\n  input: hi\n  expected: ho\n",
+    )
+    .expect("written");
     let checked = check_files(&CheckRequest {
         paths: vec![name.into()],
         cwd,
@@ -55,8 +59,16 @@ fn said(name: &str, bytes: &[u8]) -> Vec<String> {
         .sorted()
         .iter()
         .map(|p| {
-            let hint = p.hint.as_ref().map(|h| format!(" | {h}")).unwrap_or_default();
-            let warns = if p.severity == Severity::Warning { "warning " } else { "" };
+            let hint = p
+                .hint
+                .as_ref()
+                .map(|h| format!(" | {h}"))
+                .unwrap_or_default();
+            let warns = if p.severity == Severity::Warning {
+                "warning "
+            } else {
+                ""
+            };
             format!("{} {warns}{}: {}{hint}", place(p), p.code.slug(), p.message)
         })
         .collect()
@@ -67,20 +79,33 @@ fn every_broken_file_says_what_is_wrong_where_and_what_to_do() {
     let mut wrong = Vec::new();
     let table = table();
     assert!(table.len() >= 60, "{} files", table.len());
-    for Broken { name, text, said: expected } in &table {
+    for Broken {
+        name,
+        text,
+        said: expected,
+    } in &table
+    {
         let found = said(name, text.as_bytes());
         if found != *expected {
             wrong.push(format!("{text}\n=> {found:#?}"));
         }
     }
-    assert!(wrong.is_empty(), "{} of {} differ:\n{}", wrong.len(), table.len(), wrong.join("\n---\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {} differ:\n{}",
+        wrong.len(),
+        table.len(),
+        wrong.join("\n---\n")
+    );
 }
 
 #[test]
 fn hostile_bytes_are_refused_without_panic_or_delay() {
     let deep = "[".repeat(20_000);
     let deep_flow = format!("{}{}", "[".repeat(20_000), "]".repeat(20_000));
-    let deep_block: String = (0..20_000).map(|n| format!("{}a:\n", " ".repeat(n.min(400)))).collect();
+    let deep_block: String = (0..20_000)
+        .map(|n| format!("{}a:\n", " ".repeat(n.min(400))))
+        .collect();
     let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
     for n in 1..12 {
         let aliases = vec![format!("*a{}", n - 1); 10].join(", ");
@@ -91,7 +116,11 @@ fn hostile_bytes_are_refused_without_panic_or_delay() {
         ("empty.yaml", b"", "empty-file"),
         ("space.yaml", b" \n\t\n", "empty-file"),
         ("comment.yaml", b"# nothing\n", "empty-file"),
-        ("binary.yaml", &[0x7f, b'E', b'L', b'F', 0, 1, 2, 3], "encoding"),
+        (
+            "binary.yaml",
+            &[0x7f, b'E', b'L', b'F', 0, 1, 2, 3],
+            "encoding",
+        ),
         ("latin1.yaml", b"- id: caf\xe9\n", "encoding"),
         ("utf16.yaml", b"\xff\xfe-\x00 \x00", "encoding"),
         ("deep.yaml", deep.as_bytes(), "too-deep"),
@@ -103,8 +132,15 @@ fn hostile_bytes_are_refused_without_panic_or_delay() {
     for (name, bytes, slug) in cases {
         let begun = Instant::now();
         let found = said(name, bytes);
-        assert!(begun.elapsed() < Duration::from_secs(60), "{name} took {:?}", begun.elapsed());
-        assert!(found.iter().any(|line| line.contains(slug)), "{name}: {found:?}");
+        assert!(
+            begun.elapsed() < Duration::from_secs(60),
+            "{name} took {:?}",
+            begun.elapsed()
+        );
+        assert!(
+            found.iter().any(|line| line.contains(slug)),
+            "{name}: {found:?}"
+        );
         assert!(found.len() <= 3, "{name}: {found:?}");
     }
 }
@@ -122,9 +158,16 @@ fn suite(text: &str, overrides: Overrides, purpose: Purpose) -> Loaded {
     let cwd = dir.path().canonicalize().expect("a path");
     fs::create_dir(cwd.join(".git")).expect("a folder");
     fs::write(cwd.join("suite.yaml"), text).expect("written");
-    fs::write(cwd.join("a.yaml"), "- id: a\n  input: hello\n  expected: hello\n  metadata: {tags: [fast]}\n")
-        .expect("written");
-    fs::write(cwd.join("broken.yaml"), "- id: b\n  inptu: hello\n  expected: hello\n").expect("written");
+    fs::write(
+        cwd.join("a.yaml"),
+        "- id: a\n  input: hello\n  expected: hello\n  metadata: {tags: [fast]}\n",
+    )
+    .expect("written");
+    fs::write(
+        cwd.join("broken.yaml"),
+        "- id: b\n  inptu: hello\n  expected: hello\n",
+    )
+    .expect("written");
     load(&LoadRequest {
         suite: Path::new("suite.yaml").into(),
         purpose,
@@ -144,12 +187,17 @@ fn refused(text: &str, overrides: Overrides) -> Vec<String> {
         .sorted()
         .iter()
         .map(|p| {
-            let at = p.span.map_or_else(|| "-".to_owned(), |s| loaded.sources.place(s));
+            let at = p
+                .span
+                .map_or_else(|| "-".to_owned(), |s| loaded.sources.place(s));
             format!(
                 "{at} {}: {}{}",
                 p.code.slug(),
                 p.message,
-                p.hint.as_ref().map(|h| format!(" | {h}")).unwrap_or_default()
+                p.hint
+                    .as_ref()
+                    .map(|h| format!(" | {h}"))
+                    .unwrap_or_default()
             )
         })
         .collect()
@@ -166,7 +214,11 @@ fn suites_that_cannot_run_are_refused() {
         lines.push(format!("## {what}"));
         lines.extend(refused(&text, overrides));
     };
-    look("no target", "eval_suite:\n  name: s\n  evals: [{$ref: a.yaml}]\n".into(), plain());
+    look(
+        "no target",
+        "eval_suite:\n  name: s\n  evals: [{$ref: a.yaml}]\n".into(),
+        plain(),
+    );
     look(
         "two targets",
         "eval_suite:\n  name: s\n  targets: {x: {type: echo}, y: {type: echo}}\n  evals: [{$ref: a.yaml}]\n"
@@ -176,17 +228,52 @@ fn suites_that_cannot_run_are_refused() {
     look(
         "wrong target",
         with("  evals: [{$ref: a.yaml}]\n"),
-        Overrides { target: Some("ecko".into()), ..plain() },
+        Overrides {
+            target: Some("ecko".into()),
+            ..plain()
+        },
     );
-    look("missing file", with("  evals:\n    - $ref: aa.yaml\n"), plain());
-    look("circular", with("  evals:\n    - $ref: suite.yaml\n"), plain());
-    look("escaping", with("  evals:\n    - $ref: ../../etc/passwd\n"), plain());
+    look(
+        "missing file",
+        with("  evals:\n    - $ref: aa.yaml\n"),
+        plain(),
+    );
+    look(
+        "circular",
+        with("  evals:\n    - $ref: suite.yaml\n"),
+        plain(),
+    );
+    look(
+        "escaping",
+        with("  evals:\n    - $ref: ../../etc/passwd\n"),
+        plain(),
+    );
     look("folder", with("  evals:\n    - $ref: .\n"), plain());
-    look("empty glob", with("  evals:\n    - $ref: evals/*.yaml\n"), plain());
-    look("bad glob", with("  evals:\n    - $ref: 'x[.yaml'\n"), plain());
-    look("fragment", with("  evals:\n    - $ref: a.yaml#b\n"), plain());
-    look("twice", with("  evals:\n    - $ref: a.yaml\n    - $ref: 'a*.yaml'\n"), plain());
-    look("same id", with("  evals:\n    - $ref: a.yaml\n    - {id: a, input: x, expected: y}\n"), plain());
+    look(
+        "empty glob",
+        with("  evals:\n    - $ref: evals/*.yaml\n"),
+        plain(),
+    );
+    look(
+        "bad glob",
+        with("  evals:\n    - $ref: 'x[.yaml'\n"),
+        plain(),
+    );
+    look(
+        "fragment",
+        with("  evals:\n    - $ref: a.yaml#b\n"),
+        plain(),
+    );
+    look(
+        "twice",
+        with("  evals:\n    - $ref: a.yaml\n    - $ref: 'a*.yaml'\n"),
+        plain(),
+    );
+    look(
+        "same id",
+        with("  evals:\n    - $ref: a.yaml\n    - {id: a, input: x, expected: y}\n"),
+        plain(),
+    );
     look(
         "broken file and broken suite",
         with("  evls: 1\n  evals:\n    - $ref: broken.yaml\n    - $ref: nope.yaml\n"),
@@ -195,21 +282,38 @@ fn suites_that_cannot_run_are_refused() {
     look("no evals", with("  evals: []\n"), plain());
     look(
         "k above samples",
-        with("  config: {samples: 2, k: [1, 3]}\n  thresholds: {pass@3: 0.9}\n  evals: [{$ref: a.yaml}]\n"),
+        with(
+            "  config: {samples: 2, k: [1, 3]}\n  thresholds: {pass@3: 0.9}\n  evals: [{$ref: a.yaml}]\n",
+        ),
         plain(),
     );
-    look("unknown metric", with("  thresholds: {pass_rte: 0.9}\n  evals: [{$ref: a.yaml}]\n"), plain());
-    look("percent", with("  thresholds: {pass_rate: 90}\n  evals: [{$ref: a.yaml}]\n"), plain());
+    look(
+        "unknown metric",
+        with("  thresholds: {pass_rte: 0.9}\n  evals: [{$ref: a.yaml}]\n"),
+        plain(),
+    );
+    look(
+        "percent",
+        with("  thresholds: {pass_rate: 90}\n  evals: [{$ref: a.yaml}]\n"),
+        plain(),
+    );
     look(
         "no regressions",
         with("  thresholds: {regression_pass_rate: 0.9}\n  evals: [{$ref: a.yaml}]\n"),
         plain(),
     );
-    look("unknown preset", with("  preset: produktion\n  evals: [{$ref: a.yaml}]\n"), plain());
+    look(
+        "unknown preset",
+        with("  preset: produktion\n  evals: [{$ref: a.yaml}]\n"),
+        plain(),
+    );
     look(
         "threshold option",
         with("  evals: [{$ref: a.yaml}]\n"),
-        Overrides { thresholds: vec!["pass_at_1".into(), "pas_rate=1".into(), "score=x".into()], ..plain() },
+        Overrides {
+            thresholds: vec!["pass_at_1".into(), "pas_rate=1".into(), "score=x".into()],
+            ..plain()
+        },
     );
     look(
         "undefined variable",
@@ -218,19 +322,29 @@ fn suites_that_cannot_run_are_refused() {
         ),
         plain(),
     );
-    look("secret", with("  evals:\n    - {id: x, input: 'say {{ env.HOME }}', expected: y}\n"), plain());
+    look(
+        "secret",
+        with("  evals:\n    - {id: x, input: 'say {{ env.HOME }}', expected: y}\n"),
+        plain(),
+    );
     look(
         "nothing selected",
         with("  evals: [{$ref: a.yaml}]\n"),
         Overrides {
-            filters: eval_harness::load::Filters { tag: vec!["fsat".into()], ..Default::default() },
+            filters: eval_harness::load::Filters {
+                tag: vec!["fsat".into()],
+                ..Default::default()
+            },
             ..plain()
         },
     );
     look(
         "no default grader",
         with("  evals: [{$ref: a.yaml}]\n"),
-        Overrides { grader_type: Some(eval_harness::model::GraderType::Model), ..plain() },
+        Overrides {
+            grader_type: Some(eval_harness::model::GraderType::Model),
+            ..plain()
+        },
     );
     look("program", "eval_suite:\n  name: s\n  target: {type: command, command: [./solve.sh]}\n  evals: [{$ref: a.yaml}]\n".into(), plain());
     look(
@@ -319,9 +433,16 @@ fn suites_that_cannot_run_are_refused() {
 
 #[test]
 fn what_a_run_would_mind_only_warns_while_files_are_looked_at() {
-    let loaded =
-        suite("eval_suite:\n  name: s\n  evals: [{$ref: a.yaml}]\n", Overrides::default(), Purpose::Validate);
-    let codes: Vec<(Code, Severity)> = loaded.problems.iter().map(|p| (p.code, p.severity)).collect();
+    let loaded = suite(
+        "eval_suite:\n  name: s\n  evals: [{$ref: a.yaml}]\n",
+        Overrides::default(),
+        Purpose::Validate,
+    );
+    let codes: Vec<(Code, Severity)> = loaded
+        .problems
+        .iter()
+        .map(|p| (p.code, p.severity))
+        .collect();
     assert_eq!(codes, [(Code::NoTarget, Severity::Warning)]);
     assert!(loaded.plan.is_some_and(|plan| plan.target.is_none()));
 }

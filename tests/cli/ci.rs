@@ -28,7 +28,11 @@ const OUTPUTS: &str = r###"{"case": "greets", "output": "hello"}
 "###;
 
 fn project() -> Project {
-    Project::with(&[("evals/odd, näme.yaml", EVAL), ("suite.yaml", SUITE), ("outputs.jsonl", OUTPUTS)])
+    Project::with(&[
+        ("evals/odd, näme.yaml", EVAL),
+        ("suite.yaml", SUITE),
+        ("outputs.jsonl", OUTPUTS),
+    ])
 }
 
 struct Files {
@@ -37,12 +41,20 @@ struct Files {
 }
 
 fn files(project: &Project) -> Files {
-    Files { summary: project.path().join("summary.md"), output: project.path().join("output.txt") }
+    Files {
+        summary: project.path().join("summary.md"),
+        output: project.path().join("output.txt"),
+    }
 }
 
 fn run(project: &Project, args: &[&str], files: &Files) -> Call {
-    let mut command =
-        project.command(&[&["run", "--suite", "suite.yaml", "--progress", "none"], args].concat());
+    let mut command = project.command(
+        &[
+            &["run", "--suite", "suite.yaml", "--progress", "none"],
+            args,
+        ]
+        .concat(),
+    );
     command
         .env("GITHUB_ACTIONS", "true")
         .env("GITHUB_STEP_SUMMARY", &files.summary)
@@ -60,20 +72,36 @@ fn a_failed_run_is_annotated_summed_up_and_put_out() {
     let files = files(&project);
     std::fs::write(&files.summary, "from before").expect("a file");
     let call = run(&project, &[], &files).expect(1);
-    let annotations: Vec<&str> = call.stderr.lines().filter(|line| line.starts_with("::")).collect();
+    let annotations: Vec<&str> = call
+        .stderr
+        .lines()
+        .filter(|line| line.starts_with("::"))
+        .collect();
     insta::assert_snapshot!(annotations.join("\n"), @r#"
     ::error title=support%3A @all%3A threshold on pass rate missed::0.500 (>= 0.900)
     ::error file=evals/odd%2C näme.yaml,line=7,title=says%3A bye%2C 100%25 failed::wrong_answer: at line 1, column 1: expected "bye", got "::set-output name=decision::pass"
     "#);
     let summary = read(&files.summary);
-    assert!(summary.starts_with("from before\n\n# ❌ FAIL: support: "), "{summary}");
+    assert!(
+        summary.starts_with("from before\n\n# ❌ FAIL: support: "),
+        "{summary}"
+    );
     let output = read(&files.output);
-    let steady: Vec<&str> = output.lines().filter(|line| !line.starts_with("r")).collect();
+    let steady: Vec<&str> = output
+        .lines()
+        .filter(|line| !line.starts_with("r"))
+        .collect();
     assert_eq!(steady, ["decision=fail", "exit_code=1"]);
-    assert!(output.contains("\nrun_id=eval-") && output.contains("\nreport=results/"), "{output}");
+    assert!(
+        output.contains("\nrun_id=eval-") && output.contains("\nreport=results/"),
+        "{output}"
+    );
     // What stdout shows of a hostile output is no command to the runner.
     for line in call.stdout.lines() {
-        assert!(!line.trim_start().starts_with("::") && !line.contains("##["), "{line}");
+        assert!(
+            !line.trim_start().starts_with("::") && !line.contains("##["),
+            "{line}"
+        );
     }
 }
 
@@ -95,17 +123,35 @@ fn nobody_is_told_who_did_not_ask() {
     assert!(!call.stderr.contains("::error") && !files.summary.exists() && !files.output.exists());
     let call = project.call(&["run", "--suite", "suite.yaml"]).expect(1);
     assert!(!call.stderr.contains("::error"));
-    let call = project.call(&["run", "--suite", "suite.yaml", "--ci", "github"]).expect(1);
-    assert!(call.stderr.contains("::error "), "asked for, it needs no variable");
+    let call = project
+        .call(&["run", "--suite", "suite.yaml", "--ci", "github"])
+        .expect(1);
+    assert!(
+        call.stderr.contains("::error "),
+        "asked for, it needs no variable"
+    );
 }
 
 #[test]
 fn a_summary_that_cannot_be_written_is_a_warning() {
     let project = project();
-    let files = Files { summary: project.path().join("no/such/dir/s.md"), output: project.path().to_owned() };
+    let files = Files {
+        summary: project.path().join("no/such/dir/s.md"),
+        output: project.path().to_owned(),
+    };
     let call = run(&project, &[], &files).expect(1);
-    assert!(call.stderr.contains("warning: the summary of this step cannot be written: "), "{}", call.stderr);
-    assert!(call.stderr.contains("warning: the outputs of this step cannot be written: "), "{}", call.stderr);
+    assert!(
+        call.stderr
+            .contains("warning: the summary of this step cannot be written: "),
+        "{}",
+        call.stderr
+    );
+    assert!(
+        call.stderr
+            .contains("warning: the outputs of this step cannot be written: "),
+        "{}",
+        call.stderr
+    );
 }
 
 #[test]
@@ -114,27 +160,52 @@ fn outputs_begin_on_a_line_of_their_own() {
     let files = files(&project);
     std::fs::write(&files.output, "mine=1").expect("a file");
     run(&project, &[], &files).expect(1);
-    assert!(read(&files.output).starts_with("mine=1\ndecision=fail\n"), "{}", read(&files.output));
+    assert!(
+        read(&files.output).starts_with("mine=1\ndecision=fail\n"),
+        "{}",
+        read(&files.output)
+    );
 }
 
 #[test]
 fn a_report_in_a_log_holds_no_command_of_a_models_making() {
     let project = project();
     run(&project, &[], &files(&project)).expect(1);
-    let commands =
-        |page: &str| page.lines().any(|line| line.trim_start().starts_with("::") || line.contains("##["));
+    let commands = |page: &str| {
+        page.lines()
+            .any(|line| line.trim_start().starts_with("::") || line.contains("##["))
+    };
     for format in ["terminal", "markdown", "comment"] {
         let mut command = project.command(&["report", "--run", "latest", "--format", format]);
-        let call = Call::of(command.env("GITHUB_ACTIONS", "true").output().expect("it starts")).expect(1);
+        let call = Call::of(
+            command
+                .env("GITHUB_ACTIONS", "true")
+                .output()
+                .expect("it starts"),
+        )
+        .expect(1);
         assert!(!commands(&call.stdout), "{}", call.stdout);
     }
     // A file may be printed into a log later.
-    let mut command =
-        project.command(&["report", "--run", "latest", "--format", "markdown", "--output", "page.md"]);
-    Call::of(command.env("GITHUB_ACTIONS", "true").output().expect("it starts")).expect(1);
-    let outside = project.call(&["report", "--run", "latest", "--format", "markdown"]).expect(1);
+    let mut command = project.command(&[
+        "report", "--run", "latest", "--format", "markdown", "--output", "page.md",
+    ]);
+    Call::of(
+        command
+            .env("GITHUB_ACTIONS", "true")
+            .output()
+            .expect("it starts"),
+    )
+    .expect(1);
+    let outside = project
+        .call(&["report", "--run", "latest", "--format", "markdown"])
+        .expect(1);
     assert_eq!(read(&project.path().join("page.md")), outside.stdout);
-    assert!(!commands(&outside.stdout) && outside.stdout.contains("# #[add-mask]e"), "{}", outside.stdout);
+    assert!(
+        !commands(&outside.stdout) && outside.stdout.contains("# #[add-mask]e"),
+        "{}",
+        outside.stdout
+    );
 }
 
 #[test]
@@ -144,12 +215,23 @@ fn what_an_id_says_on_stderr_is_no_command() {
     project.write("evals/more.yaml", &EVAL.replace("greets", id));
     project.write(
         "outputs.jsonl",
-        &format!("{OUTPUTS}{}\n", r#"{"case": "x ##[stop-commands]y", "output": "hello"}"#),
+        &format!(
+            "{OUTPUTS}{}\n",
+            r#"{"case": "x ##[stop-commands]y", "output": "hello"}"#
+        ),
     );
-    let mut command = project.command(&["run", "--suite", "suite.yaml", "--progress", "plain", "-v"]);
-    let call = Call::of(command.env("GITHUB_ACTIONS", "true").output().expect("it starts"));
+    let mut command =
+        project.command(&["run", "--suite", "suite.yaml", "--progress", "plain", "-v"]);
+    let call = Call::of(
+        command
+            .env("GITHUB_ACTIONS", "true")
+            .output()
+            .expect("it starts"),
+    );
     assert!(
-        call.stderr.lines().all(|line| line.starts_with("::") || !line.contains("##[")),
+        call.stderr
+            .lines()
+            .all(|line| line.starts_with("::") || !line.contains("##[")),
         "{}",
         call.stderr
     );
@@ -173,7 +255,8 @@ fn a_summary_stays_below_what_github_takes() {
     let summary = read(&files.summary);
     let call = run(&project, &[], &files).expect(1);
     assert!(
-        call.stderr.contains("earlier commands of this step have used the 1 MiB that GitHub takes"),
+        call.stderr
+            .contains("earlier commands of this step have used the 1 MiB that GitHub takes"),
         "{}",
         call.stderr
     );
@@ -185,9 +268,13 @@ fn a_comment_lies_beside_the_report_and_is_given_again() {
     let project = project();
     run(&project, &["--ci", "none"], &files(&project)).expect(1);
     let written = read(&project.result(".comment.md"));
-    let call = project.call(&["report", "--run", "latest", "--format", "comment"]).expect(1);
+    let call = project
+        .call(&["report", "--run", "latest", "--format", "comment"])
+        .expect(1);
     assert_eq!(call.stdout, written);
-    let steady = written.lines().filter(|line| !line.starts_with("run `") && !line.starts_with("Run these"));
+    let steady = written
+        .lines()
+        .filter(|line| !line.starts_with("run `") && !line.starts_with("Run these"));
     insta::assert_snapshot!(steady.collect::<Vec<_>>().join("\n"), @r#"
     <!-- eval-harness: support%3A%20%40all -->
     ## ❌ FAIL: support: @<!-- -->all
@@ -228,10 +315,19 @@ fn an_eval_knows_where_it_is_written_and_another_line_is_no_other_eval() {
     let project = project();
     run(&project, &["--ci", "none"], &files(&project)).expect(1);
     let report = project.report();
-    assert_eq!(report["evals"][1]["source"], serde_json::json!({"file": "evals/odd, näme.yaml", "line": 7}));
+    assert_eq!(
+        report["evals"][1]["source"],
+        serde_json::json!({"file": "evals/odd, näme.yaml", "line": 7})
+    );
     project.write("evals/odd, näme.yaml", &format!("# moved\n{EVAL}"));
-    let call = project.call(&["run", "--suite", "suite.yaml", "--resume", "latest"]).expect(1);
-    assert!(call.stderr.contains("nothing was left to run"), "{}", call.stderr);
+    let call = project
+        .call(&["run", "--suite", "suite.yaml", "--resume", "latest"])
+        .expect(1);
+    assert!(
+        call.stderr.contains("nothing was left to run"),
+        "{}",
+        call.stderr
+    );
 }
 
 #[test]
@@ -239,12 +335,26 @@ fn a_phase_leaves_a_comment_that_names_it() {
     let project = project();
     let plan = "phase:\n  id: auth\n  name: Auth\n  steps:\n    - {type: eval, config: {suite: suite.yaml, blocking: true}}\n";
     project.write("plan.yaml", plan);
-    project.call(&["phase", "--plan", "plan.yaml", "--comment", "comment.md"]).expect(1);
+    project
+        .call(&["phase", "--plan", "plan.yaml", "--comment", "comment.md"])
+        .expect(1);
     let comment = read(&project.path().join("comment.md"));
     assert!(
         comment.starts_with("<!-- eval-harness phase: auth -->\n## Phase Completion Report\n"),
         "{comment}"
     );
-    let call = project.call(&["phase", "--plan", "plan.yaml", "--comment", "no/such/dir.md"]).expect(2);
-    assert!(call.stderr.contains("to no/such/dir.md: No such file"), "{}", call.stderr);
+    let call = project
+        .call(&[
+            "phase",
+            "--plan",
+            "plan.yaml",
+            "--comment",
+            "no/such/dir.md",
+        ])
+        .expect(2);
+    assert!(
+        call.stderr.contains("to no/such/dir.md: No such file"),
+        "{}",
+        call.stderr
+    );
 }

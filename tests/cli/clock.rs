@@ -54,19 +54,43 @@ async fn a_clock_that_runs_backwards_changes_timestamps_and_nothing_else() {
     .await
     .expect("a run");
     let metadata = &finished.summary.metadata;
-    assert!((0.0..3000.0).contains(&metadata.duration_seconds), "{}", metadata.duration_seconds);
-    let samples: Vec<_> =
-        finished.summary.evals.iter().flat_map(|eval| &eval.cases).flat_map(|case| &case.samples).collect();
+    assert!(
+        (0.0..3000.0).contains(&metadata.duration_seconds),
+        "{}",
+        metadata.duration_seconds
+    );
+    let samples: Vec<_> = finished
+        .summary
+        .evals
+        .iter()
+        .flat_map(|eval| &eval.cases)
+        .flat_map(|case| &case.samples)
+        .collect();
     assert_eq!(samples.len(), 6);
-    assert!(samples.iter().all(|sample| (0.0..3_000_000.0).contains(&sample.duration_ms)));
+    assert!(
+        samples
+            .iter()
+            .all(|sample| (0.0..3_000_000.0).contains(&sample.duration_ms))
+    );
     assert_eq!(finished.summary.summary.cases.passed, 1);
 
     // What is read back is the same, and the run is found as the latest though its end lies before its start.
     let again = run::reread(&finished.paths.journal()).expect("a journal");
     assert_eq!(again.summary, finished.summary);
     let results = project.path().join("results");
-    assert_eq!(journal::find_run(&results, "latest").expect("a run").run_id, metadata.run_id);
-    let last = journal::read(&finished.paths.journal()).expect("a journal").last().expect("an event");
-    let Event::RunFinished(end) = last.expect("an event") else { panic!("the run did not finish") };
-    assert!(end.timestamp < metadata.timestamp, "the clock ran backwards");
+    assert_eq!(
+        journal::find_run(&results, "latest").expect("a run").run_id,
+        metadata.run_id
+    );
+    let last = journal::read(&finished.paths.journal())
+        .expect("a journal")
+        .last()
+        .expect("an event");
+    let Event::RunFinished(end) = last.expect("an event") else {
+        panic!("the run did not finish")
+    };
+    assert!(
+        end.timestamp < metadata.timestamp,
+        "the clock ran backwards"
+    );
 }

@@ -8,14 +8,26 @@ use eval_harness::journal::find_run;
 use serde_json::{Value, json};
 
 fn journal_of(desk: &Desk, run: &str) -> std::path::PathBuf {
-    find_run(&desk.project.path().join("results"), run).unwrap().journal()
+    find_run(&desk.project.path().join("results"), run)
+        .unwrap()
+        .journal()
 }
 
 /// The counts of a comparison's kinds of cases.
 fn counts(one: &Value) -> String {
     let cases = &one["cases"];
-    let kinds = ["broken", "fixed", "still_failing", "new", "gone", "changed", "ungraded"];
-    let lists = kinds.iter().map(|kind| format!("{kind} {}", cases[*kind]["count"]));
+    let kinds = [
+        "broken",
+        "fixed",
+        "still_failing",
+        "new",
+        "gone",
+        "changed",
+        "ungraded",
+    ];
+    let lists = kinds
+        .iter()
+        .map(|kind| format!("{kind} {}", cases[*kind]["count"]));
     let plain = [
         "compared",
         "still_passing",
@@ -26,7 +38,10 @@ fn counts(one: &Value) -> String {
         "allowed",
     ];
     let plain = plain.iter().map(|kind| format!("{kind} {}", cases[*kind]));
-    let all: Vec<String> = plain.chain(lists).filter(|text| !text.ends_with(" 0")).collect();
+    let all: Vec<String> = plain
+        .chain(lists)
+        .filter(|text| !text.ends_with(" 0"))
+        .collect();
     all.join(", ")
 }
 
@@ -37,7 +52,10 @@ fn one_line(page: &str) -> String {
 
 fn notes(one: &Value) -> String {
     let all = one["notes"].as_array().cloned().unwrap_or_default();
-    all.iter().filter_map(Value::as_str).collect::<Vec<_>>().join("\n")
+    all.iter()
+        .filter_map(Value::as_str)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 #[test]
@@ -47,7 +65,11 @@ fn another_suite_is_refused() {
     desk.write_suite("Other", |_, _| "ok".to_owned());
     let b = desk.run(1, first(6, 6), &[]);
     let call = desk.compare(&[&a, &b]).expect(2);
-    assert!(call.stderr.contains("Desk") && call.stderr.contains("Other"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("Desk") && call.stderr.contains("Other"),
+        "{}",
+        call.stderr
+    );
     assert_eq!(call.stdout, "");
 }
 
@@ -56,17 +78,29 @@ fn a_changed_expectation_leaves_a_case_unpaired_unless_allowed() {
     let desk = Desk::new(2, 6);
     let a = desk.run(1, first(12, 6), &[]);
     // Two cases of e1 expect something else.
-    desk.write_suite("Desk", |e, c| if e == 1 && c < 2 { "sure".to_owned() } else { "ok".to_owned() });
+    desk.write_suite("Desk", |e, c| {
+        if e == 1 && c < 2 {
+            "sure".to_owned()
+        } else {
+            "ok".to_owned()
+        }
+    });
     let b = desk.run(1, first(12, 6), &[]);
     let said = desk.compared(&[&a, &b], 0);
     insta::assert_snapshot!(counts(&said["candidates"][0]), @"compared 10, still_passing 10, changed 2");
-    assert_eq!(said["candidates"][0]["cases"]["changed"]["cases"][0]["changed"], json!(["grading"]));
+    assert_eq!(
+        said["candidates"][0]["cases"]["changed"]["cases"][0]["changed"],
+        json!(["grading"])
+    );
     let said = desk.compared(&[&a, &b, "--allow-changed"], 0);
     insta::assert_snapshot!(counts(&said["candidates"][0]), @"compared 12, still_passing 10, allowed 2, broken 2");
     let page = desk.compare(&[&a, &b, "--allow-changed"]).expect(0).stdout;
     let words = "the data or grading of 2 of 12 cases (--allow-changed)";
     assert!(one_line(&page).contains(words), "{page}");
-    assert!(page.contains("e1 / c0  1/1 → 0/1, grading changed"), "{page}");
+    assert!(
+        page.contains("e1 / c0  1/1 → 0/1, grading changed"),
+        "{page}"
+    );
     // Every case changed: nothing is left to compare, and a gate that asks is open.
     desk.write_suite("Desk", |_, _| "sure".to_owned());
     let c = desk.run(1, first(12, 6), &[]);
@@ -80,20 +114,37 @@ fn a_changed_expectation_leaves_a_case_unpaired_unless_allowed() {
 fn a_changed_prompt_is_compared_and_named() {
     let desk = Desk::new(2, 6);
     let a = desk.run(1, first(12, 6), &[]);
-    desk.edit("e0.yaml", "input: question", "input: please answer question");
-    let b = desk.run(1, first(0, 6), &["--compare-to", "previous", "--format", "json,markdown,html"]);
+    desk.edit(
+        "e0.yaml",
+        "input: question",
+        "input: please answer question",
+    );
+    let b = desk.run(
+        1,
+        first(0, 6),
+        &["--compare-to", "previous", "--format", "json,markdown,html"],
+    );
     let said = desk.compared(&[&a, &b], 1);
     let one = &said["candidates"][0];
     insta::assert_snapshot!(counts(one), @"compared 12, changed_input 6, broken 12");
     assert_eq!(
         (&said["verdict"], &one["sentences"][1]),
-        (&"regression".into(), &"Changed since the reference: the input of 6 of 12 cases.".into())
+        (
+            &"regression".into(),
+            &"Changed since the reference: the input of 6 of 12 cases.".into()
+        )
     );
     // The report of the run says the same, in each of its forms.
     assert_eq!(desk.reported()["cases"]["changed_input"], 6);
     let markdown = std::fs::read_to_string(desk.project.result(".md")).unwrap();
-    assert!(markdown.contains("Changed since the reference: the input of 6 of 12 cases."), "{markdown}");
-    assert!(markdown.contains("e0 / c0 (1/1 → 0/1, input changed)"), "{markdown}");
+    assert!(
+        markdown.contains("Changed since the reference: the input of 6 of 12 cases."),
+        "{markdown}"
+    );
+    assert!(
+        markdown.contains("e0 / c0 (1/1 → 0/1, input changed)"),
+        "{markdown}"
+    );
     let html = std::fs::read_to_string(desk.project.result(".html")).unwrap();
     assert!(html.contains("1/1 → 0/1, input changed"), "{}", html.len());
     let page = desk.compare(&[&a, &b]).expect(1).stdout;
@@ -116,17 +167,32 @@ fn a_changed_variable_and_system_text_give_a_verdict() {
     };
     project.write("eval-suite.yaml", &suite("plain"));
     project.call(&["run", "-q"]).expect(0);
-    let call =
-        project.call(&["run", "--var", "ask=Say", "--compare-to", "previous", "--fail-on", "any"]).expect(1);
+    let call = project
+        .call(&[
+            "run",
+            "--var",
+            "ask=Say",
+            "--compare-to",
+            "previous",
+            "--fail-on",
+            "any",
+        ])
+        .expect(1);
     assert!(
-        call.stdout.contains("Changed since the reference: the input of 1 of 2 cases."),
+        call.stdout
+            .contains("Changed since the reference: the input of 1 of 2 cases."),
         "{}",
         call.stdout
     );
     project.write("eval-suite.yaml", &suite("otherwise"));
-    let call = project.call(&["run", "--compare-to", "previous", "--fail-on", "any"]).expect(1);
+    let call = project
+        .call(&["run", "--compare-to", "previous", "--fail-on", "any"])
+        .expect(1);
     let page = one_line(&call.stdout);
-    assert!(page.contains("the input of 1 of 2 cases, the target's settings."), "{page}");
+    assert!(
+        page.contains("the input of 1 of 2 cases, the target's settings."),
+        "{page}"
+    );
 }
 
 #[test]
@@ -154,18 +220,26 @@ fn a_changed_data_row_is_left_out_and_a_changed_template_is_not() {
     project.write("d.yaml", &eval("What is "));
     project.call(&["run", "-q"]).expect(1);
     let said = |args: &[&str], code| -> Value {
-        let call = project.call(&[&["compare", "previous", "--format", "json"], args].concat()).expect(code);
+        let call = project
+            .call(&[&["compare", "previous", "--format", "json"], args].concat())
+            .expect(code);
         serde_json::from_str(&call.stdout).unwrap()
     };
     let one = said(&[], 1)["candidates"][0].take();
     insta::assert_snapshot!(counts(&one), @"compared 20, changed_input 20, broken 20");
     // Another row under the same id, with the same expectation.
     let rows = std::fs::read_to_string(project.path().join("rows.jsonl")).unwrap();
-    project.write("rows.jsonl", &rows.replace("\"q\": \"3\"", "\"q\": \"three\""));
+    project.write(
+        "rows.jsonl",
+        &rows.replace("\"q\": \"3\"", "\"q\": \"three\""),
+    );
     project.call(&["run", "-q"]).expect(1);
     let one = said(&[], 0)["candidates"][0].take();
     insta::assert_snapshot!(counts(&one), @"compared 19, still_failing 19, changed 1");
-    assert_eq!(one["cases"]["changed"]["cases"][0]["changed"], json!(["data"]));
+    assert_eq!(
+        one["cases"]["changed"]["cases"][0]["changed"],
+        json!(["data"])
+    );
     assert_eq!(one["cases"]["changed"]["cases"][0]["case_id"], "r3");
     let one = said(&["--allow-changed"], 0)["candidates"][0].take();
     insta::assert_snapshot!(counts(&one), @"compared 20, allowed 1, still_failing 20");
@@ -181,8 +255,11 @@ fn journals_without_parts_pair_only_what_is_wholly_the_same() {
         .lines()
         .map(|line| {
             let mut event: Value = serde_json::from_str(line).unwrap();
-            for case in
-                event.pointer_mut("/cases_planned/cases").and_then(Value::as_array_mut).into_iter().flatten()
+            for case in event
+                .pointer_mut("/cases_planned/cases")
+                .and_then(Value::as_array_mut)
+                .into_iter()
+                .flatten()
             {
                 case.as_object_mut().unwrap().remove("data_hash").unwrap();
             }
@@ -191,14 +268,28 @@ fn journals_without_parts_pair_only_what_is_wholly_the_same() {
         .collect();
     desk.project.write("old.journal.jsonl", &without);
     let b = desk.run(1, first(6, 6), &[]);
-    assert_eq!(desk.compared(&["old.journal.jsonl", &b], 0)["candidates"][0]["cases"]["compared"], 6);
-    desk.edit("e0.yaml", "input: question 0", "input: please answer question 0");
+    assert_eq!(
+        desk.compared(&["old.journal.jsonl", &b], 0)["candidates"][0]["cases"]["compared"],
+        6
+    );
+    desk.edit(
+        "e0.yaml",
+        "input: question 0",
+        "input: please answer question 0",
+    );
     let c = desk.run(1, first(6, 6), &[]);
     let said = desk.compared(&["old.journal.jsonl", &c], 0);
     let one = &said["candidates"][0];
     insta::assert_snapshot!(counts(one), @"compared 5, still_passing 5, changed 1");
-    assert_eq!(one["cases"]["changed"]["cases"][0]["changed"], json!(["input_or_grading"]));
-    assert!(notes(one).contains("recorded by an earlier version"), "{}", notes(one));
+    assert_eq!(
+        one["cases"]["changed"]["cases"][0]["changed"],
+        json!(["input_or_grading"])
+    );
+    assert!(
+        notes(one).contains("recorded by an earlier version"),
+        "{}",
+        notes(one)
+    );
     assert_eq!(
         desk.compared(&["old.journal.jsonl", &c, "--allow-changed"], 0)["candidates"][0]["cases"]["compared"],
         6
@@ -209,14 +300,32 @@ fn journals_without_parts_pair_only_what_is_wholly_the_same() {
 fn accepted_scores_are_compared_over_a_changed_prompt() {
     let desk = Desk::new(1, 6);
     desk.run(1, first(6, 6), &[]);
-    desk.project.call(&["baseline", "capture", "--scores"]).expect(0);
-    desk.project.call(&["baseline", "accept", "--scores"]).expect(0);
-    desk.edit("e0.yaml", "input: question", "input: please answer question");
+    desk.project
+        .call(&["baseline", "capture", "--scores"])
+        .expect(0);
+    desk.project
+        .call(&["baseline", "accept", "--scores"])
+        .expect(0);
+    desk.edit(
+        "e0.yaml",
+        "input: question",
+        "input: please answer question",
+    );
     desk.record("outputs.jsonl", 1, first(0, 6));
-    let call =
-        desk.project.call(&["run", "--outputs", "outputs.jsonl", "--baseline", "--fail-on", "any"]).expect(1);
+    let call = desk
+        .project
+        .call(&[
+            "run",
+            "--outputs",
+            "outputs.jsonl",
+            "--baseline",
+            "--fail-on",
+            "any",
+        ])
+        .expect(1);
     assert!(
-        call.stdout.contains("Changed since the reference: the input of all 6 cases."),
+        call.stdout
+            .contains("Changed since the reference: the input of all 6 cases."),
         "{}",
         call.stdout
     );
@@ -236,17 +345,35 @@ fn no_case_in_common_is_incomplete_and_shown() {
     let b = desk.run(1, first(12, 6), &["--eval", "e1"]);
     for word in ["significant", "any", "critical"] {
         let call = desk.compare(&[&a, &b, "--fail-on", word]).expect(3);
-        assert!(call.stderr.contains("have no case in common (6 and 6 cases)"), "{}", call.stderr);
-        assert!(call.stderr.contains("hint: cases are the same when"), "{}", call.stderr);
         assert!(
-            call.stdout.contains("no case is the same on both sides, so that no regression"),
+            call.stderr
+                .contains("have no case in common (6 and 6 cases)"),
+            "{}",
+            call.stderr
+        );
+        assert!(
+            call.stderr.contains("hint: cases are the same when"),
+            "{}",
+            call.stderr
+        );
+        assert!(
+            call.stdout
+                .contains("no case is the same on both sides, so that no regression"),
             "{}",
             call.stdout
         );
     }
-    assert!(desk.compare(&[&a, &b, "--fail-on", "never"]).expect(0).stdout.contains("no case is the same"));
+    assert!(
+        desk.compare(&[&a, &b, "--fail-on", "never"])
+            .expect(0)
+            .stdout
+            .contains("no case is the same")
+    );
     let said = desk.compared(&[&a, &b], 3);
-    assert_eq!((&said["decision"], &said["exit_code"]), (&"incomplete".into(), &3.into()));
+    assert_eq!(
+        (&said["decision"], &said["exit_code"]),
+        (&"incomplete".into(), &3.into())
+    );
     // Beside a candidate that can be compared, and is no worse.
     let again = desk.run(1, first(12, 6), &["--eval", "e0"]);
     let both = desk.compared(&[&a, &again, &b], 3);
@@ -262,9 +389,16 @@ fn other_numbers_of_samples_are_compared_and_counted() {
     let said = desk.compared(&[&a, &b, "--fail-on", "never"], 0);
     let one = &said["candidates"][0];
     insta::assert_snapshot!(counts(one), @"compared 12, still_passing 8, other_samples 12, broken 2, still_failing 2");
-    let names: Vec<&str> =
-        one["metrics"].as_array().unwrap().iter().filter_map(|m| m["name"].as_str()).collect();
-    assert!(names.contains(&"pass_at_1") && !names.contains(&"pass_at_3"), "{names:?}");
+    let names: Vec<&str> = one["metrics"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|m| m["name"].as_str())
+        .collect();
+    assert!(
+        names.contains(&"pass_at_1") && !names.contains(&"pass_at_3"),
+        "{names:?}"
+    );
     // What a verdict is to rest on must be there.
     let call = desk.compare(&[&a, &b, "--metric", "pass@3"]);
     assert!(matches!(call.code, Some(2 | 3)), "{:?}", call.code);
@@ -279,7 +413,10 @@ fn a_part_of_a_suite_is_compared_over_the_cases_of_both() {
     let some = desk.run(1, first(20, 10), &["--eval", "e0"]);
     let said = desk.compared(&[&whole, &one, &two, &some], 0);
     let all = said["candidates"].as_array().unwrap();
-    let compared: Vec<f64> = all.iter().map(|one| number(&one["cases"]["compared"])).collect();
+    let compared: Vec<f64> = all
+        .iter()
+        .map(|one| number(&one["cases"]["compared"]))
+        .collect();
     assert_eq!(compared[0] + compared[1], 20.0);
     assert_eq!(compared[2], 10.0);
     for one in all {
@@ -294,21 +431,37 @@ fn a_part_of_a_suite_is_compared_over_the_cases_of_both() {
     assert_eq!(all[0]["candidate"]["shards"].as_array().unwrap().len(), 1);
     // Two shards have no case in common.
     let call = desk.compare(&[&one, &two]).expect(3);
-    assert!(call.stderr.contains("have no case in common ("), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("have no case in common ("),
+        "{}",
+        call.stderr
+    );
     // Joined they are the whole run, in any order, as either side.
     for joined in [format!("{one}+{two}"), format!("{two}+{one}")] {
         let said = desk.compared(&[&joined, &whole], 0);
         let side = &said["candidates"][0]["reference"];
         assert_eq!(number(&said["candidates"][0]["cases"]["compared"]), 20.0);
-        assert_eq!((&side["shards"], &side["label"]), (&Value::Null, &joined.as_str().into()));
+        assert_eq!(
+            (&side["shards"], &side["label"]),
+            (&Value::Null, &joined.as_str().into())
+        );
         assert_eq!(side["source"]["journals"].as_array().unwrap().len(), 2);
     }
     let call = desk.compare(&[&whole, &format!("{whole}+{one}")]).expect(2);
     assert!(call.stderr.contains("is no shard"), "{}", call.stderr);
     let call = desk.compare(&[&whole, &format!("{one}+{one}")]).expect(2);
-    assert!(call.stderr.contains("shard 1 is there twice"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("shard 1 is there twice"),
+        "{}",
+        call.stderr
+    );
     let call = desk.compare(&[&whole, &format!("{one}+eval-1")]).expect(2);
-    assert!(call.stderr.contains("nothing to compare with is called `eval-1`"), "{}", call.stderr);
+    assert!(
+        call.stderr
+            .contains("nothing to compare with is called `eval-1`"),
+        "{}",
+        call.stderr
+    );
 }
 
 #[test]
@@ -318,15 +471,42 @@ fn a_shard_that_broke_off_in_its_plan_is_joined_with_none() {
     let one = desk.run(1, first(20, 10), &["--shard", "1/2"]);
     let two = desk.run(1, first(20, 10), &["--shard", "2/2"]);
     let text = std::fs::read_to_string(journal_of(&desk, &two)).unwrap();
-    let planned = text.lines().take_while(|line| !line.starts_with("{\"sample_")).count();
-    for (lines, whole_plan) in [(1, false), (2, false), (planned, false), (planned + 1, true)] {
-        let cut: String = text.lines().take(lines).map(|line| format!("{line}\n")).collect();
+    let planned = text
+        .lines()
+        .take_while(|line| !line.starts_with("{\"sample_"))
+        .count();
+    for (lines, whole_plan) in [
+        (1, false),
+        (2, false),
+        (planned, false),
+        (planned + 1, true),
+    ] {
+        let cut: String = text
+            .lines()
+            .take(lines)
+            .map(|line| format!("{line}\n"))
+            .collect();
         desk.project.write("cut.journal.jsonl", &cut);
-        let call = desk.compare(&[&whole, &format!("{one}+cut.journal.jsonl"), "--fail-on", "any"]);
+        let call = desk.compare(&[
+            &whole,
+            &format!("{one}+cut.journal.jsonl"),
+            "--fail-on",
+            "any",
+        ]);
         // Its other cases are not gone: a gate must not pass without them.
-        assert_eq!(call.code, Some(if whole_plan { 3 } else { 2 }), "{lines}: {}", call.stdout);
+        assert_eq!(
+            call.code,
+            Some(if whole_plan { 3 } else { 2 }),
+            "{lines}: {}",
+            call.stdout
+        );
         let words = format!("shard 2 ({two}) broke off before its first sample");
-        assert_eq!(call.stderr.contains(&words), !whole_plan, "{lines}: {}", call.stderr);
+        assert_eq!(
+            call.stderr.contains(&words),
+            !whole_plan,
+            "{lines}: {}",
+            call.stderr
+        );
     }
 }
 
@@ -339,7 +519,10 @@ fn some_of_the_shards_are_joined_and_that_is_said() {
     let said = desk.compared(&[&whole, &format!("{one}+{two}")], 0);
     let one = &said["candidates"][0];
     assert_eq!(one["candidate"]["shards"].as_array().unwrap().len(), 2);
-    assert_eq!(number(&one["cases"]["compared"]) + number(&one["cases"]["not_selected"]), 30.0);
+    assert_eq!(
+        number(&one["cases"]["compared"]) + number(&one["cases"]["not_selected"]),
+        30.0
+    );
 }
 
 #[test]
@@ -360,12 +543,21 @@ fn a_journal_that_breaks_off_counts_with_what_it_has() {
         let file = format!("{name}.journal.jsonl");
         std::fs::write(desk.project.path().join(&file), &text[..end]).unwrap();
         let call = desk.compare(&[&whole, &file, "--format", "json"]);
-        let said: Value =
-            serde_json::from_str(&call.stdout).unwrap_or_else(|_| panic!("{name}: {}", call.stderr));
+        let said: Value = serde_json::from_str(&call.stdout)
+            .unwrap_or_else(|_| panic!("{name}: {}", call.stderr));
         let one = &said["candidates"][0];
         assert_eq!(one["candidate"]["interrupted"], true, "{name}");
-        assert_eq!(number(&one["cases"]["compared"]), fewest, "{name}: {}", counts(one));
-        assert_eq!(number(&one["cases"]["ungraded"]["count"]), 20.0 - fewest, "{name}");
+        assert_eq!(
+            number(&one["cases"]["compared"]),
+            fewest,
+            "{name}: {}",
+            counts(one)
+        );
+        assert_eq!(
+            number(&one["cases"]["ungraded"]["count"]),
+            20.0 - fewest,
+            "{name}"
+        );
         assert_eq!(call.code, Some(3), "{name}: {}", call.stdout);
     }
     // Nothing was recorded, or only a part of the first line.
@@ -373,15 +565,26 @@ fn a_journal_that_breaks_off_counts_with_what_it_has() {
         let file = format!("{name}.journal.jsonl");
         std::fs::write(desk.project.path().join(&file), bytes).unwrap();
         let call = desk.compare(&[&whole, &file]).expect(2);
-        assert!(call.stderr.contains("holds no run"), "{name}: {}", call.stderr);
+        assert!(
+            call.stderr.contains("holds no run"),
+            "{name}: {}",
+            call.stderr
+        );
     }
     // Garbage in the middle is no torn end.
-    let broken =
-        [&text[..at("{\"sample_finished\"", 3)], b"garbage\n", &text[at("{\"sample_finished\"", 3)..]]
-            .concat();
+    let broken = [
+        &text[..at("{\"sample_finished\"", 3)],
+        b"garbage\n",
+        &text[at("{\"sample_finished\"", 3)..],
+    ]
+    .concat();
     std::fs::write(desk.project.path().join("broken.journal.jsonl"), broken).unwrap();
     let call = desk.compare(&[&whole, "broken.journal.jsonl"]).expect(2);
-    assert!(call.stderr.contains("not a journal line"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("not a journal line"),
+        "{}",
+        call.stderr
+    );
 }
 
 #[test]
@@ -401,7 +604,9 @@ fn a_run_that_is_under_way_or_was_killed_counts_with_what_it_has() {
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    eventually("a sample waits", || desk.project.path().join("waiting").exists());
+    eventually("a sample waits", || {
+        desk.project.path().join("waiting").exists()
+    });
     eventually("those before it are recorded", || {
         let text = std::fs::read_to_string(desk.journal()).unwrap_or_default();
         text.matches("{\"sample_finished\"").count() == 4
@@ -425,13 +630,36 @@ fn a_run_beside_itself_is_refused_and_one_without_grades_is_open() {
     let desk = Desk::new(1, 6);
     let a = desk.run(1, first(6, 6), &[]);
     let call = desk.compare(&[&a, "latest"]).expect(2);
-    assert!(call.stderr.contains(&format!("{a} and latest are the same run")), "{}", call.stderr);
-    assert!(call.stderr.contains("does not differ from itself"), "{}", call.stderr);
+    assert!(
+        call.stderr
+            .contains(&format!("{a} and latest are the same run")),
+        "{}",
+        call.stderr
+    );
+    assert!(
+        call.stderr.contains("does not differ from itself"),
+        "{}",
+        call.stderr
+    );
     let call = desk.compare(&[&a, &a]).expect(2);
-    assert!(call.stderr.contains(&format!("{a} is both the reference and a candidate")), "{}", call.stderr);
-    let way = |e: usize, c: usize, s: usize| if c == 0 { Way::Lost } else { first(6, 6)(e, c, s) };
+    assert!(
+        call.stderr
+            .contains(&format!("{a} is both the reference and a candidate")),
+        "{}",
+        call.stderr
+    );
+    let way = |e: usize, c: usize, s: usize| {
+        if c == 0 {
+            Way::Lost
+        } else {
+            first(6, 6)(e, c, s)
+        }
+    };
     let b = desk.run(1, way, &[]);
-    assert_eq!(desk.compared(&[&a, &b, "--fail-on", "any"], 3)["decision"], "incomplete");
+    assert_eq!(
+        desk.compared(&[&a, &b, "--fail-on", "any"], 3)["decision"],
+        "incomplete"
+    );
 }
 
 #[test]
@@ -439,13 +667,27 @@ fn a_pipe_and_a_suite_that_is_not_there_are_refused() {
     let desk = Desk::new(1, 6);
     let a = desk.run(1, first(6, 6), &[]);
     let pipe = desk.project.path().join("pipe");
-    assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
     for word in ["pipe", "/dev/null"] {
         let call = desk.compare(&[word]).expect(2);
-        assert!(call.stderr.contains("is no file that can be read twice"), "{}", call.stderr);
+        assert!(
+            call.stderr.contains("is no file that can be read twice"),
+            "{}",
+            call.stderr
+        );
     }
     let call = desk.compare(&[&a, "--suite", "no.yaml"]).expect(2);
-    assert!(call.stderr.contains("there is no suite no.yaml"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("there is no suite no.yaml"),
+        "{}",
+        call.stderr
+    );
 }
 
 #[test]
@@ -453,7 +695,10 @@ fn what_a_metric_lacks_is_said_and_not_that_nothing_was_graded() {
     let desk = Desk::new(1, 6);
     let (a, b) = (desk.run(1, first(6, 6), &[]), desk.run(1, first(6, 6), &[]));
     for (metric, words) in [
-        ("pass@9", "no verdict: pass@9 is undefined: no pair of cases has it on both sides"),
+        (
+            "pass@9",
+            "no verdict: pass@9 is undefined: no pair of cases has it on both sides",
+        ),
         (
             "tokens_per_sample",
             "no verdict: tokens_per_sample is undefined: no pair of cases has it on both sides",

@@ -9,7 +9,11 @@ use eval_sandbox::{
 
 /// `None`, said by name, where no tier works.
 async fn sandbox() -> Option<Sandbox> {
-    match Sandbox::open(SandboxConfig::new(env!("CARGO_BIN_EXE_eval-harness").into())).await {
+    match Sandbox::open(SandboxConfig::new(
+        env!("CARGO_BIN_EXE_eval-harness").into(),
+    ))
+    .await
+    {
         Ok(sandbox) => Some(sandbox),
         Err(reason) => {
             println!("SKIPPED: {reason}");
@@ -33,13 +37,20 @@ fn job(code: &str, tests: &[&str], mode: Option<TestMode>) -> TestJob {
         tests: tests.iter().map(|t| (*t).to_owned()).collect(),
         mode,
         // Time enough for the busiest machine.
-        limits: Limits { wall: Duration::from_secs(30), ..Limits::default() },
+        limits: Limits {
+            wall: Duration::from_secs(30),
+            ..Limits::default()
+        },
         ..TestJob::default()
     }
 }
 
 fn check(code: &str, entry: &str, tests: &str, mode: Option<TestMode>) -> TestJob {
-    TestJob { entry_point: Some(entry.into()), check: Some("check".into()), ..job(code, &[tests], mode) }
+    TestJob {
+        entry_point: Some(entry.into()),
+        check: Some("check".into()),
+        ..job(code, &[tests], mode)
+    }
 }
 
 async fn planned(sandbox: &Sandbox, job: &TestJob) -> TestMode {
@@ -50,13 +61,23 @@ async fn planned(sandbox: &Sandbox, job: &TestJob) -> TestMode {
 async fn both(sandbox: &Sandbox, job: TestJob) -> TestReport {
     let place = format!("{:?}\n{}", job.tests, job.code);
     assert_eq!(planned(sandbox, &job).await, TestMode::Compared, "{place}");
-    let split = sandbox.run_tests(TestJob { mode: Some(TestMode::Split), ..job.clone() }).await.unwrap();
+    let split = sandbox
+        .run_tests(TestJob {
+            mode: Some(TestMode::Split),
+            ..job.clone()
+        })
+        .await
+        .unwrap();
     assert_eq!(split.mode, TestMode::Split);
     let report = sandbox.run_tests(job).await.unwrap();
     assert_eq!(report.verdict, split.verdict, "{place}");
     // A candidate that failed may have answered questions that a judge had not come to.
     if report.verdict == TestVerdict::Passed {
-        assert_eq!((report.calls, &report.streams), (split.calls, &split.streams), "{place}");
+        assert_eq!(
+            (report.calls, &report.streams),
+            (split.calls, &split.streams),
+            "{place}"
+        );
     }
     report
 }
@@ -125,7 +146,13 @@ async fn every_candidate_gets_the_verdict_that_a_judge_gives() {
     let pairs: Vec<(&str, &str)> = TESTS
         .iter()
         .enumerate()
-        .flat_map(|(i, tests)| CANDIDATES.iter().skip(i % 3).step_by(3).map(move |code| (*tests, *code)))
+        .flat_map(|(i, tests)| {
+            CANDIDATES
+                .iter()
+                .skip(i % 3)
+                .step_by(3)
+                .map(move |code| (*tests, *code))
+        })
         .collect();
     let mut compared = 0;
     for (tests, code) in &pairs {
@@ -133,7 +160,11 @@ async fn every_candidate_gets_the_verdict_that_a_judge_gives() {
         compared += usize::from(report.mode == TestMode::Compared);
     }
     // A judge is asked for what only an interpreter can tell: odd operands, and the line of a long assert that failed.
-    assert!(compared * 100 >= pairs.len() * 75, "{compared} of {}", pairs.len());
+    assert!(
+        compared * 100 >= pairs.len() * 75,
+        "{compared} of {}",
+        pairs.len()
+    );
 }
 
 #[tokio::test]
@@ -168,8 +199,18 @@ async fn a_check_function_is_compiled_too() {
     let good = "import math\ndef f(x): return x + 1\ndef helper(x): return math.pi\n";
     let report = both(&sandbox, check(good, "f", tests, None)).await;
     assert_eq!((report.verdict, report.calls), (TestVerdict::Passed, 5));
-    let report = both(&sandbox, check(&format!("{good}def f(x): return 3"), "f", tests, None)).await;
-    let TestVerdict::AssertionFailed { index, line, source, message } = report.verdict else {
+    let report = both(
+        &sandbox,
+        check(&format!("{good}def f(x): return 3"), "f", tests, None),
+    )
+    .await;
+    let TestVerdict::AssertionFailed {
+        index,
+        line,
+        source,
+        message,
+    } = report.verdict
+    else {
         panic!("{:?}", report.verdict)
     };
     insta::assert_snapshot!(
@@ -226,12 +267,22 @@ async fn what_is_not_certain_to_mean_the_same_is_not_compiled() {
 #[tokio::test]
 async fn a_check_that_is_rebound_is_what_python_would_call() {
     let sandbox = sandbox_or_skip!();
-    for after in
-        ["check = None", "import math as check", "from math import pi as check", "for check in [1]: pass"]
-    {
+    for after in [
+        "check = None",
+        "import math as check",
+        "from math import pi as check",
+        "for check in [1]: pass",
+    ] {
         let tests = format!("def check(candidate):\n    assert candidate(1) == 1\n{after}\n");
-        let report = sandbox.run_tests(check("def f(x): return x", "f", &tests, None)).await.unwrap();
-        assert!(matches!(report.verdict, TestVerdict::TestError(_)), "{after}: {:?}", report.verdict);
+        let report = sandbox
+            .run_tests(check("def f(x): return x", "f", &tests, None))
+            .await
+            .unwrap();
+        assert!(
+            matches!(report.verdict, TestVerdict::TestError(_)),
+            "{after}: {:?}",
+            report.verdict
+        );
     }
 }
 
@@ -246,7 +297,10 @@ async fn an_assert_that_failed_once_is_not_tried_again() {
     for value in ["True", "False"] {
         let job = job(code, &[&tests.replace("VALUE", value)], None);
         let report = sandbox.run_tests(job).await.unwrap();
-        failed += usize::from(matches!(report.verdict, TestVerdict::AssertionFailed { .. }));
+        failed += usize::from(matches!(
+            report.verdict,
+            TestVerdict::AssertionFailed { .. }
+        ));
     }
     assert_eq!(failed, 1);
 }
@@ -269,24 +323,52 @@ def dec(x): return ahead[0]['a'][0]
 async fn later_questions_tell_nothing_of_earlier_answers() {
     let sandbox = sandbox_or_skip!();
     let tests = "assert enc('abc') == 'bcd'\nassert dec('bcd') == 'abc'";
-    let report = sandbox.run_tests(job(READS_AHEAD, &[tests], None)).await.unwrap();
-    assert!(matches!(report.verdict, TestVerdict::CandidateRaised(_)), "{:?}", report.verdict);
+    let report = sandbox
+        .run_tests(job(READS_AHEAD, &[tests], None))
+        .await
+        .unwrap();
+    assert!(
+        matches!(report.verdict, TestVerdict::CandidateRaised(_)),
+        "{:?}",
+        report.verdict
+    );
     assert_eq!(report.mode, TestMode::Compared);
     let honest = "def enc(x): return ''.join(chr(ord(c) + 1) for c in x)\ndef dec(x): return ''.join(chr(ord(c) - 1) for c in x)";
-    assert_eq!(both(&sandbox, job(honest, &[tests], None)).await.verdict, TestVerdict::Passed);
-    let call = |x: &str| Call { args: vec![x.into()], kwargs: Vec::new() };
+    assert_eq!(
+        both(&sandbox, job(honest, &[tests], None)).await.verdict,
+        TestVerdict::Passed
+    );
+    let call = |x: &str| Call {
+        args: vec![x.into()],
+        kwargs: Vec::new(),
+    };
     let calls = vec![call("abc"), call("bcd")];
     let (code, entry_point) = (READS_AHEAD.to_owned(), "enc".to_owned());
-    let job = FunctionJob { code, entry_point, calls, ..FunctionJob::default() };
+    let job = FunctionJob {
+        code,
+        entry_point,
+        calls,
+        ..FunctionJob::default()
+    };
     let report = sandbox.call_functions(job, |_, value| value).await.unwrap();
-    assert!(!matches!(report.calls[0].outcome, CallOutcome::Value(_)), "{:?}", report.calls);
+    assert!(
+        !matches!(report.calls[0].outcome, CallOutcome::Value(_)),
+        "{:?}",
+        report.calls
+    );
 }
 
 #[tokio::test]
 async fn tests_that_never_call_the_candidate_are_left_to_a_judge_that_says_so() {
     let sandbox = sandbox_or_skip!();
-    let report = sandbox.run_tests(job("def f(x): return x", &["assert True"], None)).await.unwrap();
-    assert_eq!((report.verdict, report.mode, report.calls), (TestVerdict::Passed, TestMode::Split, 0));
+    let report = sandbox
+        .run_tests(job("def f(x): return x", &["assert True"], None))
+        .await
+        .unwrap();
+    assert_eq!(
+        (report.verdict, report.mode, report.calls),
+        (TestVerdict::Passed, TestMode::Split, 0)
+    );
 }
 
 /// Each of these answers what it was not asked, or in a way that no honest runner does.
@@ -304,8 +386,10 @@ async fn false_answers_are_never_believed() {
     ];
     for act in forged {
         let code = format!("import os\ndef f(x):\n  {act}\n  return 0\n");
-        let report =
-            sandbox.run_tests(job(&code, &["assert f(1) == 1\nassert f(2) == 2"], None)).await.unwrap();
+        let report = sandbox
+            .run_tests(job(&code, &["assert f(1) == 1\nassert f(2) == 2"], None))
+            .await
+            .unwrap();
         let failed = match &report.verdict {
             TestVerdict::Failed(RunFailure::Forged { .. }) => true,
             // It may have answered wrongly before it overdid it.
@@ -316,8 +400,15 @@ async fn false_answers_are_never_believed() {
     }
     // All answers given by the first call, and the leave taken: the second answer to a question is one too many.
     let early = "import os\ndef f(x):\n  os.write(4, b'{\"i\":1,\"v\":1}\\n{\"i\":2,\"v\":2}\\n{\"i\":3,\"left\":true}\\n')\n  return x\n";
-    let report = sandbox.run_tests(job(early, &["assert f(1) == 1\nassert f(2) == 2"], None)).await.unwrap();
-    assert_eq!(report.calls, 2, "answers that are right are right, whoever wrote them: {:?}", report.verdict);
+    let report = sandbox
+        .run_tests(job(early, &["assert f(1) == 1\nassert f(2) == 2"], None))
+        .await
+        .unwrap();
+    assert_eq!(
+        report.calls, 2,
+        "answers that are right are right, whoever wrote them: {:?}",
+        report.verdict
+    );
 }
 
 #[tokio::test]
@@ -325,10 +416,16 @@ async fn long_questions_and_answers_do_not_block_each_other() {
     let sandbox = sandbox_or_skip!();
     let tests = "for i in range(60):\n    assert f('x' * 20000, i) == 'x' * 20000";
     let report = both(&sandbox, job("def f(x, i): return x", &[tests], None)).await;
-    assert_eq!((report.verdict, report.mode, report.calls), (TestVerdict::Passed, TestMode::Compared, 60));
+    assert_eq!(
+        (report.verdict, report.mode, report.calls),
+        (TestVerdict::Passed, TestMode::Compared, 60)
+    );
     let big = "assert len(f('y' * 190000)) == 1900000";
     let report = both(&sandbox, job("def f(x): return x * 10", &[big], None)).await;
-    assert_eq!((report.verdict, report.mode), (TestVerdict::Passed, TestMode::Compared));
+    assert_eq!(
+        (report.verdict, report.mode),
+        (TestVerdict::Passed, TestMode::Compared)
+    );
 }
 
 #[tokio::test]
@@ -338,7 +435,14 @@ async fn a_failed_assert_decides_whatever_would_come_after_it() {
     let mut job = job(code, &["assert f(1) == 0\nassert f(2) == 2"], None);
     job.limits.wall = Duration::from_secs(5);
     let report = sandbox.run_tests(job.clone()).await.unwrap();
-    assert!(matches!(&report.verdict, TestVerdict::AssertionFailed { line: 1, .. }), "{:?}", report.verdict);
+    assert!(
+        matches!(
+            &report.verdict,
+            TestVerdict::AssertionFailed { line: 1, .. }
+        ),
+        "{:?}",
+        report.verdict
+    );
     job.tests = vec!["assert f(1) == 1\nassert f(2) == 2".into()];
     job.limits.wall = Duration::from_secs(1);
     let report = both(&sandbox, job).await;

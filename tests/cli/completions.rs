@@ -40,7 +40,11 @@ fn project() -> Project {
 fn shell(project: &Project, shell: &str, script: &str) -> Option<String> {
     let path = std::env::var("PATH").unwrap_or_default();
     let mut command = Command::new("timeout");
-    command.args(["120", shell, if shell == "fish" { "--no-config" } else { "-f" }]);
+    command.args([
+        "120",
+        shell,
+        if shell == "fish" { "--no-config" } else { "-f" },
+    ]);
     if shell == "bash" {
         command = Command::new("timeout");
         command.args(["120", shell, "--norc", "--noprofile"]);
@@ -48,14 +52,20 @@ fn shell(project: &Project, shell: &str, script: &str) -> Option<String> {
     let output = command
         .args(["-c", script])
         .current_dir(project.path())
-        .env("PATH", format!("{}:{path}", project.path().join("bin").display()))
+        .env(
+            "PATH",
+            format!("{}:{path}", project.path().join("bin").display()),
+        )
         .env("HOME", project.path())
         .output()
         .expect("timeout of coreutils");
-    let found = path.split(':').any(|folder| Path::new(folder).join(shell).is_file());
+    let found = path
+        .split(':')
+        .any(|folder| Path::new(folder).join(shell).is_file());
     if !found {
-        let demanded =
-            ["CI", "EVAL_HARNESS_DEMAND_SHELLS"].iter().any(|name| std::env::var_os(name).is_some());
+        let demanded = ["CI", "EVAL_HARNESS_DEMAND_SHELLS"]
+            .iter()
+            .any(|name| std::env::var_os(name).is_some());
         assert!(!demanded, "{shell} is missing: `scripts/test` installs it");
         eprintln!("passed over: {shell} is missing");
         return None;
@@ -74,25 +84,42 @@ fn in_bash(project: &Project, line: &str) -> Option<Vec<String>> {
     );
     // Outside of a line editor there is nothing to set options of.
     let script = format!("compopt() {{ return 0; }}; {script}");
-    Some(shell(project, "bash", &script)?.lines().map(|word| word.trim_end().to_owned()).collect())
+    Some(
+        shell(project, "bash", &script)?
+            .lines()
+            .map(|word| word.trim_end().to_owned())
+            .collect(),
+    )
 }
 
 fn in_fish(project: &Project, line: &str) -> Option<Vec<String>> {
     let script = format!("source complete.fish; complete -C '{line}'");
     let said = shell(project, "fish", &script)?;
-    Some(said.lines().map(|word| word.split('\t').next().unwrap_or_default().to_owned()).collect())
+    Some(
+        said.lines()
+            .map(|word| word.split('\t').next().unwrap_or_default().to_owned())
+            .collect(),
+    )
 }
 
 /// Lines, and what must be offered for them and nothing beside it.
 fn table(run: &str) -> Vec<(&'static str, Vec<String>)> {
-    let all = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>();
+    let all = |words: &[&str]| {
+        words
+            .iter()
+            .map(|word| (*word).to_owned())
+            .collect::<Vec<_>>()
+    };
     vec![
         ("eval-harness run --failed-i", all(&["--failed-in"])),
         ("eval-harness run --failed-in ", all(&["latest", run])),
         ("eval-harness run --resume l", all(&["latest"])),
         ("eval-harness regrade --run ev", all(&[run])),
         ("eval-harness run --eval ", all(&["filed", "inline-one"])),
-        ("eval-harness run --suite other.yaml --eval ", all(&["elsewhere"])),
+        (
+            "eval-harness run --suite other.yaml --eval ",
+            all(&["elsewhere"]),
+        ),
         ("eval-harness run --case case", all(&["case-a", "case-b"])),
         ("eval-harness run --tag ", all(&["quick", "slow"])),
         ("eval-harness run --category par", all(&["parsing"])),
@@ -114,7 +141,9 @@ fn latest(project: &Project) -> String {
 
 fn holds(project: &Project, name: &str, offered: impl Fn(&Project, &str) -> Option<Vec<String>>) {
     for (line, mut wanted) in table(&latest(project)) {
-        let Some(mut found) = offered(project, line) else { return };
+        let Some(mut found) = offered(project, line) else {
+            return;
+        };
         found.retain(|word| !word.is_empty());
         found.sort();
         wanted.sort();
@@ -176,19 +205,36 @@ fn bash_completes_the_words_that_it_breaks_at_the_press_of_tab() {
     let begun = run.trim_end_matches(|c| c != '-');
     let to_run = format!("eval-harness run --failed-in {run} ");
     let table = [
-        ("run --suite=eval-s", "eval-harness run --suite=eval-suite.yaml "),
+        (
+            "run --suite=eval-s",
+            "eval-harness run --suite=eval-suite.yaml ",
+        ),
         ("run --eval in", "eval-harness run --eval inline-one "),
         ("run --eval=in", "eval-harness run --eval=inline-one "),
-        ("run --suite=other.yaml --eval=", "eval-harness run --suite=other.yaml --eval=elsewhere "),
-        ("run --case space:d", "eval-harness run --case space:deep-one "),
-        ("run --case=space:d", "eval-harness run --case=space:deep-one "),
+        (
+            "run --suite=other.yaml --eval=",
+            "eval-harness run --suite=other.yaml --eval=elsewhere ",
+        ),
+        (
+            "run --case space:d",
+            "eval-harness run --case space:deep-one ",
+        ),
+        (
+            "run --case=space:d",
+            "eval-harness run --case=space:deep-one ",
+        ),
         ("run --case sp", "eval-harness run --case space:deep-one "),
         ("run --var=gr", "eval-harness run --var=greeting="),
         (&format!("run --failed-in {begun}"), &to_run),
     ];
-    let lines: String = table.iter().map(|(typed, _)| format!(" 'eval-harness {typed}'")).collect();
+    let lines: String = table
+        .iter()
+        .map(|(typed, _)| format!(" 'eval-harness {typed}'"))
+        .collect();
     let script = format!("INPUTRC=/dev/null TERM=dumb python3 tab.py{lines}");
-    let Some(said) = shell(&project, "bash", &script) else { return };
+    let Some(said) = shell(&project, "bash", &script) else {
+        return;
+    };
     let wanted: Vec<&str> = table.iter().map(|(_, line)| *line).collect();
     assert_eq!(said.lines().collect::<Vec<_>>(), wanted);
 }
@@ -213,7 +259,9 @@ fn zsh_completes_options_and_names() {
              zpty -w z 'PS1=; unsetopt zle_bracketed_paste 2>/dev/null; autoload -U compinit; compinit -u -D; source ./complete.zsh; echo READ''Y'; \
              zpty -r z said '*READY*'; zpty -w -n z $'{typed}\\t'; zpty -r z said '*{wanted}*' && print -r -- found; zpty -d z"
         );
-        let Some(said) = shell(&project, "zsh", &script) else { return };
+        let Some(said) = shell(&project, "zsh", &script) else {
+            return;
+        };
         assert!(said.contains("found"), "zsh: {typed}: {said}");
     }
 }
@@ -227,8 +275,17 @@ fn completion_variable_without_a_script_runs_the_command() {
         "eval_suite:\n  name: Fails\n  target: {type: echo}\n  evals: [{id: a, input: x, expected: y}]\n",
     );
     for value in ["1", "bash", "0"] {
-        let output = project.command(&["run"]).env("EVAL_HARNESS_COMPLETE", value).output().unwrap();
-        assert_eq!(output.status.code(), Some(1), "{value}: {}", String::from_utf8_lossy(&output.stdout));
+        let output = project
+            .command(&["run"])
+            .env("EVAL_HARNESS_COMPLETE", value)
+            .output()
+            .unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(1),
+            "{value}: {}",
+            String::from_utf8_lossy(&output.stdout)
+        );
     }
 }
 

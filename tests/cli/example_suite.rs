@@ -8,8 +8,15 @@ use serde_json::Value;
 
 fn harness(dir: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_eval-harness"));
-    command.current_dir(dir).args(arguments).env_remove("GITHUB_ACTIONS").env_remove("CI");
-    command.timeout(std::time::Duration::from_secs(300)).output().unwrap()
+    command
+        .current_dir(dir)
+        .args(arguments)
+        .env_remove("GITHUB_ACTIONS")
+        .env_remove("CI");
+    command
+        .timeout(std::time::Duration::from_secs(300))
+        .output()
+        .unwrap()
 }
 
 /// Runs and demands an exit code; returns stdout.
@@ -17,7 +24,11 @@ fn expect(code: i32, dir: &Path, arguments: &[&str]) -> String {
     let output = harness(dir, arguments);
     let stdout = String::from_utf8(output.stdout).unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(code), "{arguments:?}\n{stdout}\n{stderr}");
+    assert_eq!(
+        output.status.code(),
+        Some(code),
+        "{arguments:?}\n{stdout}\n{stderr}"
+    );
     stdout
 }
 
@@ -47,8 +58,12 @@ fn project() -> tempfile::TempDir {
 
 /// The one file of the latest run with this ending.
 fn latest(dir: &Path, ending: &str) -> PathBuf {
-    let files = std::fs::read_dir(dir.join("results/latest")).unwrap().map(|entry| entry.unwrap().path());
-    let found: Vec<PathBuf> = files.filter(|p| p.to_str().unwrap().ends_with(ending)).collect();
+    let files = std::fs::read_dir(dir.join("results/latest"))
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let found: Vec<PathBuf> = files
+        .filter(|p| p.to_str().unwrap().ends_with(ending))
+        .collect();
     assert_eq!(found.len(), 1, "{found:?}");
     found.into_iter().next().unwrap()
 }
@@ -58,7 +73,11 @@ fn read_json(path: &Path) -> Value {
 }
 
 fn texts<'a>(list: &'a Value, key: &str) -> Vec<&'a str> {
-    list.as_array().unwrap().iter().map(|item| item[key].as_str().unwrap()).collect()
+    list.as_array()
+        .unwrap()
+        .iter()
+        .map(|item| item[key].as_str().unwrap())
+        .collect()
 }
 
 const SUITE: [&str; 2] = ["--suite", "evals/eval-suite.yaml"];
@@ -74,8 +93,10 @@ fn the_example_suite_passes_its_gate_with_the_hard_case_among_the_failures() {
     let report = read_json(&file);
     let schema = read_json(&dir.join("schemas/report.schema.json"));
     let validator = jsonschema::validator_for(&schema).unwrap();
-    let errors: Vec<String> =
-        validator.iter_errors(&report).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    let errors: Vec<String> = validator
+        .iter_errors(&report)
+        .map(|e| format!("{}: {e}", e.instance_path()))
+        .collect();
     assert!(errors.is_empty(), "{}", errors.join("\n"));
 
     let report = &report["eval_report"];
@@ -84,15 +105,46 @@ fn the_example_suite_passes_its_gate_with_the_hard_case_among_the_failures() {
     let evals = texts(&report["evals"], "id");
     assert!(evals.len() >= 12, "{evals:?}");
     let kinds = texts(&report["evals"], "type");
-    assert!(kinds.contains(&"capability") && kinds.contains(&"regression"), "{kinds:?}");
+    assert!(
+        kinds.contains(&"capability") && kinds.contains(&"regression"),
+        "{kinds:?}"
+    );
     assert!(texts(&report["failures"], "eval_id").contains(&"cap-code-semver-precedence"));
 
-    let again = expect(0, dir, &["report", "--run", "latest", "--format", "json", SUITE[0], SUITE[1]]);
-    assert_eq!(again, std::fs::read_to_string(&file).unwrap(), "a report is made from the journal alone");
-    let markdown = expect(0, dir, &["report", "--run", "latest", "--format", "markdown", SUITE[0], SUITE[1]]);
-    assert_eq!(markdown, std::fs::read_to_string(latest(dir, ".md")).unwrap());
-    let junit = expect(0, dir, &["report", "--run", "latest", "--format", "junit", SUITE[0], SUITE[1]]);
-    assert_eq!(junit, std::fs::read_to_string(latest(dir, ".junit.xml")).unwrap());
+    let again = expect(
+        0,
+        dir,
+        &[
+            "report", "--run", "latest", "--format", "json", SUITE[0], SUITE[1],
+        ],
+    );
+    assert_eq!(
+        again,
+        std::fs::read_to_string(&file).unwrap(),
+        "a report is made from the journal alone"
+    );
+    let markdown = expect(
+        0,
+        dir,
+        &[
+            "report", "--run", "latest", "--format", "markdown", SUITE[0], SUITE[1],
+        ],
+    );
+    assert_eq!(
+        markdown,
+        std::fs::read_to_string(latest(dir, ".md")).unwrap()
+    );
+    let junit = expect(
+        0,
+        dir,
+        &[
+            "report", "--run", "latest", "--format", "junit", SUITE[0], SUITE[1],
+        ],
+    );
+    assert_eq!(
+        junit,
+        std::fs::read_to_string(latest(dir, ".junit.xml")).unwrap()
+    );
 }
 
 /// Every method that graded a sample, leaves of combined grades included.
@@ -101,24 +153,40 @@ fn the_next_version_of_the_example_is_a_regression() {
     let dir = project();
     let run = ["run", "-q", "--progress", "none"];
     expect(0, dir.path(), &run);
-    expect(1, dir.path(), &[&run[..], &["--var", "assistant=assistant-next"]].concat());
+    expect(
+        1,
+        dir.path(),
+        &[&run[..], &["--var", "assistant=assistant-next"]].concat(),
+    );
     let said = expect(1, dir.path(), &["compare", "previous", "--format", "json"]);
     let said: Value = serde_json::from_str(&said).unwrap();
     let one = &said["candidates"][0];
     assert_eq!(
-        (&said["verdict"], &one["cases"]["broken"]["count"].to_string()),
+        (
+            &said["verdict"],
+            &one["cases"]["broken"]["count"].to_string()
+        ),
         (&"regression".into(), &"8".to_owned())
     );
-    assert_eq!(one["cases"]["ungraded"]["count"].to_string(), "0", "everything is answered offline");
+    assert_eq!(
+        one["cases"]["ungraded"]["count"].to_string(),
+        "0",
+        "everything is answered offline"
+    );
     let page = expect(1, dir.path(), &["compare", "previous"]);
-    assert!(page.contains("REGRESSION") && page.contains("GATE FAIL (--fail-on significant)"), "{page}");
+    assert!(
+        page.contains("REGRESSION") && page.contains("GATE FAIL (--fail-on significant)"),
+        "{page}"
+    );
 }
 
 fn methods(value: &Value, found: &mut std::collections::BTreeSet<String>) {
     match value {
         Value::Array(items) => items.iter().for_each(|item| methods(item, found)),
         Value::Object(map) => {
-            if let (Some(Value::String(method)), true) = (map.get("method"), map.contains_key("outcome")) {
+            if let (Some(Value::String(method)), true) =
+                (map.get("method"), map.contains_key("outcome"))
+            {
                 found.insert(method.clone());
             }
             map.values().for_each(|item| methods(item, found));
@@ -130,7 +198,11 @@ fn methods(value: &Value, found: &mut std::collections::BTreeSet<String>) {
 #[test]
 fn the_example_suite_uses_every_code_grader() {
     let project = project();
-    expect(0, project.path(), &["run", SUITE[0], SUITE[1], "--progress", "none"]);
+    expect(
+        0,
+        project.path(),
+        &["run", SUITE[0], SUITE[1], "--progress", "none"],
+    );
     let report = read_json(&latest(project.path(), ".json"));
     let mut found = std::collections::BTreeSet::new();
     methods(&report["eval_report"]["evals"], &mut found);
@@ -162,7 +234,9 @@ impl Service {
             .spawn()
             .unwrap();
         let mut address = String::new();
-        std::io::BufReader::new(child.stdout.take().unwrap()).read_line(&mut address).unwrap();
+        std::io::BufReader::new(child.stdout.take().unwrap())
+            .read_line(&mut address)
+            .unwrap();
         Service(child, address.trim().to_owned())
     }
 }
@@ -180,8 +254,15 @@ fn the_example_service_is_asked_and_a_changed_answer_fails() {
     let dir = project.path();
     let run = |code, service: &Service| {
         let address = format!("api_base_url={}", service.1);
-        let suite =
-            ["run", "--suite", "evals/api-suite.yaml", "--progress", "none", "--var", address.as_str()];
+        let suite = [
+            "run",
+            "--suite",
+            "evals/api-suite.yaml",
+            "--progress",
+            "none",
+            "--var",
+            address.as_str(),
+        ];
         expect(code, dir, &suite)
     };
     let service = Service::start(dir);
@@ -189,15 +270,31 @@ fn the_example_service_is_asked_and_a_changed_answer_fails() {
     assert!(shown.contains("GATE PASS"), "{shown}");
     drop(service);
     let tool = dir.join("evals/tools/release_api.py");
-    let changed = std::fs::read_to_string(&tool).unwrap().replace("\"stable\": True", "\"stable\": 1");
+    let changed = std::fs::read_to_string(&tool)
+        .unwrap()
+        .replace("\"stable\": True", "\"stable\": 1");
     std::fs::write(&tool, changed).unwrap();
     let service = Service::start(dir);
     let shown = run(1, &service);
-    assert!(shown.contains("api-latest") && shown.contains("body.stable"), "{shown}");
+    assert!(
+        shown.contains("api-latest") && shown.contains("body.stable"),
+        "{shown}"
+    );
     drop(service);
     // Nobody answers: that is no failure of the service's answers.
-    let gone = ["run", "--suite", "evals/api-suite.yaml", "--progress", "none", "--quiet"];
-    let shown = expect(3, dir, &[&gone[..], &["--var", "api_base_url=http://127.0.0.1:1"]].concat());
+    let gone = [
+        "run",
+        "--suite",
+        "evals/api-suite.yaml",
+        "--progress",
+        "none",
+        "--quiet",
+    ];
+    let shown = expect(
+        3,
+        dir,
+        &[&gone[..], &["--var", "api_base_url=http://127.0.0.1:1"]].concat(),
+    );
     assert!(shown.starts_with("incomplete"), "{shown}");
 }
 
@@ -207,24 +304,49 @@ fn the_model_of_the_example_suite_answers_from_recordings_in_git() {
     let dir = project.path();
     let run = |code: i32| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_eval-harness"));
-        let fixed = ["run", SUITE[0], SUITE[1], "--progress", "none", "--eval", "reg-commit-sorting"];
-        command.current_dir(dir).args(fixed).env_remove("OPENAI_API_KEY").env_remove("GITHUB_ACTIONS");
+        let fixed = [
+            "run",
+            SUITE[0],
+            SUITE[1],
+            "--progress",
+            "none",
+            "--eval",
+            "reg-commit-sorting",
+        ];
+        command
+            .current_dir(dir)
+            .args(fixed)
+            .env_remove("OPENAI_API_KEY")
+            .env_remove("GITHUB_ACTIONS");
         // Whoever would ask over the network would end here.
         let nowhere = "http://127.0.0.1:1";
-        command.env("HTTPS_PROXY", nowhere).env("EVAL_HARNESS_CACHE_DIR", dir.join("answers"));
+        command
+            .env("HTTPS_PROXY", nowhere)
+            .env("EVAL_HARNESS_CACHE_DIR", dir.join("answers"));
         let output = command.output().unwrap();
-        assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stdout));
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{}",
+            String::from_utf8_lossy(&output.stdout)
+        );
         String::from_utf8(output.stdout).unwrap()
     };
     run(0);
     let report = read_json(&latest(dir, ".json"));
-    let samples = report["eval_report"]["evals"][0]["cases"][0]["samples"].as_array().unwrap();
+    let samples = report["eval_report"]["evals"][0]["cases"][0]["samples"]
+        .as_array()
+        .unwrap();
     assert_eq!(samples.len(), 3);
     assert!(samples.iter().all(|sample| sample["outcome"] == "passed"));
     // A question that was not recorded is no failure of the model.
     let eval = dir.join("evals/regression/commit-sorting.yaml");
     let text = std::fs::read_to_string(&eval).unwrap();
-    std::fs::write(&eval, text.replace("Sort these commits", "Please sort these commits")).unwrap();
+    std::fs::write(
+        &eval,
+        text.replace("Sort these commits", "Please sort these commits"),
+    )
+    .unwrap();
     let shown = run(3);
     assert!(shown.contains("missing_output"), "{shown}");
 }
@@ -236,11 +358,32 @@ fn the_judges_of_the_example_suite_answer_from_recordings_in_git() {
     let dir = project.path();
     let run = |verb: &str, code: i32| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_eval-harness"));
-        let fixed = [verb, SUITE[0], SUITE[1], "--progress", "none", "--tag", "judged", "--format", "json"];
-        command.current_dir(dir).args(fixed).env_remove("ANTHROPIC_API_KEY").env_remove("GITHUB_ACTIONS");
-        command.env("HTTPS_PROXY", "http://127.0.0.1:1").env("EVAL_HARNESS_CACHE_DIR", dir.join("answers"));
+        let fixed = [
+            verb,
+            SUITE[0],
+            SUITE[1],
+            "--progress",
+            "none",
+            "--tag",
+            "judged",
+            "--format",
+            "json",
+        ];
+        command
+            .current_dir(dir)
+            .args(fixed)
+            .env_remove("ANTHROPIC_API_KEY")
+            .env_remove("GITHUB_ACTIONS");
+        command
+            .env("HTTPS_PROXY", "http://127.0.0.1:1")
+            .env("EVAL_HARNESS_CACHE_DIR", dir.join("answers"));
         let output = command.output().unwrap();
-        assert_eq!(output.status.code(), Some(code), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(
+            output.status.code(),
+            Some(code),
+            "{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         let shown = String::from_utf8(output.stdout).unwrap();
         std::fs::read_dir(dir.join("results/latest"))
             .unwrap()
@@ -256,14 +399,21 @@ fn the_judges_of_the_example_suite_answer_from_recordings_in_git() {
         for case in eval["cases"].as_array().unwrap() {
             for sample in case["samples"].as_array().unwrap() {
                 let grades = sample["grades"].as_array().unwrap();
-                let judged = &grades.iter().find(|grade| grade["judged"].is_object()).unwrap()["judged"];
+                let judged = &grades
+                    .iter()
+                    .find(|grade| grade["judged"].is_object())
+                    .unwrap()["judged"];
                 let criteria = judged["criteria"].as_array().unwrap().iter();
-                let criteria: Vec<String> =
-                    criteria.map(|c| format!("{} {}", c["name"].as_str().unwrap(), c["score"])).collect();
+                let criteria: Vec<String> = criteria
+                    .map(|c| format!("{} {}", c["name"].as_str().unwrap(), c["score"]))
+                    .collect();
                 let score = sample["score"].as_f64().unwrap();
                 let outcome = sample["outcome"].as_str().unwrap();
                 let case = case["id"].as_str().unwrap();
-                told.push(format!("{case} {outcome} {score:.3}: {}", criteria.join(", ")));
+                told.push(format!(
+                    "{case} {outcome} {score:.3}: {}",
+                    criteria.join(", ")
+                ));
             }
         }
     }
@@ -309,10 +459,21 @@ fn the_example_suites_show_every_execution_and_comparison() {
             text += &std::fs::read_to_string(entry.unwrap().path()).unwrap();
         }
     }
-    for kind in
-        ["recorded", "command", "skill", "http", "model", "exact", "structural", "numeric", "semantic"]
-    {
-        assert!(text.contains(&format!("type: {kind}")), "no example has `type: {kind}`");
+    for kind in [
+        "recorded",
+        "command",
+        "skill",
+        "http",
+        "model",
+        "exact",
+        "structural",
+        "numeric",
+        "semantic",
+    ] {
+        assert!(
+            text.contains(&format!("type: {kind}")),
+            "no example has `type: {kind}`"
+        );
     }
 }
 
@@ -337,17 +498,26 @@ fn what_init_writes_is_valid_and_passes() {
     let dir = tempfile::tempdir().unwrap();
     expect(0, dir.path(), &["init"]);
     expect(0, dir.path(), &["validate", SUITE[0], SUITE[1]]);
-    let shown = expect(0, dir.path(), &["run", SUITE[0], SUITE[1], "--progress", "none"]);
+    let shown = expect(
+        0,
+        dir.path(),
+        &["run", SUITE[0], SUITE[1], "--progress", "none"],
+    );
     assert!(shown.contains("GATE PASS"), "{shown}");
     // The target that its comment offers is one.
     let suite = dir.path().join(SUITE[1]);
     let written = std::fs::read_to_string(&suite).unwrap();
-    let offered =
-        written.lines().find_map(|line| line.trim().strip_prefix("#   target: {type: model")).unwrap();
+    let offered = written
+        .lines()
+        .find_map(|line| line.trim().strip_prefix("#   target: {type: model"))
+        .unwrap();
     let recorded = "  target:\n    type: recorded\n    path: recordings/assistant.jsonl\n";
     assert!(written.contains(recorded));
-    std::fs::write(&suite, written.replace(recorded, &format!("  target: {{type: model{offered}\n")))
-        .unwrap();
+    std::fs::write(
+        &suite,
+        written.replace(recorded, &format!("  target: {{type: model{offered}\n")),
+    )
+    .unwrap();
     expect(0, dir.path(), &["validate", SUITE[0], SUITE[1]]);
     std::fs::write(&suite, written).unwrap();
     // Files that say the same are in nobody's way; a changed one is never written over.
@@ -361,11 +531,18 @@ fn what_init_writes_is_valid_and_passes() {
 #[test]
 fn what_new_writes_is_valid_as_it_is() {
     let dir = tempfile::tempdir().unwrap();
-    for (kind, id) in
-        [("capability", "cap-new-001"), ("regression", "reg/new 001"), ("capability", "say \"x\": #1")]
-    {
+    for (kind, id) in [
+        ("capability", "cap-new-001"),
+        ("regression", "reg/new 001"),
+        ("capability", "say \"x\": #1"),
+    ] {
         let shown = expect(0, dir.path(), &["new", kind, id]);
-        let path = shown.lines().next().unwrap().strip_prefix("wrote ").unwrap();
+        let path = shown
+            .lines()
+            .next()
+            .unwrap()
+            .strip_prefix("wrote ")
+            .unwrap();
         let text = std::fs::read_to_string(dir.path().join(path)).unwrap();
         assert!(
             text.starts_with("# yaml-language-server: $schema=../../schemas/eval.schema.json\n"),
@@ -397,7 +574,10 @@ fn schemas_are_all_that_is_written_elsewhere() {
         (text("docs/formats.md"), text("docs/validation-codes.md")),
         ("MY OWN DOC".into(), "MY OWN CODES".into())
     );
-    assert_eq!(text("schemas/suite.schema.json"), text("deep/er/suite.schema.json"));
+    assert_eq!(
+        text("schemas/suite.schema.json"),
+        text("deep/er/suite.schema.json")
+    );
     let names = |path: &str| dir.path().join(path).read_dir().unwrap().count();
     assert_eq!((names("docs"), names(".")), (2, 5));
     expect(0, dir.path(), &["schema", "--check"]);
@@ -417,7 +597,17 @@ fn generated_files_are_up_to_date() {
 fn the_example_phases_pass_offline() {
     let project = project();
     let dir = project.path();
-    expect(0, dir, &["phase", "--plan", "evals/phases/plan.yaml", "--progress", "none"]);
+    expect(
+        0,
+        dir,
+        &[
+            "phase",
+            "--plan",
+            "evals/phases/plan.yaml",
+            "--progress",
+            "none",
+        ],
+    );
     let report = read_json(&dir.join("results/phases/phase-semver-precedence.json"));
     let statuses = texts(&report["phase_report"]["steps"], "status");
     assert_eq!(
@@ -425,9 +615,26 @@ fn the_example_phases_pass_offline() {
         ["not_checked", "passed", "passed", "passed", "failed"],
         "the hard case does not block"
     );
-    let trigger = ["phase", "--trigger", "evals/phases/trigger.yaml", "--phase-id", "semver"];
-    expect(0, dir, &[&trigger[..], &["--when", "after_tests_pass", "--progress", "none"]].concat());
-    assert!(dir.join("results/phase-semver.md").is_file() && dir.join("results/archive/semver").is_dir());
+    let trigger = [
+        "phase",
+        "--trigger",
+        "evals/phases/trigger.yaml",
+        "--phase-id",
+        "semver",
+    ];
+    expect(
+        0,
+        dir,
+        &[
+            &trigger[..],
+            &["--when", "after_tests_pass", "--progress", "none"],
+        ]
+        .concat(),
+    );
+    assert!(
+        dir.join("results/phase-semver.md").is_file()
+            && dir.join("results/archive/semver").is_dir()
+    );
     for file in ["evals/phases/plan.yaml", "evals/phases/trigger.yaml"] {
         assert_eq!(expect(0, dir, &["validate", file]), "1 file: valid\n");
     }
@@ -437,19 +644,35 @@ fn the_example_phases_pass_offline() {
 fn links_lead_somewhere() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut pages = vec![root.join("README.md")];
-    pages.extend(std::fs::read_dir(root.join("docs")).unwrap().map(|entry| entry.unwrap().path()));
+    pages.extend(
+        std::fs::read_dir(root.join("docs"))
+            .unwrap()
+            .map(|entry| entry.unwrap().path()),
+    );
     let mut links = 0;
-    for page in pages.iter().filter(|page| page.extension().is_some_and(|e| e == "md")) {
+    for page in pages
+        .iter()
+        .filter(|page| page.extension().is_some_and(|e| e == "md"))
+    {
         let text = std::fs::read_to_string(page).unwrap();
-        for link in text.split("](").skip(1).map(|rest| rest.split(')').next().unwrap()) {
+        for link in text
+            .split("](")
+            .skip(1)
+            .map(|rest| rest.split(')').next().unwrap())
+        {
             let (file, anchor) = link.split_once('#').unwrap_or((link, ""));
             if file.contains("://") {
                 continue;
             }
             links += 1;
-            let target = if file.is_empty() { page.clone() } else { page.parent().unwrap().join(file) };
+            let target = if file.is_empty() {
+                page.clone()
+            } else {
+                page.parent().unwrap().join(file)
+            };
             assert!(target.exists(), "{}: {link}", page.display());
-            let there = anchor.is_empty() || headings(&target).iter().any(|heading| heading == anchor);
+            let there =
+                anchor.is_empty() || headings(&target).iter().any(|heading| heading == anchor);
             assert!(there, "{}: {link} names no heading", page.display());
         }
     }
@@ -463,14 +686,23 @@ fn every_yaml_file_of_the_example_names_its_schema() {
     let mut folders = vec![evals];
     let mut files = 0;
     while let Some(folder) = folders.pop() {
-        for path in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+        for path in std::fs::read_dir(&folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+        {
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|e| e == "yaml") {
                 let text = std::fs::read_to_string(&path).unwrap();
                 let first = text.lines().next().unwrap();
-                let schema = first.strip_prefix("# yaml-language-server: $schema=").expect(first);
-                assert!(folder.join(schema).is_file(), "{}: {schema}", path.display());
+                let schema = first
+                    .strip_prefix("# yaml-language-server: $schema=")
+                    .expect(first);
+                assert!(
+                    folder.join(schema).is_file(),
+                    "{}: {schema}",
+                    path.display()
+                );
                 files += 1;
             }
         }
@@ -480,9 +712,11 @@ fn every_yaml_file_of_the_example_names_its_schema() {
 
 fn headings(page: &Path) -> Vec<String> {
     let text = std::fs::read_to_string(page).unwrap();
-    let titles = text
-        .lines()
-        .filter_map(|line| line.trim_start_matches('#').strip_prefix(' ').filter(|_| line.starts_with('#')));
+    let titles = text.lines().filter_map(|line| {
+        line.trim_start_matches('#')
+            .strip_prefix(' ')
+            .filter(|_| line.starts_with('#'))
+    });
     let anchor = |title: &str| {
         let kept = title.to_lowercase();
         kept.chars()

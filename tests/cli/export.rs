@@ -80,7 +80,17 @@ fn without_times(value: &mut Value) {
 #[test]
 fn an_exported_run_gives_the_same_report_when_it_is_graded_again() {
     let project = project();
-    project.call(&["run", "--suite", "suite.yaml", "--target", "recorded", "--jobs", "4"]).expect(1);
+    project
+        .call(&[
+            "run",
+            "--suite",
+            "suite.yaml",
+            "--target",
+            "recorded",
+            "--jobs",
+            "4",
+        ])
+        .expect(1);
     let first = comparable(project.report());
     let exported = project.call(&["export"]).expect(0);
     insta::assert_snapshot!(exported.stdout, @r#"
@@ -94,10 +104,25 @@ fn an_exported_run_gives_the_same_report_when_it_is_graded_again() {
     {"eval":"cap-values","case":"a","sample":1,"output":{"n":265252859812191058636308480000000,"x":1.50}}
     "#);
     assert_eq!(exported.stderr, "");
-    let call = project.call(&["export", "--run", "latest", "--output", "again.jsonl"]).expect(0);
+    let call = project
+        .call(&["export", "--run", "latest", "--output", "again.jsonl"])
+        .expect(0);
     assert_eq!(call.stderr, "wrote 8 outputs to again.jsonl\n");
-    assert_eq!(std::fs::read_to_string(project.path().join("again.jsonl")).unwrap(), exported.stdout);
-    project.call(&["run", "--suite", "suite.yaml", "--outputs", "again.jsonl", "--jobs", "1"]).expect(1);
+    assert_eq!(
+        std::fs::read_to_string(project.path().join("again.jsonl")).unwrap(),
+        exported.stdout
+    );
+    project
+        .call(&[
+            "run",
+            "--suite",
+            "suite.yaml",
+            "--outputs",
+            "again.jsonl",
+            "--jobs",
+            "1",
+        ])
+        .expect(1);
     assert_eq!(comparable(project.report()), first);
     // And what is exported of that run is the same again.
     assert_eq!(project.call(&["export"]).expect(0).stdout, exported.stdout);
@@ -106,8 +131,12 @@ fn an_exported_run_gives_the_same_report_when_it_is_graded_again() {
 #[test]
 fn completions_are_text_and_what_is_none_is_refused_by_name() {
     let project = project();
-    project.call(&["run", "--suite", "suite.yaml", "--target", "recorded"]).expect(1);
-    let call = project.call(&["export", "--format", "completions", "--eval", "cap-t*"]).expect(0);
+    project
+        .call(&["run", "--suite", "suite.yaml", "--target", "recorded"])
+        .expect(1);
+    let call = project
+        .call(&["export", "--format", "completions", "--eval", "cap-t*"])
+        .expect(0);
     insta::assert_snapshot!(call.stdout, @r#"
     {"task_id":"a","completion":"é\n\"x\""}
     {"task_id":"a","completion":"other","truncated":true}
@@ -116,7 +145,9 @@ fn completions_are_text_and_what_is_none_is_refused_by_name() {
     {"task_id":"11","completion":"two"}
     {"task_id":"11","solution":"def f():\n    return 1\n"}
     "#);
-    let call = project.call(&["export", "--format", "completions", "--output", "c.jsonl"]).expect(2);
+    let call = project
+        .call(&["export", "--format", "completions", "--output", "c.jsonl"])
+        .expect(2);
     insta::assert_snapshot!(call.stderr, @r"
     error: the output of case `a` (eval `cap-values`, sample 1) is JSON, which a completion can't hold
     hint: --format outputs writes every output; --eval and --case choose those that are text
@@ -132,7 +163,9 @@ fn completions_are_text_and_what_is_none_is_refused_by_name() {
 #[test]
 fn filters_choose_and_choosing_nothing_is_exit_2() {
     let project = project();
-    project.call(&["run", "--suite", "suite.yaml", "--target", "recorded"]).expect(1);
+    project
+        .call(&["run", "--suite", "suite.yaml", "--target", "recorded"])
+        .expect(1);
     let chosen = |args: &[&str]| {
         let call = project.call(&[&["export"], args].concat()).expect(0);
         let line = |line: &str| {
@@ -165,9 +198,15 @@ fn filters_choose_and_choosing_nothing_is_exit_2() {
         let call = project.call(&[&["export"], args].concat()).expect(2);
         call.stderr.lines().next().unwrap_or_default().to_owned()
     });
-    let run = project.report()["metadata"]["run_id"].as_str().unwrap().to_owned();
+    let run = project.report()["metadata"]["run_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let results = project.path().join("results");
-    let refused = refused.join("\n").replace(&run, "RUN").replace(&results.display().to_string(), "RESULTS");
+    let refused = refused
+        .join("\n")
+        .replace(&run, "RUN")
+        .replace(&results.display().to_string(), "RESULTS");
     insta::assert_snapshot!(refused, @r"
     error: no finished sample of RUN fits
     error: none of the 8 samples that fit ended as asked by --outcome
@@ -180,10 +219,23 @@ fn filters_choose_and_choosing_nothing_is_exit_2() {
 #[test]
 fn what_a_target_said_before_it_failed_is_no_output() {
     let project = project();
-    let script = project.write("answer.sh", "#!/bin/sh\nread line\necho two\ntest \"$line\" != beta\n");
+    let script = project.write(
+        "answer.sh",
+        "#!/bin/sh\nread line\necho two\ntest \"$line\" != beta\n",
+    );
     std::fs::set_permissions(script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     project
-        .call(&["run", "--suite", "suite.yaml", "--target", "asked", "--eval", "cap-texts", "--samples", "2"])
+        .call(&[
+            "run",
+            "--suite",
+            "suite.yaml",
+            "--target",
+            "asked",
+            "--eval",
+            "cap-texts",
+            "--samples",
+            "2",
+        ])
         .expect(1);
     let call = project.call(&["export"]).expect(0);
     insta::assert_snapshot!(call.stdout, @r#"
@@ -192,7 +244,10 @@ fn what_a_target_said_before_it_failed_is_no_output() {
     {"eval":"cap-texts","case":"11","sample":0,"output":"two\n"}
     {"eval":"cap-texts","case":"11","sample":1,"output":"two\n"}
     "#);
-    assert_eq!(call.stderr, "left out 2 samples without an output that could be judged\n");
+    assert_eq!(
+        call.stderr,
+        "left out 2 samples without an output that could be judged\n"
+    );
 }
 
 #[test]
@@ -200,13 +255,24 @@ fn a_recording_with_one_broken_line_far_inside_is_graded_but_for_that_line() {
     let project = project();
     let mut content = String::new();
     for n in 0..50_000 {
-        content.push_str(&format!("{{\"case\": \"b\", \"sample\": {n}, \"output\": \"two\"}}\n"));
+        content.push_str(&format!(
+            "{{\"case\": \"b\", \"sample\": {n}, \"output\": \"two\"}}\n"
+        ));
     }
     content.push_str("{\"case\": \"b\", \"sample\": 50000, \"output\": \"two}\n");
     content.push_str("{\"case\": \"b\", \"sample\": 50001, \"output\": \"two\"}\n");
     project.write("broken.jsonl", &content);
-    let call =
-        project.call(&["run", "--suite", "suite.yaml", "--outputs", "broken.jsonl", "--case", "b"]).expect(3);
+    let call = project
+        .call(&[
+            "run",
+            "--suite",
+            "suite.yaml",
+            "--outputs",
+            "broken.jsonl",
+            "--case",
+            "b",
+        ])
+        .expect(3);
     let place = "line 50001, column 46: not JSON: EOF while parsing a string";
     assert!(call.stderr.contains(place), "{}", call.stderr);
 }

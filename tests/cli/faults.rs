@@ -33,7 +33,10 @@ fn recorded(cases: usize, bytes: usize) -> Project {
 fn waiting() -> Project {
     let mut eval = "metadata: {id: e}\ntest_cases:\n".to_owned();
     for n in 0..20 {
-        let _ = writeln!(eval, "  - {{id: c{n}, input: \"{n}\", expected: {{type: exact, value: \"{n}\"}}}}");
+        let _ = writeln!(
+            eval,
+            "  - {{id: c{n}, input: \"{n}\", expected: {{type: exact, value: \"{n}\"}}}}"
+        );
     }
     let script = "read -r n; echo \"$n\" >> asked.log\nif [ \"$n\" != 0 ]; then while [ ! -e go ]; do sleep 0.05; done; fi\necho \"$n\"\n";
     Project::with(&[
@@ -97,16 +100,29 @@ fn results_that_cannot_be_written_are_told_before_anything_runs() {
         "mount -o remount,ro results; exec \"$HARNESS\" run --suite suite.yaml --progress none",
     )
     .expect(2);
-    assert!(call.stderr.contains("cannot create") && call.stderr.contains("results"), "{}", call.stderr);
-    assert!(!project.path().join("asked.log").exists(), "the target was asked");
+    assert!(
+        call.stderr.contains("cannot create") && call.stderr.contains("results"),
+        "{}",
+        call.stderr
+    );
+    assert!(
+        !project.path().join("asked.log").exists(),
+        "the target was asked"
+    );
 }
 
 #[test]
 fn a_results_folder_that_vanishes_is_told_and_nothing_passes() {
     let project = waiting();
-    let mut child =
-        project.command(&RUN).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().expect("it starts");
-    eventually("a first sample", || project.path().join("asked.log").exists());
+    let mut child = project
+        .command(&RUN)
+        .stderr(Stdio::piped())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    eventually("a first sample", || {
+        project.path().join("asked.log").exists()
+    });
     std::fs::remove_dir_all(project.path().join("results")).expect("results");
     project.write("go", "");
     let output = Call::of(child_output(&mut child));
@@ -119,7 +135,11 @@ fn child_output(child: &mut std::process::Child) -> std::process::Output {
     if let Some(mut pipe) = child.stderr.take() {
         std::io::Read::read_to_end(&mut pipe, &mut stderr).expect("stderr");
     }
-    std::process::Output { status: child.wait().expect("it ends"), stdout: Vec::new(), stderr }
+    std::process::Output {
+        status: child.wait().expect("it ends"),
+        stdout: Vec::new(),
+        stderr,
+    }
 }
 
 /// The first lines of the latest journal, changed; the report of what is then there.
@@ -140,7 +160,11 @@ fn a_journal_of_a_later_version_is_refused_in_words() {
         format!("{before}\"journal_version\":99{rest}")
     };
     let call = report_of_changed_journal(later).expect(2);
-    assert!(call.stderr.contains("later version of eval-harness"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("later version of eval-harness"),
+        "{}",
+        call.stderr
+    );
 }
 
 #[test]
@@ -158,7 +182,11 @@ fn garbage_in_the_middle_is_named_by_its_line_and_garbage_at_the_end_is_a_torn_t
             format!("{}{tail}", &text[..cut])
         };
         let call = report_of_changed_journal(torn).expect(130);
-        assert!(call.stdout.contains("INTERRUPTED"), "{tail:?}: {}", call.stdout);
+        assert!(
+            call.stdout.contains("INTERRUPTED"),
+            "{tail:?}: {}",
+            call.stdout
+        );
     }
 }
 
@@ -166,22 +194,42 @@ fn garbage_in_the_middle_is_named_by_its_line_and_garbage_at_the_end_is_a_torn_t
 fn signals_end_a_run_with_130_and_resuming_goes_on() {
     for signal in ["INT", "TERM", "HUP"] {
         let project = waiting();
-        let mut child =
-            project.command(&RUN).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
-        let asked =
-            || std::fs::read_to_string(project.path().join("asked.log")).unwrap_or_default().lines().count();
+        let mut child = project
+            .command(&RUN)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let asked = || {
+            std::fs::read_to_string(project.path().join("asked.log"))
+                .unwrap_or_default()
+                .lines()
+                .count()
+        };
         eventually("samples in flight", || asked() >= 3);
         let kill = |signal: &str| {
             let pid = child.id().to_string();
-            assert!(Command::new("kill").args(["-s", signal, &pid]).status().expect("kill").success());
+            assert!(
+                Command::new("kill")
+                    .args(["-s", signal, &pid])
+                    .status()
+                    .expect("kill")
+                    .success()
+            );
         };
         kill(signal);
         std::thread::sleep(std::time::Duration::from_millis(200));
         kill(signal);
-        assert_eq!(child.wait().expect("it ends").code(), Some(130), "SIG{signal}");
+        assert_eq!(
+            child.wait().expect("it ends").code(),
+            Some(130),
+            "SIG{signal}"
+        );
         let before = asked();
         project.write("go", "");
-        project.call(&["run", "--resume", "latest", "--progress", "none"]).expect(0);
+        project
+            .call(&["run", "--resume", "latest", "--progress", "none"])
+            .expect(0);
         assert_eq!(project.report()["summary"]["cases"]["passed"], 20);
         // The first case was answered; what was in flight is asked again.
         assert_eq!(asked(), before + 19, "SIG{signal}");
@@ -192,7 +240,14 @@ fn signals_end_a_run_with_130_and_resuming_goes_on() {
 fn nobody_reading_on_changes_nothing() {
     let project = recorded(2000, 10);
     let mut child = project
-        .command(&["run", "--suite", "suite.yaml", "--events", "--progress", "none"])
+        .command(&[
+            "run",
+            "--suite",
+            "suite.yaml",
+            "--events",
+            "--progress",
+            "none",
+        ])
         .stdout(Stdio::piped())
         .stderr(Stdio::null())
         .spawn()
@@ -222,14 +277,23 @@ fn few_file_descriptors_and_many_evals_are_enough() {
     let mut inline = "eval_suite:\n  name: Many\n  target: {type: recorded, path: outputs.jsonl}\n  config: {max_workers: 8}\n  reporting: {format: [json]}\n  evals:\n".to_owned();
     let mut outputs = String::new();
     for n in 0..10_000 {
-        let _ =
-            writeln!(inline, "    - {{id: e{n}, input: \"{n}\", expected: {{type: exact, value: \"{n}\"}}}}");
+        let _ = writeln!(
+            inline,
+            "    - {{id: e{n}, input: \"{n}\", expected: {{type: exact, value: \"{n}\"}}}}"
+        );
         let _ = writeln!(outputs, r#"{{"case": "e{n}", "output": "{n}"}}"#);
     }
     let project = Project::with(&[("suite.yaml", &inline), ("outputs.jsonl", &outputs)]);
     let mut command = Command::new("sh");
-    command.args(["-c", "ulimit -n 64; exec \"$HARNESS\" run --suite suite.yaml --progress none"]);
-    let output = command.env("HARNESS", PROGRAM).current_dir(project.path()).output().expect("sh");
+    command.args([
+        "-c",
+        "ulimit -n 64; exec \"$HARNESS\" run --suite suite.yaml --progress none",
+    ]);
+    let output = command
+        .env("HARNESS", PROGRAM)
+        .current_dir(project.path())
+        .output()
+        .expect("sh");
     Call::of(output).expect(0);
     assert_eq!(project.report()["summary"]["passed"], 10_000);
 }
@@ -242,13 +306,22 @@ fn a_huge_output_lies_beside_the_journal_and_is_graded_whole() {
     let journal = project.result(".journal.jsonl");
     let size = std::fs::metadata(&journal).expect("a journal").len();
     assert!(size < 1 << 20, "the journal has {size} bytes");
-    let outputs = journal.to_string_lossy().replace(".journal.jsonl", ".outputs");
+    let outputs = journal
+        .to_string_lossy()
+        .replace(".journal.jsonl", ".outputs");
     let stored: u64 = std::fs::read_dir(outputs)
         .expect("stored outputs")
-        .map(|entry| entry.and_then(|entry| entry.metadata()).expect("a file").len())
+        .map(|entry| {
+            entry
+                .and_then(|entry| entry.metadata())
+                .expect("a file")
+                .len()
+        })
         .sum();
     assert_eq!(stored as usize, 2 * (bytes + "[0] ".len()));
-    let regraded = project.call(&["regrade", "--run", "latest", "--progress", "none"]).expect(0);
+    let regraded = project
+        .call(&["regrade", "--run", "latest", "--progress", "none"])
+        .expect(0);
     assert!(regraded.stdout.contains("GATE PASS"), "{}", regraded.stdout);
 }
 
@@ -263,7 +336,11 @@ fn a_broken_line_of_a_recording_is_named_and_leaves_the_run_incomplete() {
     );
     std::fs::write(&path, text).expect("outputs");
     let call = project.call(&RUN).expect(3);
-    assert!(call.stdout.contains("number 778") && call.stdout.contains("999/1000"), "{}", call.stdout);
+    assert!(
+        call.stdout.contains("number 778") && call.stdout.contains("999/1000"),
+        "{}",
+        call.stdout
+    );
 }
 
 #[test]
@@ -272,12 +349,27 @@ fn reports_do_not_depend_on_the_number_of_jobs() {
     let reports: Vec<String> = ["1", "2", "8"]
         .iter()
         .map(|jobs| {
-            project.call(&["run", "--suite", "suite.yaml", "--progress", "none", "--jobs", jobs]).expect(0);
+            project
+                .call(&[
+                    "run",
+                    "--suite",
+                    "suite.yaml",
+                    "--progress",
+                    "none",
+                    "--jobs",
+                    jobs,
+                ])
+                .expect(0);
             let text = project.call(&["report", "--format", "json"]).stdout;
             let timeless = text.lines().filter(|line| {
-                !["\"run_id\"", "\"timestamp\"", "\"duration_", "\"arguments\""]
-                    .iter()
-                    .any(|key| line.contains(key))
+                ![
+                    "\"run_id\"",
+                    "\"timestamp\"",
+                    "\"duration_",
+                    "\"arguments\"",
+                ]
+                .iter()
+                .any(|key| line.contains(key))
             });
             timeless.collect::<Vec<_>>().join("\n")
         })

@@ -28,9 +28,16 @@ fn case(code: CodeGrader) -> Case {
     Case {
         id: "c".into(),
         name: None,
-        input: Input::Prompt { text: String::new(), context: None },
+        input: Input::Prompt {
+            text: String::new(),
+            context: None,
+        },
         context_told: false,
-        grading: Grading { graders: vec![grader], combine: Combine::All, demands: None },
+        grading: Grading {
+            graders: vec![grader],
+            combine: Combine::All,
+            demands: None,
+        },
         extract: vec![],
         samples: None,
         timeout: Duration::from_secs(10),
@@ -49,13 +56,25 @@ fn case(code: CodeGrader) -> Case {
 }
 
 fn limits() -> CodeLimits {
-    CodeLimits { wall: Duration::from_secs(20), ..CodeLimits::default() }
+    CodeLimits {
+        wall: Duration::from_secs(20),
+        ..CodeLimits::default()
+    }
 }
 
 fn short(graded: &Graded) -> String {
     let v = &graded.verdict;
-    let score = v.score.map_or("-".to_owned(), |score| format!("{score:.2}"));
-    format!("{} {score} {} {}", v.outcome, v.cause.map_or("-", Cause::name), v.reason).trim_end().to_owned()
+    let score = v
+        .score
+        .map_or("-".to_owned(), |score| format!("{score:.2}"));
+    format!(
+        "{} {score} {} {}",
+        v.outcome,
+        v.cause.map_or("-", Cause::name),
+        v.reason
+    )
+    .trim_end()
+    .to_owned()
 }
 
 fn function_case(args: Value, expected: Expectation) -> FunctionCase {
@@ -99,7 +118,11 @@ async fn functions_are_called_in_the_sandbox_and_compared_outside() {
     ];
     let mut told = Vec::new();
     for output in outputs {
-        told.push(short(&graders.grade(&case, &Output::text(output), Asked::default()).await));
+        told.push(short(
+            &graders
+                .grade(&case, &Output::text(output), Asked::default())
+                .await,
+        ));
     }
     insta::assert_snapshot!(told.join("\n"), @r##"
     passed 1.00 -
@@ -139,7 +162,10 @@ async fn a_check_is_run_against_completions() {
     let outputs = [
         Output::text("    return x * 2\n"),
         Output::text("```python\ndef double(x):\n    return x + x\n```"),
-        Output { value: OutputValue::Program("def double(x): return 2 * x".into()), ..Output::text("") },
+        Output {
+            value: OutputValue::Program("def double(x): return 2 * x".into()),
+            ..Output::text("")
+        },
         Output::text("    return None\n"),
         Output::text("    return 2 * x if x == 2 else x\n"),
         Output::text("    raise ValueError('no')\n"),
@@ -147,11 +173,15 @@ async fn a_check_is_run_against_completions() {
         Output::text("    import sys; sys.exit(0)\n"),
         Output::text("    pass\nimport os\nos._exit(0)\n"),
         Output::text("    pass\nraise SystemExit\n"),
-        Output::text("    class Liar:\n        def __eq__(self, other): return True\n    return Liar()\n"),
+        Output::text(
+            "    class Liar:\n        def __eq__(self, other): return True\n    return Liar()\n",
+        ),
     ];
     let mut told = Vec::new();
     for output in outputs {
-        told.push(short(&graders.grade(&case, &output, Asked::default()).await));
+        told.push(short(
+            &graders.grade(&case, &output, Asked::default()).await,
+        ));
     }
     insta::assert_snapshot!(told.join("\n"), @r##"
     passed 1.00 -
@@ -200,7 +230,11 @@ async fn programs_are_judged_by_what_they_print() {
     ];
     let mut told = Vec::new();
     for output in outputs {
-        told.push(short(&graders.grade(&case, &Output::text(output), Asked::default()).await));
+        told.push(short(
+            &graders
+                .grade(&case, &Output::text(output), Asked::default())
+                .await,
+        ));
     }
     insta::assert_snapshot!(told.join("\n"), @r##"
     passed 1.00 -
@@ -225,17 +259,31 @@ async fn the_authors_program_reads_the_output_and_the_expectation() {
             sandbox: false,
         }))
     };
-    let exit =
-        command("test \"$(cat)\" = \"$EVAL_EXPECTED\" || { echo wrong; exit 1; }", CommandVerdict::ExitCode);
+    let exit = command(
+        "test \"$(cat)\" = \"$EVAL_EXPECTED\" || { echo wrong; exit 1; }",
+        CommandVerdict::ExitCode,
+    );
     let verdict = command(
         "cat >/dev/null; echo '{\"passed\": false, \"score\": 0.5, \"reason\": \"half\"}'",
         CommandVerdict::Json,
     );
     let graders = graders();
     let told = [
-        short(&graders.grade(&exit, &Output::text("right"), Asked::default()).await),
-        short(&graders.grade(&exit, &Output::text("left"), Asked::default()).await),
-        short(&graders.grade(&verdict, &Output::text("x"), Asked::default()).await),
+        short(
+            &graders
+                .grade(&exit, &Output::text("right"), Asked::default())
+                .await,
+        ),
+        short(
+            &graders
+                .grade(&exit, &Output::text("left"), Asked::default())
+                .await,
+        ),
+        short(
+            &graders
+                .grade(&verdict, &Output::text("x"), Asked::default())
+                .await,
+        ),
     ];
     insta::assert_snapshot!(told.join("\n"), @r##"
     passed 1.00 -

@@ -6,15 +6,29 @@ use serde_json::Value;
 /// A desk whose suite has these lines, too.
 fn desk(evals: usize, cases: usize, head: &str) -> Desk {
     let desk = Desk::new(evals, cases);
-    let text = std::fs::read_to_string(desk.project.path().join("eval-suite.yaml")).expect("a suite");
-    desk.project.write("eval-suite.yaml", &text.replace("  evals:\n", &format!("{head}  evals:\n")));
+    let text =
+        std::fs::read_to_string(desk.project.path().join("eval-suite.yaml")).expect("a suite");
+    desk.project.write(
+        "eval-suite.yaml",
+        &text.replace("  evals:\n", &format!("{head}  evals:\n")),
+    );
     desk
 }
 
 /// The report of 20 cases of 5 samples, of which the first so many fail, each in a case of its own.
 fn reported(failed: usize, head: &str) -> Value {
     let desk = desk(1, 20, head);
-    desk.run(5, |_, c, s| if c < failed && s == 0 { Way::Fail } else { Way::Pass }, &[]);
+    desk.run(
+        5,
+        |_, c, s| {
+            if c < failed && s == 0 {
+                Way::Fail
+            } else {
+                Way::Pass
+            }
+        },
+        &[],
+    );
     desk.project.report()
 }
 
@@ -33,12 +47,22 @@ fn lower_end_of_ever_fewer_passes_never_rises() {
     assert!(ends.windows(2).all(|two| two[1] <= two[0]), "{ends:?}");
     for (report, end) in reports.iter().zip(&ends) {
         let decision = if *end >= 0.84 { "pass" } else { "fail" };
-        assert_eq!(report["gate"]["thresholds"][0]["status"], decision, "{ends:?}");
-        assert_eq!(report["estimates"]["pass_at_1"]["method"], "empirical_likelihood");
+        assert_eq!(
+            report["gate"]["thresholds"][0]["status"], decision,
+            "{ends:?}"
+        );
+        assert_eq!(
+            report["estimates"]["pass_at_1"]["method"],
+            "empirical_likelihood"
+        );
     }
     for (failed, end) in ends.iter().enumerate() {
         let of_these = reported(failed, &format!("{these}{gate}"));
-        assert!(lower(&of_these) > *end, "{failed}: {} {end}", lower(&of_these));
+        assert!(
+            lower(&of_these) > *end,
+            "{failed}: {} {end}",
+            lower(&of_these)
+        );
         assert_eq!(of_these["metadata"]["interval_scope"], "these_cases");
     }
 }
@@ -50,7 +74,10 @@ fn few_evals_have_no_interval_of_evals_like_these() {
     let pass = |_: usize, c: usize, _: usize| if c == 0 { Way::Fail } else { Way::Pass };
     let refused = desk(4, 5, &format!("{scope}{gate}"));
     refused.record("none.jsonl", 2, pass);
-    for args in [&["run", "--dry-run"][..], &["run", "--samples", "2", "--progress", "none"]] {
+    for args in [
+        &["run", "--dry-run"][..],
+        &["run", "--samples", "2", "--progress", "none"],
+    ] {
         let call = refused.project.call(args).expect(2);
         let said = words(&call.stderr.replace('│', " "));
         let refused = "`pass_at_1` has no interval: 4 evals are too few to speak about evals like these; it takes at least 5";
@@ -60,23 +87,42 @@ fn few_evals_have_no_interval_of_evals_like_these() {
     without.run(2, pass, &[]);
     let report = without.project.report();
     let estimate = &report["estimates"]["pass_at_1"];
-    assert_eq!((estimate["value"].as_f64(), estimate["ci"].is_null()), (Some(0.8), true));
+    assert_eq!(
+        (estimate["value"].as_f64(), estimate["ci"].is_null()),
+        (Some(0.8), true)
+    );
     assert_eq!(
         estimate["note"],
         "no interval: 4 evals are too few to speak about evals like these (at least 5 are needed)"
     );
     let page = without.project.call(&["report"]).expect(1).stdout;
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(page.contains("No interval: 4 evals are too few to speak about evals like these"), "{page}");
+    assert!(
+        page.contains("No interval: 4 evals are too few to speak about evals like these"),
+        "{page}"
+    );
     let enough = desk(5, 5, &format!("{scope}{gate}"));
     enough.run(2, pass, &[]);
     assert!(lower(&enough.project.report()) > 0.4);
     // Of five only one is selected.
     let call = enough
         .project
-        .call(&["run", "--outputs", "outputs.jsonl", "--eval", "e0", "--progress", "none"])
+        .call(&[
+            "run",
+            "--outputs",
+            "outputs.jsonl",
+            "--eval",
+            "e0",
+            "--progress",
+            "none",
+        ])
         .expect(2);
-    assert!(call.stderr.contains("`pass_at_1` has no interval: 1 eval is too few"), "{}", call.stderr);
+    assert!(
+        call.stderr
+            .contains("`pass_at_1` has no interval: 1 eval is too few"),
+        "{}",
+        call.stderr
+    );
 }
 
 /// The words of a text, blanks as one.
@@ -128,8 +174,16 @@ fn what_is_lacking_is_the_same_before_and_after_a_run() {
             "none",
         ]);
         let call = call.expect(1);
-        assert!(words(&call.stderr).contains(before), "{before}: {}", call.stderr);
-        let reason = words(desk.project.report()["gate"]["reasons"][0].as_str().expect("a reason"));
+        assert!(
+            words(&call.stderr).contains(before),
+            "{before}: {}",
+            call.stderr
+        );
+        let reason = words(
+            desk.project.report()["gate"]["reasons"][0]
+                .as_str()
+                .expect("a reason"),
+        );
         assert!(reason.contains(after), "{after}: {reason}");
     }
 }
@@ -140,12 +194,21 @@ fn a_lost_sample_costs_an_interval_little() {
     let head = "  config: {intervals: these_cases, k: [1, 3]}\n";
     let end = |lost: bool| {
         let desk = desk(1, 20, head);
-        let way = |_: usize, c: usize, s: usize| if lost && c == 0 && s == 0 { Way::Lost } else { Way::Pass };
+        let way = |_: usize, c: usize, s: usize| {
+            if lost && c == 0 && s == 0 {
+                Way::Lost
+            } else {
+                Way::Pass
+            }
+        };
         desk.run(10, way, &[]);
         number(&desk.project.report()["estimates"]["pass_at_3"]["ci"][0])
     };
     let (whole, lost) = (end(false), end(true));
-    assert!(whole > 0.97 && (whole - lost).abs() < 0.01, "{whole} {lost}");
+    assert!(
+        whole > 0.97 && (whole - lost).abs() < 0.01,
+        "{whole} {lost}"
+    );
 }
 
 /// Only the evals that a metric is over count: those of a weight above 0, say.
@@ -161,14 +224,20 @@ fn evals_without_weight_do_not_make_an_interval_of_evals_like_these() {
         for e in 2..6 {
             let file = format!("e{e}.yaml");
             let text = std::fs::read_to_string(desk.project.path().join(&file)).expect("an eval");
-            desk.project.write(&file, &text.replacen("{id:", "{weight: 0, id:", 1));
+            desk.project
+                .write(&file, &text.replacen("{id:", "{weight: 0, id:", 1));
         }
         desk.record("none.jsonl", 1, |_, _, _| Way::Pass);
         desk
     };
-    let refused = weighed("weighted_score").project.call(&["validate"]).expect(2);
+    let refused = weighed("weighted_score")
+        .project
+        .call(&["validate"])
+        .expect(2);
     assert!(
-        refused.stderr.contains("`weighted_score` has no interval: 2 evals are too few"),
+        refused
+            .stderr
+            .contains("`weighted_score` has no interval: 2 evals are too few"),
         "{}",
         refused.stderr
     );

@@ -11,20 +11,50 @@ use assert_cmd::cargo::CommandCargoExt as _;
 fn junit_of(dir: &Path, suite: &str, code: i32) -> String {
     let file = dir.join("report.junit.xml");
     let mut run = Command::cargo_bin("eval-harness").unwrap();
-    run.args(["run", "--suite", suite, "--quiet", "--ci", "none", "--output-dir"]).arg(dir.join("results"));
-    assert_eq!(run.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap().status.code(), Some(code));
+    run.args([
+        "run",
+        "--suite",
+        suite,
+        "--quiet",
+        "--ci",
+        "none",
+        "--output-dir",
+    ])
+    .arg(dir.join("results"));
+    assert_eq!(
+        run.current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .unwrap()
+            .status
+            .code(),
+        Some(code)
+    );
     let mut report = Command::cargo_bin("eval-harness").unwrap();
-    report.args(["report", "--format", "junit", "--output-dir"]).arg(dir.join("results"));
-    assert_eq!(report.arg("--output").arg(&file).output().unwrap().status.code(), Some(code));
+    report
+        .args(["report", "--format", "junit", "--output-dir"])
+        .arg(dir.join("results"));
+    assert_eq!(
+        report
+            .arg("--output")
+            .arg(&file)
+            .output()
+            .unwrap()
+            .status
+            .code(),
+        Some(code)
+    );
     std::fs::read_to_string(&file).unwrap()
 }
 
 fn judged(dir: &Path, xml: &str) -> Result<(), String> {
-    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/junit/jenkins-junit.xsd");
+    let schema =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/junit/jenkins-junit.xsd");
     let file = dir.join("judged.xml");
     std::fs::write(&file, xml).unwrap();
     let mut lint = Command::new("xmllint");
-    lint.args(["--noout", "--nonet", "--schema"]).arg(schema).arg(file);
+    lint.args(["--noout", "--nonet", "--schema"])
+        .arg(schema)
+        .arg(file);
     let output = lint.output().expect("xmllint (Debian: libxml2-utils)");
     match output.status.success() {
         true => Ok(()),
@@ -52,13 +82,17 @@ fn what_is_written_validates() {
     let suite = dir.join("hostile.yaml");
     std::fs::write(&suite, HOSTILE).unwrap();
     let hostile = junit_of(dir, suite.to_str().unwrap(), 1);
-    assert!(hostile.contains("<error ") && hostile.contains("<failure "), "{hostile}");
+    assert!(
+        hostile.contains("<error ") && hostile.contains("<failure "),
+        "{hostile}"
+    );
     assert_eq!(judged(dir, &hostile), Ok(()));
 }
 
 #[test]
 fn the_judge_sees_what_is_wrong() {
     let dir = tempfile::tempdir().unwrap();
-    let wrong = r#"<testsuites><testsuite name="a" tests="1"><case name="b"/></testsuite></testsuites>"#;
+    let wrong =
+        r#"<testsuites><testsuite name="a" tests="1"><case name="b"/></testsuite></testsuites>"#;
     assert!(judged(dir.path(), wrong).is_err_and(|said| said.contains("case")));
 }

@@ -27,9 +27,24 @@ struct Kind {
 }
 
 const KINDS: [Kind; 3] = [
-    Kind { name: "recorded", project: recorded, asks: None, code: 1 },
-    Kind { name: "command", project: command, asks: Some(2), code: 1 },
-    Kind { name: "sandboxed", project: sandboxed, asks: None, code: 1 },
+    Kind {
+        name: "recorded",
+        project: recorded,
+        asks: None,
+        code: 1,
+    },
+    Kind {
+        name: "command",
+        project: command,
+        asks: Some(2),
+        code: 1,
+    },
+    Kind {
+        name: "sandboxed",
+        project: sandboxed,
+        asks: None,
+        code: 1,
+    },
 ];
 
 fn suite(target: &str) -> String {
@@ -47,14 +62,20 @@ fn recorded() -> Project {
         for sample in 0..2 {
             let answer = if n % 7 == 0 { n } else { n + 1 };
             if n % 50 != 3 || sample == 0 {
-                let _ = writeln!(outputs, r#"{{"case": "c{n}", "sample": {sample}, "output": "{answer}"}}"#);
+                let _ = writeln!(
+                    outputs,
+                    r#"{{"case": "c{n}", "sample": {sample}, "output": "{answer}"}}"#
+                );
             }
         }
     }
     let eval = "metadata: {id: soak}\nconfig: {samples: 2}\ndataset:\n  path: rows.jsonl\n  format: jsonl\n  case: {id: \"{{ row.id }}\", \
                 input: \"{{ row.q }}\", expected: {type: exact, value: \"{{ row.a }}\"}}\n";
     Project::with(&[
-        ("suite.yaml", &suite("{type: recorded, path: outputs.jsonl}")),
+        (
+            "suite.yaml",
+            &suite("{type: recorded, path: outputs.jsonl}"),
+        ),
         ("eval.yaml", eval),
         ("rows.jsonl", &rows),
         ("outputs.jsonl", &outputs),
@@ -73,7 +94,10 @@ fn command() -> Project {
         );
     }
     let project = Project::with(&[
-        ("suite.yaml", &suite("{type: command, command: [\"sh\", \"answer.sh\"]}")),
+        (
+            "suite.yaml",
+            &suite("{type: command, command: [\"sh\", \"answer.sh\"]}"),
+        ),
         ("eval.yaml", &eval),
         ("answer.sh", script),
     ]);
@@ -98,7 +122,10 @@ fn sandboxed() -> Project {
         let _ = writeln!(outputs, r#"{{"case": "c{n}", "output": "{program}"}}"#);
     }
     Project::with(&[
-        ("suite.yaml", &suite("{type: recorded, path: outputs.jsonl}")),
+        (
+            "suite.yaml",
+            &suite("{type: recorded, path: outputs.jsonl}"),
+        ),
         ("eval.yaml", &eval),
         ("outputs.jsonl", &outputs),
     ])
@@ -124,9 +151,13 @@ fn timeless(mut report: Value) -> Value {
     match &mut report {
         Value::Object(fields) => {
             fields.retain(|name, _| !TIMES.contains(&name.as_str()));
-            fields.iter_mut().for_each(|(_, value)| *value = timeless(value.take()));
+            fields
+                .iter_mut()
+                .for_each(|(_, value)| *value = timeless(value.take()));
         }
-        Value::Array(items) => items.iter_mut().for_each(|item| *item = timeless(item.take())),
+        Value::Array(items) => items
+            .iter_mut()
+            .for_each(|item| *item = timeless(item.take())),
         _ => {}
     }
     report
@@ -136,12 +167,18 @@ fn timeless(mut report: Value) -> Value {
 fn asked(project: &Project) -> BTreeMap<String, usize> {
     let text = std::fs::read_to_string(project.path().join("asked.log")).unwrap_or_default();
     let mut counts = BTreeMap::new();
-    text.lines().for_each(|line| *counts.entry(line.to_owned()).or_default() += 1);
+    text.lines()
+        .for_each(|line| *counts.entry(line.to_owned()).or_default() += 1);
     counts
 }
 
 fn start(project: &Project, args: &[&str]) -> Child {
-    project.command(args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
+    project
+        .command(args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts")
 }
 
 /// True when there is a run to resume: one with at least a whole first line.
@@ -152,7 +189,13 @@ fn can_resume(project: &Project) -> bool {
 
 /// Kills a run of this kind up to `kills` times, lets it come to its end, and checks what is promised; returns how many of the
 /// kills hit a run that was alive.
-fn disturb(kind: &Kind, reference: &Value, whole: Duration, kills: usize, rng: &mut ChaCha8Rng) -> usize {
+fn disturb(
+    kind: &Kind,
+    reference: &Value,
+    whole: Duration,
+    kills: usize,
+    rng: &mut ChaCha8Rng,
+) -> usize {
     let project = (kind.project)();
     let mut hits = 0;
     for _ in 0..kills {
@@ -165,7 +208,13 @@ fn disturb(kind: &Kind, reference: &Value, whole: Duration, kills: usize, rng: &
     let call = project.call(if can_resume(&project) { &RESUME } else { &RUN });
     let call = Call { ..call }.expect(kind.code);
     let report = timeless(project.report());
-    assert!(report == *reference, "{}: {}\n{}", kind.name, difference(&report, reference, ""), call.stderr);
+    assert!(
+        report == *reference,
+        "{}: {}\n{}",
+        kind.name,
+        difference(&report, reference, ""),
+        call.stderr
+    );
     if let Some(each) = kind.asks {
         let counts = asked(&project);
         assert_eq!(counts.len(), 30, "every case was asked: {counts:?}");
@@ -176,32 +225,42 @@ fn disturb(kind: &Kind, reference: &Value, whole: Duration, kills: usize, rng: &
             "{twice} samples were asked again after {hits} kills with {JOBS} in flight"
         );
     }
-    assert!(journal_is_whole(&project.result(".journal.jsonl")), "a journal line is torn");
+    assert!(
+        journal_is_whole(&project.result(".journal.jsonl")),
+        "a journal line is torn"
+    );
     hits
 }
 
 fn journal_is_whole(path: &Path) -> bool {
     let text = std::fs::read_to_string(path).expect("a journal");
-    text.ends_with('\n') && text.lines().all(|line| serde_json::from_str::<Value>(line).is_ok())
+    text.ends_with('\n')
+        && text
+            .lines()
+            .all(|line| serde_json::from_str::<Value>(line).is_ok())
 }
 
 /// Where two values first differ.
 fn difference(a: &Value, b: &Value, at: &str) -> String {
     match (a, b) {
-        (Value::Object(x), Value::Object(y)) => {
-            x.keys().chain(y.keys()).find(|key| x.get(*key) != y.get(*key)).map_or_else(String::new, |key| {
+        (Value::Object(x), Value::Object(y)) => x
+            .keys()
+            .chain(y.keys())
+            .find(|key| x.get(*key) != y.get(*key))
+            .map_or_else(String::new, |key| {
                 difference(
                     x.get(key).unwrap_or(&Value::Null),
                     y.get(key).unwrap_or(&Value::Null),
                     &format!("{at}/{key}"),
                 )
-            })
-        }
+            }),
         (Value::Array(x), Value::Array(y)) if x.len() == y.len() => x
             .iter()
             .zip(y)
             .position(|(x, y)| x != y)
-            .map_or_else(String::new, |i| difference(&x[i], &y[i], &format!("{at}/{i}"))),
+            .map_or_else(String::new, |i| {
+                difference(&x[i], &y[i], &format!("{at}/{i}"))
+            }),
         _ => format!("{at}: {a} is not {b}"),
     }
 }
@@ -209,7 +268,9 @@ fn difference(a: &Value, b: &Value, at: &str) -> String {
 #[test]
 fn a_run_that_is_killed_at_any_moment_is_resumed_to_the_same_end() {
     let number = |name: &str, default: u64| {
-        std::env::var(name).ok().map_or(default, |text| text.parse().expect("a number"))
+        std::env::var(name)
+            .ok()
+            .map_or(default, |text| text.parse().expect("a number"))
     };
     let wanted = number("EVAL_HARNESS_SOAK_KILLS", 25) as usize;
     let seed = number("EVAL_HARNESS_SOAK_SEED", 20_261_122);

@@ -26,9 +26,18 @@ fn a_program_measures_and_a_grader_that_only_measures_fails_nothing() {
     assert_eq!(grades[1]["metrics"]["lint_pass"].as_f64(), Some(0.0));
     assert_eq!(grades[2]["metrics"]["coverage"].as_f64(), Some(0.83));
     assert_eq!(grades[2]["metrics"]["check_score"].as_f64(), Some(0.5));
-    let listed = project.call(&["list", "--suite", "suite.yaml", "--verbose"]).expect(0).stdout;
-    assert!(listed.contains("command (inferred) (measures lint_pass) (informative)"), "{listed}");
-    assert!(listed.contains("command (inferred) (measures check_score, coverage)"), "{listed}");
+    let listed = project
+        .call(&["list", "--suite", "suite.yaml", "--verbose"])
+        .expect(0)
+        .stdout;
+    assert!(
+        listed.contains("command (inferred) (measures lint_pass) (informative)"),
+        "{listed}"
+    );
+    assert!(
+        listed.contains("command (inferred) (measures check_score, coverage)"),
+        "{listed}"
+    );
 }
 
 #[test]
@@ -38,14 +47,21 @@ fn a_likeness_below_its_threshold_fails_with_its_number() {
     project.call(&RUN).expect(1);
     let failure = &project.report()["failures"][0];
     assert_eq!(failure["cause"], "threshold");
-    assert_eq!(failure["reason"], "levenshtein is 0.7143 (the best of 2 references), which is below 0.8");
+    assert_eq!(
+        failure["reason"],
+        "levenshtein is 0.7143 (the best of 2 references), which is below 0.8"
+    );
     assert_eq!(failure["expected"], "sitten");
 }
 
 #[test]
 fn composites_of_built_in_metrics_are_gated() {
     let head = "  metrics:\n    quality: {composite: [{metric: pass_at_1, weight: 3}, {metric: failed_samples, range: [0, 4], invert: true}]}\n  thresholds: {quality: 0.9}\n";
-    let right = project(head, "expected: ok", "{\"case\": \"a\", \"output\": \"ok\"}\n");
+    let right = project(
+        head,
+        "expected: ok",
+        "{\"case\": \"a\", \"output\": \"ok\"}\n",
+    );
     right.call(&RUN).expect(0);
     assert_eq!(right.report()["metrics"]["quality"].as_f64(), Some(1.0));
     let half = "{\"case\": \"a\", \"output\": \"ok\"}\n{\"case\": \"a\", \"output\": \"no\"}\n";
@@ -63,7 +79,10 @@ fn composites_of_built_in_metrics_are_gated() {
         "{\"case\": \"a\", \"output\": \"ok\"}\n",
     );
     let said = short.call(&RUN).expect(2).stderr;
-    assert!(said.contains("the threshold on pass_at_3 needs 3 samples of every case"), "{said}");
+    assert!(
+        said.contains("the threshold on pass_at_3 needs 3 samples of every case"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -87,7 +106,9 @@ fn an_answer_that_is_right_and_late_fails() {
     let failure = &project.report()["failures"][0];
     assert_eq!(failure["cause"], "threshold");
     assert!(
-        failure["reason"].as_str().is_some_and(|why| why.ends_with("ms, 100 ms are allowed")),
+        failure["reason"]
+            .as_str()
+            .is_some_and(|why| why.ends_with("ms, 100 ms are allowed")),
         "{failure}"
     );
 }
@@ -142,7 +163,9 @@ eval_suite:
         - {type: code, informative: true, metric: build_pass, config: {command: [grep, -q, a]}}
 "#;
     let lines = |answers: &[&str]| {
-        let line = |case: &str, output: &str| format!("{{\"case\": \"{case}\", \"output\": \"{output}\"}}\n");
+        let line = |case: &str, output: &str| {
+            format!("{{\"case\": \"{case}\", \"output\": \"{output}\"}}\n")
+        };
         let answers: String = answers.iter().map(|answer| line("code", answer)).collect();
         line("plain", "ok") + &answers
     };
@@ -154,12 +177,27 @@ eval_suite:
     let report = run(&["abcd", "abXd", "XXXd"], 0);
     // Rates 0, 1/4, 3/4; builds 1, 1, 0; 2 of 3 answers and the plain case pass.
     let metric = |name: &str| report["metrics"][name].as_f64().unwrap_or(f64::NAN);
-    assert!((metric("edit_rate") - 1.0 / 3.0).abs() < 1e-12, "{}", metric("edit_rate"));
-    assert!((metric("build_pass") - 2.0 / 3.0).abs() < 1e-12, "{}", metric("build_pass"));
+    assert!(
+        (metric("edit_rate") - 1.0 / 3.0).abs() < 1e-12,
+        "{}",
+        metric("edit_rate")
+    );
+    assert!(
+        (metric("build_pass") - 2.0 / 3.0).abs() < 1e-12,
+        "{}",
+        metric("build_pass")
+    );
     let quality = 0.5 * (1.0 + 2.0 / 3.0) / 2.0 + 0.25 * (2.0 / 3.0) + 0.25 * (2.0 / 3.0);
-    assert!((metric("code_quality") - quality).abs() < 1e-12, "{}", metric("code_quality"));
+    assert!(
+        (metric("code_quality") - quality).abs() < 1e-12,
+        "{}",
+        metric("code_quality")
+    );
     let report = run(&["XXXX", "abXd", "XXXd"], 1);
-    assert_eq!(report["gate"]["thresholds"].as_array().map(Vec::len), Some(3));
+    assert_eq!(
+        report["gate"]["thresholds"].as_array().map(Vec::len),
+        Some(3)
+    );
     // Without an answer nothing is known of it, in neither direction.
     let report = run(&[], 3);
     assert!(report["metrics"]["code_quality"].is_null(), "{report}");
@@ -185,16 +223,26 @@ fn equal_counts_have_no_interval_and_equal_scores_have() {
     let report = project.report();
     assert_eq!(report["estimates"]["warnings"]["value"].as_f64(), Some(1.0));
     assert!(report["estimates"]["warnings"]["ci"].is_null());
-    assert_eq!(report["estimates"]["builds"]["method"], "empirical_likelihood");
+    assert_eq!(
+        report["estimates"]["builds"]["method"],
+        "empirical_likelihood"
+    );
 }
 
 /// Numbers without bounds: what their interval lacks is computed from it, for an upper end, too.
 #[test]
 fn a_number_whose_interval_is_too_wide_names_the_cases_that_it_lacks() {
     let grader = "graders: [{type: code, metric: ok, config: {command: [sh, -c, 'read n; echo \"{\\\"passed\\\": true, \\\"metrics\\\": {\\\"size\\\": $n}}\"'], verdict: json, metrics: [size]}}]";
-    let evals: String = (0..12).map(|at| format!("    - {{id: e{at}, input: x, {grader}}}\n")).collect();
+    let evals: String = (0..12)
+        .map(|at| format!("    - {{id: e{at}, input: x, {grader}}}\n"))
+        .collect();
     let outputs: String = (0..12)
-        .map(|at| format!("{{\"case\": \"e{at}\", \"output\": \"{}\"}}\n", 100 + 10 * (at % 4)))
+        .map(|at| {
+            format!(
+                "{{\"case\": \"e{at}\", \"output\": \"{}\"}}\n",
+                100 + 10 * (at % 4)
+            )
+        })
         .collect();
     // A mean of 115 with a standard deviation of about 12.
     let suite = format!(

@@ -28,12 +28,21 @@ fn project(expected: &str, notify: &str) -> Project {
 
 fn run(project: &Project, env: &[(&str, &str)]) -> Call {
     let mut command = project.command(&["run", "--suite", "suite.yaml", "--quiet"]);
-    Call::of(command.envs(env.iter().copied()).output().expect("the program starts"))
+    Call::of(
+        command
+            .envs(env.iter().copied())
+            .output()
+            .expect("the program starts"),
+    )
 }
 
 /// What stderr says of channels.
 fn warned(call: &Call) -> String {
-    call.stderr.lines().filter(|line| line.contains("notify:")).collect::<Vec<_>>().join("\n")
+    call.stderr
+        .lines()
+        .filter(|line| line.contains("notify:"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 const HOOK: &str = "    - {type: webhook, url_env: HOOK, timeout_seconds: 5}";
@@ -49,7 +58,10 @@ fn a_webhook_is_told_of_what_failed_and_not_of_a_pass() {
     assert_eq!(warned(&call), "");
     let received = server.received();
     assert_eq!(received.len(), 1);
-    assert_eq!((received[0].method.as_str(), received[0].target.as_str()), ("POST", PATH));
+    assert_eq!(
+        (received[0].method.as_str(), received[0].target.as_str()),
+        ("POST", PATH)
+    );
     assert_eq!(received[0].header("content-type"), Some("application/json"));
     let body: Value = serde_json::from_slice(&received[0].body).expect("JSON");
     let text = body["text"].as_str().expect("a text");
@@ -63,7 +75,10 @@ fn a_webhook_is_told_of_what_failed_and_not_of_a_pass() {
     • `1 eval (greets) failed`
     • failed case `greets`
     ");
-    assert!(text.contains("\nReport `results/") && text.contains(".md`"), "{text}");
+    assert!(
+        text.contains("\nReport `results/") && text.contains(".md`"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -76,7 +91,11 @@ fn always_is_told_of_passes_too_with_headers_and_a_body_of_its_own() {
       headers: {X-Team: evals}
       headers_env: {Authorization: TOKEN}
       body: {say: \"{{ suite }} is {{ decision }}\", code: \"{{ exit_code }}\"}";
-    let call = run(&project("hello", hook), &[("HOOK", &server.url()), ("TOKEN", "Bearer abcdef")]).expect(0);
+    let call = run(
+        &project("hello", hook),
+        &[("HOOK", &server.url()), ("TOKEN", "Bearer abcdef")],
+    )
+    .expect(0);
     assert_eq!(warned(&call), "");
     let received = server.received();
     assert_eq!(received[0].header("authorization"), Some("Bearer abcdef"));
@@ -90,10 +109,17 @@ fn told_by(server: &Server, hook: &str) -> (String, usize) {
     let url = format!("{}{PATH}", server.url());
     let call = run(&project("bye", hook), &[("HOOK", &url)]).expect(1);
     for secret in ["T0SECRET", "B0SECRET", "s3cr3t"] {
-        assert!(!call.stderr.contains(secret) && !call.stdout.contains(secret), "{}", call.stderr);
+        assert!(
+            !call.stderr.contains(secret) && !call.stdout.contains(secret),
+            "{}",
+            call.stderr
+        );
     }
     let port = server.port().to_string();
-    (warned(&call).replace(&port, "PORT"), server.received().len())
+    (
+        warned(&call).replace(&port, "PORT"),
+        server.received().len(),
+    )
 }
 
 #[test]
@@ -128,7 +154,15 @@ fn who_asks_to_wait_too_long_is_not_waited_for() {
 #[test]
 fn a_refusal_is_not_repeated_and_its_words_are_shown_without_secrets() {
     let server = Server::start(|request| {
-        Reply::new(404, "text/plain", format!("no_service\n{} \u{1b}[2J{}", request.target, "x".repeat(9000)))
+        Reply::new(
+            404,
+            "text/plain",
+            format!(
+                "no_service\n{} \u{1b}[2J{}",
+                request.target,
+                "x".repeat(9000)
+            ),
+        )
     });
     let (warned, calls) = told_by(&server, HOOK);
     assert_eq!(calls, 1);
@@ -148,7 +182,10 @@ fn redirects_are_not_followed() {
 #[test]
 fn a_server_that_hangs_does_not_hold_the_gate() {
     let server = Server::raw(|_, wire| hang(wire));
-    let (warned, calls) = told_by(&server, "    - {type: webhook, url_env: HOOK, timeout_seconds: 0.3}");
+    let (warned, calls) = told_by(
+        &server,
+        "    - {type: webhook, url_env: HOOK, timeout_seconds: 0.3}",
+    );
     assert_eq!(calls, 1, "who may have got the message is not told again");
     insta::assert_snapshot!(warned, @"warning: notify: webhook 1: 127.0.0.1:PORT did not answer within 0.3 s");
 }
@@ -168,7 +205,10 @@ fn an_answer_without_end_is_not_read() {
     });
     let (warned, calls) = told_by(&server, HOOK);
     assert_eq!(calls, 1);
-    assert!(warned.starts_with("warning: notify: webhook 1: the server answers 403: xxx"), "{warned}");
+    assert!(
+        warned.starts_with("warning: notify: webhook 1: the server answers 403: xxx"),
+        "{warned}"
+    );
     assert!(warned.len() < 400);
 }
 
@@ -176,8 +216,11 @@ fn an_answer_without_end_is_not_read() {
 fn no_tls_no_host_no_variable() {
     let plain = Server::unread(|wire| _ = wire.write_all(b"HTTP/1.1 400 Bad\r\n\r\n"));
     let url = format!("https://{}/hook-secret", plain.address);
-    let call =
-        run(&project("bye", "    - {type: webhook, url_env: HOOK, retries: 0}"), &[("HOOK", &url)]).expect(1);
+    let call = run(
+        &project("bye", "    - {type: webhook, url_env: HOOK, retries: 0}"),
+        &[("HOOK", &url)],
+    )
+    .expect(1);
     insta::assert_snapshot!(warned(&call).replace(&plain.port().to_string(), "PORT"), @"warning: notify: webhook 1: no TLS connection to 127.0.0.1:PORT: it does not speak TLS; is it an `http://` address?");
     assert!(!call.stderr.contains("hook-secret"));
     for (hook, expected) in [
@@ -188,7 +231,10 @@ fn no_tls_no_host_no_variable() {
         ),
     ] {
         let call = run(&project("bye", HOOK), &[("HOOK", hook)]).expect(1);
-        assert_eq!(warned(&call), format!("warning: notify: webhook 1: {expected}"));
+        assert_eq!(
+            warned(&call),
+            format!("warning: notify: webhook 1: {expected}")
+        );
     }
 }
 
@@ -205,7 +251,10 @@ fn a_command_reads_the_message_as_json() {
         told["failures"][0],
         json!({"kind": "case", "id": "greets", "name": "greets", "outcome": "failed"})
     );
-    assert_eq!((&told["decision"], &told["exit_code"]), (&json!("fail"), &json!(1)));
+    assert_eq!(
+        (&told["decision"], &told["exit_code"]),
+        (&json!("fail"), &json!(1))
+    );
     assert_eq!(told["metrics"]["pass_at_1"], json!(0.0));
 }
 
@@ -222,15 +271,23 @@ fn commands_that_fail_or_hang_are_ended_with_all_that_they_started() {
     ");
     let pid = std::fs::read_to_string(project.path().join("pid")).expect("it started");
     let proc = format!("/proc/{}", pid.trim());
-    eventually("the child of the command ends", || !std::path::Path::new(&proc).exists());
-    assert!(project.path().join("last.json").exists(), "the next channel is told");
+    eventually("the child of the command ends", || {
+        !std::path::Path::new(&proc).exists()
+    });
+    assert!(
+        project.path().join("last.json").exists(),
+        "the next channel is told"
+    );
 }
 
 #[test]
 fn what_a_command_says_of_a_secret_is_not_told() {
     let notify = "    - {type: command, command: [sh, -c, 'echo refused: $PAGER_TOKEN $TEAM_WEBHOOK_URL >&2; exit 1']}";
     let hook = "https://hooks.example.org/services/T0/B0";
-    let call = run(&project("bye", notify), &[("PAGER_TOKEN", "pt-0123456789"), ("TEAM_WEBHOOK_URL", hook)]);
+    let call = run(
+        &project("bye", notify),
+        &[("PAGER_TOKEN", "pt-0123456789"), ("TEAM_WEBHOOK_URL", hook)],
+    );
     insta::assert_snapshot!(warned(&call.expect(1)), @"warning: notify: command 1: it exited with code 1: refused: [redacted] [redacted]");
 }
 
@@ -248,7 +305,11 @@ fn what_is_wrong_with_channels_is_found_before_anything_runs() {
     let heads: Vec<&str> = call
         .stderr
         .lines()
-        .filter(|line| ["error", "warning", "  ×", "  help", "EH0"].iter().any(|word| line.contains(word)))
+        .filter(|line| {
+            ["error", "warning", "  ×", "  help", "EH0"]
+                .iter()
+                .any(|word| line.contains(word))
+        })
         .collect();
     insta::assert_snapshot!(heads.join("\n"), @"
     EH0427 bad-request
@@ -279,7 +340,8 @@ fn what_is_wrong_with_channels_is_found_before_anything_runs() {
     ");
     let call = run(&project("bye", "    - {type: pigeon}"), &[]).expect(2);
     assert!(
-        call.stderr.contains("`pigeon` is not a value of `type`: it takes `webhook`, `command`"),
+        call.stderr
+            .contains("`pigeon` is not a value of `type`: it takes `webhook`, `command`"),
         "{}",
         call.stderr
     );
@@ -297,13 +359,20 @@ fn a_flag_without_channels_and_channels_without_a_flag_are_warned_of() {
 "
         );
         let project = Project::with(&[("suite.yaml", &suite)]);
-        let call = project.call(&["validate", "--suite", "suite.yaml"]).expect(0);
+        let call = project
+            .call(&["validate", "--suite", "suite.yaml"])
+            .expect(0);
         let told = call.stderr + &call.stdout;
-        told.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+        told.split_whitespace()
+            .filter(|word| *word != "│")
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     let told = with("  reporting: {notify_on_failure: true}");
     assert!(
-        told.contains("`notify_on_failure` has no channel to tell: only the terminal's bell will ring"),
+        told.contains(
+            "`notify_on_failure` has no channel to tell: only the terminal's bell will ring"
+        ),
         "{told}"
     );
     let told = with("  notify: [{type: webhook, url_env: HOOK}]");
@@ -311,6 +380,7 @@ fn a_flag_without_channels_and_channels_without_a_flag_are_warned_of() {
         told.contains("no run will tell these channels: `reporting.notify_on_failure` is not set"),
         "{told}"
     );
-    let told = with("  notify: [{type: webhook, url_env: HOOK}]\n  reporting: {notify_on_failure: false}");
+    let told =
+        with("  notify: [{type: webhook, url_env: HOOK}]\n  reporting: {notify_on_failure: false}");
     assert!(!told.contains("channel"), "{told}");
 }

@@ -22,8 +22,9 @@ eval_suite:
 "#;
 
 fn outputs(timeout: &str) -> String {
-    let line =
-        |case: &str, output: &str| format!("{{\"case\": \"{case}\", \"output\": \"{output}\"}}\n").repeat(3);
+    let line = |case: &str, output: &str| {
+        format!("{{\"case\": \"{case}\", \"output\": \"{output}\"}}\n").repeat(3)
+    };
     line("cap-auth-001", "session opened")
         + &line("cap-auth-002", "token refreshed")
         + &line("cap-auth-003", timeout)
@@ -58,10 +59,26 @@ const TESTS_PASS: &str = "echo '============ 45 passed in 0.12s ============'\n"
 const TESTS_FAIL: &str = "echo '============ 1 failed, 44 passed in 0.12s ============'\nexit 1\n";
 
 fn git(project: &Project, args: &[&str]) {
-    let identity = ["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"];
-    let done = Command::new("git").arg("-C").arg(project.path()).args(identity).args(args).output();
+    let identity = [
+        "-c",
+        "user.name=t",
+        "-c",
+        "user.email=t@example.org",
+        "-c",
+        "commit.gpgsign=false",
+    ];
+    let done = Command::new("git")
+        .arg("-C")
+        .arg(project.path())
+        .args(identity)
+        .args(args)
+        .output();
     let done = done.expect("git");
-    assert!(done.status.success(), "{args:?}: {}", String::from_utf8_lossy(&done.stderr));
+    assert!(
+        done.status.success(),
+        "{args:?}: {}",
+        String::from_utf8_lossy(&done.stderr)
+    );
 }
 
 /// A project with the suite, committed.
@@ -89,7 +106,10 @@ fn json(project: &Project, path: &str) -> Value {
 
 fn statuses(report: &Value) -> Vec<&str> {
     let steps = report["steps"].as_array().expect("steps");
-    steps.iter().map(|step| step["status"].as_str().expect("a status")).collect()
+    steps
+        .iter()
+        .map(|step| step["status"].as_str().expect("a status"))
+        .collect()
 }
 
 const REPORT: &str = "results/phases/phase-implement-user-authentication.json";
@@ -99,16 +119,37 @@ fn the_phase_of_the_seeds_fails_then_passes() {
     let project = project(&[("evals/outputs.jsonl", &outputs(BROKEN))]);
     let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(1);
     let report = json(&project, REPORT);
-    assert_eq!(statuses(&report), ["not_checked", "passed", "failed", "not_reached"]);
-    assert_eq!((&report["gate"]["decision"], &report["gate"]["exit_code"]), (&"fail".into(), &1.into()));
-    assert!(!project.path().join("released").exists(), "a blocking step ends the phase");
-    assert!(call.stderr.contains("step 3 of 4: Run capability evals (eval)"), "{}", call.stderr);
-    assert!(report["steps"][2]["eval"]["eval_report"]["evals"][0]["cases"][0].get("samples").is_none());
+    assert_eq!(
+        statuses(&report),
+        ["not_checked", "passed", "failed", "not_reached"]
+    );
+    assert_eq!(
+        (&report["gate"]["decision"], &report["gate"]["exit_code"]),
+        (&"fail".into(), &1.into())
+    );
+    assert!(
+        !project.path().join("released").exists(),
+        "a blocking step ends the phase"
+    );
+    assert!(
+        call.stderr
+            .contains("step 3 of 4: Run capability evals (eval)"),
+        "{}",
+        call.stderr
+    );
+    assert!(
+        report["steps"][2]["eval"]["eval_report"]["evals"][0]["cases"][0]
+            .get("samples")
+            .is_none()
+    );
 
     project.write("evals/outputs.jsonl", &outputs(FIXED));
     project.call(&["phase", "--plan", "plan.yaml"]).expect(0);
     let report = json(&project, REPORT);
-    assert_eq!(statuses(&report), ["not_checked", "passed", "passed", "passed"]);
+    assert_eq!(
+        statuses(&report),
+        ["not_checked", "passed", "passed", "passed"]
+    );
     assert_eq!(report["gate"]["decision"], "pass");
     assert!(project.path().join("released").exists());
 }
@@ -116,10 +157,16 @@ fn the_phase_of_the_seeds_fails_then_passes() {
 #[test]
 fn what_does_not_block_is_told_and_goes_on() {
     let plan = PLAN.replace("blocking: true", "blocking: false");
-    let project = project(&[("evals/outputs.jsonl", &outputs(BROKEN)), ("plan.yaml", &plan)]);
+    let project = project(&[
+        ("evals/outputs.jsonl", &outputs(BROKEN)),
+        ("plan.yaml", &plan),
+    ]);
     project.call(&["phase", "--plan", "plan.yaml"]).expect(0);
     let report = json(&project, REPORT);
-    assert_eq!(statuses(&report), ["not_checked", "passed", "failed", "passed"]);
+    assert_eq!(
+        statuses(&report),
+        ["not_checked", "passed", "failed", "passed"]
+    );
     assert_eq!(report["gate"]["decision"], "pass");
     let reason = report["gate"]["reasons"][0].as_str().expect("a reason");
     assert!(
@@ -133,18 +180,34 @@ fn what_does_not_block_is_told_and_goes_on() {
 fn failing_tests_end_the_phase_before_its_evals() {
     let project = project(&[("tests.sh", TESTS_FAIL)]);
     project.call(&["phase", "--plan", "plan.yaml"]).expect(1);
-    assert_eq!(statuses(&json(&project, REPORT)), ["not_checked", "failed", "not_reached", "not_reached"]);
-    assert!(!project.path().join("results/latest").exists(), "no suite was run");
+    assert_eq!(
+        statuses(&json(&project, REPORT)),
+        ["not_checked", "failed", "not_reached", "not_reached"]
+    );
+    assert!(
+        !project.path().join("results/latest").exists(),
+        "no suite was run"
+    );
 }
 
 #[test]
 fn nothing_runs_when_anything_is_wrong() {
-    let plan =
-        PLAN.replace("./evals/auth-capability.yaml", "./evals/none.yaml").replace("sh\", ", "touch\", ");
+    let plan = PLAN
+        .replace("./evals/auth-capability.yaml", "./evals/none.yaml")
+        .replace("sh\", ", "touch\", ");
     let project = project(&[("plan.yaml", &plan)]);
     let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(2);
-    assert!(call.stderr.contains("there is no file `./evals/none.yaml`"), "{}", call.stderr);
-    assert!(call.stderr.ends_with("1 problem in the phase and its suites; nothing ran\n"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("there is no file `./evals/none.yaml`"),
+        "{}",
+        call.stderr
+    );
+    assert!(
+        call.stderr
+            .ends_with("1 problem in the phase and its suites; nothing ran\n"),
+        "{}",
+        call.stderr
+    );
     assert!(!project.path().join("results").exists());
 }
 
@@ -167,7 +230,11 @@ eval_trigger:
 "#;
 
 fn junit(failed: bool) -> String {
-    let failure = if failed { "<failure message=\"no\">no</failure>" } else { "" };
+    let failure = if failed {
+        "<failure message=\"no\">no</failure>"
+    } else {
+        ""
+    };
     format!(
         "<testsuite name=\"auth\"><testcase name=\"a\"/><testcase name=\"b\">{failure}</testcase></testsuite>"
     )
@@ -177,15 +244,24 @@ const TRIGGERED: [&str; 5] = ["phase", "--trigger", "trigger.yaml", "--phase-id"
 
 fn names(project: &Project, dir: &str) -> Vec<String> {
     let entries = std::fs::read_dir(project.path().join(dir)).expect("a folder");
-    let mut names: Vec<String> =
-        entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = entries
+        .map(|e| {
+            e.expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
     names.sort();
     names
 }
 
 #[test]
 fn the_trigger_of_the_seeds_gates_and_archives() {
-    let project = project(&[("evals/outputs.jsonl", &outputs(BROKEN)), ("trigger.yaml", TRIGGER)]);
+    let project = project(&[
+        ("evals/outputs.jsonl", &outputs(BROKEN)),
+        ("trigger.yaml", TRIGGER),
+    ]);
     project.call(&TRIGGERED).expect(1);
     let report = json(&project, "eval-results/phase-2%2Fa.json");
     assert_eq!(statuses(&report), ["failed"]);
@@ -193,14 +269,19 @@ fn the_trigger_of_the_seeds_gates_and_archives() {
         (&report["metadata"]["phase_id"], &report["metadata"]["when"]),
         (&"2/a".into(), &"after_tests_pass".into())
     );
-    assert!(!project.path().join("results/archive").exists(), "only what passed is archived");
+    assert!(
+        !project.path().join("results/archive").exists(),
+        "only what passed is archived"
+    );
     assert!(!project.path().join("results/phases").exists());
 
     project.write("evals/outputs.jsonl", &outputs(FIXED));
     project.call(&TRIGGERED).expect(0);
     let report = json(&project, "eval-results/phase-2%2Fa.json");
-    let run =
-        report["steps"][0]["eval"]["eval_report"]["metadata"]["run_id"].as_str().expect("an id").to_owned();
+    let run = report["steps"][0]["eval"]["eval_report"]["metadata"]["run_id"]
+        .as_str()
+        .expect("an id")
+        .to_owned();
     let archived = names(&project, "results/archive/2%2Fa");
     assert_eq!(
         archived,
@@ -214,25 +295,48 @@ fn the_trigger_of_the_seeds_gates_and_archives() {
         ]
     );
     let journal = format!("results/archive/2%2Fa/{run}.journal.jsonl");
-    assert!(project.call(&["report", "--run", &journal]).expect(0).stdout.contains("GATE PASS"));
+    assert!(
+        project
+            .call(&["report", "--run", &journal])
+            .expect(0)
+            .stdout
+            .contains("GATE PASS")
+    );
     // Copies are counted by nobody.
-    let runs =
-        names(&project, "results/latest").iter().filter(|name| name.ends_with(".journal.jsonl")).count();
+    let runs = names(&project, "results/latest")
+        .iter()
+        .filter(|name| name.ends_with(".journal.jsonl"))
+        .count();
     assert_eq!(runs, 2);
 }
 
 #[test]
 fn the_action_of_a_trigger_softens_its_evals_and_not_the_tests_before_them() {
     let soft = TRIGGER.replace("action: \"block\"", "action: \"warn\"");
-    let files =
-        [("evals/outputs.jsonl", outputs(BROKEN)), ("trigger.yaml", soft), ("junit/a.xml", junit(false))];
-    let files: Vec<(&str, &str)> = files.iter().map(|(path, text)| (*path, text.as_str())).collect();
+    let files = [
+        ("evals/outputs.jsonl", outputs(BROKEN)),
+        ("trigger.yaml", soft),
+        ("junit/a.xml", junit(false)),
+    ];
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(path, text)| (*path, text.as_str()))
+        .collect();
     let project = project(&files);
-    let with_tests: Vec<&str> = TRIGGERED.into_iter().chain(["--junit", "junit/*.xml"]).collect();
+    let with_tests: Vec<&str> = TRIGGERED
+        .into_iter()
+        .chain(["--junit", "junit/*.xml"])
+        .collect();
     project.call(&with_tests).expect(0);
     let report = json(&project, "eval-results/phase-2%2Fa.json");
-    assert_eq!((statuses(&report), &report["gate"]["decision"]), (vec!["passed", "failed"], &"pass".into()));
-    assert!(!project.path().join("results/archive").exists(), "evals that failed are no success");
+    assert_eq!(
+        (statuses(&report), &report["gate"]["decision"]),
+        (vec!["passed", "failed"], &"pass".into())
+    );
+    assert!(
+        !project.path().join("results/archive").exists(),
+        "evals that failed are no success"
+    );
 
     project.write("junit/a.xml", &junit(true));
     project.call(&with_tests).expect(1);
@@ -247,7 +351,10 @@ fn the_action_of_a_trigger_softens_its_evals_and_not_the_tests_before_them() {
     assert_eq!(statuses(&report), ["failed", "failed"]);
 
     project.write("trigger.yaml", TRIGGER);
-    let none: Vec<&str> = TRIGGERED.into_iter().chain(["--junit", "nowhere/*.xml"]).collect();
+    let none: Vec<&str> = TRIGGERED
+        .into_iter()
+        .chain(["--junit", "nowhere/*.xml"])
+        .collect();
     project.call(&none).expect(3);
 }
 
@@ -266,10 +373,21 @@ fn a_trigger_of_another_moment_does_nothing() {
     );
     assert!(!project.path().join("results").exists());
     let call = at("after_test_pass").expect(2);
-    assert!(call.stderr.contains("did you mean `--when after_tests_pass`?"), "{}", call.stderr);
+    assert!(
+        call.stderr
+            .contains("did you mean `--when after_tests_pass`?"),
+        "{}",
+        call.stderr
+    );
     at("after_tests_pass").expect(0);
-    let call = project.call(&["phase", "--trigger", "trigger.yaml"]).expect(2);
-    assert!(call.stderr.contains("give it with `--phase-id ID`"), "{}", call.stderr);
+    let call = project
+        .call(&["phase", "--trigger", "trigger.yaml"])
+        .expect(2);
+    assert!(
+        call.stderr.contains("give it with `--phase-id ID`"),
+        "{}",
+        call.stderr
+    );
 }
 
 /// A plan of one step with this text, and what the phase came to.
@@ -289,7 +407,13 @@ fn a_command_that_never_ends_fails_in_time_and_one_that_is_not_there_is_incomple
     call.expect(1);
     let step = &json(&project, ONE)["steps"][0];
     assert_eq!(step["status"], "failed");
-    assert!(step["reason"].as_str().expect("a reason").contains("did not end within 0.5 s"), "{step}");
+    assert!(
+        step["reason"]
+            .as_str()
+            .expect("a reason")
+            .contains("did not end within 0.5 s"),
+        "{step}"
+    );
     assert_eq!(step["output_tail"], "begun");
     let (project, call) = one_step("{type: implement, command: [no-such-program-anywhere]}");
     call.expect(3);
@@ -307,19 +431,33 @@ fn errored_and_pending_samples_have_codes_of_their_own_and_can_be_softened() {
     let exact = "{type: code, config: {method: exact_match}}";
     let table = [
         ("{type: echo}", exact, "passed", 0),
-        ("{type: command, command: ['false']}", exact, "incomplete", 3),
+        (
+            "{type: command, command: ['false']}",
+            exact,
+            "incomplete",
+            3,
+        ),
         ("{type: echo}", "{type: human}", "pending", 4),
-        ("{type: command, command: [echo, other]}", exact, "failed", 1),
+        (
+            "{type: command, command: [echo, other]}",
+            exact,
+            "failed",
+            1,
+        ),
     ];
     for (target, grader, status, code) in table {
         for (blocking, code) in [(true, code), (false, 0)] {
             let plan = format!(
                 "phase:\n  id: one\n  name: One\n  steps:\n    - {{type: eval, config: {{suite: s.yaml, blocking: {blocking}}}}}\n"
             );
-            let project = Project::with(&[("s.yaml", &suite(target, grader)), ("plan.yaml", &plan)]);
+            let project =
+                Project::with(&[("s.yaml", &suite(target, grader)), ("plan.yaml", &plan)]);
             project.call(&["phase", "--plan", "plan.yaml"]).expect(code);
             let report = json(&project, ONE);
-            assert_eq!((statuses(&report), &report["gate"]["exit_code"]), (vec![status], &code.into()));
+            assert_eq!(
+                (statuses(&report), &report["gate"]["exit_code"]),
+                (vec![status], &code.into())
+            );
         }
     }
 }
@@ -334,10 +472,16 @@ fn a_base_must_be_there_when_somebody_asks_for_one() {
         "error: the changes since `mian` can't be told: `mian` is no revision of this repository\nhint: did you mean `main`?\n"
     );
     assert!(!project.path().join("results").exists());
-    project.call(&["phase", "--plan", "plan.yaml", "--base", "main"]).expect(0);
+    project
+        .call(&["phase", "--plan", "plan.yaml", "--base", "main"])
+        .expect(0);
     assert_eq!(json(&project, REPORT)["implementation"]["base"], "main");
 
-    let files = [("evals/auth-capability.yaml", SUITE), ("plan.yaml", PLAN), ("tests.sh", TESTS_PASS)];
+    let files = [
+        ("evals/auth-capability.yaml", SUITE),
+        ("plan.yaml", PLAN),
+        ("tests.sh", TESTS_PASS),
+    ];
     let bare = Project::with(&files);
     std::fs::remove_dir(bare.path().join(".git")).expect("a folder");
     bare.write("evals/outputs.jsonl", &outputs(FIXED));
@@ -346,7 +490,8 @@ fn a_base_must_be_there_when_somebody_asks_for_one() {
     // Without git the folder of the suite is its project.
     let report = json(&bare, &format!("evals/{REPORT}"));
     assert_eq!(report["implementation"], Value::Null);
-    bare.call(&["phase", "--plan", "plan.yaml", "--base", "main"]).expect(2);
+    bare.call(&["phase", "--plan", "plan.yaml", "--base", "main"])
+        .expect(2);
 }
 
 #[test]
@@ -362,9 +507,17 @@ fn what_changed_since_the_phase_began_is_told_without_what_it_writes_itself() {
     let report = json(&project, REPORT);
     let changed = &report["implementation"];
     // A step that commits does not move the base.
-    assert_eq!((&changed["base"], &changed["files_modified"]), (&"HEAD".into(), &3.into()), "{changed}");
-    let paths: Vec<&str> =
-        changed["files"].as_array().expect("files").iter().filter_map(|f| f["path"].as_str()).collect();
+    assert_eq!(
+        (&changed["base"], &changed["files_modified"]),
+        (&"HEAD".into(), &3.into()),
+        "{changed}"
+    );
+    let paths: Vec<&str> = changed["files"]
+        .as_array()
+        .expect("files")
+        .iter()
+        .filter_map(|f| f["path"].as_str())
+        .collect();
     assert_eq!(paths, ["plan.yaml", "released", "src/auth.py"]);
 }
 
@@ -373,34 +526,56 @@ fn reports_lie_where_they_may_and_are_tried_before_anything_runs() {
     let plan = PLAN.replace("  steps:", "  report_path: \"../phase.md\"\n  steps:");
     let project = project(&[("plan.yaml", &plan)]);
     let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(2);
-    assert!(call.stderr.contains("`../phase.md` leads out of the project"), "{}", call.stderr);
+    assert!(
+        call.stderr
+            .contains("`../phase.md` leads out of the project"),
+        "{}",
+        call.stderr
+    );
     // A folder that can't be made: a file is in its place.
     let plan = PLAN.replace("  steps:", "  report_path: \"tests.sh/phase.md\"\n  steps:");
     project.write("plan.yaml", &plan);
     let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(2);
-    assert!(call.stderr.contains("cannot write the report of the phase to "), "{}", call.stderr);
+    assert!(
+        call.stderr
+            .contains("cannot write the report of the phase to "),
+        "{}",
+        call.stderr
+    );
     assert!(!project.path().join("released").exists() && !project.path().join("results").exists());
-    project.call(&["phase", "--plan", "plan.yaml", "--output", "kept/report.md"]).expect(0);
-    assert_eq!(names(&project, "kept"), ["report.html", "report.json", "report.md"]);
+    project
+        .call(&["phase", "--plan", "plan.yaml", "--output", "kept/report.md"])
+        .expect(0);
+    assert_eq!(
+        names(&project, "kept"),
+        ["report.html", "report.json", "report.md"]
+    );
 }
 
 #[test]
 fn the_markdown_report_of_the_same_results_is_the_same() {
     let project = project(&[("evals/outputs.jsonl", &outputs(BROKEN))]);
-    let read =
-        || std::fs::read_to_string(project.path().join(REPORT).with_extension("md")).expect("a report");
+    let read = || {
+        std::fs::read_to_string(project.path().join(REPORT).with_extension("md")).expect("a report")
+    };
     project.call(&["phase", "--plan", "plan.yaml"]).expect(1);
     let first = read();
-    let shown = project.call(&["phase", "--plan", "plan.yaml", "--format", "markdown"]).expect(1);
+    let shown = project
+        .call(&["phase", "--plan", "plan.yaml", "--format", "markdown"])
+        .expect(1);
     assert_eq!((&shown.stdout, &read()), (&first, &first));
-    let shown = project.call(&["phase", "--plan", "plan.yaml", "--format", "json"]).expect(1);
+    let shown = project
+        .call(&["phase", "--plan", "plan.yaml", "--format", "json"])
+        .expect(1);
     let shown: Value = serde_json::from_str(&shown.stdout).expect("JSON");
     assert_eq!(shown["phase_report"], json(&project, REPORT));
     let schema: Value =
         serde_json::from_str(include_str!("../../schemas/phase-report.schema.json")).expect("JSON");
     let validator = jsonschema::validator_for(&schema).expect("a schema");
-    let faults: Vec<String> =
-        validator.iter_errors(&shown).map(|e| format!("{}: {e}", e.instance_path())).collect();
+    let faults: Vec<String> = validator
+        .iter_errors(&shown)
+        .map(|e| format!("{}: {e}", e.instance_path()))
+        .collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
@@ -421,14 +596,20 @@ fn paths_of_the_project_are_told_from_its_root() {
 ";
     let project = project(&[
         ("plans/plan.yaml", plan),
-        ("plans/fails.sh", "echo \"in $(pwd): $(dirname $(pwd))/src/a.rs:3\"; exit 1\n"),
+        (
+            "plans/fails.sh",
+            "echo \"in $(pwd): $(dirname $(pwd))/src/a.rs:3\"; exit 1\n",
+        ),
         ("evals/stable.yaml", suite),
     ]);
     let call = project.call(&["phase", "--plan", "plans/plan.yaml"]);
     let page = std::fs::read_to_string(project.path().join("results/phases/phase-one.md"));
     let page = page.unwrap_or_else(|_| panic!("{}\n{}", call.stdout, call.stderr));
     assert!(page.contains("    in plans: src/a.rs:3\n"), "{page}");
-    assert!(page.contains("baseline capture --suite evals/stable.yaml reg-a"), "{page}");
+    assert!(
+        page.contains("baseline capture --suite evals/stable.yaml reg-a"),
+        "{page}"
+    );
     let root = project.path().to_str().expect("UTF-8");
     assert!(!page.contains(root), "{page}");
 }
@@ -436,9 +617,18 @@ fn paths_of_the_project_are_told_from_its_root() {
 #[test]
 fn a_dry_run_shows_the_steps_and_runs_nothing() {
     let project = project(&[]);
-    let shown = project.call(&["phase", "--plan", "plan.yaml", "--dry-run"]).expect(0).stdout;
-    assert!(shown.contains("step 2 of 4: Run unit tests (test): `sh tests.sh` in "), "{shown}");
-    assert!(shown.contains("threshold  pass_rate at least 0.9"), "{shown}");
+    let shown = project
+        .call(&["phase", "--plan", "plan.yaml", "--dry-run"])
+        .expect(0)
+        .stdout;
+    assert!(
+        shown.contains("step 2 of 4: Run unit tests (test): `sh tests.sh` in "),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("threshold  pass_rate at least 0.9"),
+        "{shown}"
+    );
     assert_eq!(names(&project, ".").len(), 4, "{:?}", names(&project, "."));
 }
 
@@ -446,8 +636,13 @@ fn a_dry_run_shows_the_steps_and_runs_nothing() {
 fn variable_of_another_suite_leaves_a_step_complete() {
     let project = project(&[]);
     // The suite is loaded again after the tests, and does not read the variable.
-    project.call(&["phase", "--plan", "plan.yaml", "--var", "place=x"]).expect(0);
-    assert_eq!(statuses(&json(&project, REPORT)), ["not_checked", "passed", "passed", "passed"]);
+    project
+        .call(&["phase", "--plan", "plan.yaml", "--var", "place=x"])
+        .expect(0);
+    assert_eq!(
+        statuses(&json(&project, REPORT)),
+        ["not_checked", "passed", "passed", "passed"]
+    );
 }
 
 #[test]
@@ -455,43 +650,68 @@ fn a_suite_that_a_command_breaks_is_wrong_and_the_report_is_written() {
     let plan = PLAN.replace("blocking: true", "blocking: false");
     let project = project(&[
         ("plan.yaml", &plan),
-        ("tests.sh", "echo 'eval_suite: {name: x}' > evals/auth-capability.yaml\n"),
+        (
+            "tests.sh",
+            "echo 'eval_suite: {name: x}' > evals/auth-capability.yaml\n",
+        ),
     ]);
     project.call(&["phase", "--plan", "plan.yaml"]).expect(2);
     let report = json(&project, REPORT);
     assert_eq!(
         (statuses(&report), &report["gate"]["exit_code"]),
-        (vec!["not_checked", "passed", "incomplete", "passed"], &2.into())
+        (
+            vec!["not_checked", "passed", "incomplete", "passed"],
+            &2.into()
+        )
     );
     let reason = report["steps"][2]["reason"].as_str().expect("a reason");
-    assert!(reason.starts_with("the suite changed since the phase began, and has "), "{reason}");
+    assert!(
+        reason.starts_with("the suite changed since the phase began, and has "),
+        "{reason}"
+    );
 }
 
 #[test]
 fn what_a_command_wrote_is_what_is_judged() {
-    let script = format!("cat > evals/outputs.jsonl <<'END'\n{}END\n{TESTS_PASS}", outputs(FIXED));
-    let project = project(&[("evals/outputs.jsonl", &outputs(BROKEN)), ("tests.sh", &script)]);
+    let script = format!(
+        "cat > evals/outputs.jsonl <<'END'\n{}END\n{TESTS_PASS}",
+        outputs(FIXED)
+    );
+    let project = project(&[
+        ("evals/outputs.jsonl", &outputs(BROKEN)),
+        ("tests.sh", &script),
+    ]);
     project.call(&["phase", "--plan", "plan.yaml"]).expect(0);
 }
 
 #[test]
 fn a_suite_that_a_command_eases_is_told() {
     let script = format!("sed -i '/cap-auth-003/,$d' evals/auth-capability.yaml\n{TESTS_PASS}");
-    let project = project(&[("evals/outputs.jsonl", &outputs(BROKEN)), ("tests.sh", &script)]);
+    let project = project(&[
+        ("evals/outputs.jsonl", &outputs(BROKEN)),
+        ("tests.sh", &script),
+    ]);
     let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(0);
     let note = "`./evals/auth-capability.yaml` changed while the phase ran, and was judged as it is now: 1 case gone";
     assert!(call.stderr.contains(note), "{}", call.stderr);
     assert_eq!(json(&project, REPORT)["notes"][0], note);
     // What only grew is nobody's loss.
     let more = SUITE.lines().last().expect("a line");
-    let expected = SUITE.rsplit_once("    - {id").map_or("", |(_, last)| last).replace("003", "004");
+    let expected = SUITE
+        .rsplit_once("    - {id")
+        .map_or("", |(_, last)| last)
+        .replace("003", "004");
     assert!(expected.contains(more));
-    let grown = format!("cat >> evals/auth-capability.yaml <<'END'\n    - {{id{expected}END\n{TESTS_PASS}");
+    let grown =
+        format!("cat >> evals/auth-capability.yaml <<'END'\n    - {{id{expected}END\n{TESTS_PASS}");
     let project = self::project(&[("tests.sh", &grown)]);
     let call = project.call(&["phase", "--plan", "plan.yaml"]);
     assert!(!call.stderr.contains("changed while"), "{}", call.stderr);
     let report = json(&project, REPORT);
-    assert_eq!(report["steps"][2]["eval"]["eval_report"]["summary"]["total_evals"], 4);
+    assert_eq!(
+        report["steps"][2]["eval"]["eval_report"]["summary"]["total_evals"],
+        4
+    );
 }
 
 #[test]
@@ -503,24 +723,51 @@ fn files_of_the_authors_are_never_replaced_by_a_report() {
         // The JSON report lies beside the Markdown.
         ["--output", "package.md"],
         ["--comment", "tests.sh"],
-        ["--comment", "results/phases/phase-implement-user-authentication.md"],
+        [
+            "--comment",
+            "results/phases/phase-implement-user-authentication.md",
+        ],
         ["--comment", "no-folder/c.md"],
         ["--comment", "/dev/null"],
         ["--output-dir", "tests.sh"],
     ] {
-        let call = project.call(&["phase", "--plan", "plan.yaml", words[0], words[1]]).expect(2);
-        assert!(call.stderr.contains("cannot write "), "{words:?}: {}", call.stderr);
-        assert!(!project.path().join("released").exists(), "{words:?}: a step ran");
+        let call = project
+            .call(&["phase", "--plan", "plan.yaml", words[0], words[1]])
+            .expect(2);
+        assert!(
+            call.stderr.contains("cannot write "),
+            "{words:?}: {}",
+            call.stderr
+        );
+        assert!(
+            !project.path().join("released").exists(),
+            "{words:?}: a step ran"
+        );
     }
-    let changed = Command::new("git").arg("-C").arg(project.path()).args(["diff", "--name-only"]).output();
+    let changed = Command::new("git")
+        .arg("-C")
+        .arg(project.path())
+        .args(["diff", "--name-only"])
+        .output();
     assert_eq!(String::from_utf8_lossy(&changed.expect("git").stdout), "");
     // Twice: an earlier report and an earlier comment may go.
     for _ in 0..2 {
-        let words = ["phase", "--plan", "plan.yaml", "-o", "r.json", "--comment", "c.md"];
+        let words = [
+            "phase",
+            "--plan",
+            "plan.yaml",
+            "-o",
+            "r.json",
+            "--comment",
+            "c.md",
+        ];
         project.call(&words).expect(0);
         // Neither is a part of the implementation.
         let said = std::fs::read_to_string(project.path().join("r.md")).expect("a report");
-        assert!(!said.contains("| c.md |") && !said.contains("| r.json |"), "{said}");
+        assert!(
+            !said.contains("| c.md |") && !said.contains("| r.json |"),
+            "{said}"
+        );
     }
 }
 
@@ -528,16 +775,37 @@ fn files_of_the_authors_are_never_replaced_by_a_report() {
 fn a_report_that_can_no_longer_be_written_is_no_pass_anywhere() {
     let plan = "phase:\n  id: one\n  name: One\n  archive_results: true\n  steps:\n    - {type: check, command: [sh, -c, 'rm -r kept; touch kept']}\n";
     let project = project(&[("plan.yaml", plan)]);
-    let words = ["phase", "--plan", "plan.yaml", "-o", "kept/r.md", "--format", "json"];
+    let words = [
+        "phase",
+        "--plan",
+        "plan.yaml",
+        "-o",
+        "kept/r.md",
+        "--format",
+        "json",
+    ];
     let mut command = project.command(&words);
-    command.env("GITHUB_ACTIONS", "true").env("GITHUB_OUTPUT", "said.txt");
+    command
+        .env("GITHUB_ACTIONS", "true")
+        .env("GITHUB_OUTPUT", "said.txt");
     let call = Call::of(command.output().expect("the program starts")).expect(3);
-    assert!(call.stderr.contains("cannot write the report of the phase to "), "{}", call.stderr);
+    assert!(
+        call.stderr
+            .contains("cannot write the report of the phase to "),
+        "{}",
+        call.stderr
+    );
     let shown: Value = serde_json::from_str(&call.stdout).expect("JSON");
     let gate = &shown["phase_report"]["gate"];
-    assert_eq!((&gate["decision"], &gate["exit_code"]), (&"incomplete".into(), &3.into()));
+    assert_eq!(
+        (&gate["decision"], &gate["exit_code"]),
+        (&"incomplete".into(), &3.into())
+    );
     let said = std::fs::read_to_string(project.path().join("said.txt")).expect("outputs");
-    assert!(said.starts_with("decision=incomplete\nexit_code=3\n"), "{said}");
+    assert!(
+        said.starts_with("decision=incomplete\nexit_code=3\n"),
+        "{said}"
+    );
     assert!(!project.path().join("results/archive").exists());
 }
 
@@ -545,7 +813,10 @@ fn a_report_that_can_no_longer_be_written_is_no_pass_anywhere() {
 #[test]
 fn a_run_of_a_phase_that_is_resumed_keeps_its_demands() {
     for (thresholds, kept) in [
-        ("{pass_rate: {min: 0.9, bound: lower}}", "pass_rate>=0.9@lower"),
+        (
+            "{pass_rate: {min: 0.9, bound: lower}}",
+            "pass_rate>=0.9@lower",
+        ),
         ("{pass_rate: 0.7, max_regressions: 0}", "pass_rate=0.7"),
         ("{pass_rate: {min: 0.7, max: 0.9}}", "pass_rate<=0.9"),
     ] {
@@ -556,9 +827,17 @@ fn a_run_of_a_phase_that_is_resumed_keeps_its_demands() {
         let code = project.call(&["phase", "--plan", "plan.yaml"]).code;
         let gate = project.report()["gate"].clone();
         let journal = std::fs::read_to_string(project.result(".journal.jsonl")).expect("a journal");
-        assert!(journal.contains(&format!("\"{kept}\"")), "{thresholds}: {journal}");
+        assert!(
+            journal.contains(&format!("\"{kept}\"")),
+            "{thresholds}: {journal}"
+        );
         let again = project.call(&["run", "--resume", "latest"]);
-        assert_eq!((again.code, &project.report()["gate"]), (code, &gate), "{thresholds}: {}", again.stderr);
+        assert_eq!(
+            (again.code, &project.report()["gate"]),
+            (code, &gate),
+            "{thresholds}: {}",
+            again.stderr
+        );
     }
 }
 
@@ -579,17 +858,32 @@ fn a_run_of_a_phase_is_resumed_without_variables_of_other_suites() {
              - {type: eval, config: {suite: plain.yaml}}\n",
         ),
     ]);
-    project.call(&["phase", "--plan", "plan.yaml", "--var", "place=x"]).expect(0);
+    project
+        .call(&["phase", "--plan", "plan.yaml", "--var", "place=x"])
+        .expect(0);
     let arguments = |suite: &str| {
         let folder = project.path().join("results/latest");
-        let files = std::fs::read_dir(folder).expect("results").map(|entry| entry.expect("a file").path());
+        let files = std::fs::read_dir(folder)
+            .expect("results")
+            .map(|entry| entry.expect("a file").path());
         let texts = files.filter_map(|path| std::fs::read_to_string(path).ok());
-        let mut starts = texts.filter_map(|text| serde_json::from_str::<Value>(text.lines().next()?).ok());
-        let start = starts.find(|start| start["run_started"]["suite_path"] == suite).expect("a run");
+        let mut starts =
+            texts.filter_map(|text| serde_json::from_str::<Value>(text.lines().next()?).ok());
+        let start = starts
+            .find(|start| start["run_started"]["suite_path"] == suite)
+            .expect("a run");
         start["run_started"]["arguments"].to_string()
     };
-    assert!(arguments("reads.yaml").contains("place=x"), "{}", arguments("reads.yaml"));
-    assert!(!arguments("plain.yaml").contains("place=x"), "{}", arguments("plain.yaml"));
+    assert!(
+        arguments("reads.yaml").contains("place=x"),
+        "{}",
+        arguments("reads.yaml")
+    );
+    assert!(
+        !arguments("plain.yaml").contains("place=x"),
+        "{}",
+        arguments("plain.yaml")
+    );
     // The run of the last step.
     project.call(&["run", "--resume", "latest"]).expect(0);
 }
@@ -599,9 +893,14 @@ fn an_archive_never_follows_a_link_and_leaves_the_gate_alone() {
     let project = project(&[("trigger.yaml", TRIGGER)]);
     let elsewhere = tempfile::tempdir().expect("a folder");
     std::fs::create_dir(project.path().join("results")).expect("a folder");
-    std::os::unix::fs::symlink(elsewhere.path(), project.path().join("results/archive")).expect("a link");
+    std::os::unix::fs::symlink(elsewhere.path(), project.path().join("results/archive"))
+        .expect("a link");
     let call = project.call(&TRIGGERED).expect(0);
-    assert!(call.stderr.contains("warning: cannot archive to "), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("warning: cannot archive to "),
+        "{}",
+        call.stderr
+    );
     let notes = json(&project, "eval-results/phase-2%2Fa.json")["notes"].to_string();
     assert!(notes.contains("it is a link or a file"), "{notes}");
     assert_eq!(elsewhere.path().read_dir().expect("a folder").count(), 0);
@@ -612,7 +911,10 @@ fn channels_are_told_of_what_did_not_pass() {
     let told = "  notify: [{type: command, command: [sh, -c, 'cat > ../told.json']}]\n";
     let suite = SUITE.replace("  target:", &format!("{told}  target:"));
     let trigger = TRIGGER.replace("action: \"block\"", "action: warn\n    notification: true");
-    let project = project(&[("evals/auth-capability.yaml", &suite), ("trigger.yaml", &trigger)]);
+    let project = project(&[
+        ("evals/auth-capability.yaml", &suite),
+        ("trigger.yaml", &trigger),
+    ]);
     project.call(&TRIGGERED).expect(0);
     assert!(!project.path().join("told.json").exists(), "it passed");
     project.write("evals/outputs.jsonl", &outputs(BROKEN));
@@ -628,7 +930,12 @@ fn channels_are_told_of_what_did_not_pass() {
     project.write("evals/auth-capability.yaml", &broken);
     let call = project.call(&TRIGGERED).expect(0);
     assert!(call.stderr.contains("warning: notify: "), "{}", call.stderr);
-    assert_eq!(json(&project, "eval-results/phase-2%2Fa.json")["notes"].as_array().map(Vec::len), Some(1));
+    assert_eq!(
+        json(&project, "eval-results/phase-2%2Fa.json")["notes"]
+            .as_array()
+            .map(Vec::len),
+        Some(1)
+    );
 }
 
 #[test]
@@ -637,12 +944,20 @@ fn a_secret_of_the_suite_that_a_command_prints_is_in_no_report() {
     let script = "echo \"token $PHASE_SECRET\"\nexit 1\n";
     let project = project(&[("evals/auth-capability.yaml", &suite), ("tests.sh", script)]);
     let mut command = project.command(&["phase", "--plan", "plan.yaml"]);
-    let call = Call::of(command.env("PHASE_SECRET", "hush-hush-hush").output().expect("the program starts"));
+    let call = Call::of(
+        command
+            .env("PHASE_SECRET", "hush-hush-hush")
+            .output()
+            .expect("the program starts"),
+    );
     let call = call.expect(1);
     for text in ["json", "md"] {
         let path = project.path().join(REPORT).with_extension(text);
         let report = std::fs::read_to_string(path).expect("a report");
-        assert!(report.contains("token ") && !report.contains("hush"), "{report}");
+        assert!(
+            report.contains("token ") && !report.contains("hush"),
+            "{report}"
+        );
     }
     assert!(!call.stdout.contains("hush") && !call.stderr.contains("hush"));
 }
@@ -652,27 +967,51 @@ fn an_interrupted_phase_ends_what_runs_and_writes_its_report() {
     let plan = PLAN.replace("\"tests.sh\"]", "\"-c\", \"touch begun; sleep 600\"]");
     let project = project(&[("plan.yaml", &plan)]);
     let mut command = project.command(&["phase", "--plan", "plan.yaml"]);
-    let child = command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn();
+    let child = command
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn();
     let child = child.expect("the program starts");
-    eventually("the command begins", || project.path().join("begun").exists());
-    let done = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    eventually("the command begins", || {
+        project.path().join("begun").exists()
+    });
+    let done = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .expect("kill");
     assert!(done.success());
     Call::of(child.wait_with_output().expect("its end")).expect(130);
     let report = json(&project, REPORT);
-    assert_eq!(statuses(&report), ["not_checked", "incomplete", "not_reached", "not_reached"]);
-    assert_eq!((&report["gate"]["interrupted"], &report["gate"]["exit_code"]), (&true.into(), &130.into()));
+    assert_eq!(
+        statuses(&report),
+        ["not_checked", "incomplete", "not_reached", "not_reached"]
+    );
+    assert_eq!(
+        (&report["gate"]["interrupted"], &report["gate"]["exit_code"]),
+        (&true.into(), &130.into())
+    );
 }
 
 #[test]
 fn a_pass_of_yesterday_does_not_speak_for_a_phase_that_was_killed() {
     let project = project(&[]);
-    Call::of(project.command(&["phase", "--plan", "plan.yaml"]).output().expect("the program")).expect(0);
+    Call::of(
+        project
+            .command(&["phase", "--plan", "plan.yaml"])
+            .output()
+            .expect("the program"),
+    )
+    .expect(0);
     assert_eq!(json(&project, REPORT)["gate"]["decision"], "pass");
     project.write("tests.sh", "touch begun; exec sleep 600\n");
     let mut command = project.command(&["phase", "--plan", "plan.yaml"]);
-    let quiet = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::null());
+    let quiet = command
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null());
     let mut child = quiet.spawn().expect("the program starts");
-    eventually("the command begins", || project.path().join("begun").exists());
+    eventually("the command begins", || {
+        project.path().join("begun").exists()
+    });
     child.kill().expect("killed");
     child.wait().expect("its end");
     let report = json(&project, REPORT);
@@ -682,24 +1021,38 @@ fn a_pass_of_yesterday_does_not_speak_for_a_phase_that_was_killed() {
     );
     assert_eq!(statuses(&report), ["not_reached"; 4]);
     let page = std::fs::read_to_string(project.path().join(REPORT)).expect("a report");
-    assert!(page.contains("has not come to its end") && !page.contains("PASS"), "{page}");
+    assert!(
+        page.contains("has not come to its end") && !page.contains("PASS"),
+        "{page}"
+    );
 }
 
 /// A text without what differs from run to run.
 fn steady(project: &Project, text: &str) -> String {
-    let root = project.path().canonicalize().expect("a folder").display().to_string();
+    let root = project
+        .path()
+        .canonicalize()
+        .expect("a folder")
+        .display()
+        .to_string();
     let mut text = text.replace(&root, "[root]");
     let patterns = [
         (r"\b[0-9a-f]{40}\b", "[commit]"),
         (r"\b[0-9a-f]{7,12}\b", "[commit]"),
         (r"\d{4}-\d\d-\d\dT[0-9:.]+Z", "[time]"),
         (r"eval-\d{8}-\d{6}(-\d+)?", "[run]"),
-        (r"results/\d{4}-\d\d-\d\d/run-\d{6}(-\d+)?", "results/[day]/[run]"),
+        (
+            r"results/\d{4}-\d\d-\d\d/run-\d{6}(-\d+)?",
+            "results/[day]/[run]",
+        ),
         (r"\b\d+(\.\d+)? m?s\b", "[time taken]"),
         (r"(?m) +$", ""),
     ];
     for (pattern, name) in patterns {
-        text = regex::Regex::new(pattern).expect("a pattern").replace_all(&text, name).into_owned();
+        text = regex::Regex::new(pattern)
+            .expect("a pattern")
+            .replace_all(&text, name)
+            .into_owned();
     }
     text
 }
@@ -711,8 +1064,8 @@ fn every_report_of_the_seeds_scenario() {
     project.write("src/session.py", "timeout = None\n");
     let phase = ["phase", "--plan", "plan.yaml", "--base", "main"];
     let markdown = || {
-        let text =
-            std::fs::read_to_string(project.path().join(REPORT).with_extension("md")).expect("a report");
+        let text = std::fs::read_to_string(project.path().join(REPORT).with_extension("md"))
+            .expect("a report");
         steady(&project, &text)
     };
     let shown = project.call(&phase).expect(1);
@@ -910,7 +1263,10 @@ fn every_report_of_the_seeds_scenario() {
     }
     "#);
 
-    project.write("plan.yaml", &PLAN.replace("blocking: true", "blocking: false"));
+    project.write(
+        "plan.yaml",
+        &PLAN.replace("blocking: true", "blocking: false"),
+    );
     project.call(&phase).expect(0);
     assert_snapshot!(markdown(), @r#"
     ## Phase Completion Report

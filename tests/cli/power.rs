@@ -4,7 +4,10 @@ use crate::compared::{Desk, Way, number};
 use serde_json::Value;
 
 fn json(desk: &Desk, args: &[&str]) -> Value {
-    let call = desk.project.call(&[&["power", "--format", "json"], args].concat()).expect(0);
+    let call = desk
+        .project
+        .call(&[&["power", "--format", "json"], args].concat())
+        .expect(0);
     serde_json::from_str(&call.stdout).expect("JSON")
 }
 
@@ -38,7 +41,17 @@ fn a_page_for_people_who_are_no_statisticians() {
     assert!(!desk.project.path().join("results").exists(), "nothing ran");
     let enough = desk
         .project
-        .call(&["power", "--effect", "0.3", "--samples", "1", "--samples", "5", "--eval", "e0"])
+        .call(&[
+            "power",
+            "--effect",
+            "0.3",
+            "--samples",
+            "1",
+            "--samples",
+            "5",
+            "--eval",
+            "e0",
+        ])
         .expect(0);
     insta::assert_snapshot!(enough.stdout, @"
     Desk: what a comparison of two of its runs could find
@@ -74,14 +87,33 @@ fn a_small_effect_is_written_as_it_was_asked_for() {
             " found with 80 %       chance for that        cases for that\n",
         ),
         ("0.0125", "to find 1.25 points with", "  chance for that  "),
-        ("0.07", "a true drop of 7 points would", "   chance for 7 points    cases for 7 points\n"),
+        (
+            "0.07",
+            "a true drop of 7 points would",
+            "   chance for 7 points    cases for 7 points\n",
+        ),
         // A chance that does not suffice is not written as the one that would.
-        ("0.295", "a true drop of 29.5 points would be found with a chance of just under 80 %;", "  80 %"),
-        ("0.000001", "a true drop of 0.0001 points would", "  chance for that  "),
+        (
+            "0.295",
+            "a true drop of 29.5 points would be found with a chance of just under 80 %;",
+            "  80 %",
+        ),
+        (
+            "0.000001",
+            "a true drop of 0.0001 points would",
+            "  chance for that  ",
+        ),
     ] {
-        let page = desk.project.call(&["power", "--effect", effect]).expect(0).stdout;
+        let page = desk
+            .project
+            .call(&["power", "--effect", effect])
+            .expect(0)
+            .stdout;
         let line = page.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(line.contains(sentence) && page.contains(head), "{effect}: {page}");
+        assert!(
+            line.contains(sentence) && page.contains(head),
+            "{effect}: {page}"
+        );
     }
 }
 
@@ -89,18 +121,44 @@ fn a_small_effect_is_written_as_it_was_asked_for() {
 fn a_run_measures_what_else_is_assumed() {
     let desk = Desk::new(2, 20);
     // Half of the cases pass in two of four samples, the others always.
-    let id = desk.run(4, |_, c, s| if c % 2 == 0 || s < 2 { Way::Pass } else { Way::Fail }, &[]);
+    let id = desk.run(
+        4,
+        |_, c, s| {
+            if c % 2 == 0 || s < 2 {
+                Way::Pass
+            } else {
+                Way::Fail
+            }
+        },
+        &[],
+    );
     let said = json(&desk, &["--run", "latest"]);
     assert_eq!(said["basis"]["run"], id.as_str());
     assert!((number(&said["basis"]["rate"]) - 0.75).abs() < 1e-12);
     assert!((number(&said["basis"]["within"]) - 0.5 * 4.0 / 3.0 * 0.25).abs() < 1e-12);
     let page = desk.project.call(&["power", "--run", &id]).expect(0).stdout;
-    assert!(page.contains(&format!("as run {id} measured it: 75.0 % of its samples passed")), "{page}");
+    assert!(
+        page.contains(&format!(
+            "as run {id} measured it: 75.0 % of its samples passed"
+        )),
+        "{page}"
+    );
     assert!(!page.contains("Assumed"), "{page}");
     // A run of one sample a case can't tell how samples differ.
-    desk.run(1, |_, c, _| if c % 4 == 0 { Way::Fail } else { Way::Pass }, &[]);
-    let page = desk.project.call(&["power", "--run", "latest"]).expect(0).stdout;
-    assert!(page.contains("Assumed") && page.contains("75.0 % of samples pass, as in run"), "{page}");
+    desk.run(
+        1,
+        |_, c, _| if c % 4 == 0 { Way::Fail } else { Way::Pass },
+        &[],
+    );
+    let page = desk
+        .project
+        .call(&["power", "--run", "latest"])
+        .expect(0)
+        .stdout;
+    assert!(
+        page.contains("Assumed") && page.contains("75.0 % of samples pass, as in run"),
+        "{page}"
+    );
 }
 
 #[test]
@@ -108,7 +166,8 @@ fn thresholds_on_an_intervals_end_are_told_their_chances() {
     let desk = Desk::new(1, 60);
     let text = std::fs::read_to_string(desk.project.path().join("eval-suite.yaml")).unwrap();
     let gate = "  thresholds: {pass@1: {min: 0.9, bound: lower}, case_pass_rate: {min: 0.7, bound: lower}}\n  evals:\n";
-    desk.project.write("eval-suite.yaml", &text.replace("  evals:\n", gate));
+    desk.project
+        .write("eval-suite.yaml", &text.replace("  evals:\n", gate));
     let call = desk.project.call(&["power", "--rate", "0.95"]).expect(0);
     assert!(!call.stderr.contains("ends at"), "{}", call.stderr);
     insta::assert_snapshot!(call.stdout, @"
@@ -147,7 +206,8 @@ fn a_threshold_out_of_reach_is_warned_of_before_anything_runs() {
     let desk = Desk::new(1, 20);
     let text = std::fs::read_to_string(desk.project.path().join("eval-suite.yaml")).unwrap();
     let gate = "  thresholds: {pass@1: {min: 0.9, bound: lower}}\n  evals:\n";
-    desk.project.write("eval-suite.yaml", &text.replace("  evals:\n", gate));
+    desk.project
+        .write("eval-suite.yaml", &text.replace("  evals:\n", gate));
     desk.record("none.jsonl", 1, |_, _, _| Way::Pass);
     for args in [&["validate"][..], &["run", "--dry-run"]] {
         let call = desk.project.call(args).expect(0);
@@ -159,18 +219,34 @@ fn a_threshold_out_of_reach_is_warned_of_before_anything_runs() {
 #[test]
 fn json_fits_its_schema() {
     let desk = Desk::new(3, 10);
-    let schema =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/schemas/power.schema.json")).unwrap();
+    let schema = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/schemas/power.schema.json"
+    ))
+    .unwrap();
     let schema = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
-    desk.run(2, |_, c, s| if c + s > 4 { Way::Pass } else { Way::Fail }, &[]);
-    for args in
-        [&[][..], &["--run", "latest"], &["--effect", "0.001", "--category", "even"], &["--rate", "0.99"]]
-    {
+    desk.run(
+        2,
+        |_, c, s| if c + s > 4 { Way::Pass } else { Way::Fail },
+        &[],
+    );
+    for args in [
+        &[][..],
+        &["--run", "latest"],
+        &["--effect", "0.001", "--category", "even"],
+        &["--rate", "0.99"],
+    ] {
         let said = json(&desk, args);
-        let problems: Vec<String> = schema.iter_errors(&said).map(|error| error.to_string()).collect();
+        let problems: Vec<String> = schema
+            .iter_errors(&said)
+            .map(|error| error.to_string())
+            .collect();
         assert!(problems.is_empty(), "{problems:?}");
     }
-    assert_eq!(json(&desk, &["--effect", "0.0001"])["plans"][0]["cases_needed"], Value::Null);
+    assert_eq!(
+        json(&desk, &["--effect", "0.0001"])["plans"][0]["cases_needed"],
+        Value::Null
+    );
     assert!(!schema.is_valid(&serde_json::json!({"suite": "x"})));
 }
 
@@ -178,7 +254,10 @@ fn json_fits_its_schema() {
 fn wrong_words_are_answered() {
     let desk = Desk::new(1, 5);
     for (args, words) in [
-        (&["--run", "eval-1"][..], "nothing to compare with is called `eval-1`"),
+        (
+            &["--run", "eval-1"][..],
+            "nothing to compare with is called `eval-1`",
+        ),
         (&["--effect", "0"], "write a share above 0 and below 1"),
         (&["--power", "0.3"], "write a chance from 0.5 to below 1"),
         (&["--rate", "1"], "write a share above 0 and below 1"),
@@ -186,8 +265,14 @@ fn wrong_words_are_answered() {
         (&["--samples", "0"], "0 is not in 1"),
         (&["--eval", "none*"], "problem"),
         (&["--suite", "no.yaml"], "no.yaml"),
-        (&["--run", "previous"], "`previous` needs a candidate beside it"),
-        (&["--run", "eval-1"], "a run is `latest`, a run id, or the path of a journal"),
+        (
+            &["--run", "previous"],
+            "`previous` needs a candidate beside it",
+        ),
+        (
+            &["--run", "eval-1"],
+            "a run is `latest`, a run id, or the path of a journal",
+        ),
     ] {
         let call = desk.project.call(&[&["power"], args].concat()).expect(2);
         assert!(call.stderr.contains(words), "{words}: {}", call.stderr);
@@ -196,5 +281,10 @@ fn wrong_words_are_answered() {
     desk.run(1, |_, _, _| Way::Pass, &[]);
     desk.write_suite("Other", |_, _| "ok".to_owned());
     let call = desk.project.call(&["power", "--run", "latest"]).expect(2);
-    assert!(call.stderr.contains("is one of suite `Desk`, not of `Other`"), "{}", call.stderr);
+    assert!(
+        call.stderr
+            .contains("is one of suite `Desk`, not of `Other`"),
+        "{}",
+        call.stderr
+    );
 }

@@ -33,8 +33,12 @@ fn eval(id: &str, cases: &[(&str, &str, &str)]) -> String {
     text
 }
 
-const CASES: [(&str, &str, &str); 4] =
-    [("a", "one", "one"), ("b", "two", "two"), ("c", "three", "wrong"), ("d", "four", "four")];
+const CASES: [(&str, &str, &str); 4] = [
+    ("a", "one", "one"),
+    ("b", "two", "two"),
+    ("c", "three", "wrong"),
+    ("d", "four", "four"),
+];
 const MORE: [(&str, &str, &str); 2] = [("e", "five", "five"), ("f", "six", "six")];
 
 fn project() -> Project {
@@ -47,7 +51,10 @@ fn project() -> Project {
 }
 
 fn calls(project: &Project) -> usize {
-    std::fs::read_to_string(project.path().join("calls")).unwrap_or_default().lines().count()
+    std::fs::read_to_string(project.path().join("calls"))
+        .unwrap_or_default()
+        .lines()
+        .count()
 }
 
 /// A report without what differs between two runs of the same thing: times, ids and paths.
@@ -109,7 +116,9 @@ fn killed(project: &Project) -> PathBuf {
         .unwrap();
     eventually("samples wait", || project.path().join("waiting").exists());
     eventually("one is recorded", || {
-        let journal = journals(project).pop().map(|path| std::fs::read_to_string(path).unwrap_or_default());
+        let journal = journals(project)
+            .pop()
+            .map(|path| std::fs::read_to_string(path).unwrap_or_default());
         journal.is_some_and(|text| text.contains("{\"sample_finished\""))
     });
     child.kill().unwrap();
@@ -145,11 +154,20 @@ fn a_run_that_is_complete_is_only_shown_again() {
     let journal = project.result(".journal.jsonl");
     let (bytes, asked) = (std::fs::read(&journal).unwrap(), calls(&project));
     let call = project.call(&["run", "--resume", "latest"]).expect(1);
-    assert!(call.stderr.contains("is complete: nothing was left to run"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("is complete: nothing was left to run"),
+        "{}",
+        call.stderr
+    );
     assert!(call.stdout.contains("GATE FAIL"), "{}", call.stdout);
-    assert_eq!((std::fs::read(&journal).unwrap(), calls(&project)), (bytes, asked));
+    assert_eq!(
+        (std::fs::read(&journal).unwrap(), calls(&project)),
+        (bytes, asked)
+    );
     // Another demand is a new session of the same run, without a sample.
-    project.call(&["run", "--resume", "latest", "--threshold", "pass@1=0.5"]).expect(0);
+    project
+        .call(&["run", "--resume", "latest", "--threshold", "pass@1=0.5"])
+        .expect(0);
     assert_eq!(calls(&project), asked);
     assert_eq!(project.report()["gate"]["decision"], "pass");
 }
@@ -166,14 +184,26 @@ fn a_torn_tail_of_any_length_is_cut_and_the_run_goes_on() {
     let first_line = text.find('\n').unwrap() + 1;
     // In the plan, at and around the first sample, and in the last event.
     let last_line = text.trim_end().rfind('\n').unwrap() + 1;
-    let mut cuts =
-        vec![first_line, first_line + 1, first_sample - 1, first_sample, first_sample + 1, first_sample + 60];
+    let mut cuts = vec![
+        first_line,
+        first_line + 1,
+        first_sample - 1,
+        first_sample,
+        first_sample + 1,
+        first_sample + 60,
+    ];
     cuts.extend([last_line - 1, last_line, last_line + 1, bytes.len() - 1]);
     for cut in cuts {
         for tail in [b"".as_slice(), b"\0\0\0\0\0\0", b"\0\xff\n\0garbage"] {
             std::fs::write(&journal, [&bytes[..cut], tail].concat()).unwrap();
-            project.call(&["run", "--resume", "latest", "--quiet"]).expect(1);
-            assert_eq!(normal(project.report()), whole, "cut at {cut}, then {tail:?}");
+            project
+                .call(&["run", "--resume", "latest", "--quiet"])
+                .expect(1);
+            assert_eq!(
+                normal(project.report()),
+                whole,
+                "cut at {cut}, then {tail:?}"
+            );
         }
     }
     std::fs::write(&journal, &bytes[..first_line - 1]).unwrap();
@@ -187,34 +217,60 @@ fn garbage_in_the_middle_is_an_error_that_says_what_can_be_done() {
     project.call(&["run", "--suite", "suite.yaml"]).expect(1);
     let journal = project.result(".journal.jsonl");
     let text = std::fs::read_to_string(&journal).unwrap();
-    std::fs::write(&journal, text.replacen("{\"sample_finished\"", "{\"sam\0le_finished\"", 1)).unwrap();
-    let line = text.lines().position(|line| line.starts_with("{\"sample_finished\"")).unwrap() + 1;
+    std::fs::write(
+        &journal,
+        text.replacen("{\"sample_finished\"", "{\"sam\0le_finished\"", 1),
+    )
+    .unwrap();
+    let line = text
+        .lines()
+        .position(|line| line.starts_with("{\"sample_finished\""))
+        .unwrap()
+        + 1;
     for args in [["report", "--run", "latest"], ["run", "--resume", "latest"]] {
         let call = project.call(&args).expect(2);
-        assert!(call.stderr.contains(&format!(":{line}: not a journal line")), "{}", call.stderr);
-        assert!(call.stderr.contains(&format!("`head -n {} ", line - 1)), "{}", call.stderr);
+        assert!(
+            call.stderr
+                .contains(&format!(":{line}: not a journal line")),
+            "{}",
+            call.stderr
+        );
+        assert!(
+            call.stderr.contains(&format!("`head -n {} ", line - 1)),
+            "{}",
+            call.stderr
+        );
     }
 }
 
 #[test]
 fn more_samples_are_added_and_fewer_are_refused() {
     let project = project();
-    project.call(&["run", "--suite", "suite.yaml", "--samples", "1"]).expect(1);
+    project
+        .call(&["run", "--suite", "suite.yaml", "--samples", "1"])
+        .expect(1);
     assert_eq!(calls(&project), 6);
-    project.call(&["run", "--resume", "latest", "--samples", "3"]).expect(1);
+    project
+        .call(&["run", "--resume", "latest", "--samples", "3"])
+        .expect(1);
     assert_eq!(calls(&project), 18);
     assert_eq!(project.report()["summary"]["samples"]["total"], 18);
     // What was typed last holds for the next time, too.
     project.call(&["run", "--resume", "latest"]).expect(1);
     assert_eq!(calls(&project), 18);
-    let call = project.call(&["run", "--resume", "latest", "--samples", "2"]).expect(2);
+    let call = project
+        .call(&["run", "--resume", "latest", "--samples", "2"])
+        .expect(2);
     assert!(
-        call.stderr.contains("6 cases (first: first/a) was planned with 3 samples, and only 2"),
+        call.stderr
+            .contains("6 cases (first: first/a) was planned with 3 samples, and only 2"),
         "{}",
         call.stderr
     );
     let fresh = self::project();
-    fresh.call(&["run", "--suite", "suite.yaml", "--samples", "3"]).expect(1);
+    fresh
+        .call(&["run", "--suite", "suite.yaml", "--samples", "3"])
+        .expect(1);
     assert_eq!(normal(project.report()), normal(fresh.report()));
 }
 
@@ -229,14 +285,22 @@ fn changes_that_belie_what_is_finished_are_refused_in_words() {
         let call = project.call(&["run", "--resume", "latest"]).expect(2);
         assert!(call.stderr.contains("can't be resumed"), "{}", call.stderr);
         assert!(call.stderr.contains(reason), "{reason}:\n{}", call.stderr);
-        assert_eq!(std::fs::read(&journal).unwrap(), bytes, "nothing is written");
+        assert_eq!(
+            std::fs::read(&journal).unwrap(),
+            bytes,
+            "nothing is written"
+        );
         call
     };
     let mut cases = CASES;
     cases[2].2 = "three";
     project.write("cases.yaml", &eval("first", &cases));
     let call = refused("the grader of case first/c changed");
-    assert!(call.stderr.contains("`eval-harness regrade --run eval-"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("`eval-harness regrade --run eval-"),
+        "{}",
+        call.stderr
+    );
     cases = CASES;
     cases[1].1 = "other two";
     project.write("cases.yaml", &eval("first", &cases));
@@ -244,9 +308,15 @@ fn changes_that_belie_what_is_finished_are_refused_in_words() {
     project.write("cases.yaml", &eval("first", &CASES[..2]));
     refused("no longer has first/c, first/d of eval-");
     project.write("cases.yaml", &eval("first", &CASES));
-    project.write("suite.yaml", &SUITE.replace("[sh, solve.sh]", "[sh, solve.sh, fast]"));
+    project.write(
+        "suite.yaml",
+        &SUITE.replace("[sh, solve.sh]", "[sh, solve.sh, fast]"),
+    );
     refused("the target changed: the settings of `command` (command) are not what they were");
-    project.write("suite.yaml", &SUITE.replace("{type: command, command: [sh, solve.sh]}", "{type: echo}"));
+    project.write(
+        "suite.yaml",
+        &SUITE.replace("{type: command, command: [sh, solve.sh]}", "{type: echo}"),
+    );
     refused("the target changed: it was `command` (command) and is `echo` (echo)");
     project.write("suite.yaml", &SUITE.replace(", {$ref: more.yaml}", ""));
     refused("no longer has eval second of eval-");
@@ -254,9 +324,15 @@ fn changes_that_belie_what_is_finished_are_refused_in_words() {
     // A new case, a new eval, and other names: they run, and hold.
     let mut more = MORE.to_vec();
     more.push(("g", "seven", "seven"));
-    project.write("more.yaml", &eval("second", &more).replace("name: second", "name: Renamed"));
+    project.write(
+        "more.yaml",
+        &eval("second", &more).replace("name: second", "name: Renamed"),
+    );
     project.write("third.yaml", &eval("third", &[("h", "eight", "eight")]));
-    project.write("suite.yaml", &SUITE.replace("{$ref: more.yaml}", "{$ref: more.yaml}, {$ref: third.yaml}"));
+    project.write(
+        "suite.yaml",
+        &SUITE.replace("{$ref: more.yaml}", "{$ref: more.yaml}, {$ref: third.yaml}"),
+    );
     project.call(&["run", "--resume", "latest"]).expect(1);
     assert_eq!(calls(&project), asked + 2);
     let report = project.report();
@@ -267,7 +343,10 @@ fn changes_that_belie_what_is_finished_are_refused_in_words() {
 #[test]
 fn errored_samples_are_run_again() {
     let project = project();
-    project.write("solve.sh", "read x y; [ \"$y\" = two ] && exit 3; echo $y\n");
+    project.write(
+        "solve.sh",
+        "read x y; [ \"$y\" = two ] && exit 3; echo $y\n",
+    );
     project.call(&["run", "--suite", "suite.yaml"]).expect(1);
     assert_eq!(project.report()["summary"]["by_cause"]["target_failed"], 1);
     project.write("solve.sh", SOLVE);
@@ -290,7 +369,11 @@ fn a_run_has_one_writer() {
         .unwrap();
     eventually("samples wait", || project.path().join("waiting").exists());
     let call = project.call(&["run", "--resume", "latest"]).expect(2);
-    assert!(call.stderr.contains("is being written by another process"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("is being written by another process"),
+        "{}",
+        call.stderr
+    );
     // Reading needs no lock, and a further run takes its own name.
     project.call(&["report", "--run", "latest"]).expect(130);
     project.write("go", "");
@@ -302,7 +385,15 @@ fn a_run_has_one_writer() {
 #[test]
 fn a_run_goes_on_from_another_folder_with_its_own_arguments() {
     let whole = project();
-    let args = ["run", "--suite", "suite.yaml", "--case", "[ab]", "--samples", "2"];
+    let args = [
+        "run",
+        "--suite",
+        "suite.yaml",
+        "--case",
+        "[ab]",
+        "--samples",
+        "2",
+    ];
     let project = project();
     for project in [&whole, &project] {
         project.write(
@@ -311,7 +402,17 @@ fn a_run_goes_on_from_another_folder_with_its_own_arguments() {
         );
     }
     let _ = whole.call(&args);
-    project.call(&["run", "--suite", "suite.yaml", "--outputs", "outputs.jsonl", "--case", "[ab]"]).expect(1);
+    project
+        .call(&[
+            "run",
+            "--suite",
+            "suite.yaml",
+            "--outputs",
+            "outputs.jsonl",
+            "--case",
+            "[ab]",
+        ])
+        .expect(1);
     let journal = project.result(".journal.jsonl");
     let text = std::fs::read_to_string(&journal).unwrap();
     let cut = text.rfind("{\"sample_finished\"").unwrap();
@@ -338,20 +439,46 @@ fn a_run_goes_on_from_another_folder_with_its_own_arguments() {
 #[test]
 fn display_flags_of_a_run_are_not_those_of_its_resumption() {
     let project = project();
-    let _ = project.call(&["run", "--suite", "suite.yaml", "-qj1", "--events", "--progress=none"]);
+    let _ = project.call(&[
+        "run",
+        "--suite",
+        "suite.yaml",
+        "-qj1",
+        "--events",
+        "--progress=none",
+    ]);
     let journal = project.result(".journal.jsonl");
     let text = std::fs::read_to_string(&journal).unwrap();
     let cut = text.rfind("{\"sample_finished\"").unwrap();
     std::fs::write(&journal, &text[..cut]).unwrap();
-    let _ = project.call(&["run", "--resume", "latest", "--verbose", "--progress", "plain"]);
+    let _ = project.call(&[
+        "run",
+        "--resume",
+        "latest",
+        "--verbose",
+        "--progress",
+        "plain",
+    ]);
     let text = std::fs::read_to_string(&journal).unwrap();
-    let sessions = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let sessions = text
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
     let mut arguments = sessions.filter_map(|line| {
-        line["run_started"].get("arguments").or(line["run_resumed"].get("arguments")).cloned()
+        line["run_started"]
+            .get("arguments")
+            .or(line["run_resumed"].get("arguments"))
+            .cloned()
     });
     assert_eq!(
         arguments.next_back().unwrap(),
-        json!(["--suite", "suite.yaml", "-j1", "--verbose", "--progress", "plain"])
+        json!([
+            "--suite",
+            "suite.yaml",
+            "-j1",
+            "--verbose",
+            "--progress",
+            "plain"
+        ])
     );
 }
 
@@ -360,7 +487,10 @@ fn outputs_are_graded_again_without_asking_the_target() {
     let project = project();
     project.call(&["run", "--suite", "suite.yaml"]).expect(1);
     let asked = calls(&project);
-    let first = project.report()["metadata"]["run_id"].as_str().unwrap().to_owned();
+    let first = project.report()["metadata"]["run_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
     let mut cases = CASES;
     cases[2].2 = "three";
     project.write("cases.yaml", &eval("first", &cases));
@@ -377,11 +507,19 @@ fn outputs_are_graded_again_without_asking_the_target() {
     project.write("cases.yaml", &eval("first", &CASES));
     project.call(&["regrade"]).expect(1);
     let call = project.call(&["run", "--resume", "latest"]).expect(2);
-    assert!(call.stderr.contains("it graded the outputs of"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("it graded the outputs of"),
+        "{}",
+        call.stderr
+    );
     cases[0].1 = "another one";
     project.write("cases.yaml", &eval("first", &cases));
     let call = project.call(&["regrade", "--run", &first]).expect(2);
-    assert!(call.stderr.contains("the input of case first/a changed"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("the input of case first/a changed"),
+        "{}",
+        call.stderr
+    );
     assert_eq!(calls(&project), asked);
 }
 
@@ -398,7 +536,11 @@ eval_suite:
 "#;
     let project = Project::with(&[("suite.yaml", suite)]);
     let first = Call::of(
-        project.command(&["run", "--suite", "suite.yaml"]).env("MISSING", "abcdef").output().unwrap(),
+        project
+            .command(&["run", "--suite", "suite.yaml"])
+            .env("MISSING", "abcdef")
+            .output()
+            .unwrap(),
     );
     first.expect(0);
     let started = |project: &Project| {
@@ -413,10 +555,22 @@ eval_suite:
     };
     let before = started(&project);
     project.call(&["regrade"]).expect(0);
-    assert_eq!((started(&project), project.report()["metadata"]["regrade_of"].is_string()), (before, true));
+    assert_eq!(
+        (
+            started(&project),
+            project.report()["metadata"]["regrade_of"].is_string()
+        ),
+        (before, true)
+    );
     // A run that calls it does.
-    let said = project.call(&["run", "--suite", "suite.yaml"]).expect(2).stderr;
-    assert!(said.contains("the environment variable `MISSING` is not set"), "{said}");
+    let said = project
+        .call(&["run", "--suite", "suite.yaml"])
+        .expect(2)
+        .stderr;
+    assert!(
+        said.contains("the environment variable `MISSING` is not set"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -424,7 +578,12 @@ fn what_the_target_said_before_it_failed_is_no_answer_when_it_is_graded_again() 
     let plain = "expected: almost";
     // A grader that measures leaves a grade also for what could not be measured.
     let measured = "expected: {type: contains, value: [almost]}, grader: {type: code, metric: quality, config: {method: contains}}";
-    for (on_error, expected) in [("error", plain), ("fail", plain), ("error", measured), ("fail", measured)] {
+    for (on_error, expected) in [
+        ("error", plain),
+        ("fail", plain),
+        ("error", measured),
+        ("fail", measured),
+    ] {
         let suite = format!(
             r#"
 eval_suite:
@@ -439,7 +598,10 @@ eval_suite:
         let again = project.call(&["regrade"]);
         assert_eq!(again.code, call.code, "{}{}", call.stderr, again.stderr);
         let mut after = normal(project.report());
-        after["metadata"].as_object_mut().unwrap().remove("regrade_of");
+        after["metadata"]
+            .as_object_mut()
+            .unwrap()
+            .remove("regrade_of");
         assert_eq!(after, before);
         assert_eq!(before["summary"]["passed"], 0);
         assert_eq!(project.call(&["export"]).expect(0).stdout, "");
@@ -456,12 +618,26 @@ eval_suite:
   target: {type: command, env: [TOKEN], command: [sh, -c, "echo hi $TOKEN"]}
 "#;
     let project = Project::with(&[("suite.yaml", suite)]);
-    let call = |args: &[&str]| Call::of(project.command(args).env("TOKEN", "verysecret").output().unwrap());
+    let call = |args: &[&str]| {
+        Call::of(
+            project
+                .command(args)
+                .env("TOKEN", "verysecret")
+                .output()
+                .unwrap(),
+        )
+    };
     call(&["run", "--suite", "suite.yaml"]).expect(1);
     for _ in 0..2 {
         call(&["regrade"]).expect(3);
-        let reason = project.report()["failures"][0]["reason"].as_str().unwrap().to_owned();
-        assert!(reason.starts_with("a secret was cut out of the output"), "{reason}");
+        let reason = project.report()["failures"][0]["reason"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        assert!(
+            reason.starts_with("a secret was cut out of the output"),
+            "{reason}"
+        );
     }
 }
 
@@ -496,10 +672,15 @@ eval_suite:
     };
     let project = Project::with(&[("suite.yaml", &suite("{metric: pass_at_1}"))]);
     project.call(&["run", "--suite", "suite.yaml"]).expect(0);
-    project.write("suite.yaml", &suite("{metric: failed_samples, range: [0, 1], invert: true}"));
+    project.write(
+        "suite.yaml",
+        &suite("{metric: failed_samples, range: [0, 1], invert: true}"),
+    );
     project.call(&["regrade"]).expect(1);
     let run = journals(&project)[0].clone();
-    project.call(&["run", "--resume", run.to_str().unwrap()]).expect(1);
+    project
+        .call(&["run", "--resume", run.to_str().unwrap()])
+        .expect(1);
 }
 
 #[test]
@@ -510,20 +691,42 @@ eval_suite:
   evals: [{id: a, input: x, expected: x}, {id: b, input: x, expected: x}]
   target: {type: recorded, path: outputs.jsonl}
 "#;
-    let line = |case: &str, output: &str| format!("{{\"case\": \"{case}\", \"output\": \"{output}\"}}\n");
+    let line =
+        |case: &str, output: &str| format!("{{\"case\": \"{case}\", \"output\": \"{output}\"}}\n");
     let project = Project::with(&[("suite.yaml", suite), ("outputs.jsonl", &line("a", "x"))]);
     project.call(&["run", "--suite", "suite.yaml"]).expect(3);
     let journal = project.result(".journal.jsonl");
     project.write("outputs.jsonl", &[line("a", "y"), line("b", "x")].concat());
     let call = project.call(&["run", "--resume", "latest"]).expect(2);
-    assert!(call.stderr.contains("the recorded outputs changed: outputs.jsonl is not"), "{}", call.stderr);
+    assert!(
+        call.stderr
+            .contains("the recorded outputs changed: outputs.jsonl is not"),
+        "{}",
+        call.stderr
+    );
     project.write("outputs.jsonl", &[line("a", "x"), line("b", "x")].concat());
     project.call(&["run", "--resume", "latest"]).expect(0);
     // With nothing left to run nothing comes from it.
     project.write("outputs.jsonl", &line("a", "other"));
-    let call = project.call(&["run", "--resume", "latest", "--samples", "1"]).expect(0);
-    assert!(call.stderr.contains("is complete: nothing was left to run"), "{}", call.stderr);
-    project.call(&["run", "--resume", "latest", "--samples", "1", "--threshold", "pass@1=0.5"]).expect(0);
+    let call = project
+        .call(&["run", "--resume", "latest", "--samples", "1"])
+        .expect(0);
+    assert!(
+        call.stderr.contains("is complete: nothing was left to run"),
+        "{}",
+        call.stderr
+    );
+    project
+        .call(&[
+            "run",
+            "--resume",
+            "latest",
+            "--samples",
+            "1",
+            "--threshold",
+            "pass@1=0.5",
+        ])
+        .expect(0);
     // And what was said of it still holds when there is something again.
     let text = std::fs::read_to_string(&journal).unwrap();
     let cut = text.rfind("{\"sample_finished\"").unwrap();
@@ -547,18 +750,34 @@ eval_suite:
     let fresh = || Project::with(&[("suite.yaml", suite), ("in.txt", "x")]);
     let (first, second) = (fresh(), fresh());
     let shard = |project: &Project, shard: &str, more: &[&str]| {
-        project.call(&[&["run", "--suite", "suite.yaml", "--shard", shard], more].concat()).expect(0);
+        project
+            .call(&[&["run", "--suite", "suite.yaml", "--shard", shard], more].concat())
+            .expect(0);
         journals(project).pop().unwrap()
     };
     let (a, b) = (shard(&first, "1/2", &[]), shard(&second, "2/2", &[]));
     let join = |a: &Path, b: &Path| {
-        first.call(&["report", "--run", a.to_str().unwrap(), "--run", b.to_str().unwrap()])
+        first.call(&[
+            "report",
+            "--run",
+            a.to_str().unwrap(),
+            "--run",
+            b.to_str().unwrap(),
+        ])
     };
     join(&a, &b).expect(0);
     let more = shard(&second, "2/2", &["--samples", "2"]);
     let call = join(&a, &more).expect(2);
-    assert!(call.stderr.contains("differ in their cases (inputs, graders or samples)"), "{}", call.stderr);
-    second.write("suite.yaml", &suite.replace("id: c, input: x", "id: c, input: y"));
+    assert!(
+        call.stderr
+            .contains("differ in their cases (inputs, graders or samples)"),
+        "{}",
+        call.stderr
+    );
+    second.write(
+        "suite.yaml",
+        &suite.replace("id: c, input: x", "id: c, input: y"),
+    );
     let other = shard(&second, "2/2", &[]);
     join(&a, &other).expect(2);
     // Moved to another folder.
@@ -569,7 +788,8 @@ eval_suite:
     let moved = new.path().join("run-1.journal.jsonl");
     std::fs::write(&moved, &text[..text.rfind("{\"sample_finished\"").unwrap()]).unwrap();
     drop(old);
-    new.call(&["run", "--resume", moved.to_str().unwrap()]).expect(0);
+    new.call(&["run", "--resume", moved.to_str().unwrap()])
+        .expect(0);
 }
 
 #[test]
@@ -587,7 +807,10 @@ eval_suite:
     project.write("suite.yaml", &suite.replace("value: \"3\"", "value: \"2\""));
     project.call(&["regrade"]).expect(0);
     let sample = &project.report()["evals"][0]["cases"][0]["samples"][0];
-    assert_eq!((sample["attempts"].as_u64(), sample["output"].as_str()), (Some(2), Some("2\n")));
+    assert_eq!(
+        (sample["attempts"].as_u64(), sample["output"].as_str()),
+        (Some(2), Some("2\n"))
+    );
     assert_eq!(calls(&project), 3);
 }
 
@@ -610,39 +833,66 @@ eval_suite:
     project.call(&["run", "--suite", "suite.yaml"]).expect(1);
     let journal = project.result(".journal.jsonl");
     assert!(std::fs::metadata(&journal).unwrap().len() < 64 << 10);
-    let folder = PathBuf::from(journal.to_str().unwrap().replace(".journal.jsonl", ".outputs"));
-    let stored: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().path()).collect();
-    assert_eq!(stored.len(), 1, "the same output is stored once: {stored:?}");
+    let folder = PathBuf::from(
+        journal
+            .to_str()
+            .unwrap()
+            .replace(".journal.jsonl", ".outputs"),
+    );
+    let stored: Vec<PathBuf> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
+    assert_eq!(
+        stored.len(),
+        1,
+        "the same output is stored once: {stored:?}"
+    );
     assert_eq!(std::fs::read_to_string(&stored[0]).unwrap(), text);
     project.write("outputs.jsonl", "");
     project.write("suite.yaml", &suite.replace("[nothing]", "[the end]"));
     project.call(&["regrade"]).expect(0);
     // A file that is not what was stored is no output at all.
     std::fs::write(&stored[0], "the end").unwrap();
-    project.call(&["regrade", "--run", journal.to_str().unwrap()]).expect(3);
+    project
+        .call(&["regrade", "--run", journal.to_str().unwrap()])
+        .expect(3);
 }
 
 #[test]
 fn every_line_of_a_journal_fits_its_published_schema() {
     let project = project();
-    project.call(&["run", "--suite", "suite.yaml", "--threshold", "pass@1=0.5"]).expect(0);
+    project
+        .call(&["run", "--suite", "suite.yaml", "--threshold", "pass@1=0.5"])
+        .expect(0);
     let journal = project.result(".journal.jsonl");
     let text = std::fs::read_to_string(&journal).unwrap();
     let cut = text.rfind("{\"sample_finished\"").unwrap();
     std::fs::write(&journal, &text[..cut]).unwrap();
     project.call(&["run", "--resume", "latest"]).expect(0);
-    let schema =
-        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/schemas/journal.schema.json")).unwrap();
+    let schema = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/schemas/journal.schema.json"
+    ))
+    .unwrap();
     let schema = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
     let text = std::fs::read_to_string(&journal).unwrap();
-    for kind in
-        ["run_started", "run_resumed", "eval_planned", "cases_planned", "sample_finished", "run_finished"]
-    {
+    for kind in [
+        "run_started",
+        "run_resumed",
+        "eval_planned",
+        "cases_planned",
+        "sample_finished",
+        "run_finished",
+    ] {
         assert!(text.contains(&format!("{{\"{kind}\"")), "{kind}");
     }
     for line in text.lines() {
         let event: Value = serde_json::from_str(line).unwrap();
-        let problems: Vec<String> = schema.iter_errors(&event).map(|error| error.to_string()).collect();
+        let problems: Vec<String> = schema
+            .iter_errors(&event)
+            .map(|error| error.to_string())
+            .collect();
         assert!(problems.is_empty(), "{problems:?} in {line}");
     }
     assert!(!schema.is_valid(&serde_json::json!({"run_ended": {}})));
@@ -673,41 +923,82 @@ fn the_composites_of_today_decide_a_run_that_goes_on_or_is_graded_again() {
     let mut args = vec!["report".to_owned()];
     for (shard, of_failures) in [("1/3", 1), ("2/3", 2)] {
         with_composite(&project, 9, of_failures);
-        project.call(&["run", "--suite", "suite.yaml", "--shard", shard]).expect(0);
-        args.extend(["--run".to_owned(), project.result(".journal.jsonl").to_str().unwrap().to_owned()]);
+        project
+            .call(&["run", "--suite", "suite.yaml", "--shard", shard])
+            .expect(0);
+        args.extend([
+            "--run".to_owned(),
+            project
+                .result(".journal.jsonl")
+                .to_str()
+                .unwrap()
+                .to_owned(),
+        ]);
     }
-    let call = project.call(&args.iter().map(String::as_str).collect::<Vec<_>>()).expect(2);
-    assert!(call.stderr.contains("differ in their composite metrics"), "{}", call.stderr);
+    let call = project
+        .call(&args.iter().map(String::as_str).collect::<Vec<_>>())
+        .expect(2);
+    assert!(
+        call.stderr.contains("differ in their composite metrics"),
+        "{}",
+        call.stderr
+    );
     project.call(&["regrade", "--run", "latest"]).expect(0);
     let (one, again) = (args[2].as_str(), project.result(".journal.jsonl"));
-    let call = project.call(&["report", "--run", one, "--run", again.to_str().unwrap()]).expect(2);
-    assert!(call.stderr.contains("differ in their grading"), "{}", call.stderr);
+    let call = project
+        .call(&["report", "--run", one, "--run", again.to_str().unwrap()])
+        .expect(2);
+    assert!(
+        call.stderr.contains("differ in their grading"),
+        "{}",
+        call.stderr
+    );
 }
 
 #[test]
 fn a_shard_without_a_case_is_a_run_of_nothing_that_the_union_needs() {
     let project = Project::with(&[
-        ("suite.yaml", SUITE.replace(", {$ref: more.yaml}", "").as_str()),
+        (
+            "suite.yaml",
+            SUITE.replace(", {$ref: more.yaml}", "").as_str(),
+        ),
         ("cases.yaml", &eval("first", &[("a", "one", "one")])),
         ("solve.sh", SOLVE),
     ]);
     let mut journals = Vec::new();
     for shard in ["1/3", "2/3", "3/3"] {
-        let call = project.call(&["run", "--suite", "suite.yaml", "--shard", shard]).expect(0);
+        let call = project
+            .call(&["run", "--suite", "suite.yaml", "--shard", shard])
+            .expect(0);
         assert!(call.stdout.contains("UNDECIDED"), "{}", call.stdout);
         journals.push(project.result(".journal.jsonl").display().to_string());
     }
     assert_eq!(calls(&project), 1);
-    let args: Vec<&str> = journals.iter().flat_map(|journal| ["--run", journal.as_str()]).collect();
-    let call = project.call(&[&["report"], args.as_slice()].concat()).expect(0);
+    let args: Vec<&str> = journals
+        .iter()
+        .flat_map(|journal| ["--run", journal.as_str()])
+        .collect();
+    let call = project
+        .call(&[&["report"], args.as_slice()].concat())
+        .expect(0);
     assert!(call.stdout.contains("GATE PASS"), "{}", call.stdout);
 }
 
 #[test]
 fn joined_shards_are_the_whole_run() {
     let project = project();
-    let many: Vec<(String, String)> =
-        (0..23).map(|n| (format!("m{n}"), if n % 5 == 0 { "no".into() } else { n.to_string() })).collect();
+    let many: Vec<(String, String)> = (0..23)
+        .map(|n| {
+            (
+                format!("m{n}"),
+                if n % 5 == 0 {
+                    "no".into()
+                } else {
+                    n.to_string()
+                },
+            )
+        })
+        .collect();
     let inputs: Vec<String> = (0..23).map(|n| n.to_string()).collect();
     let many: Vec<(&str, &str, &str)> = many
         .iter()
@@ -715,42 +1006,82 @@ fn joined_shards_are_the_whole_run() {
         .map(|((id, expected), input)| (id.as_str(), input.as_str(), expected.as_str()))
         .collect();
     project.write("cases.yaml", &eval("first", &many));
-    project.call(&["run", "--suite", "suite.yaml", "--samples", "2"]).expect(1);
+    project
+        .call(&["run", "--suite", "suite.yaml", "--samples", "2"])
+        .expect(1);
     let whole = normal(project.report());
     let mut shards = Vec::new();
     for index in 1..=3 {
         let shard = format!("{index}/3");
-        let call =
-            project.call(&["run", "--suite", "suite.yaml", "--samples", "2", "--shard", &shard]).expect(0);
+        let call = project
+            .call(&[
+                "run",
+                "--suite",
+                "suite.yaml",
+                "--samples",
+                "2",
+                "--shard",
+                &shard,
+            ])
+            .expect(0);
         assert!(call.stdout.contains("UNDECIDED"), "{}", call.stdout);
         shards.push(project.result(".journal.jsonl"));
     }
     let refused = |runs: &[&Path], reason: &str| {
         let mut args = vec!["report"];
-        runs.iter().for_each(|run| args.extend(["--run", run.to_str().unwrap()]));
+        runs.iter()
+            .for_each(|run| args.extend(["--run", run.to_str().unwrap()]));
         let call = project.call(&args).expect(2);
         assert!(call.stderr.contains(reason), "{reason}: {}", call.stderr);
     };
-    refused(&[&shards[0], &shards[2]], "the runs can't be joined: shard 2/3 missing");
-    refused(&[&shards[0], &shards[1], &shards[2], &shards[1]], "shard 2 is there twice");
+    refused(
+        &[&shards[0], &shards[2]],
+        "the runs can't be joined: shard 2/3 missing",
+    );
+    refused(
+        &[&shards[0], &shards[1], &shards[2], &shards[1]],
+        "shard 2 is there twice",
+    );
     let one = &journals(&project)[0];
     refused(&[one, &shards[0]], "is no shard");
     let mut joined = normal(report_of(&project, &[&shards[2], &shards[0], &shards[1]]));
     joined["metadata"].as_object_mut().unwrap().remove("joined");
     assert_eq!(joined, whole);
-    let runs: Vec<&str> = shards.iter().flat_map(|run| ["--run", run.to_str().unwrap()]).collect();
-    project.call(&[["report"].as_slice(), &runs].concat()).expect(1);
+    let runs: Vec<&str> = shards
+        .iter()
+        .flat_map(|run| ["--run", run.to_str().unwrap()])
+        .collect();
+    project
+        .call(&[["report"].as_slice(), &runs].concat())
+        .expect(1);
     // A shard that was cut off leaves the whole undecided.
     let text = std::fs::read_to_string(&shards[1]).unwrap();
-    std::fs::write(&shards[1], &text[..text.rfind("{\"sample_finished\"").unwrap()]).unwrap();
-    project.call(&[["report"].as_slice(), &runs].concat()).expect(130);
-    project.call(&["run", "--resume", shards[1].to_str().unwrap()]).expect(0);
+    std::fs::write(
+        &shards[1],
+        &text[..text.rfind("{\"sample_finished\"").unwrap()],
+    )
+    .unwrap();
+    project
+        .call(&[["report"].as_slice(), &runs].concat())
+        .expect(130);
+    project
+        .call(&["run", "--resume", shards[1].to_str().unwrap()])
+        .expect(0);
     let mut joined = normal(report_of(&project, &[&shards[0], &shards[1], &shards[2]]));
     joined["metadata"].as_object_mut().unwrap().remove("joined");
     assert_eq!(joined, whole);
-    let call = project.call(&["run", "--resume", shards[1].to_str().unwrap(), "--shard", "1/3"]).expect(2);
+    let call = project
+        .call(&[
+            "run",
+            "--resume",
+            shards[1].to_str().unwrap(),
+            "--shard",
+            "1/3",
+        ])
+        .expect(2);
     assert!(
-        call.stderr.contains("it is a run of shard 2/3, and now shard 1/3 is asked for"),
+        call.stderr
+            .contains("it is a run of shard 2/3, and now shard 1/3 is asked for"),
         "{}",
         call.stderr
     );

@@ -20,11 +20,17 @@ test_cases:
 "#;
 
 fn project(outputs: &str) -> Project {
-    Project::with(&[("suite.yaml", SUITE), ("cases.yaml", CASES), ("outputs.jsonl", outputs)])
+    Project::with(&[
+        ("suite.yaml", SUITE),
+        ("cases.yaml", CASES),
+        ("outputs.jsonl", outputs),
+    ])
 }
 
-const GOOD: &str = "{\"case\": \"a\", \"output\": \"cba\"}\n{\"case\": \"b\", \"output\": \"zyx\\n\"}\n";
-const BAD: &str = "{\"case\": \"a\", \"output\": \"cba\"}\n{\"case\": \"b\", \"output\": \"xyz\"}\n";
+const GOOD: &str =
+    "{\"case\": \"a\", \"output\": \"cba\"}\n{\"case\": \"b\", \"output\": \"zyx\\n\"}\n";
+const BAD: &str =
+    "{\"case\": \"a\", \"output\": \"cba\"}\n{\"case\": \"b\", \"output\": \"xyz\"}\n";
 const HALF: &str = "{\"case\": \"a\", \"output\": \"cba\"}\n";
 
 #[test]
@@ -57,17 +63,28 @@ fn a_missing_output_is_errored_and_exit_3() {
     let report = project.report();
     assert_eq!(report["summary"]["by_cause"]["missing_output"], 1);
     assert_eq!(report["metrics"]["pass_at_1"].as_f64(), Some(1.0));
-    assert_eq!(report["estimates"]["pass_at_1"]["worst"].as_f64(), Some(0.5));
+    assert_eq!(
+        report["estimates"]["pass_at_1"]["worst"].as_f64(),
+        Some(0.5)
+    );
     // Half of the cases may yet fail: a threshold that both extremes meet passes, one between them does not.
-    project.call(&["run", "--suite", "suite.yaml", "--threshold", "pass@1=0.5"]).expect(0);
-    project.call(&["run", "--suite", "suite.yaml", "--threshold", "pass@1=0.6"]).expect(3);
+    project
+        .call(&["run", "--suite", "suite.yaml", "--threshold", "pass@1=0.5"])
+        .expect(0);
+    project
+        .call(&["run", "--suite", "suite.yaml", "--threshold", "pass@1=0.6"])
+        .expect(3);
 }
 
 #[test]
 fn thresholds_decide_and_failed_evals_are_listed() {
     let project = project(BAD);
-    project.call(&["run", "--suite", "suite.yaml", "--threshold", "pass@1=0.5"]).expect(0);
-    let call = project.call(&["run", "--suite", "suite.yaml", "--threshold", "pass@1=0.51"]).expect(1);
+    project
+        .call(&["run", "--suite", "suite.yaml", "--threshold", "pass@1=0.5"])
+        .expect(0);
+    let call = project
+        .call(&["run", "--suite", "suite.yaml", "--threshold", "pass@1=0.51"])
+        .expect(1);
     assert!(call.stdout.contains("0.51"), "{}", call.stdout);
 }
 
@@ -87,35 +104,63 @@ fn thresholds_that_do_not_see_failing_evals_are_warned_of() {
         let call = trap.call(args).expect(code);
         let said = format!("{}{}", call.stdout, call.stderr);
         let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(said.contains(warning) && said.contains("`require: all_evals`"), "{said}");
+        assert!(
+            said.contains(warning) && said.contains("`require: all_evals`"),
+            "{said}"
+        );
     }
     let required = Project::with(&[("suite.yaml", &suite(", require: all_evals"))]);
     let call = required.call(&["validate", "suite.yaml"]).expect(0);
-    assert!(!format!("{}{}", call.stdout, call.stderr).contains("the gate can pass"), "{}", call.stdout);
+    assert!(
+        !format!("{}{}", call.stdout, call.stderr).contains("the gate can pass"),
+        "{}",
+        call.stdout
+    );
     let shown = required.call(&run).expect(1).stdout;
-    assert!(shown.contains("all evals") && shown.contains("`require: all_evals` holds"), "{shown}");
+    assert!(
+        shown.contains("all evals") && shown.contains("`require: all_evals` holds"),
+        "{shown}"
+    );
     let row = &required.report()["gate"]["thresholds"][1];
     assert_eq!(
         (&row["metric"], row["value"].as_f64(), &row["status"]),
         (&"all_evals".into(), Some(0.0), &"fail".into())
     );
     let read = |ending: &str| std::fs::read_to_string(required.result(ending)).expect("a report");
-    assert!(read(".md").contains("| all evals | 0.000 |  | ≥ 1.000 | ❌ FAIL |"), "{}", read(".md"));
+    assert!(
+        read(".md").contains("| all evals | 0.000 |  | ≥ 1.000 | ❌ FAIL |"),
+        "{}",
+        read(".md")
+    );
     assert!(read(".html").contains("\"metric\":\"all evals\""));
-    assert!(read(".junit.xml").contains("threshold.all_evals"), "{}", read(".junit.xml"));
+    assert!(
+        read(".junit.xml").contains("threshold.all_evals"),
+        "{}",
+        read(".junit.xml")
+    );
     // From the journal the same.
-    let again = required.call(&["report", "--run", "latest"]).expect(1).stdout;
+    let again = required
+        .call(&["report", "--run", "latest"])
+        .expect(1)
+        .stdout;
     assert!(again.contains("`require: all_evals` holds"), "{again}");
-    trap.call(&[&run[..], &["--threshold", "require=all_evals"]].concat()).expect(1);
+    trap.call(&[&run[..], &["--threshold", "require=all_evals"]].concat())
+        .expect(1);
 }
 
 #[test]
 fn what_nothing_can_answer_is_exit_2_and_nothing_runs() {
     let project = project(GOOD);
-    let call = project.call(&["run", "--suite", "suite.yaml", "--threshold", "pass@3=0.5"]).expect(2);
+    let call = project
+        .call(&["run", "--suite", "suite.yaml", "--threshold", "pass@3=0.5"])
+        .expect(2);
     assert!(call.stderr.contains("pass_at_3"), "{}", call.stderr);
-    project.call(&["run", "--suite", "suite.yaml", "--threshold", "speed=1"]).expect(2);
-    project.call(&["run", "--suite", "suite.yaml", "--eval", "nope*"]).expect(2);
+    project
+        .call(&["run", "--suite", "suite.yaml", "--threshold", "speed=1"])
+        .expect(2);
+    project
+        .call(&["run", "--suite", "suite.yaml", "--eval", "nope*"])
+        .expect(2);
     project.call(&["run", "--suite", "missing.yaml"]).expect(2);
     project.call(&["run", "--unknown-flag"]).expect(2);
     assert!(!project.path().join("results").exists());
@@ -130,11 +175,21 @@ fn several_samples_give_pass_at_k() {
     }
     let project = project(&lines);
     project
-        .call(&["run", "--suite", "suite.yaml", "--threshold", "pass@3=1", "--threshold", "pass^3=0.6"])
+        .call(&[
+            "run",
+            "--suite",
+            "suite.yaml",
+            "--threshold",
+            "pass@3=1",
+            "--threshold",
+            "pass^3=0.6",
+        ])
         .expect(0);
     let metrics = &project.report()["metrics"];
     let near = |name: &str, value: f64| {
-        let got = metrics[name].as_f64().unwrap_or_else(|| panic!("{name}: {metrics}"));
+        let got = metrics[name]
+            .as_f64()
+            .unwrap_or_else(|| panic!("{name}: {metrics}"));
         assert!((got - value).abs() < 1e-12, "{name}: {got}, not {value}");
     };
     near("pass_at_1", (2.0 / 3.0 + 1.0) / 2.0);
@@ -147,7 +202,10 @@ fn several_samples_give_pass_at_k() {
 #[test]
 fn samples_that_repeat_have_a_notice_in_every_report() {
     let cases = |n: usize| {
-        (0..n).map(|at| format!("{{id: c{at}, input: x, expected: y}}")).collect::<Vec<_>>().join(", ")
+        (0..n)
+            .map(|at| format!("{{id: c{at}, input: x, expected: y}}"))
+            .collect::<Vec<_>>()
+            .join(", ")
     };
     let suite = format!(
         "eval_suite:\n  name: Copies\n  target: {{type: recorded, path: o.jsonl}}\n  config: {{k: [1, 3]}}\n  \
@@ -156,10 +214,17 @@ fn samples_that_repeat_have_a_notice_in_every_report() {
     );
     let lines = |differs: bool| -> String {
         let line = |case: usize, sample: usize| {
-            let output = if differs && (case, sample) == (4, 2) { "z" } else { "y" };
+            let output = if differs && (case, sample) == (4, 2) {
+                "z"
+            } else {
+                "y"
+            };
             format!("{{\"case\": \"c{case}\", \"output\": \"{output}\"}}\n")
         };
-        (0..5).flat_map(|case| (0..3).map(move |sample| (case, sample))).map(|(c, s)| line(c, s)).collect()
+        (0..5)
+            .flat_map(|case| (0..3).map(move |sample| (case, sample)))
+            .map(|(c, s)| line(c, s))
+            .collect()
     };
     let project = Project::with(&[("suite.yaml", &suite), ("o.jsonl", &lines(false))]);
     let run = ["run", "--suite", "suite.yaml", "--progress", "none"];
@@ -182,10 +247,24 @@ fn samples_that_repeat_have_a_notice_in_every_report() {
 #[test]
 fn a_report_from_the_journal_is_the_same_to_the_byte() {
     let project = project(BAD);
-    project.call(&["run", "--suite", "suite.yaml", "--format", "json,markdown,junit"]).expect(1);
-    for (format, ending) in [("json", ".json"), ("markdown", ".md"), ("junit", ".junit.xml")] {
+    project
+        .call(&[
+            "run",
+            "--suite",
+            "suite.yaml",
+            "--format",
+            "json,markdown,junit",
+        ])
+        .expect(1);
+    for (format, ending) in [
+        ("json", ".json"),
+        ("markdown", ".md"),
+        ("junit", ".junit.xml"),
+    ] {
         let first = std::fs::read_to_string(project.result(ending)).unwrap();
-        let again = project.call(&["report", "--run", "latest", "--format", format]).expect(1);
+        let again = project
+            .call(&["report", "--run", "latest", "--format", format])
+            .expect(1);
         assert_eq!(first, again.stdout, "{format}");
     }
 }
@@ -193,7 +272,9 @@ fn a_report_from_the_journal_is_the_same_to_the_byte() {
 #[test]
 fn events_are_the_journal_on_stdout() {
     let project = project(GOOD);
-    let call = project.call(&["run", "--suite", "suite.yaml", "--events"]).expect(0);
+    let call = project
+        .call(&["run", "--suite", "suite.yaml", "--events"])
+        .expect(0);
     let journal = std::fs::read_to_string(project.result(".journal.jsonl")).unwrap();
     assert_eq!(call.stdout, journal);
 }
@@ -203,12 +284,20 @@ fn failed_in_runs_what_did_not_pass() {
     let project = project(BAD);
     project.call(&["run", "--suite", "suite.yaml"]).expect(1);
     project.write("outputs.jsonl", GOOD);
-    project.call(&["run", "--suite", "suite.yaml", "--failed-in", "latest"]).expect(0);
+    project
+        .call(&["run", "--suite", "suite.yaml", "--failed-in", "latest"])
+        .expect(0);
     let report = project.report();
     assert_eq!(report["summary"]["cases"]["total"], 1);
     assert_eq!(report["evals"][0]["cases"][0]["id"], "b");
-    let call = project.call(&["run", "--suite", "suite.yaml", "--failed-in", "latest"]).expect(2);
-    assert!(call.stderr.contains("passed, so nothing is selected"), "{}", call.stderr);
+    let call = project
+        .call(&["run", "--suite", "suite.yaml", "--failed-in", "latest"])
+        .expect(2);
+    assert!(
+        call.stderr.contains("passed, so nothing is selected"),
+        "{}",
+        call.stderr
+    );
 }
 
 /// A command that counts its calls in a file and answers right from the third on.
@@ -247,7 +336,10 @@ eval_suite:
 "#;
 
 fn signal(pid: u32, name: &str) {
-    let status = std::process::Command::new("kill").args([name, &pid.to_string()]).status().unwrap();
+    let status = std::process::Command::new("kill")
+        .args([name, &pid.to_string()])
+        .status()
+        .unwrap();
     assert!(status.success());
 }
 
@@ -260,7 +352,9 @@ fn ctrl_c_once_finishes_what_runs_and_skips_the_rest() {
         .spawn()
         .unwrap();
     let mut child = child;
-    eventually("the first sample starts", || project.path().join("started").exists());
+    eventually("the first sample starts", || {
+        project.path().join("started").exists()
+    });
     signal(child.id(), "-INT");
     std::thread::sleep(std::time::Duration::from_millis(300));
     project.write("go", "");
@@ -280,7 +374,9 @@ fn ctrl_c_twice_stops_what_runs() {
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    eventually("the first sample starts", || project.path().join("started").exists());
+    eventually("the first sample starts", || {
+        project.path().join("started").exists()
+    });
     signal(child.id(), "-INT");
     std::thread::sleep(std::time::Duration::from_millis(200));
     signal(child.id(), "-INT");
@@ -292,21 +388,31 @@ fn ctrl_c_twice_stops_what_runs() {
 fn a_killed_run_can_still_be_reported() {
     let project = Project::with(&[(
         "suite.yaml",
-        &SLOW.replace("touch started;", "echo . >> n; [ $(wc -l < n) -lt 2 ] && exec cat; touch started;"),
+        &SLOW.replace(
+            "touch started;",
+            "echo . >> n; [ $(wc -l < n) -lt 2 ] && exec cat; touch started;",
+        ),
     )]);
     let mut child = project
         .command(&["run", "--suite", "suite.yaml"])
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
-    eventually("the second sample starts", || project.path().join("started").exists());
+    eventually("the second sample starts", || {
+        project.path().join("started").exists()
+    });
     child.kill().unwrap();
     child.wait().unwrap();
     project.write("go", "");
-    let call = project.call(&["report", "--run", "latest", "--format", "json"]).expect(130);
+    let call = project
+        .call(&["report", "--run", "latest", "--format", "json"])
+        .expect(130);
     let report: serde_json::Value = serde_json::from_str(&call.stdout).unwrap();
     assert_eq!(report["eval_report"]["summary"]["passed"], 1);
-    assert_eq!(report["eval_report"]["summary"]["by_cause"]["interrupted"], 2);
+    assert_eq!(
+        report["eval_report"]["summary"]["by_cause"]["interrupted"],
+        2
+    );
 }
 
 #[test]
@@ -330,9 +436,14 @@ eval_suite:
   target: {type: echo}
 "#;
     let project = Project::with(&[("suite.yaml", suite)]);
-    project.call(&["run", "--suite", "suite.yaml", "--max-fail", "2"]).expect(1);
+    project
+        .call(&["run", "--suite", "suite.yaml", "--max-fail", "2"])
+        .expect(1);
     let causes = &project.report()["summary"]["by_cause"];
-    assert_eq!((causes["wrong_answer"].as_u64(), causes["max_fail"].as_u64()), (Some(2), Some(1)));
+    assert_eq!(
+        (causes["wrong_answer"].as_u64(), causes["max_fail"].as_u64()),
+        (Some(2), Some(1))
+    );
 }
 
 #[test]
@@ -362,7 +473,14 @@ eval_suite:
 "#;
     let project = Project::with(&[("suite.yaml", suite)]);
     let output = project
-        .command(&["run", "--suite", "suite.yaml", "--events", "--format", "json,markdown,junit"])
+        .command(&[
+            "run",
+            "--suite",
+            "suite.yaml",
+            "--events",
+            "--format",
+            "json,markdown,junit",
+        ])
         .env("THE_TOKEN", "s3cr\"et-value")
         .output()
         .unwrap();
@@ -376,7 +494,10 @@ eval_suite:
     }
     assert_eq!(files, 4);
     let stdout = String::from_utf8(output.stdout).unwrap();
-    assert!(!stdout.contains("et-value") && stdout.contains("[redacted]"), "{stdout}");
+    assert!(
+        !stdout.contains("et-value") && stdout.contains("[redacted]"),
+        "{stdout}"
+    );
 }
 
 #[test]
@@ -393,12 +514,20 @@ fn a_reader_that_went_away_opens_no_gate() {
     let code = |args: &[&str]| {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
-        project.command(args).stdout(writer).status().unwrap().code()
+        project
+            .command(args)
+            .stdout(writer)
+            .status()
+            .unwrap()
+            .code()
     };
     assert_eq!(code(&["run", "--suite", "suite.yaml"]), Some(1));
     assert_eq!(code(&["run", "--suite", "suite.yaml", "--quiet"]), Some(1));
     assert_eq!(code(&["run", "--suite", "suite.yaml", "--events"]), Some(1));
-    assert_eq!(code(&["report", "--run", "latest", "--format", "json"]), Some(1));
+    assert_eq!(
+        code(&["report", "--run", "latest", "--format", "json"]),
+        Some(1)
+    );
     project.write("broken.yaml", "eval_suite: {evals: 7}\n");
     assert_eq!(code(&["validate", "broken.yaml"]), Some(2));
     assert_eq!(code(&["list", "--suite", "suite.yaml"]), Some(0));
@@ -406,13 +535,25 @@ fn a_reader_that_went_away_opens_no_gate() {
 
 #[test]
 fn reports_that_cannot_be_written_leave_a_failed_gate_failed() {
-    let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
+    let full = || {
+        std::fs::File::options()
+            .write(true)
+            .open("/dev/full")
+            .unwrap()
+    };
     for (outputs, code) in [(BAD, 1), (GOOD, 3)] {
         let project = project(outputs);
-        let output = project.command(&["run", "--suite", "suite.yaml"]).stdout(full()).output().unwrap();
+        let output = project
+            .command(&["run", "--suite", "suite.yaml"])
+            .stdout(full())
+            .output()
+            .unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{stderr}");
-        assert!(stderr.contains("cannot write") && stderr.contains("the journal is whole"), "{stderr}");
+        assert!(
+            stderr.contains("cannot write") && stderr.contains("the journal is whole"),
+            "{stderr}"
+        );
     }
 }
 
@@ -421,14 +562,22 @@ fn reports_that_cannot_be_written_leave_a_failed_gate_failed() {
 fn a_disk_that_fills_up_in_mid_run_stops_it_with_a_journal_that_reads() {
     let cases: String = (0..400)
         .map(|n| {
-            format!("  - {{id: c{n}, input: \"{}\", expected: {{type: exact, value: x}}}}\n", "y".repeat(200))
+            format!(
+                "  - {{id: c{n}, input: \"{}\", expected: {{type: exact, value: x}}}}\n",
+                "y".repeat(200)
+            )
         })
         .collect();
     let head = CASES.split("  - {id: a").next().unwrap();
     let suite = SUITE.replace("{type: recorded, path: outputs.jsonl}", "{type: echo}");
-    let project = Project::with(&[("suite.yaml", &suite), ("cases.yaml", &format!("{head}{cases}"))]);
-    let script =
-        format!("trap '' XFSZ; ulimit -f 300; exec {} run --suite suite.yaml", crate::support::PROGRAM);
+    let project = Project::with(&[
+        ("suite.yaml", &suite),
+        ("cases.yaml", &format!("{head}{cases}")),
+    ]);
+    let script = format!(
+        "trap '' XFSZ; ulimit -f 300; exec {} run --suite suite.yaml",
+        crate::support::PROGRAM
+    );
     let output = std::process::Command::new("bash")
         .args(["-c", &script])
         .current_dir(project.path())
@@ -441,9 +590,18 @@ fn a_disk_that_fills_up_in_mid_run_stops_it_with_a_journal_that_reads() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
-    assert!(files.len() == 1 && files[0].ends_with(".journal.jsonl"), "{files:?}");
-    let call = project.call(&["report", "--run", "latest", "--format", "json"]).expect(130);
-    assert!(call.stdout.contains("\"interrupted\": true"), "{}", call.stdout);
+    assert!(
+        files.len() == 1 && files[0].ends_with(".journal.jsonl"),
+        "{files:?}"
+    );
+    let call = project
+        .call(&["report", "--run", "latest", "--format", "json"])
+        .expect(130);
+    assert!(
+        call.stdout.contains("\"interrupted\": true"),
+        "{}",
+        call.stdout
+    );
 }
 
 #[test]
@@ -466,8 +624,15 @@ test_cases:
 "#;
     let project = Project::with(&[("suite.yaml", suite), ("regression.yaml", regression)]);
     project.call(&["run", "--suite", "suite.yaml"]).expect(0);
-    let call = project.call(&["run", "--suite", "suite.yaml", "--category", "capability"]).expect(2);
-    assert!(call.stderr.contains("needs a regression eval, but none is selected"), "{}", call.stderr);
+    let call = project
+        .call(&["run", "--suite", "suite.yaml", "--category", "capability"])
+        .expect(2);
+    assert!(
+        call.stderr
+            .contains("needs a regression eval, but none is selected"),
+        "{}",
+        call.stderr
+    );
 }
 
 /// A file's own graders hold for the cases of its dataset: without them each of these cases would pass by its expectation.
@@ -486,8 +651,10 @@ dataset:
 "#;
     let rows = "{\"id\": 1, \"text\": \"yes please\"}\n{\"id\": 2, \"text\": \"yes\"}\n";
     let project = Project::with(&[("rows.yaml", eval), ("rows.jsonl", rows)]);
-    project
-        .write("suite.yaml", "eval_suite: {name: Rows, evals: [{$ref: rows.yaml}], target: {type: echo}}\n");
+    project.write(
+        "suite.yaml",
+        "eval_suite: {name: Rows, evals: [{$ref: rows.yaml}], target: {type: echo}}\n",
+    );
     project.call(&["run", "--suite", "suite.yaml"]).expect(1);
     let report = project.report();
     assert_eq!(report["summary"]["cases"]["passed"], 1);
@@ -537,12 +704,20 @@ eval_suite:
     let project = Project::with(&[("suite.yaml", suite)]);
     project.call(&["run", "--suite", "suite.yaml"]).expect(0);
     project.write("suite.yaml", &suite.replace("value: y", "value: x"));
-    let call = project.call(&["run", "--suite", "suite.yaml", "--failed-in", "latest"]).expect(3);
-    assert!(call.stdout.contains("regression_pass_rate"), "{}", call.stdout);
+    let call = project
+        .call(&["run", "--suite", "suite.yaml", "--failed-in", "latest"])
+        .expect(3);
+    assert!(
+        call.stdout.contains("regression_pass_rate"),
+        "{}",
+        call.stdout
+    );
     // Graded again, that run is as undecided as it was.
     project.call(&["regrade", "--run", "latest"]).expect(3);
     // Whoever chose the part is told before anything runs.
-    project.call(&["run", "--suite", "suite.yaml", "--category", "capability"]).expect(2);
+    project
+        .call(&["run", "--suite", "suite.yaml", "--category", "capability"])
+        .expect(2);
 }
 
 /// A capability that needs nothing, and evals that need keys, variables, and a baseline that can be read.
@@ -554,7 +729,10 @@ fn demanding() -> Project {
              graders:\n    graders:\n      judge: {type: model, config: {model: \"openai:j\", base_url: \"{{ env.JUDGE_URL }}\", rubric: Good?}}\n  \
              evals: [{$ref: plain.yaml}, {$ref: needs.yaml}]\n",
         ),
-        ("plain.yaml", "- {id: plain, input: \"{{ greeting }}\", expected: hello}\n"),
+        (
+            "plain.yaml",
+            "- {id: plain, input: \"{{ greeting }}\", expected: hello}\n",
+        ),
         (
             "needs.yaml",
             "- {id: judged, metadata: {tags: [slow]}, input: a, grader: judge}\n\
@@ -562,7 +740,10 @@ fn demanding() -> Project {
              - {id: lacking, metadata: {tags: [slow]}, input: \"{{ vars.place }}\", expected: x}\n\
              - {id: served, metadata: {tags: [slow]}, current: {execution: {type: http, base_url: \"{{ vars.api }}/v1\"}, input: {method: GET, endpoint: /x, headers: {authorization: \"{{ env.TOKEN }}\"}}}, baseline: {output: {a: 1}}}\n",
         ),
-        ("baselines/served.yaml", "format_version: 99\neval_id: served\n"),
+        (
+            "baselines/served.yaml",
+            "format_version: 99\neval_id: served\n",
+        ),
     ])
 }
 
@@ -570,7 +751,9 @@ fn demanding() -> Project {
 fn filters_limit_what_a_run_needs() {
     let project = demanding();
     for filter in [["--eval", "plain"], ["--case", "plain"]] {
-        let call = project.call(&[&["run", "-q"], &filter[..]].concat()).expect(0);
+        let call = project
+            .call(&[&["run", "-q"], &filter[..]].concat())
+            .expect(0);
         assert_eq!(call.stderr, "", "{filter:?}");
     }
     // What is selected still needs all of it, and all of it is named at once.
@@ -588,10 +771,17 @@ fn filters_limit_what_a_run_needs() {
     let call = project.call(&["run", "--eval", "keyed"]).expect(2);
     assert!(call.stderr.contains("`NO_SUCH_KEY`"), "{}", call.stderr);
     let call = project.call(&["run", "--eval", "judged"]).expect(2);
-    assert!(call.stderr.contains("`JUDGE_URL` is not set"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("`JUDGE_URL` is not set"),
+        "{}",
+        call.stderr
+    );
     assert!(!call.stderr.contains("vars.place"), "{}", call.stderr);
     // What is wrong, and not only missing, is reported whatever is selected.
-    project.write("plain.yaml", "- {id: plain, input: \"{{ greeting }}\", expected: hello, inptu: x}\n");
+    project.write(
+        "plain.yaml",
+        "- {id: plain, input: \"{{ greeting }}\", expected: hello, inptu: x}\n",
+    );
     assert!(
         project
             .call(&["run", "--eval", "judged"])
@@ -622,34 +812,57 @@ fn filters_limit_what_providers_and_the_skill_need() {
     std::fs::create_dir(project.path().join("kept")).unwrap();
     let url = "the environment variable `PROXY_URL` is not set";
     let key = "the environment variable `PROXY_KEY` is not set";
-    let call = project.call(&["run", "-q", "--target", "here", "--eval", "plain"]).expect(0);
+    let call = project
+        .call(&["run", "-q", "--target", "here", "--eval", "plain"])
+        .expect(0);
     assert_eq!(call.stderr, "");
     // A target, a grader and an execution that are used need them, with the place where they are written.
     let run = |words: &[&str]| project.call(&[&["run"], words].concat()).expect(2).stderr;
-    for words in [&["--target", "far", "--eval", "plain"][..], &["--target", "here", "--eval", "judged"]] {
+    for words in [
+        &["--target", "far", "--eval", "plain"][..],
+        &["--target", "here", "--eval", "judged"],
+    ] {
         let said = run(words);
-        assert_eq!((said.matches(url).count(), said.matches(key).count()), (1, 1), "{words:?}: {said}");
+        assert_eq!(
+            (said.matches(url).count(), said.matches(key).count()),
+            (1, 1),
+            "{words:?}: {said}"
+        );
         assert!(said.contains("eval-suite.yaml:9:"), "{words:?}: {said}");
     }
     let said = run(&["--target", "here", "--eval", "skilled"]);
-    assert_eq!((said.matches(url).count(), said.matches(key).count()), (1, 0), "{said}");
+    assert_eq!(
+        (said.matches(url).count(), said.matches(key).count()),
+        (1, 0),
+        "{said}"
+    );
     // Headers are not sent where answers are stored, and files that are only looked at need nothing.
     let said = run(&["--target", "kept", "--eval", "judged", "--replay", "kept"]);
-    assert_eq!((said.matches(url).count(), said.matches(key).count()), (1, 0), "{said}");
+    assert_eq!(
+        (said.matches(url).count(), said.matches(key).count()),
+        (1, 0),
+        "{said}"
+    );
     let call = project.call(&["run", "--target", "kept", "--eval", "plain"]);
     assert!(!call.stderr.contains("is not set"), "{}", call.stderr);
-    project.call(&["validate", "--suite", "eval-suite.yaml"]).expect(0);
+    project
+        .call(&["validate", "--suite", "eval-suite.yaml"])
+        .expect(0);
     // What is wrong, and not only missing, is reported whatever is selected.
     let suite = std::fs::read_to_string(project.path().join("eval-suite.yaml")).unwrap();
-    project.write("eval-suite.yaml", &suite.replace("headers: {api-key: ", "headers: {\"api key\": "));
-    assert!(run(&["--target", "here", "--eval", "plain"]).contains("`api key` is not a header name"));
+    project.write(
+        "eval-suite.yaml",
+        &suite.replace("headers: {api-key: ", "headers: {\"api key\": "),
+    );
+    assert!(
+        run(&["--target", "here", "--eval", "plain"]).contains("`api key` is not a header name")
+    );
 }
 
 /// Values that are not texts, in a provider, a target, a named grader and an eval file that the run does not use.
 #[test]
 fn unset_values_of_unused_parts_may_be_of_any_type() {
-    let judge =
-        "{type: model, config: {model: \"openai:j\", temperature: \"{{ env.UNSET }}\", rubric: Good?}}";
+    let judge = "{type: model, config: {model: \"openai:j\", temperature: \"{{ env.UNSET }}\", rubric: Good?}}";
     let suite = format!(
         "eval_suite:\n  name: Typed\n  env: [UNSET]\n  targets:\n    here: {{type: echo}}\n    \
          far: {{type: model, model: \"gw:m\"}}\n    \
@@ -661,17 +874,35 @@ fn unset_values_of_unused_parts_may_be_of_any_type() {
     );
     let other = format!("{{id: other, input: a, grader: {judge}}}\n");
     let project = Project::with(&[("eval-suite.yaml", &suite), ("other.yaml", &other)]);
-    let call = project.call(&["run", "-q", "--target", "here", "--eval", "plain"]).expect(0);
+    let call = project
+        .call(&["run", "-q", "--target", "here", "--eval", "plain"])
+        .expect(0);
     assert_eq!(call.stderr, "");
-    for (target, eval) in
-        [("far", "plain"), ("kept", "plain"), ("here", "named"), ("here", "inline"), ("here", "other")]
-    {
-        let said = project.call(&["run", "--target", target, "--eval", eval]).expect(2).stderr;
-        assert!(said.contains("the environment variable `UNSET` is not set"), "{target} {eval}: {said}");
+    for (target, eval) in [
+        ("far", "plain"),
+        ("kept", "plain"),
+        ("here", "named"),
+        ("here", "inline"),
+        ("here", "other"),
+    ] {
+        let said = project
+            .call(&["run", "--target", target, "--eval", eval])
+            .expect(2)
+            .stderr;
+        assert!(
+            said.contains("the environment variable `UNSET` is not set"),
+            "{target} {eval}: {said}"
+        );
     }
     // A value that is written, and wrong, is reported.
-    project.write("eval-suite.yaml", &suite.replace("thoughts: \"{{ env.UNSET }}\"", "thoughts: maybe"));
-    let said = project.call(&["run", "--target", "here", "--eval", "plain"]).expect(2).stderr;
+    project.write(
+        "eval-suite.yaml",
+        &suite.replace("thoughts: \"{{ env.UNSET }}\"", "thoughts: maybe"),
+    );
+    let said = project
+        .call(&["run", "--target", "here", "--eval", "plain"])
+        .expect(2)
+        .stderr;
     assert!(said.contains("maybe") && !said.contains("UNSET"), "{said}");
 }
 
@@ -685,7 +916,11 @@ fn fault_in_a_filled_text_of_an_unselected_eval_is_reported() {
     };
     let project = Project::with(&[("eval-suite.yaml", &eval("({{ word }}"))]);
     let call = project.call(&["run", "--eval", "plain"]).expect(2);
-    assert!(call.stderr.contains("eval-suite.yaml:7:"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("eval-suite.yaml:7:"),
+        "{}",
+        call.stderr
+    );
     assert!(!call.stderr.contains("vars.place"), "{}", call.stderr);
     // Of a text that can't be filled it is not known what it will be.
     project.write("eval-suite.yaml", &eval("({{ vars.place }}"));
@@ -713,7 +948,11 @@ fn fragment_of_an_unselected_eval_needs_no_baseline() {
     // A fragment that names no eval is wrong whatever is selected.
     project.write("eval-suite.yaml", &suite("ketp"));
     let call = project.call(&["run", "--eval", "plain"]).expect(2);
-    assert!(call.stderr.contains("the file has no eval `ketp`"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("the file has no eval `ketp`"),
+        "{}",
+        call.stderr
+    );
 }
 
 #[test]
@@ -726,13 +965,25 @@ fn a_target_that_is_not_chosen_needs_nothing() {
     )]);
     project.call(&["run", "--target", "here"]).expect(0);
     let call = project.call(&["run", "--target", "far"]).expect(2);
-    assert!(call.stderr.contains("the environment variable `AZ` is not set"), "{}", call.stderr);
+    assert!(
+        call.stderr
+            .contains("the environment variable `AZ` is not set"),
+        "{}",
+        call.stderr
+    );
     // Recorded outputs take the place of every target.
     project.write("outputs.jsonl", "{\"case\": \"a\", \"output\": \"a\"}\n");
-    project.call(&["run", "--outputs", "outputs.jsonl"]).expect(0);
+    project
+        .call(&["run", "--outputs", "outputs.jsonl"])
+        .expect(0);
     // Files that are only looked at need no key.
     assert_eq!(
-        project.call(&["validate", "--suite", "eval-suite.yaml"]).expect(0).stderr.matches("AZ").count(),
+        project
+            .call(&["validate", "--suite", "eval-suite.yaml"])
+            .expect(0)
+            .stderr
+            .matches("AZ")
+            .count(),
         0
     );
 }
@@ -755,19 +1006,24 @@ fn a_lone_target_needs_its_variables_where_it_is_used() {
     let refused = |words: &[&str]| {
         let said = project.call(&[&["run"], words].concat()).expect(2).stderr;
         assert_eq!(
-            said.matches("the environment variable `TOKEN` is not set").count(),
+            said.matches("the environment variable `TOKEN` is not set")
+                .count(),
             1,
             "{words:?}: {said}"
         );
     };
-    project.call(&["run", "--target", "b", "--eval", "own"]).expect(0);
+    project
+        .call(&["run", "--target", "b", "--eval", "own"])
+        .expect(0);
     refused(&["--target", "b"]);
     refused(&["--target", "default", "--eval", "own"]);
     refused(&["--eval", "own"]);
     project.write("eval-suite.yaml", &suite(""));
     refused(&["--target", "http", "--eval", "own"]);
     refused(&["--eval", "own"]);
-    project.call(&["run", "--outputs", "outputs.jsonl", "--eval", "own"]).expect(0);
+    project
+        .call(&["run", "--outputs", "outputs.jsonl", "--eval", "own"])
+        .expect(0);
 }
 
 /// Two targets, of which a regression inherits the one that is not chosen.
@@ -785,13 +1041,17 @@ fn unset_variable_of_an_inherited_target_is_refused() {
         let project = Project::with(&[("eval-suite.yaml", &suite(first))]);
         let call = project.call(&[&["run"], args].concat()).expect(2);
         assert_eq!(
-            call.stderr.matches("the environment variable `TOKEN` is not set").count(),
+            call.stderr
+                .matches("the environment variable `TOKEN` is not set")
+                .count(),
             1,
             "{}",
             call.stderr
         );
         // An eval that does not inherit it needs nothing of it, and a default target is as good as a chosen one.
-        project.call(&[&["run", "--eval", "own"], args].concat()).expect(0);
+        project
+            .call(&[&["run", "--eval", "own"], args].concat())
+            .expect(0);
     }
 }
 
@@ -810,7 +1070,9 @@ fn unset_variable_in_a_grader_is_refused_in_a_replay() {
         assert!(call.stderr.contains(wanted), "{answers:?}: {}", call.stderr);
     }
     // Nothing is graded here.
-    project.call(&["validate", "--suite", "eval-suite.yaml"]).expect(0);
+    project
+        .call(&["validate", "--suite", "eval-suite.yaml"])
+        .expect(0);
     project.call(&["run", "--dry-run"]).expect(0);
 }
 
@@ -825,7 +1087,12 @@ fn unset_variable_in_an_http_header_is_refused_in_a_replay() {
     std::fs::create_dir(project.path().join("kept")).unwrap();
     for answers in [["--replay", "kept"], ["--cache", "only"]] {
         let call = project.call(&[&["run"], &answers[..]].concat()).expect(2);
-        assert!(call.stderr.contains("the environment variable `TOKEN` is not set"), "{}", call.stderr);
+        assert!(
+            call.stderr
+                .contains("the environment variable `TOKEN` is not set"),
+            "{}",
+            call.stderr
+        );
     }
 }
 
@@ -836,23 +1103,40 @@ fn a_variable_that_nothing_reads_is_refused() {
             "eval-suite.yaml",
             "eval_suite:\n  name: Vars\n  vars: {assistant: one}\n  target: {type: echo}\n  evals: [{$ref: a.yaml}, {$ref: b.yaml}]\n",
         ),
-        ("a.yaml", "- {id: a, input: \"{{ assistant }}\", expected: one}\n"),
-        ("b.yaml", "- {id: b, input: \"{{ vars.place }}\", expected: here}\n"),
+        (
+            "a.yaml",
+            "- {id: a, input: \"{{ assistant }}\", expected: one}\n",
+        ),
+        (
+            "b.yaml",
+            "- {id: b, input: \"{{ vars.place }}\", expected: here}\n",
+        ),
     ]);
-    for verb in [&["run"][..], &["validate", "--suite", "eval-suite.yaml"], &["list"]] {
-        let call =
-            project.call(&[verb, &["--var", "place=here", "--var", "assistnat=two"]].concat()).expect(2);
+    for verb in [
+        &["run"][..],
+        &["validate", "--suite", "eval-suite.yaml"],
+        &["list"],
+    ] {
+        let call = project
+            .call(&[verb, &["--var", "place=here", "--var", "assistnat=two"]].concat())
+            .expect(2);
         let said = format!("{}{}", call.stdout, call.stderr);
         assert!(
-            said.contains("`--var assistnat=...`: no file of the suite reads a variable `assistnat`"),
+            said.contains(
+                "`--var assistnat=...`: no file of the suite reads a variable `assistnat`"
+            ),
             "{said}"
         );
         assert!(said.contains("did you mean `assistant`?"), "{said}");
     }
     assert!(!project.path().join("results").exists());
     // One that an eval reads which a filter leaves out is read.
-    project.call(&["run", "-q", "--var", "place=here", "--eval", "a"]).expect(0);
-    project.call(&["run", "-q", "--var", "place=here"]).expect(0);
+    project
+        .call(&["run", "-q", "--var", "place=here", "--eval", "a"])
+        .expect(0);
+    project
+        .call(&["run", "-q", "--var", "place=here"])
+        .expect(0);
 }
 
 #[test]
@@ -862,16 +1146,34 @@ fn what_is_graded_again_is_shown_as_asked_now() {
         "eval_suite:\n  name: Shown\n  target: {type: echo}\n  evals: [{id: a, input: a, expected: a}]\n",
     )]);
     let events = project.call(&["run", "--events", "-q"]).expect(0);
-    assert!(events.stdout.starts_with("{\"run_started\""), "{}", events.stdout);
+    assert!(
+        events.stdout.starts_with("{\"run_started\""),
+        "{}",
+        events.stdout
+    );
     let again = project.call(&["regrade"]).expect(0);
-    assert!(!again.stdout.contains("run_started") && again.stdout.contains("GATE PASS"), "{}", again.stdout);
+    assert!(
+        !again.stdout.contains("run_started") && again.stdout.contains("GATE PASS"),
+        "{}",
+        again.stdout
+    );
     let again = project.call(&["regrade", "--events"]).expect(0);
-    assert!(again.stdout.starts_with("{\"run_started\""), "{}", again.stdout);
+    assert!(
+        again.stdout.starts_with("{\"run_started\""),
+        "{}",
+        again.stdout
+    );
     // So is a run that goes on.
     project.call(&["run", "--events", "-q"]).expect(0);
     let again = project.call(&["run", "--resume", "latest"]).expect(0);
-    assert!(again.stdout.contains("GATE PASS") && !again.stdout.contains("run_started"), "{}", again.stdout);
-    let again = project.call(&["run", "--resume", "latest", "--events"]).expect(0);
+    assert!(
+        again.stdout.contains("GATE PASS") && !again.stdout.contains("run_started"),
+        "{}",
+        again.stdout
+    );
+    let again = project
+        .call(&["run", "--resume", "latest", "--events"])
+        .expect(0);
     assert!(!again.stdout.contains("GATE PASS"), "{}", again.stdout);
 }
 
@@ -888,11 +1190,29 @@ fn a_missing_key_is_reported_once() {
         ),
         ("rows.jsonl", "{\"id\": \"a\"}\n"),
     ]);
-    let call = project.call(&["validate", "--suite", "eval-suite.yaml", "--format", "json"]).expect(2);
+    let call = project
+        .call(&["validate", "--suite", "eval-suite.yaml", "--format", "json"])
+        .expect(2);
     let found: serde_json::Value = serde_json::from_str(&call.stdout).unwrap();
-    let told: Vec<String> =
-        found.as_array().unwrap().iter().map(|one| format!("{} {}", one["code"], one["message"])).collect();
-    assert_eq!(told.iter().filter(|one| one.contains("`name`")).count(), 1, "{told:#?}");
-    assert_eq!(told.iter().filter(|one| one.contains("`format`")).count(), 1, "{told:#?}");
-    assert_eq!(told.iter().filter(|one| one.contains("EH0210")).count(), 0, "{told:#?}");
+    let told: Vec<String> = found
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| format!("{} {}", one["code"], one["message"]))
+        .collect();
+    assert_eq!(
+        told.iter().filter(|one| one.contains("`name`")).count(),
+        1,
+        "{told:#?}"
+    );
+    assert_eq!(
+        told.iter().filter(|one| one.contains("`format`")).count(),
+        1,
+        "{told:#?}"
+    );
+    assert_eq!(
+        told.iter().filter(|one| one.contains("EH0210")).count(),
+        0,
+        "{told:#?}"
+    );
 }

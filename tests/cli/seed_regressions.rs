@@ -35,8 +35,11 @@ impl Service {
                     head.push_str(&format!("{name}: {}\r\n", value.as_str().unwrap()));
                 }
                 let mut stream = stream;
-                let _ =
-                    write!(stream, "{head}Content-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len());
+                let _ = write!(
+                    stream,
+                    "{head}Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                    body.len()
+                );
             }
         });
         Service { url, answer, seen }
@@ -69,8 +72,8 @@ fn right() -> Value {
 }
 
 fn project(service: &Service) -> Project {
-    let seeds =
-        std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/seeds/evals/regression");
+    let seeds = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures/seeds/evals/regression");
     let read = |name: &str| std::fs::read_to_string(seeds.join(name)).unwrap();
     let suite = format!(
         r#"
@@ -115,22 +118,43 @@ fn scores() -> Value {
 }
 
 fn run(project: &Project, eval: &str) -> (Option<i32>, Value) {
-    let call = project.call(&["run", "--eval", eval, "--progress", "none", "--format", "json"]);
-    assert!(matches!(call.code, Some(0 | 1)), "{}\n{}", call.stdout, call.stderr);
+    let call = project.call(&[
+        "run",
+        "--eval",
+        eval,
+        "--progress",
+        "none",
+        "--format",
+        "json",
+    ]);
+    assert!(
+        matches!(call.code, Some(0 | 1)),
+        "{}\n{}",
+        call.stdout,
+        call.stderr
+    );
     (call.code, project.report())
 }
 
 /// The paths of the differences that a report names.
 fn paths(report: &Value) -> Vec<String> {
     let differences = report["failures"][0]["details"]["differences"].as_array();
-    differences.into_iter().flatten().map(|d| d["path"].as_str().unwrap().to_owned()).collect()
+    differences
+        .into_iter()
+        .flatten()
+        .map(|d| d["path"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 /// One field of the answer, by its pointer, as something else; `None` takes it away.
 fn changed(pointer: &str, value: Option<Value>) -> Value {
     let mut answer = right();
     let (parent, field) = pointer.rsplit_once('/').unwrap();
-    let parent = if parent.is_empty() { &mut answer } else { answer.pointer_mut(parent).unwrap() };
+    let parent = if parent.is_empty() {
+        &mut answer
+    } else {
+        answer.pointer_mut(parent).unwrap()
+    };
     match (parent, value) {
         (Value::Object(map), Some(value)) => _ = map.insert(field.to_owned(), value),
         (Value::Object(map), None) => _ = map.remove(field).unwrap(),
@@ -147,10 +171,20 @@ fn all_three_pass_and_the_service_is_asked_as_written() {
     let call = project.call(&["run", "--progress", "none"]).expect(0);
     assert!(call.stdout.contains("GATE PASS"), "{}", call.stdout);
     let seen = service.seen.lock().unwrap().join("\n");
-    assert_eq!(seen.matches("GET /api/v1/users HTTP/1.1").count(), 2, "{seen}");
+    assert_eq!(
+        seen.matches("GET /api/v1/users HTTP/1.1").count(),
+        2,
+        "{seen}"
+    );
     let lower = seen.to_lowercase();
-    assert!(lower.contains("authorization: bearer first-token\r\n"), "{seen}");
-    assert!(lower.contains("authorization: bearer second-token\r\n"), "{seen}");
+    assert!(
+        lower.contains("authorization: bearer first-token\r\n"),
+        "{seen}"
+    );
+    assert!(
+        lower.contains("authorization: bearer second-token\r\n"),
+        "{seen}"
+    );
     // The tokens are nowhere among what the run left behind.
     let mut found = Vec::new();
     let mut folders = vec![project.path().join("results")];
@@ -178,10 +212,26 @@ fn each_change_that_the_first_one_minds_is_named() {
         ("/body/users", Some(json!({"0": {}})), "body.users"),
         ("/body/users/3", Some(json!(null)), "body.users[3]"),
         ("/body/pagination", None, "body.pagination"),
-        ("/body/pagination/page", Some(json!(2)), "body.pagination.page"),
-        ("/body/pagination/page", Some(json!("1")), "body.pagination.page"),
-        ("/body/pagination/per_page", Some(json!(19)), "body.pagination.per_page"),
-        ("/body/pagination/per_page", None, "body.pagination.per_page"),
+        (
+            "/body/pagination/page",
+            Some(json!(2)),
+            "body.pagination.page",
+        ),
+        (
+            "/body/pagination/page",
+            Some(json!("1")),
+            "body.pagination.page",
+        ),
+        (
+            "/body/pagination/per_page",
+            Some(json!(19)),
+            "body.pagination.per_page",
+        ),
+        (
+            "/body/pagination/per_page",
+            None,
+            "body.pagination.per_page",
+        ),
     ];
     for (pointer, path) in [
         ("/body/users/0/name", "body.users[0].name"),
@@ -192,7 +242,11 @@ fn each_change_that_the_first_one_minds_is_named() {
         minded.push((pointer, Some(json!(null)), path));
         minded.push((pointer, Some(json!(7)), path));
     }
-    minded.push(("/body/users/7/email", Some(json!("nobody")), "body.users[7].email"));
+    minded.push((
+        "/body/users/7/email",
+        Some(json!("nobody")),
+        "body.users[7].email",
+    ));
     for (pointer, value, path) in minded {
         *service.answer.lock().unwrap() = changed(pointer, value.clone());
         let (code, report) = run(&project, "reg-api-001");
@@ -208,7 +262,10 @@ fn each_change_that_the_first_one_minds_is_named() {
         ("/body/users/3/nickname", Some(json!("Bo"))),
         ("/body/extra", Some(json!(true))),
         ("/headers/X-Request-Id", Some(json!("80"))),
-        ("/headers/Content-Type", Some(json!("application/json; charset=utf-8"))),
+        (
+            "/headers/Content-Type",
+            Some(json!("application/json; charset=utf-8")),
+        ),
     ] {
         *service.answer.lock().unwrap() = changed(pointer, value.clone());
         let (code, report) = run(&project, "reg-api-001");
@@ -222,13 +279,21 @@ fn each_change_that_the_json_document_minds_is_named() {
     let project = project(&service);
     for (pointer, value, path) in [
         ("/status", Some(json!(404)), "status"),
-        ("/headers/Content-Type", Some(json!("text/json")), "headers.content-type"),
+        (
+            "/headers/Content-Type",
+            Some(json!("text/json")),
+            "headers.content-type",
+        ),
         ("/body/data", None, "body.data"),
         ("/body/data", Some(json!({})), "body.data"),
         ("/body/meta", Some(json!(1)), "body.meta"),
         ("/body/meta/page", None, "body.meta.page"),
         ("/body/meta/page", Some(json!(2)), "body.meta.page"),
-        ("/body/meta/per_page", Some(json!(null)), "body.meta.per_page"),
+        (
+            "/body/meta/per_page",
+            Some(json!(null)),
+            "body.meta.per_page",
+        ),
         ("/body/meta/total", None, "body.meta.total"),
     ] {
         *service.answer.lock().unwrap() = changed(pointer, value.clone());
@@ -247,7 +312,10 @@ fn each_change_that_the_json_document_minds_is_named() {
     let mut found = paths(&report);
     found.sort();
     assert_eq!(code, Some(1));
-    assert_eq!(found, ["body", "body.data", "body.meta", "headers.content-type"]);
+    assert_eq!(
+        found,
+        ["body", "body.data", "body.meta", "headers.content-type"]
+    );
     for (pointer, value) in [
         ("/body/data", Some(json!([]))),
         ("/body/data/0", Some(json!("anything"))),
@@ -269,9 +337,12 @@ fn a_score_of_the_second_one_may_rise_and_not_fall() {
         project.write("evals/scores.json", &scores.to_string());
         run(&project, "reg-quality-001")
     };
-    for (name, score) in
-        [("tone", json!(4.3)), ("tone", json!(5)), ("correctness", json!(4.5)), ("tone", json!(999))]
-    {
+    for (name, score) in [
+        ("tone", json!(4.3)),
+        ("tone", json!(5)),
+        ("correctness", json!(4.5)),
+        ("tone", json!(999)),
+    ] {
         let (code, report) = with(name, score.clone());
         assert_eq!(code, Some(0), "{name} {score}: {}", report["failures"]);
     }
@@ -283,11 +354,21 @@ fn a_score_of_the_second_one_may_rise_and_not_fall() {
     ] {
         let (code, report) = with(name, score.clone());
         assert_eq!(code, Some(1), "{name} {score}");
-        assert_eq!(paths(&report), [format!("quality_scores.{name}")], "{score}");
+        assert_eq!(
+            paths(&report),
+            [format!("quality_scores.{name}")],
+            "{score}"
+        );
     }
     let mut lacking = scores();
-    lacking["quality_scores"].as_object_mut().unwrap().remove("tone");
+    lacking["quality_scores"]
+        .as_object_mut()
+        .unwrap()
+        .remove("tone");
     project.write("evals/scores.json", &lacking.to_string());
     let (code, report) = run(&project, "reg-quality-001");
-    assert_eq!((code, paths(&report)), (Some(1), vec!["quality_scores.tone".to_owned()]));
+    assert_eq!(
+        (code, paths(&report)),
+        (Some(1), vec!["quality_scores.tone".to_owned()])
+    );
 }

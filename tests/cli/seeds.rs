@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use eval_harness::load::render::{HumanOptions, human};
-use eval_harness::load::{CheckRequest, LoadRequest, Loaded, Overrides, Purpose, check_files, load};
+use eval_harness::load::{
+    CheckRequest, LoadRequest, Loaded, Overrides, Purpose, check_files, load,
+};
 use eval_harness::model::{CodeGrader, GraderKind, Input};
 
 fn seeds() -> PathBuf {
@@ -23,7 +25,14 @@ fn request() -> LoadRequest {
 }
 
 fn shown(loaded: &Loaded) -> String {
-    human(&loaded.problems, &loaded.sources, HumanOptions { limit: 100, ..HumanOptions::default() })
+    human(
+        &loaded.problems,
+        &loaded.sources,
+        HumanOptions {
+            limit: 100,
+            ..HumanOptions::default()
+        },
+    )
 }
 
 #[test]
@@ -59,17 +68,29 @@ fn the_suite_of_the_seeds_becomes_a_plan() {
     let mut lines = Vec::new();
     for eval in &plan.evals {
         let info = &eval.info;
-        lines.push(format!("{} ({:?}) weight {} {:?}", info.id, info.kind, info.weight, info.criticality));
+        lines.push(format!(
+            "{} ({:?}) weight {} {:?}",
+            info.id, info.kind, info.weight, info.criticality
+        ));
         for case in eval.cases.all().expect("cases") {
             let graders: Vec<String> = case
                 .grading
                 .graders
                 .iter()
-                .map(|g| format!("{}{}", g.kind.method(), if g.inferred { " (inferred)" } else { "" }))
+                .map(|g| {
+                    format!(
+                        "{}{}",
+                        g.kind.method(),
+                        if g.inferred { " (inferred)" } else { "" }
+                    )
+                })
                 .collect();
             let target = case.target.as_ref().map_or("-", |t| t.kind());
-            let origin =
-                Path::new(&case.origin).file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let origin = Path::new(&case.origin)
+                .file_name()
+                .unwrap_or_default()
+                .to_string_lossy()
+                .into_owned();
             lines.push(format!(
                 "  {} | {} | {:?} | retries {:?} | {target} | {origin}",
                 case.id,
@@ -79,7 +100,10 @@ fn the_suite_of_the_seeds_becomes_a_plan() {
             ));
         }
     }
-    lines.push(format!("k {:?}, retry {}", plan.settings.ks, plan.settings.retry_failed));
+    lines.push(format!(
+        "k {:?}, retry {}",
+        plan.settings.ks, plan.settings.retry_failed
+    ));
     for t in &plan.gate.thresholds {
         lines.push(format!("{} {:?} {}", t.metric, t.bound, t.value));
     }
@@ -119,7 +143,8 @@ fn a_numeric_comparison_keeps_the_numbers_that_its_tolerances_name() {
         .get(0)
         .expect("a case")
         .expect("whole");
-    let GraderKind::Code(CodeGrader::StructuralMatch(structural)) = &case.grading.graders[0].kind else {
+    let GraderKind::Code(CodeGrader::StructuralMatch(structural)) = &case.grading.graders[0].kind
+    else {
         panic!("another grader");
     };
     insta::assert_snapshot!(serde_json::to_string(structural).expect("JSON"), @r#"{"expected":{"quality_scores":{"actionability":4.5,"correctness":4.8,"specificity":4.2,"tone":4.6}},"allow_additional_fields":true,"allow_field_reordering":false,"ignore_fields":[],"ignore_values":[],"require_keys":[],"tolerance":{"quality_scores":{"absolute":null,"relative":null,"min_delta":-0.3,"max_delta":null}}}"#);
@@ -132,8 +157,19 @@ fn a_numeric_comparison_keeps_the_numbers_that_its_tolerances_name() {
         .get(0)
         .expect("a case")
         .expect("whole");
-    let Input::ApiCall { method, endpoint, headers, .. } = &other.input else { panic!("another input") };
-    assert_eq!((method.as_str(), endpoint.as_str()), ("GET", "/api/v1/users"));
+    let Input::ApiCall {
+        method,
+        endpoint,
+        headers,
+        ..
+    } = &other.input
+    else {
+        panic!("another input")
+    };
+    assert_eq!(
+        (method.as_str(), endpoint.as_str()),
+        ("GET", "/api/v1/users")
+    );
     assert_eq!(headers["Authorization"], "Bearer abc");
 }
 
@@ -159,7 +195,12 @@ fn two_kinds_of_seed_blocks_rightly_do_not_load() {
         .sorted()
         .iter()
         .map(|p| {
-            format!("{} {} {}", checked.sources.place(p.span.expect("a place")), p.code.slug(), p.message)
+            format!(
+                "{} {} {}",
+                checked.sources.place(p.span.expect("a place")),
+                p.code.slug(),
+                p.message
+            )
         })
         .collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
@@ -175,8 +216,11 @@ fn two_kinds_of_seed_blocks_rightly_do_not_load() {
 
 #[test]
 fn every_seed_file_is_valid_alone() {
-    let checked =
-        check_files(&CheckRequest { paths: vec![".".into()], cwd: seeds(), ..CheckRequest::default() });
+    let checked = check_files(&CheckRequest {
+        paths: vec![".".into()],
+        cwd: seeds(),
+        ..CheckRequest::default()
+    });
     assert_eq!(checked.problems.error_count(), 0);
     assert_eq!(
         checked.problems.warning_count(),

@@ -31,9 +31,13 @@ fn run(project: &Project, more: &[&str]) -> Call {
 }
 
 fn journals(project: &Project) -> Vec<String> {
-    let Ok(days) = std::fs::read_dir(project.path().join("results/latest")) else { return Vec::new() };
+    let Ok(days) = std::fs::read_dir(project.path().join("results/latest")) else {
+        return Vec::new();
+    };
     let names = days.map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned());
-    let mut found: Vec<String> = names.filter(|name| name.ends_with(".journal.jsonl")).collect();
+    let mut found: Vec<String> = names
+        .filter(|name| name.ends_with(".journal.jsonl"))
+        .collect();
     found.sort();
     found
 }
@@ -42,7 +46,9 @@ fn run_ids(project: &Project) -> Vec<String> {
     let path = project.result("side-by-side.json");
     let report: Value = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
     let runs = report["side_by_side"]["runs"].as_array().unwrap();
-    runs.iter().map(|run| run["run_id"].as_str().unwrap().to_owned()).collect()
+    runs.iter()
+        .map(|run| run["run_id"].as_str().unwrap().to_owned())
+        .collect()
 }
 
 #[test]
@@ -51,9 +57,15 @@ fn each_target_has_a_run_of_its_own_and_the_gravest_code_counts() {
     let call = run(&project, &["--target", "good", "--target", "bad"]);
     assert_eq!(call.code, Some(1), "{}{}", call.stdout, call.stderr);
     let (report, paths) = call.stdout.split_once("\nreports").unwrap();
-    let shown: String =
-        report.lines().filter(|line| !line.contains("latency")).collect::<Vec<_>>().join("\n");
-    let command = format!("\ntest it  eval-harness compare {}", run_ids(&project).join(" "));
+    let shown: String = report
+        .lines()
+        .filter(|line| !line.contains("latency"))
+        .collect::<Vec<_>>()
+        .join("\n");
+    let command = format!(
+        "\ntest it  eval-harness compare {}",
+        run_ids(&project).join(" ")
+    );
     assert!(shown.contains(&command), "{shown}");
     let shown = shown.replace(&command, "");
     insta::assert_snapshot!(shown, @"
@@ -88,13 +100,24 @@ fn each_target_has_a_run_of_its_own_and_the_gravest_code_counts() {
     bad: FAIL
       - 1 eval (words) failed
     ");
-    assert!(paths.contains(".side-by-side.md") && paths.contains(".side-by-side.json"), "{paths}");
+    assert!(
+        paths.contains(".side-by-side.md") && paths.contains(".side-by-side.json"),
+        "{paths}"
+    );
     assert_eq!(journals(&project).len(), 2);
     assert_eq!(run_ids(&project).len(), 2);
 
     // The same from the journals, and each run alone.
     let ids = run_ids(&project);
-    let again = project.call(&["report", "--run", &ids[0], "--run", &ids[1], "--suite", "suite.yaml"]);
+    let again = project.call(&[
+        "report",
+        "--run",
+        &ids[0],
+        "--run",
+        &ids[1],
+        "--suite",
+        "suite.yaml",
+    ]);
     assert_eq!(again.code, Some(1), "{}", again.stderr);
     assert_eq!(again.stdout.trim_end(), report.trim_end());
     let alone = project.call(&["report", "--run", &ids[0], "--suite", "suite.yaml"]);
@@ -105,7 +128,10 @@ fn each_target_has_a_run_of_its_own_and_the_gravest_code_counts() {
 fn a_target_that_could_not_answer_leaves_the_gate_open() {
     let project = project();
     let call = run(&project, &["--target", "broken", "--target", "good", "-q"]);
-    assert_eq!((call.code, call.stdout.as_str()), (Some(3), "broken: incomplete\ngood: pass\n"));
+    assert_eq!(
+        (call.code, call.stdout.as_str()),
+        (Some(3), "broken: incomplete\ngood: pass\n")
+    );
 }
 
 #[test]
@@ -113,7 +139,11 @@ fn a_wrong_name_stops_every_run_before_it_starts() {
     let project = project();
     let call = run(&project, &["--target", "good", "--target", "god"]);
     assert_eq!(call.code, Some(2));
-    assert!(call.stderr.contains("did you mean `good`?"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("did you mean `good`?"),
+        "{}",
+        call.stderr
+    );
     assert_eq!(journals(&project), Vec::<String>::new());
 }
 
@@ -128,13 +158,34 @@ fn a_name_given_twice_is_one_run() {
 #[test]
 fn each_run_goes_on_with_its_own_target() {
     let project = project();
-    assert_eq!(run(&project, &["--target", "bad", "--target", "good"]).code, Some(1));
+    assert_eq!(
+        run(&project, &["--target", "bad", "--target", "good"]).code,
+        Some(1)
+    );
     let ids = run_ids(&project);
-    let args =
-        ["run", "--suite", "suite.yaml", "--resume", &ids[0], "--samples", "2", "--progress", "none", "-q"];
+    let args = [
+        "run",
+        "--suite",
+        "suite.yaml",
+        "--resume",
+        &ids[0],
+        "--samples",
+        "2",
+        "--progress",
+        "none",
+        "-q",
+    ];
     let call = project.call(&args);
     assert_eq!(call.code, Some(1), "{}", call.stderr);
-    let call = project.call(&["report", "--suite", "suite.yaml", "--run", &ids[0], "--format", "json"]);
+    let call = project.call(&[
+        "report",
+        "--suite",
+        "suite.yaml",
+        "--run",
+        &ids[0],
+        "--format",
+        "json",
+    ]);
     let report: Value = serde_json::from_str(&call.stdout).unwrap();
     let report = &report["eval_report"];
     assert_eq!(report["metadata"]["environment"]["target"], "bad");
@@ -146,22 +197,41 @@ fn each_run_goes_on_with_its_own_target() {
     assert_eq!(call.code, Some(2), "{}", call.stdout);
     changed.extend(["--target", "bad"]);
     let call = project.call(&changed);
-    assert!(call.stderr.contains("a run has one target"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("a run has one target"),
+        "{}",
+        call.stderr
+    );
 }
 
 #[test]
 fn a_dry_run_shows_each_plan_and_runs_none() {
     let project = project();
-    let call = run(&project, &["--target", "good", "--target", "bad", "--dry-run"]);
+    let call = run(
+        &project,
+        &["--target", "good", "--target", "bad", "--dry-run"],
+    );
     assert_eq!(call.code, Some(0), "{}", call.stderr);
-    assert!(call.stdout.contains("target good\n") && call.stdout.contains("target bad\n"), "{}", call.stdout);
+    assert!(
+        call.stdout.contains("target good\n") && call.stdout.contains("target bad\n"),
+        "{}",
+        call.stdout
+    );
     assert_eq!(journals(&project), Vec::<String>::new());
 }
 
 #[test]
 fn other_verbs_take_one_target() {
     let project = project();
-    let call = project.call(&["list", "--suite", "suite.yaml", "--target", "good", "--target", "bad"]);
+    let call = project.call(&[
+        "list",
+        "--suite",
+        "suite.yaml",
+        "--target",
+        "good",
+        "--target",
+        "bad",
+    ]);
     assert_eq!(call.code, Some(2));
     assert!(call.stderr.contains("name one"), "{}", call.stderr);
 }

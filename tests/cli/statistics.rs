@@ -27,7 +27,11 @@ fn is_compatible(count: usize, n: u64, p: f64) -> bool {
     (count - n * p).abs() <= 4.0 * (n * p * (1.0 - p)).sqrt()
 }
 
-fn simulated<T: Send>(design: &Design, metrics: &[Metric], of: impl Fn(&Comparison) -> T + Sync) -> Vec<T> {
+fn simulated<T: Send>(
+    design: &Design,
+    metrics: &[Metric],
+    of: impl Fn(&Comparison) -> T + Sync,
+) -> Vec<T> {
     (0..SIMULATIONS)
         .into_par_iter()
         .map(|at| {
@@ -50,7 +54,13 @@ fn count<T>(all: &[T], is: impl Fn(&T) -> bool) -> usize {
 }
 
 fn design(cases: usize, samples: u32, change: Change) -> Design {
-    Design { population: Population::Independent, cases, samples, change, rich: false }
+    Design {
+        population: Population::Independent,
+        cases,
+        samples,
+        change,
+        rich: false,
+    }
 }
 
 #[test]
@@ -58,18 +68,34 @@ fn equals_are_called_a_regression_as_often_as_promised() {
     for (name, design) in simulated_comparisons::equals().into_iter().step_by(3) {
         let [worse, better] = design.verdicts(SIMULATIONS, 5);
         // At most 6 %, within four standard deviations of so many pairs.
-        assert!(worse.max(better) < 0.06 + 0.0475, "{name}: {worse} {better}");
+        assert!(
+            worse.max(better) < 0.06 + 0.0475,
+            "{name}: {worse} {better}"
+        );
     }
     let metrics = [Metric::PassAt(1), Metric::LatencyMeanMs];
-    let verdicts = simulated(&Design { rich: true, ..design(100, 3, Change::None) }, &metrics, |c| c.verdict);
+    let verdicts = simulated(
+        &Design {
+            rich: true,
+            ..design(100, 3, Change::None)
+        },
+        &metrics,
+        |c| c.verdict,
+    );
     let worse = count(&verdicts, |v| *v == ComparisonVerdict::Regression);
-    assert!(is_compatible(worse, SIMULATIONS, 0.05), "{worse} of {SIMULATIONS}");
+    assert!(
+        is_compatible(worse, SIMULATIONS, 0.05),
+        "{worse} of {SIMULATIONS}"
+    );
 }
 
 #[test]
 fn four_cases_that_lose_all_samples_are_a_regression() {
-    let design =
-        simulated_comparisons::Design { mean: 0.99, times: 0.0, ..simulated_comparisons::Design::of(4, 3) };
+    let design = simulated_comparisons::Design {
+        mean: 0.99,
+        times: 0.0,
+        ..simulated_comparisons::Design::of(4, 3)
+    };
     let [worse, _] = design.verdicts(100, 1);
     assert!(worse > 0.95, "{worse}");
 }
@@ -78,10 +104,28 @@ fn four_cases_that_lose_all_samples_are_a_regression() {
 fn drops_are_found_as_often_as_claimed() {
     let share = |n: u32, c: u32| Some(f64::from(c) / f64::from(n));
     for (cases, samples) in [(10, 3), (20, 1), (50, 3)] {
-        let aim = Aim { alpha: 0.05, power: 0.8, seed: 0, pairs: 800 };
-        let plan = Plan { evals: vec![vec![[samples; 2]; cases]], whole_evals: false };
+        let aim = Aim {
+            alpha: 0.05,
+            power: 0.8,
+            seed: 0,
+            pairs: 800,
+        };
+        let plan = Plan {
+            evals: vec![vec![[samples; 2]; cases]],
+            whole_evals: false,
+        };
         let drop = aim
-            .detectable(&plan, &Chances::of(Spread { rate: 0.8, within: 0.5 }, 0), &share)
+            .detectable(
+                &plan,
+                &Chances::of(
+                    Spread {
+                        rate: 0.8,
+                        within: 0.5,
+                    },
+                    0,
+                ),
+                &share,
+            )
             .expect("a drop");
         let design = simulated_comparisons::Design {
             times: 1.0 - drop / 0.8,
@@ -89,17 +133,26 @@ fn drops_are_found_as_often_as_claimed() {
         };
         let [found, _] = design.verdicts(SIMULATIONS, 9);
         // Three points, and four standard deviations of so many pairs.
-        assert!((found - 0.8).abs() < 0.03 + 0.08, "{cases} x {samples}: {drop} found in {found}");
+        assert!(
+            (found - 0.8).abs() < 0.03 + 0.08,
+            "{cases} x {samples}: {drop} found in {found}"
+        );
     }
 }
 
 #[test]
 fn a_drop_of_ten_points_is_found() {
     for samples in [1, 3] {
-        let verdicts =
-            simulated(&design(400, samples, Change::Times(0.875)), &[Metric::PassAt(1)], |c| c.verdict);
+        let verdicts = simulated(
+            &design(400, samples, Change::Times(0.875)),
+            &[Metric::PassAt(1)],
+            |c| c.verdict,
+        );
         let found = count(&verdicts, |v| *v == ComparisonVerdict::Regression);
-        assert!(found as f64 > 0.95 * SIMULATIONS as f64, "{found} of {SIMULATIONS} with {samples} samples");
+        assert!(
+            found as f64 > 0.95 * SIMULATIONS as f64,
+            "{found} of {SIMULATIONS} with {samples} samples"
+        );
     }
 }
 
@@ -107,9 +160,15 @@ fn a_drop_of_ten_points_is_found() {
 fn intervals_of_differences_cover_the_truth() {
     for (cases, samples, change) in [(50, 1, 0.875), (50, 5, 0.875), (164, 5, 1.0)] {
         let truth = 0.8 * (change - 1.0);
-        let covered = simulated(&design(cases, samples, Change::Times(change)), &[Metric::PassAt(1)], |c| {
-            c.metrics[0].ci.is_some_and(|[low, high]| low <= truth && truth <= high)
-        });
+        let covered = simulated(
+            &design(cases, samples, Change::Times(change)),
+            &[Metric::PassAt(1)],
+            |c| {
+                c.metrics[0]
+                    .ci
+                    .is_some_and(|[low, high]| low <= truth && truth <= high)
+            },
+        );
         let covered = count(&covered, |c| *c);
         assert!(
             is_compatible(covered, SIMULATIONS, 0.95),
@@ -121,9 +180,15 @@ fn intervals_of_differences_cover_the_truth() {
 #[test]
 fn intervals_hold_in_every_scope() {
     let of = |scope| simulated_intervals::settings(scope);
-    let scopes = [IntervalScope::TheseCases, IntervalScope::SimilarCases, IntervalScope::SimilarEvals];
+    let scopes = [
+        IntervalScope::TheseCases,
+        IntervalScope::SimilarCases,
+        IntervalScope::SimilarEvals,
+    ];
     // Some of the generated tables' lines, small ones first of all.
-    let some = scopes.into_iter().flat_map(|scope| of(scope).into_iter().step_by(7));
+    let some = scopes
+        .into_iter()
+        .flat_map(|scope| of(scope).into_iter().step_by(7));
     let wrong: Vec<String> = some
         .filter_map(|setting| {
             let own = setting.simulate(SIMULATIONS, 11)[0];

@@ -3,15 +3,19 @@
 use std::time::Duration;
 
 use eval_sandbox::{
-    Call, CallOutcome, Ending, FunctionJob, Limits, RunFailure, Sandbox, SandboxConfig, TestJob, TestMode,
-    TestVerdict,
+    Call, CallOutcome, Ending, FunctionJob, Limits, RunFailure, Sandbox, SandboxConfig, TestJob,
+    TestMode, TestVerdict,
 };
 
 use serde_json::json;
 
 /// `None`, said by name, where no tier works.
 async fn sandbox() -> Option<Sandbox> {
-    match Sandbox::open(SandboxConfig::new(env!("CARGO_BIN_EXE_eval-harness").into())).await {
+    match Sandbox::open(SandboxConfig::new(
+        env!("CARGO_BIN_EXE_eval-harness").into(),
+    ))
+    .await
+    {
         Ok(sandbox) => Some(sandbox),
         Err(reason) => {
             println!("SKIPPED: {reason}");
@@ -34,7 +38,10 @@ fn job(code: &str, tests: &str, mode: Option<TestMode>) -> TestJob {
         code: code.into(),
         tests: vec![tests.into()],
         mode,
-        limits: Limits { wall: Duration::from_secs(30), ..Limits::default() },
+        limits: Limits {
+            wall: Duration::from_secs(30),
+            ..Limits::default()
+        },
         ..TestJob::default()
     }
 }
@@ -87,18 +94,36 @@ async fn values_of_every_kind_cross_both_ways() {
     ];
     let tests: String = values
         .iter()
-        .map(|v| format!("x = f({v})\nassert repr(x) == repr({v}) and type(x) is type({v}), {v:?}\n"))
+        .map(|v| {
+            format!("x = f({v})\nassert repr(x) == repr({v}) and type(x) is type({v}), {v:?}\n")
+        })
         .collect();
-    let report = sandbox.run_tests(job("def f(x): return x", &tests, None)).await.unwrap();
-    assert_eq!((report.verdict, report.mode), (TestVerdict::Passed, TestMode::Split));
-    let compared: String = values.iter().map(|v| format!("assert f({v}) == {v}, {v:?}\n")).collect();
+    let report = sandbox
+        .run_tests(job("def f(x): return x", &tests, None))
+        .await
+        .unwrap();
+    assert_eq!(
+        (report.verdict, report.mode),
+        (TestVerdict::Passed, TestMode::Split)
+    );
+    let compared: String = values
+        .iter()
+        .map(|v| format!("assert f({v}) == {v}, {v:?}\n"))
+        .collect();
     for mode in [None, Some(TestMode::Split)] {
-        let report = sandbox.run_tests(job("def f(x): return x", &compared, mode)).await.unwrap();
+        let report = sandbox
+            .run_tests(job("def f(x): return x", &compared, mode))
+            .await
+            .unwrap();
         assert_eq!(report.verdict, TestVerdict::Passed);
         assert_ne!(report.mode, TestMode::InProcess);
     }
-    let nan = "assert f(float('nan')) != f(float('nan'))\nassert repr(f([float('nan')])) == '[nan]'";
-    let report = sandbox.run_tests(job("def f(x): return x", nan, None)).await.unwrap();
+    let nan =
+        "assert f(float('nan')) != f(float('nan'))\nassert repr(f([float('nan')])) == '[nan]'";
+    let report = sandbox
+        .run_tests(job("def f(x): return x", nan, None))
+        .await
+        .unwrap();
     assert_eq!(report.verdict, TestVerdict::Passed);
 }
 
@@ -110,16 +135,25 @@ async fn changes_in_place_that_python_calls_equal_are_changes() {
     let tests = "x = [1]\nassert type(f(x)[0]) is bool and type(x[0]) is bool\ny = [2]\ng(x=y)\nassert str(y) == '[2.0]'\n\
                  assert list(by_value({'a': 2, 'b': 1})) == ['b', 'a']";
     let report = sandbox.run_tests(job(code, tests, None)).await.unwrap();
-    assert_eq!((report.verdict, report.mode), (TestVerdict::Passed, TestMode::Split));
+    assert_eq!(
+        (report.verdict, report.mode),
+        (TestVerdict::Passed, TestMode::Split)
+    );
     // The harness tells True from 1 too.
-    let call = Call { args: vec![json!([1])], kwargs: Vec::new() };
+    let call = Call {
+        args: vec![json!([1])],
+        kwargs: Vec::new(),
+    };
     let calls = FunctionJob {
         code: code.into(),
         entry_point: "f".into(),
         calls: vec![call],
         ..FunctionJob::default()
     };
-    let report = sandbox.call_functions(calls, |_, value| value).await.unwrap();
+    let report = sandbox
+        .call_functions(calls, |_, value| value)
+        .await
+        .unwrap();
     assert_eq!(report.calls[0].outcome, CallOutcome::Value(json!([true])));
 }
 
@@ -127,10 +161,22 @@ async fn changes_in_place_that_python_calls_equal_are_changes() {
 async fn exceptions_arrive_as_the_standard_type_that_they_are() {
     let sandbox = sandbox_or_skip!();
     let table = [
-        ("raise KeyError('a')", "except KeyError as e:\n  assert str(e) == \"'a'\" and e.args == ('a',)"),
-        ("open('/nowhere')", "except FileNotFoundError as e:\n  assert e.errno == 2"),
-        ("raise ValueError(1, 'two', None)", "except ValueError as e:\n  assert e.args == (1, 'two', None)"),
-        ("b'\\xff'.decode()", "except UnicodeDecodeError as e:\n  assert e.start == 0 and 'utf-8' in str(e)"),
+        (
+            "raise KeyError('a')",
+            "except KeyError as e:\n  assert str(e) == \"'a'\" and e.args == ('a',)",
+        ),
+        (
+            "open('/nowhere')",
+            "except FileNotFoundError as e:\n  assert e.errno == 2",
+        ),
+        (
+            "raise ValueError(1, 'two', None)",
+            "except ValueError as e:\n  assert e.args == (1, 'two', None)",
+        ),
+        (
+            "b'\\xff'.decode()",
+            "except UnicodeDecodeError as e:\n  assert e.start == 0 and 'utf-8' in str(e)",
+        ),
         (
             "class Mine(LookupError):\n    def __str__(self): return 'own words'\n  raise Mine(3)",
             "except LookupError as e:\n  assert str(e) == 'own words'",
@@ -139,8 +185,14 @@ async fn exceptions_arrive_as_the_standard_type_that_they_are() {
             "class Far(Exception):\n    pass\n  raise Far([object()])",
             "except Exception as e:\n  assert '<object object' in str(e)",
         ),
-        ("raise ValueError('\\ud800')", "except ValueError as e:\n  assert str(e)"),
-        ("raise StopIteration(5)", "except StopIteration as e:\n  assert e.value == 5"),
+        (
+            "raise ValueError('\\ud800')",
+            "except ValueError as e:\n  assert str(e)",
+        ),
+        (
+            "raise StopIteration(5)",
+            "except StopIteration as e:\n  assert e.value == 5",
+        ),
         (
             "raise type('N' * 5000, (OSError,), {})('m' * 10 ** 6)",
             "except OSError as e:\n  assert len(str(e)) == 2000",
@@ -148,7 +200,10 @@ async fn exceptions_arrive_as_the_standard_type_that_they_are() {
     ];
     for (act, handler) in table {
         let tests = format!("try:\n  f()\n  assert False, 'nothing was raised'\n{handler}\n");
-        let report = sandbox.run_tests(job(&format!("def f():\n  {act}\n"), &tests, None)).await.unwrap();
+        let report = sandbox
+            .run_tests(job(&format!("def f():\n  {act}\n"), &tests, None))
+            .await
+            .unwrap();
         assert_eq!(report.verdict, TestVerdict::Passed, "{act}");
     }
 }
@@ -156,13 +211,19 @@ async fn exceptions_arrive_as_the_standard_type_that_they_are() {
 #[tokio::test]
 async fn exception_groups_arrive_with_their_members() {
     let sandbox = sandbox_or_skip!();
-    let code =
-        "def f():\n  raise ExceptionGroup('two', [ValueError('a'), ExceptionGroup('in', [KeyError('b')])])\n";
+    let code = "def f():\n  raise ExceptionGroup('two', [ValueError('a'), ExceptionGroup('in', [KeyError('b')])])\n";
     let tests = "try:\n  f()\nexcept ExceptionGroup as e:\n  assert e.message == 'two' and len(e.exceptions) == 2\n  \
                  assert e.subgroup(KeyError) is not None and e.subgroup(OSError) is None\n";
-    let report = sandbox.run_tests(job(code, tests, Some(TestMode::Split))).await.unwrap();
+    let report = sandbox
+        .run_tests(job(code, tests, Some(TestMode::Split)))
+        .await
+        .unwrap();
     let version = sandbox.python().unwrap().version.clone();
-    let minor: u32 = version.split('.').nth(1).and_then(|m| m.parse().ok()).unwrap();
+    let minor: u32 = version
+        .split('.')
+        .nth(1)
+        .and_then(|m| m.parse().ok())
+        .unwrap();
     if minor >= 11 {
         assert_eq!(report.verdict, TestVerdict::Passed);
     } else {
@@ -173,15 +234,45 @@ async fn exception_groups_arrive_with_their_members() {
 #[tokio::test]
 async fn data_without_end_gets_a_verdict() {
     let sandbox = sandbox_or_skip!();
-    let opaque = |kind: &str| TestVerdict::Opaque { type_name: kind.into() };
+    let opaque = |kind: &str| TestVerdict::Opaque {
+        type_name: kind.into(),
+    };
     let table = [
-        ("a = []\n  a.append(a)\n  return a", "assert f() == []", "fails"),
-        ("a = {}\n  a['a'] = a\n  return a", "assert f() == {'a': 1}", "fails"),
-        ("a = []\n  a += [a, a]\n  return a", "assert f() == [[], []]", "large"),
-        ("a = {}\n  a.update(x=a, y=a, z=(a, a))\n  return a", "assert f() == {}", "large"),
-        ("a = []\n  for _ in range(5000): a = [a]\n  return a", "assert f() == []", "fails"),
-        ("a = (i for i in iter(int, 1))\n  return a", "assert f() == 1", "opaque generator"),
-        ("a = []\n  for _ in range(30): a = [a, a]\n  return a", "assert f() == []", "large"),
+        (
+            "a = []\n  a.append(a)\n  return a",
+            "assert f() == []",
+            "fails",
+        ),
+        (
+            "a = {}\n  a['a'] = a\n  return a",
+            "assert f() == {'a': 1}",
+            "fails",
+        ),
+        (
+            "a = []\n  a += [a, a]\n  return a",
+            "assert f() == [[], []]",
+            "large",
+        ),
+        (
+            "a = {}\n  a.update(x=a, y=a, z=(a, a))\n  return a",
+            "assert f() == {}",
+            "large",
+        ),
+        (
+            "a = []\n  for _ in range(5000): a = [a]\n  return a",
+            "assert f() == []",
+            "fails",
+        ),
+        (
+            "a = (i for i in iter(int, 1))\n  return a",
+            "assert f() == 1",
+            "opaque generator",
+        ),
+        (
+            "a = []\n  for _ in range(30): a = [a, a]\n  return a",
+            "assert f() == []",
+            "large",
+        ),
     ];
     for (body, tests, want) in table {
         for mode in [None, Some(TestMode::Split)] {
@@ -198,7 +289,10 @@ async fn data_without_end_gets_a_verdict() {
                 ),
                 "opaque generator" => report.verdict == opaque("generator"),
                 _ => {
-                    matches!(report.verdict, TestVerdict::AssertionFailed { .. } | TestVerdict::Opaque { .. })
+                    matches!(
+                        report.verdict,
+                        TestVerdict::AssertionFailed { .. } | TestVerdict::Opaque { .. }
+                    )
                 }
             };
             assert!(right, "{body} {mode:?}: {:?}", report.verdict);

@@ -21,7 +21,8 @@ fn blocks(page: &str) -> Vec<Block> {
     let mut lines = page.lines();
     while let Some(line) = lines.next() {
         let remark = |name: &str| {
-            line.strip_prefix(&format!("<!-- {name}: ")).and_then(|rest| rest.strip_suffix(" -->"))
+            line.strip_prefix(&format!("<!-- {name}: "))
+                .and_then(|rest| rest.strip_suffix(" -->"))
         };
         if let Some(path) = remark("file") {
             file = Some(path.to_owned());
@@ -30,7 +31,12 @@ fn blocks(page: &str) -> Vec<Block> {
         } else if let Some(kind) = line.strip_prefix("```") {
             let text: Vec<&str> = lines.by_ref().take_while(|line| *line != "```").collect();
             let text = text.join("\n") + "\n";
-            found.push(Block { kind: kind.to_owned(), file: file.take(), exit, text });
+            found.push(Block {
+                kind: kind.to_owned(),
+                file: file.take(),
+                exit,
+                text,
+            });
             exit = 0;
         }
     }
@@ -43,17 +49,27 @@ fn commands(block: &str) -> Vec<(String, Vec<String>)> {
     for line in block.lines() {
         match line.strip_prefix("$ ") {
             Some(command) => all.push((command.to_owned(), Vec::new())),
-            None => all.last_mut().expect("a command comes first").1.push(line.trim_end().to_owned()),
+            None => all
+                .last_mut()
+                .expect("a command comes first")
+                .1
+                .push(line.trim_end().to_owned()),
         }
     }
     all
 }
 
 fn typed(dir: &Path, command: &str) -> Output {
-    let program = Path::new(env!("CARGO_BIN_EXE_eval-harness")).parent().unwrap();
+    let program = Path::new(env!("CARGO_BIN_EXE_eval-harness"))
+        .parent()
+        .unwrap();
     let path = format!("{}:{}", program.display(), std::env::var("PATH").unwrap());
     let mut shell = Command::new("bash");
-    shell.args(["-c", &format!("{command} 2>&1")]).current_dir(dir).stdin(Stdio::null()).env("PATH", path);
+    shell
+        .args(["-c", &format!("{command} 2>&1")])
+        .current_dir(dir)
+        .stdin(Stdio::null())
+        .env("PATH", path);
     for (name, value) in [
         ("HOME", dir.to_str().unwrap()),
         ("GIT_CONFIG_NOSYSTEM", "1"),
@@ -67,7 +83,11 @@ fn typed(dir: &Path, command: &str) -> Output {
     ] {
         shell.env(name, value);
     }
-    shell.env_remove("CI").env_remove("GITHUB_ACTIONS").output().expect("bash starts")
+    shell
+        .env_remove("CI")
+        .env_remove("GITHUB_ACTIONS")
+        .output()
+        .expect("bash starts")
 }
 
 fn line_fits(shown: &str, printed: &str) -> bool {

@@ -24,7 +24,10 @@ fn parrot() -> ModelServer {
             return say(ask, verdict.to_string());
         }
         match ask.prompt.strip_prefix(ERROR) {
-            Some(text) => Act::Body(400, json!({"error": {"type": text, "message": text}}).to_string()),
+            Some(text) => Act::Body(
+                400,
+                json!({"error": {"type": text, "message": text}}).to_string(),
+            ),
             None => Act::Say(Said::new(ask.prompt.as_str(), (3, 3))),
         }
     })
@@ -85,7 +88,10 @@ fn eval(at: usize, payload: &str, server: &ModelServer) -> Value {
 fn project(server: &ModelServer, payloads: &[(&str, String)]) -> Project {
     let project = Project::new();
     for (at, (_, payload)) in payloads.iter().enumerate() {
-        project.write(&format!("evals/{at:03}.json"), &escaped(&eval(at, payload, server)));
+        project.write(
+            &format!("evals/{at:03}.json"),
+            &escaped(&eval(at, payload, server)),
+        );
     }
     let every: String = payloads.iter().map(|(_, payload)| short(payload)).collect();
     let target = json!({"type": "model", "model": "openai:parrot", "base_url": server.url(), "api_key_env": KEY_ENV,
@@ -104,13 +110,32 @@ fn every_payload_is_text_wherever_it_stands() {
     assert!(payloads.len() >= 60, "{}", payloads.len());
     let server = parrot();
     let project = project(&server, &payloads);
-    let call =
-        crate::model_runs::call(&project, &["run", "--suite", "suite.yaml", "--progress", "none", "-q"]);
-    assert!(matches!(call.code, Some(1 | 3)), "{:?}\n{}\n{}", call.code, call.stdout, call.stderr);
+    let call = crate::model_runs::call(
+        &project,
+        &["run", "--suite", "suite.yaml", "--progress", "none", "-q"],
+    );
+    assert!(
+        matches!(call.code, Some(1 | 3)),
+        "{:?}\n{}\n{}",
+        call.code,
+        call.stdout,
+        call.stderr
+    );
     let page = project.path().join("page.html");
-    project.call(&["report", "--format", "html", "--output", "page.html", "--suite", "suite.yaml"]);
+    project.call(&[
+        "report",
+        "--format",
+        "html",
+        "--output",
+        "page.html",
+        "--suite",
+        "suite.yaml",
+    ]);
 
-    let mut visit = Visit::to(&page).step("strangers").ask("go", "#view=cases").step("strangers");
+    let mut visit = Visit::to(&page)
+        .step("strangers")
+        .ask("go", "#view=cases")
+        .step("strangers");
     for (at, (_, payload)) in payloads.iter().enumerate() {
         let (eval, case) = (format!("{at} {}", short(payload)), short(payload));
         let beginning: String = payload.chars().take(150).collect();
@@ -121,7 +146,9 @@ fn every_payload_is_text_wherever_it_stands() {
                 .step("strangers");
         }
     }
-    let Some(seen) = look_well(&[visit.clone(), visit.size(400, 800).theme("dark")]) else { return };
+    let Some(seen) = look_well(&[visit.clone(), visit.size(400, 800).theme("dark")]) else {
+        return;
+    };
     for seen in seen {
         let results = seen.results();
         let (views, cases) = results.split_at(2);
@@ -130,7 +157,10 @@ fn every_payload_is_text_wherever_it_stands() {
             let (name, _) = payloads[at / 2];
             assert_eq!(**strangers, json!([]), "{name}");
             let times = shows[0].as_u64().expect("a count");
-            assert!(times >= if at % 2 == 0 { 4 } else { 3 }, "{name} is shown {times} times");
+            assert!(
+                times >= if at % 2 == 0 { 4 } else { 3 },
+                "{name} is shown {times} times"
+            );
         }
     }
 }

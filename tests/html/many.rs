@@ -28,8 +28,7 @@ fn run(ids: &[String], long: usize) -> (Project, std::path::PathBuf) {
         let _ = writeln!(rows, "{}", json!({"id": id}));
         let _ = writeln!(outputs, "{}", json!({"case": id, "output": output}));
     }
-    let case =
-        json!({"id": "{{ row.id }}", "input": "Say yes", "expected": {"type": "contains", "value": "yes"}});
+    let case = json!({"id": "{{ row.id }}", "input": "Say yes", "expected": {"type": "contains", "value": "yes"}});
     let eval = json!({"metadata": {"id": "many"}, "dataset": {"path": "rows.jsonl", "format": "jsonl", "case": case}});
     let project = Project::with(&[
         ("suite.yaml", &suite()),
@@ -37,7 +36,9 @@ fn run(ids: &[String], long: usize) -> (Project, std::path::PathBuf) {
         ("rows.jsonl", &rows),
         ("outputs.jsonl", &outputs),
     ]);
-    project.call(&["run", "--suite", "suite.yaml", "--progress", "none", "-q"]).expect(1);
+    project
+        .call(&["run", "--suite", "suite.yaml", "--progress", "none", "-q"])
+        .expect(1);
     let page = project.result(".html");
     (project, page)
 }
@@ -70,9 +71,14 @@ fn ten_thousand_cases_are_all_there_and_few_are_drawn() {
         .ask("open", json!(["many", "case-04999"]))
         .ask("text", "#main h1")
         .ask("evaluate", "document.querySelectorAll('*').length");
-    let narrow =
-        Visit::to(&page).size(400, 850).at("#view=cases").step("overflow").ask("count", "[data-row]");
-    let Some(seen) = look_well(&[visit, narrow]) else { return };
+    let narrow = Visit::to(&page)
+        .size(400, 850)
+        .at("#view=cases")
+        .step("overflow")
+        .ask("count", "[data-row]");
+    let Some(seen) = look_well(&[visit, narrow]) else {
+        return;
+    };
     let results = seen[0].results();
     let number = |value: &Value| value.as_u64().expect("a number");
     assert!(results[0].to_string().contains("10,000"), "{results:?}");
@@ -80,11 +86,27 @@ fn ten_thousand_cases_are_all_there_and_few_are_drawn() {
         (1..ROWS).contains(&number(results[1])) && (1..ROWS).contains(&number(results[2])),
         "{results:?}"
     );
-    assert!(results[3].to_string().contains("case-09999"), "{}", results[3]);
+    assert!(
+        results[3].to_string().contains("case-09999"),
+        "{}",
+        results[3]
+    );
     assert_eq!(results[4], "#case=many/case-09999");
-    assert!(results[5].to_string().contains("1429 of 10,000"), "{}", results[5]);
-    assert!(results[6].as_array().is_some_and(|rows| rows.len() == 1), "{}", results[6]);
-    assert!(results[7].to_string().contains("case-04999"), "{}", results[7]);
+    assert!(
+        results[5].to_string().contains("1429 of 10,000"),
+        "{}",
+        results[5]
+    );
+    assert!(
+        results[6].as_array().is_some_and(|rows| rows.len() == 1),
+        "{}",
+        results[6]
+    );
+    assert!(
+        results[7].to_string().contains("case-04999"),
+        "{}",
+        results[7]
+    );
     assert!(number(results[8]) < 5_000, "{}", results[8]);
     let narrow = seen[1].results();
     assert_eq!(narrow[0]["wide"].to_string(), "0", "{}", narrow[0]);
@@ -102,9 +124,15 @@ fn of_more_cases_all_failures_and_some_passes_are_there_and_the_page_says_so() {
         .ask("text", "#cases-count")
         .ask("go", "#view=overview")
         .ask("text", "#main");
-    let Some(seen) = look_well(&[visit]) else { return };
+    let Some(seen) = look_well(&[visit]) else {
+        return;
+    };
     let results = seen[0].results();
-    assert!(results[0].to_string().contains("12,000"), "the table says how many there are: {}", results[0]);
+    assert!(
+        results[0].to_string().contains("12,000"),
+        "the table says how many there are: {}",
+        results[0]
+    );
     assert!(results[1].to_string().contains("1715 of"), "{}", results[1]);
     assert!(results[2].to_string().contains("12,000"));
 }
@@ -158,13 +186,26 @@ fn links_lead_to_cases_whatever_their_ids_are() {
             .ask("content", ".case-page .command code");
     }
     // The table's own links lead to the same place.
-    visit =
-        visit.ask("go", "#view=cases&q=a%2Fb").click("[data-row]").ask("wait", ".case-page").step("fragment");
-    let Some(seen) = look_well(&[visit]) else { return };
+    visit = visit
+        .ask("go", "#view=cases&q=a%2Fb")
+        .click("[data-row]")
+        .ask("wait", ".case-page")
+        .step("fragment");
+    let Some(seen) = look_well(&[visit]) else {
+        return;
+    };
     let results = seen[0].results();
     for (pair, id) in results.as_chunks::<2>().0.iter().zip(&ids) {
-        assert!(pair[0][0].as_u64() >= Some(1), "{id:?} is not shown: {}", pair[0]);
-        assert!(pair[1].as_str().is_some_and(|said| said.contains("--case")), "{id:?}: {}", pair[1]);
+        assert!(
+            pair[0][0].as_u64() >= Some(1),
+            "{id:?} is not shown: {}",
+            pair[0]
+        );
+        assert!(
+            pair[1].as_str().is_some_and(|said| said.contains("--case")),
+            "{id:?}: {}",
+            pair[1]
+        );
     }
     let last = results.last().expect("an address").as_str().expect("text");
     assert!(last.starts_with("#case=many/a%2"), "{last}");

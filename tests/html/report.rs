@@ -10,13 +10,20 @@ use serde_json::{Value, json};
 const FAILS: &str = "#case=cap-code-semver-precedence/cap-code-semver-precedence";
 
 fn text(seen: &Seen, at: usize) -> &str {
-    seen.results()[at].as_str().unwrap_or_else(|| panic!("{:?}", seen.results()))
+    seen.results()[at]
+        .as_str()
+        .unwrap_or_else(|| panic!("{:?}", seen.results()))
 }
 
 /// A view wide and narrow, light and dark: reaches nowhere sideways, and axe has nothing serious to say.
 fn judged(page: &Path, fragments: &[&str]) {
     let mut visits = Vec::new();
-    for (theme, width) in [("light", 1280), ("dark", 1280), ("light", 400), ("dark", 400)] {
+    for (theme, width) in [
+        ("light", 1280),
+        ("dark", 1280),
+        ("light", 400),
+        ("dark", 400),
+    ] {
         let mut visit = Visit::to(page).theme(theme).size(width, 850);
         for fragment in fragments {
             visit = visit
@@ -28,14 +35,24 @@ fn judged(page: &Path, fragments: &[&str]) {
         }
         visits.push(visit);
     }
-    let Some(seen) = look_well(&visits) else { return };
+    let Some(seen) = look_well(&visits) else {
+        return;
+    };
     for (seen, visit) in seen.iter().zip(&visits) {
         for (four, fragment) in seen.results().as_chunks::<4>().0.iter().zip(fragments) {
             let [overflow, axe, strangers, headings] = four;
-            assert_eq!(overflow["wide"].to_string(), "0", "{fragment} {visit:?}: {overflow}");
+            assert_eq!(
+                overflow["wide"].to_string(),
+                "0",
+                "{fragment} {visit:?}: {overflow}"
+            );
             assert_eq!(**axe, json!([]), "{fragment} {visit:?}");
             assert_eq!(**strangers, json!([]), "{fragment} {visit:?}");
-            assert_eq!(headings.to_string(), "1", "{fragment} has one heading above all others");
+            assert_eq!(
+                headings.to_string(),
+                "1",
+                "{fragment} has one heading above all others"
+            );
         }
     }
 }
@@ -44,27 +61,59 @@ fn judged(page: &Path, fragments: &[&str]) {
 fn every_view_of_a_run_is_fit_to_be_read() {
     let project = crate::pages::bundled();
     crate::pages::run(&project, &[], 0);
-    let next =
-        crate::pages::run(&project, &["--var", "assistant=assistant-next", "--compare-to", "latest"], 1);
+    let next = crate::pages::run(
+        &project,
+        &[
+            "--var",
+            "assistant=assistant-next",
+            "--compare-to",
+            "latest",
+        ],
+        1,
+    );
     judged(
         &next,
-        &["#view=overview", "#view=cases", "#view=cases&outcome=failed", FAILS, "#view=comparison"],
+        &[
+            "#view=overview",
+            "#view=cases",
+            "#view=cases&outcome=failed",
+            FAILS,
+            "#view=comparison",
+        ],
     );
 }
 
 #[test]
 fn pages_of_comparisons_phases_and_several_targets_are_fit_to_be_read() {
     let project = crate::pages::bundled();
-    let recorded = |name: &str| format!("{name}: {{type: recorded, path: recordings/{name}.jsonl}}");
-    let suite = std::fs::read_to_string(project.path().join(crate::pages::SUITE)).expect("the suite");
+    let recorded =
+        |name: &str| format!("{name}: {{type: recorded, path: recordings/{name}.jsonl}}");
+    let suite =
+        std::fs::read_to_string(project.path().join(crate::pages::SUITE)).expect("the suite");
     let old = "  target:\n    type: recorded\n    path: \"recordings/{{ assistant }}.jsonl\"\n";
     assert!(suite.contains(old));
-    let targets = format!("  targets:\n    {}\n    {}\n", recorded("assistant"), recorded("assistant-next"));
-    let format = suite.lines().find(|line| line.trim_start().starts_with("format:")).expect("formats");
-    let suite = suite.replace(old, &targets).replace(format, "    format: [json, html]");
+    let targets = format!(
+        "  targets:\n    {}\n    {}\n",
+        recorded("assistant"),
+        recorded("assistant-next")
+    );
+    let format = suite
+        .lines()
+        .find(|line| line.trim_start().starts_with("format:"))
+        .expect("formats");
+    let suite = suite
+        .replace(old, &targets)
+        .replace(format, "    format: [json, html]");
     project.write("evals/two.yaml", &suite);
     let both = ["--target", "assistant", "--target", "assistant-next"];
-    let run = ["run", "--suite", "evals/two.yaml", "--progress", "none", "-q"];
+    let run = [
+        "run",
+        "--suite",
+        "evals/two.yaml",
+        "--progress",
+        "none",
+        "-q",
+    ];
     project.call(&[&run[..], &both].concat()).expect(1);
     let sides = project.result(".side-by-side.html");
     judged(&sides, &[""]);
@@ -72,12 +121,34 @@ fn pages_of_comparisons_phases_and_several_targets_are_fit_to_be_read() {
     let next = ["--var", "assistant=assistant-next"];
     crate::pages::run(&project, &[], 0);
     crate::pages::run(&project, &next, 1);
-    let compared =
-        project.call(&["compare", "previous", "--suite", crate::pages::SUITE, "--format", "html"]).expect(1);
-    judged(&crate::pages::kept(&project, compared), &["", "#view=comparison&kind=broken"]);
+    let compared = project
+        .call(&[
+            "compare",
+            "previous",
+            "--suite",
+            crate::pages::SUITE,
+            "--format",
+            "html",
+        ])
+        .expect(1);
+    judged(
+        &crate::pages::kept(&project, compared),
+        &["", "#view=comparison&kind=broken"],
+    );
 
-    project.call(&["phase", "--plan", "evals/phases/plan.yaml", "--progress", "none", "-q"]).expect(0);
-    let phase = project.path().join("results/phases/phase-semver-precedence.html");
+    project
+        .call(&[
+            "phase",
+            "--plan",
+            "evals/phases/plan.yaml",
+            "--progress",
+            "none",
+            "-q",
+        ])
+        .expect(0);
+    let phase = project
+        .path()
+        .join("results/phases/phase-semver-precedence.html");
     judged(&phase, &["", "#view=phase&step=4"]);
 }
 
@@ -106,19 +177,35 @@ fn cases_are_sifted_searched_and_sorted_and_the_address_says_how() {
         .ask("go", "#view=cases&outcome=failed&q=semver%20precedence")
         .ask("value", "#search")
         .ask("count", "[data-row]");
-    let Some(seen) = look_well(&[visit]) else { return };
+    let Some(seen) = look_well(&[visit]) else {
+        return;
+    };
     let seen = &seen[0];
     let all = text(seen, 0);
     assert!(all.contains("cases"), "{all}");
     let failed = text(seen, 1);
     assert!(failed.contains("of") && failed != all, "{failed}");
-    assert!(text(seen, 2).contains("outcome=failed"), "{}", text(seen, 2));
+    assert!(
+        text(seen, 2).contains("outcome=failed"),
+        "{}",
+        text(seen, 2)
+    );
     let found = seen.results()[4].as_array().expect("rows");
-    assert!(!found.is_empty() && found.iter().all(|row| row.to_string().contains("semver")), "{found:?}");
+    assert!(
+        !found.is_empty() && found.iter().all(|row| row.to_string().contains("semver")),
+        "{found:?}"
+    );
     let address = text(seen, 5);
-    assert!(address.contains("outcome=failed") && address.contains("q=semver"), "{address}");
+    assert!(
+        address.contains("outcome=failed") && address.contains("q=semver"),
+        "{address}"
+    );
     assert_eq!(seen.results()[6].to_string(), "0");
-    assert!(text(seen, 7).to_lowercase().contains("clear"), "{}", text(seen, 7));
+    assert!(
+        text(seen, 7).to_lowercase().contains("clear"),
+        "{}",
+        text(seen, 7)
+    );
     assert_eq!(text(seen, 8), "semver precedence");
     assert_eq!(seen.results()[9].to_string(), found.len().to_string());
 }
@@ -145,16 +232,37 @@ fn a_case_is_opened_by_mouse_by_keyboard_and_by_a_link_and_left_again() {
         .press("Enter")
         .ask("wait", ".case-page")
         .step("fragment");
-    let linked =
-        Visit::to(&page).at(FAILS).ask("wait", ".case-page").ask("text", "#main h1").ask("count", ".sample");
-    let Some(seen) = look_well(&[clicked, typed, linked]) else { return };
-    assert!(text(&seen[0], 0).starts_with("#case="), "{}", text(&seen[0], 0));
+    let linked = Visit::to(&page)
+        .at(FAILS)
+        .ask("wait", ".case-page")
+        .ask("text", "#main h1")
+        .ask("count", ".sample");
+    let Some(seen) = look_well(&[clicked, typed, linked]) else {
+        return;
+    };
+    assert!(
+        text(&seen[0], 0).starts_with("#case="),
+        "{}",
+        text(&seen[0], 0)
+    );
     assert!(!text(&seen[0], 1).is_empty());
     assert_eq!(text(&seen[0], 2), "#view=cases&outcome=failed");
     assert_eq!(text(&seen[1], 0), "search");
-    assert!(text(&seen[1], 1).starts_with("#case="), "{}", text(&seen[1], 1));
-    assert!(text(&seen[2], 0).contains("Orders versions"), "{}", text(&seen[2], 0));
-    assert_eq!(seen[2].results()[1].to_string(), "3", "every sample is there");
+    assert!(
+        text(&seen[1], 1).starts_with("#case="),
+        "{}",
+        text(&seen[1], 1)
+    );
+    assert!(
+        text(&seen[2], 0).contains("Orders versions"),
+        "{}",
+        text(&seen[2], 0)
+    );
+    assert_eq!(
+        seen[2].results()[1].to_string(),
+        "3",
+        "every sample is there"
+    );
 }
 
 #[test]
@@ -173,13 +281,26 @@ fn the_theme_is_the_readers_and_is_remembered() {
             .ask("attribute", json!(["#theme", "aria-label"]))
             .step("reload")
             .ask("evaluate", ground),
-        Visit::to(&page).remembering("one").ask("evaluate", ground).click("#theme").ask("evaluate", ground),
+        Visit::to(&page)
+            .remembering("one")
+            .ask("evaluate", ground)
+            .click("#theme")
+            .ask("evaluate", ground),
     ];
-    let Some(seen) = look_well(&visits) else { return };
+    let Some(seen) = look_well(&visits) else {
+        return;
+    };
     let (dark, light) = (text(&seen[0], 0), text(&seen[1], 0));
     assert_ne!(dark, light);
-    assert_eq!((text(&seen[1], 1), text(&seen[1], 2)), (dark, "Light theme"));
-    assert_eq!(text(&seen[1], 3), dark, "remembered when it is opened again");
+    assert_eq!(
+        (text(&seen[1], 1), text(&seen[1], 2)),
+        (dark, "Light theme")
+    );
+    assert_eq!(
+        text(&seen[1], 3),
+        dark,
+        "remembered when it is opened again"
+    );
     assert_eq!((text(&seen[2], 0), text(&seen[2], 1)), (dark, light));
 }
 
@@ -207,27 +328,42 @@ fn a_report_is_printed_black_on_white_and_whole() {
             .at("#view=cases")
             .ask("evaluate", "(dispatchEvent(new Event('beforeprint')), document.querySelectorAll('[data-row]').length)"),
     ];
-    let Some(seen) = look_well(&visits) else { return };
+    let Some(seen) = look_well(&visits) else {
+        return;
+    };
     assert_eq!(text(&seen[0], 0), "rgb(255, 255, 255)rgb(0, 0, 0)");
     let results = seen[0].results();
-    assert_eq!((results[1], results[2]), (&json!(false), &json!(false)), "paper has no buttons");
+    assert_eq!(
+        (results[1], results[2]),
+        (&json!(false), &json!(false)),
+        "paper has no buttons"
+    );
     assert_eq!(results[3]["wide"].to_string(), "0", "{}", results[3]);
     let pdf = |at: usize| seen[at].results()[0];
     assert_eq!(pdf(1)["begins"], "%PDF-");
     assert!(pdf(1)["pages"].as_u64() > Some(1), "{}", pdf(1));
     assert_eq!(seen[3].results(), [&json!(3), &json!(1)]);
     assert_eq!(seen[4].results(), [&json!(40)], "all rows are printed");
-    assert!(pdf(2)["pages"].as_u64() >= Some(1) && pdf(2)["bytes"].as_u64() > Some(10_000), "{}", pdf(2));
+    assert!(
+        pdf(2)["pages"].as_u64() >= Some(1) && pdf(2)["bytes"].as_u64() > Some(10_000),
+        "{}",
+        pdf(2)
+    );
 }
 
 #[test]
 fn without_scripts_the_decision_is_told_all_the_same() {
     let project = crate::pages::bundled();
     let page = crate::pages::run(&project, &["--var", "assistant=assistant-next"], 1);
-    let Some(seen) = look_well(&[Visit::to(&page).without_scripts().ask("text", "body")]) else { return };
+    let Some(seen) = look_well(&[Visit::to(&page).without_scripts().ask("text", "body")]) else {
+        return;
+    };
     let body = text(&seen[0], 0);
     assert!(body.contains("Harbor release desk: FAIL (eval-"), "{body}");
-    assert!(body.contains("pass_at_1 is 0.7333, at least 0.8 was asked"), "{body}");
+    assert!(
+        body.contains("pass_at_1 is 0.7333, at least 0.8 was asked"),
+        "{body}"
+    );
     assert!(body.contains("JavaScript"), "{body}");
 }
 
@@ -240,11 +376,15 @@ fn commands_are_copied() {
             .ask("grant", json!(["clipboard-read", "clipboard-write"]))
             .ask("text", ".command code")
             .click(".command .copy")
-            .ask("until", "document.querySelector('.command .copy').textContent === 'Copied'")
+            .ask(
+                "until",
+                "document.querySelector('.command .copy').textContent === 'Copied'",
+            )
             .step("clipboard")
             .ask("text", "#announcer")
     };
-    let Some(seen) = look_well(&[copied(Visit::to(&page)), copied(Visit::to(&page).at(FAILS))]) else {
+    let Some(seen) = look_well(&[copied(Visit::to(&page)), copied(Visit::to(&page).at(FAILS))])
+    else {
         return;
     };
     for seen in &seen {
@@ -259,28 +399,42 @@ fn commands_are_copied() {
 fn the_keyboard_reaches_everything_and_shows_where_it_is() {
     let project = crate::pages::bundled();
     let page = crate::pages::run(&project, &[], 0);
-    let mut visit = Visit::to(&page).press("Tab").step("focused").press("Enter").step("focused");
-    visit = visit.ask("go", "#view=cases").ask("evaluate", "document.activeElement.localName");
+    let mut visit = Visit::to(&page)
+        .press("Tab")
+        .step("focused")
+        .press("Enter")
+        .step("focused");
+    visit = visit
+        .ask("go", "#view=cases")
+        .ask("evaluate", "document.activeElement.localName");
     for _ in 0..4 {
         visit = visit.press("Tab").ask(
             "evaluate",
             "(() => { const s = getComputedStyle(document.activeElement); return s.outlineStyle !== 'none' || s.boxShadow !== 'none'; })()",
         );
     }
-    let Some(seen) = look_well(&[visit]) else { return };
+    let Some(seen) = look_well(&[visit]) else {
+        return;
+    };
     let results = seen[0].results();
-    assert!(text(&seen[0], 0).contains("Skip to the content"), "{results:?}");
+    assert!(
+        text(&seen[0], 0).contains("Skip to the content"),
+        "{results:?}"
+    );
     assert!(text(&seen[0], 1).starts_with("main#main"), "{results:?}");
     assert_eq!(text(&seen[0], 2), "h1", "who listens hears where they are");
-    assert!(results[3..].iter().all(|shown| **shown == json!(true)), "{results:?}");
+    assert!(
+        results[3..].iter().all(|shown| **shown == json!(true)),
+        "{results:?}"
+    );
 }
 
 #[test]
 fn the_same_journal_gives_the_same_bytes_and_the_file_is_whole_in_itself() {
     let project = crate::pages::bundled();
     let first = std::fs::read_to_string(crate::pages::run(&project, &[], 0)).expect("a page");
-    let again =
-        std::fs::read_to_string(crate::pages::rendered(&project, &["--run", "latest"], 0)).expect("a page");
+    let again = std::fs::read_to_string(crate::pages::rendered(&project, &["--run", "latest"], 0))
+        .expect("a page");
     assert!(first == again, "rendered again to other bytes");
     for address in ["http://", "https://", "url(", "src=", "@import"] {
         let before_data = first.split("<div id=\"app\">").next().expect("a head");
@@ -295,7 +449,11 @@ fn the_same_journal_gives_the_same_bytes_and_the_file_is_whole_in_itself() {
 
 /// The lines of an outline; what depends on how fast this machine is has no figures.
 fn scrubbed(outline: &Value) -> String {
-    let lines = outline.as_array().expect("an outline").iter().map(|line| line.as_str().expect("a line"));
+    let lines = outline
+        .as_array()
+        .expect("an outline")
+        .iter()
+        .map(|line| line.as_str().expect("a line"));
     let timeless = |line: &str| match line.split_once(':') {
         Some((figure, _)) if figure.contains("Latency") => format!("{figure}: ...\n"),
         _ => format!("{line}\n"),
@@ -313,7 +471,9 @@ fn what_a_run_of_the_bundled_suite_is_made_of() {
         .step("outline")
         .ask("go", FAILS)
         .step("outline");
-    let Some(seen) = look_well(&[visit]) else { return };
+    let Some(seen) = look_well(&[visit]) else {
+        return;
+    };
     let results = seen[0].results();
     let outline: Vec<String> = results.iter().map(|outline| scrubbed(outline)).collect();
     insta::assert_snapshot!(outline.join("---\n"), @"
@@ -391,7 +551,12 @@ fn a_page_that_cannot_be_drawn_says_so() {
     let whole = std::fs::read_to_string(&page).expect("a page");
     let begins = "id=\"cases\">{\"evals\":";
     assert!(whole.contains(begins));
-    let broken = project.write("broken.html", &whole.replace(begins, "id=\"cases\">{\"evils\":"));
-    let Some(seen) = crate::browser::look(&[Visit::to(&broken).unready().ask("text", "h1")]) else { return };
+    let broken = project.write(
+        "broken.html",
+        &whole.replace(begins, "id=\"cases\">{\"evils\":"),
+    );
+    let Some(seen) = crate::browser::look(&[Visit::to(&broken).unready().ask("text", "h1")]) else {
+        return;
+    };
     assert_eq!(text(&seen[0], 0), "This page could not be drawn");
 }

@@ -20,8 +20,15 @@ fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
 
 fn names(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).expect("a folder");
-    let mut names: Vec<String> =
-        entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<String> = entries
+        .map(|entry| {
+            entry
+                .expect("an entry")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
     names.sort();
     names
 }
@@ -61,7 +68,10 @@ fn kept(text: String) -> Kept {
         model: None,
         thoughts: None,
     };
-    Kept { completion, answered_at: "2026-03-04T05:06:07.089Z".into() }
+    Kept {
+        completion,
+        answered_at: "2026-03-04T05:06:07.089Z".into(),
+    }
 }
 
 fn open(file: &Path) -> Cache {
@@ -73,14 +83,18 @@ fn worker(test: &str, work: &str) -> Child {
     let program = std::env::current_exe().expect("this program");
     let mut command = Command::new(program);
     let test = crate::support::full_name(module_path!(), test);
-    command.args(["--exact", &test, "--nocapture"]).env(WORK, work);
+    command
+        .args(["--exact", &test, "--nocapture"])
+        .env(WORK, work);
     command.stdout(Stdio::piped()).spawn().expect("a process")
 }
 
 #[test]
 fn two_processes_write_and_read_one_file_at_once() {
     const EACH: usize = 2000;
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime");
     if let Ok(work) = std::env::var(WORK) {
         let (who, file) = work.split_once(' ').expect("who and where");
         let cache = open(Path::new(file));
@@ -88,8 +102,19 @@ fn two_processes_write_and_read_one_file_at_once() {
         let first = if who == "one" { 0 } else { EACH / 2 };
         runtime.block_on(async {
             for n in first..first + EACH {
-                cache.put(&key(n), "openai:m-1", &kept(format!("{n} of {who}")), Known::Stays).await;
-                let text = cache.get(&key(n)).expect("what was put is there").completion.text;
+                cache
+                    .put(
+                        &key(n),
+                        "openai:m-1",
+                        &kept(format!("{n} of {who}")),
+                        Known::Stays,
+                    )
+                    .await;
+                let text = cache
+                    .get(&key(n))
+                    .expect("what was put is there")
+                    .completion
+                    .text;
                 assert!(text.starts_with(&format!("{n} of ")), "{text}");
             }
         });
@@ -102,7 +127,11 @@ fn two_processes_write_and_read_one_file_at_once() {
     let children = ["one", "two"].map(|who| worker(test, &format!("{who} {}", file.display())));
     for child in children {
         let output = child.wait_with_output().expect("a child of ours");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        assert!(
+            output.status.success(),
+            "{}",
+            String::from_utf8_lossy(&output.stdout)
+        );
     }
     let found = stats(&file).expect("sound").expect("there");
     assert_eq!(found.entries, (EACH + EACH / 2) as u64);
@@ -121,23 +150,38 @@ fn two_processes_write_and_read_one_file_at_once() {
 
 #[test]
 fn what_was_put_survives_the_end_of_the_process() {
-    let runtime = tokio::runtime::Builder::new_current_thread().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .expect("a runtime");
     if let Ok(file) = std::env::var(WORK) {
         let cache = open(Path::new(&file));
         runtime.block_on(async {
             for n in 0.. {
-                cache.put(&key(n), "openai:m-1", &kept(format!("answer {n}")), Known::Stays).await;
+                cache
+                    .put(
+                        &key(n),
+                        "openai:m-1",
+                        &kept(format!("answer {n}")),
+                        Known::Stays,
+                    )
+                    .await;
                 println!("put {n}");
             }
         });
     }
     let dir = tempfile::tempdir().expect("a folder");
     let file = dir.path().join(FILE_NAME);
-    let mut child = worker("what_was_put_survives_the_end_of_the_process", &file.display().to_string());
+    let mut child = worker(
+        "what_was_put_survives_the_end_of_the_process",
+        &file.display().to_string(),
+    );
     let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
     let mut last = None;
     for line in lines.map_while(Result::ok) {
-        last = line.strip_prefix("put ").and_then(|n| n.parse::<usize>().ok()).or(last);
+        last = line
+            .strip_prefix("put ")
+            .and_then(|n| n.parse::<usize>().ok())
+            .or(last);
         if last == Some(300) {
             child.kill().expect("a child of ours");
         }
@@ -147,7 +191,11 @@ fn what_was_put_survives_the_end_of_the_process() {
     let cache = open(&file);
     for n in 0..=last {
         let found = cache.get(&key(n)).map(|kept| kept.completion.text);
-        assert_eq!(found, Some(format!("answer {n}")), "{n} of {last} was put before the process was killed");
+        assert_eq!(
+            found,
+            Some(format!("answer {n}")),
+            "{n} of {last} was put before the process was killed"
+        );
     }
     assert_eq!(cache.take_warnings(), Vec::<String>::new());
 }
@@ -167,11 +215,17 @@ fn a_damaged_cache_is_set_aside_and_the_run_goes_on() {
     let (project, file) = answered(&server);
     fs::write(&file, "no database ".repeat(1000)).expect("written");
     let call = crate::model_runs::call(&project, &with(&["--cache", "only"])).expect(2);
-    assert!(call.stderr.contains("is damaged (file is not a database)"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("is damaged (file is not a database)"),
+        "{}",
+        call.stderr
+    );
     assert!(!call.stderr.contains(KEY));
     let call = crate::model_runs::call(&project, &RUN).expect(0);
     assert_eq!(
-        call.stderr.matches("was damaged (file is not a database): it is now").count(),
+        call.stderr
+            .matches("was damaged (file is not a database): it is now")
+            .count(),
         1,
         "{}",
         call.stderr
@@ -181,7 +235,12 @@ fn a_damaged_cache_is_set_aside_and_the_run_goes_on() {
     assert!(!call.stderr.contains("damaged"), "{}", call.stderr);
     assert_eq!(server.asked(), 20);
     let there = names(&project.path().join("answers"));
-    assert!(there.iter().any(|name| name.starts_with("answers.sqlite.damaged-")), "{there:?}");
+    assert!(
+        there
+            .iter()
+            .any(|name| name.starts_with("answers.sqlite.damaged-")),
+        "{there:?}"
+    );
 }
 
 #[test]
@@ -189,33 +248,57 @@ fn without_a_sound_cache_only_runs_nothing() {
     let server = ModelServer::kind(0);
     let project = Asking::default().project(&server);
     let call = crate::model_runs::call(&project, &with(&["--cache", "only"])).expect(2);
-    assert!(call.stderr.contains("nothing was kept there yet"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("nothing was kept there yet"),
+        "{}",
+        call.stderr
+    );
     assert!(!project.path().join("answers").exists() && !project.path().join("results").exists());
     // In its place lies something else: a run that may ask does so.
     fs::create_dir_all(project.path().join("answers").join(FILE_NAME)).expect("a folder");
     crate::model_runs::call(&project, &with(&["--cache", "only"])).expect(2);
     let call = crate::model_runs::call(&project, &RUN).expect(0);
-    assert_eq!(call.stderr.matches("this run has no cache").count(), 1, "{}", call.stderr);
+    assert_eq!(
+        call.stderr.matches("this run has no cache").count(),
+        1,
+        "{}",
+        call.stderr
+    );
     assert_eq!(server.asked(), 10);
 }
 
 #[test]
 fn a_suite_says_whether_and_where_answers_are_kept() {
     let server = ModelServer::kind(0);
-    let asking = Asking { config: "cache: {dir: kept}", ..Asking::default() };
+    let asking = Asking {
+        config: "cache: {dir: kept}",
+        ..Asking::default()
+    };
     let project = asking.project(&server);
     crate::model_runs::call(&project, &RUN).expect(0);
     assert!(project.path().join("kept").join(FILE_NAME).is_file());
     assert!(!project.path().join("answers").exists());
-    Asking { config: "cache: off", ..Asking::default() }.write(&project, &server.url());
+    Asking {
+        config: "cache: off",
+        ..Asking::default()
+    }
+    .write(&project, &server.url());
     crate::model_runs::call(&project, &RUN).expect(0);
     assert!(!project.path().join("answers").exists());
     assert_eq!(server.asked(), 20);
     crate::model_runs::call(&project, &with(&["--cache", "use"])).expect(0);
     assert!(project.path().join("answers").join(FILE_NAME).is_file());
-    Asking { config: "cache: sometimes", ..Asking::default() }.write(&project, &server.url());
+    Asking {
+        config: "cache: sometimes",
+        ..Asking::default()
+    }
+    .write(&project, &server.url());
     let call = crate::model_runs::call(&project, &RUN).expect(2);
-    assert!(call.stderr.contains("`refresh`") || call.stderr.contains("refresh"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("`refresh`") || call.stderr.contains("refresh"),
+        "{}",
+        call.stderr
+    );
 }
 
 #[test]
@@ -231,7 +314,12 @@ fn runs_that_ask_no_model_make_no_cache() {
 #[test]
 fn recordings_are_written_without_secrets_and_found_again() {
     let server = ModelServer::kind(0);
-    let project = Asking { rows: 3, samples: 2, ..Asking::default() }.project(&server);
+    let project = Asking {
+        rows: 3,
+        samples: 2,
+        ..Asking::default()
+    }
+    .project(&server);
     crate::model_runs::call(&project, &RUN).expect(0);
     // From the cache, without asking again.
     crate::model_runs::call(&project, &with(&["--record", "rec"])).expect(0);
@@ -239,28 +327,54 @@ fn recordings_are_written_without_secrets_and_found_again() {
     let folder = project.path().join("rec/openai-m-1");
     let read = || -> Vec<(String, String)> {
         let text = |name: &String| fs::read_to_string(folder.join(name)).expect("text");
-        names(&folder).iter().map(|name| (name.clone(), text(name))).collect()
+        names(&folder)
+            .iter()
+            .map(|name| (name.clone(), text(name)))
+            .collect()
     };
     let first = read();
     assert_eq!(first.len(), 6, "{:?}", names(&folder));
-    assert!(first.iter().all(|(name, _)| name.starts_with("case-")), "{:?}", names(&folder));
-    assert!(first.iter().all(|(_, text)| !text.contains(KEY) && !text.contains(KEY_ENV)));
+    assert!(
+        first.iter().all(|(name, _)| name.starts_with("case-")),
+        "{:?}",
+        names(&folder)
+    );
+    assert!(
+        first
+            .iter()
+            .all(|(_, text)| !text.contains(KEY) && !text.contains(KEY_ENV))
+    );
     // The same bytes again, also from answers that were just given the same.
     crate::model_runs::call(&project, &with(&["--record", "rec"])).expect(0);
     assert_eq!(read(), first);
-    let both = crate::model_runs::call(&project, &with(&["--record", "rec", "--replay", "rec"])).expect(2);
-    assert!(both.stderr.contains("cannot be used with"), "{}", both.stderr);
+    let both =
+        crate::model_runs::call(&project, &with(&["--record", "rec", "--replay", "rec"])).expect(2);
+    assert!(
+        both.stderr.contains("cannot be used with"),
+        "{}",
+        both.stderr
+    );
     let gone = crate::model_runs::call(&project, &with(&["--replay", "none"])).expect(2);
     assert!(gone.stderr.contains("can't be read"), "{}", gone.stderr);
     // An edited answer is graded; an edited question is out.
     let (name, text) = &first[0];
     fs::write(folder.join(name), text.replace("right case", "wrong case")).expect("written");
     crate::model_runs::call(&project, &with(&["--replay", "rec"])).expect(1);
-    assert_eq!(Journal::latest(&project).count(|sample| sample.outcome == "failed"), 1);
-    fs::write(folder.join(name), text.replace("\"content\": \"case", "\"content\": \"vase"))
-        .expect("written");
+    assert_eq!(
+        Journal::latest(&project).count(|sample| sample.outcome == "failed"),
+        1
+    );
+    fs::write(
+        folder.join(name),
+        text.replace("\"content\": \"case", "\"content\": \"vase"),
+    )
+    .expect("written");
     let call = crate::model_runs::call(&project, &with(&["--replay", "rec"]));
-    assert!(call.stderr.contains("its request was changed by hand"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("its request was changed by hand"),
+        "{}",
+        call.stderr
+    );
     assert_eq!(call.code, Some(3), "{}", call.stderr);
     assert_eq!(server.asked(), 6);
 }
@@ -268,19 +382,32 @@ fn recordings_are_written_without_secrets_and_found_again() {
 #[test]
 fn a_recorded_run_that_goes_on_elsewhere_writes_to_the_same_folder() {
     let server = ModelServer::kind(0);
-    let project = Asking { rows: 4, ..Asking::default() }.project(&server);
+    let project = Asking {
+        rows: 4,
+        ..Asking::default()
+    }
+    .project(&server);
     fs::create_dir(project.path().join("below")).expect("a folder");
     crate::model_runs::call(&project, &with(&["--record", "rec", "--samples", "1"])).expect(0);
     fs::remove_dir_all(project.path().join("rec")).expect("removed");
     let suite = project.path().join("suite.yaml").display().to_string();
-    let mut command =
-        crate::model_runs::command(&project, &[&RESUME[..], &["--samples", "2", "--suite", &suite]].concat());
+    let mut command = crate::model_runs::command(
+        &project,
+        &[&RESUME[..], &["--samples", "2", "--suite", &suite]].concat(),
+    );
     let call = crate::support::Call::of(
-        command.current_dir(project.path().join("below")).output().expect("it starts"),
+        command
+            .current_dir(project.path().join("below"))
+            .output()
+            .expect("it starts"),
     );
     let call = call.expect(0);
     assert_eq!(server.asked(), 8, "{}", call.stderr);
-    assert_eq!(names(&project.path().join("rec/openai-m-1")).len(), 4, "what was answered now");
+    assert_eq!(
+        names(&project.path().join("rec/openai-m-1")).len(),
+        4,
+        "what was answered now"
+    );
     assert!(!project.path().join("below/rec").exists());
 }
 
@@ -291,24 +418,45 @@ fn the_cache_is_looked_at_pruned_and_cleared() {
     let call = crate::model_runs::call(&empty, &["cache", "stats"]).expect(0);
     assert!(call.stdout.contains("there is none yet"), "{}", call.stdout);
     let call = crate::model_runs::call(&empty, &["cache", "prune", "--older-than", "1d"]).expect(0);
-    assert!(call.stdout.starts_with("there is no cache at "), "{}", call.stdout);
+    assert!(
+        call.stdout.starts_with("there is no cache at "),
+        "{}",
+        call.stdout
+    );
     assert!(names(empty.path()) == [".git"], "looking makes nothing");
 
     let (project, file) = answered(&server);
     let json = |project: &Project| -> serde_json::Value {
-        let call = crate::model_runs::call(project, &["cache", "stats", "--format", "json"]).expect(0);
+        let call =
+            crate::model_runs::call(project, &["cache", "stats", "--format", "json"]).expect(0);
         serde_json::from_str(&call.stdout).expect("JSON")
     };
     let told = json(&project);
     assert_eq!(
-        (told["entries"].as_u64(), told["models"][0]["model"].as_str()),
+        (
+            told["entries"].as_u64(),
+            told["models"][0]["model"].as_str()
+        ),
         (Some(10), Some("openai:m-1"))
     );
-    assert_eq!(told["path"].as_str(), Some(file.display().to_string().as_str()));
-    let page = crate::model_runs::call(&project, &["cache", "stats"]).expect(0).stdout;
-    assert!(page.contains("10 answers, ") && page.contains("openai:m-1"), "{page}");
-    let call = crate::model_runs::call(&project, &["cache", "prune", "--older-than", "30d"]).expect(0);
-    assert!(call.stdout.starts_with("nothing to remove (10 left, "), "{}", call.stdout);
+    assert_eq!(
+        told["path"].as_str(),
+        Some(file.display().to_string().as_str())
+    );
+    let page = crate::model_runs::call(&project, &["cache", "stats"])
+        .expect(0)
+        .stdout;
+    assert!(
+        page.contains("10 answers, ") && page.contains("openai:m-1"),
+        "{page}"
+    );
+    let call =
+        crate::model_runs::call(&project, &["cache", "prune", "--older-than", "30d"]).expect(0);
+    assert!(
+        call.stdout.starts_with("nothing to remove (10 left, "),
+        "{}",
+        call.stdout
+    );
     crate::model_runs::call(&project, &["cache", "prune"]).expect(2);
     let unasked = crate::model_runs::call(&project, &["cache", "clear"]).expect(2);
     assert!(
@@ -317,28 +465,57 @@ fn the_cache_is_looked_at_pruned_and_cleared() {
         unasked.stderr
     );
     let stranger =
-        crate::model_runs::call(&project, &["cache", "clear", "--model", "other:*", "--yes"]).expect(2);
-    assert!(stranger.stderr.contains("openai:m-1"), "{}", stranger.stderr);
+        crate::model_runs::call(&project, &["cache", "clear", "--model", "other:*", "--yes"])
+            .expect(2);
+    assert!(
+        stranger.stderr.contains("openai:m-1"),
+        "{}",
+        stranger.stderr
+    );
     assert_eq!(json(&project)["entries"], 10);
-    let call =
-        crate::model_runs::call(&project, &["cache", "clear", "--model", "openai:*", "--yes"]).expect(0);
-    assert!(call.stdout.starts_with("removed 10 answers (none left); freed "), "{}", call.stdout);
+    let call = crate::model_runs::call(
+        &project,
+        &["cache", "clear", "--model", "openai:*", "--yes"],
+    )
+    .expect(0);
+    assert!(
+        call.stdout
+            .starts_with("removed 10 answers (none left); freed "),
+        "{}",
+        call.stdout
+    );
     crate::model_runs::call(&project, &RUN).expect(0);
     assert_eq!(server.asked(), 20);
-    let elsewhere = crate::model_runs::call(&project, &["cache", "stats", "--dir", "none"]).expect(0);
-    assert!(elsewhere.stdout.contains("there is none yet"), "{}", elsewhere.stdout);
+    let elsewhere =
+        crate::model_runs::call(&project, &["cache", "stats", "--dir", "none"]).expect(0);
+    assert!(
+        elsewhere.stdout.contains("there is none yet"),
+        "{}",
+        elsewhere.stdout
+    );
 }
 
 #[test]
 fn a_recorded_run_goes_on_from_its_recordings() {
     let server = ModelServer::kind(0);
-    let asking = Asking { rows: 4, config: "cache: off", ..Asking::default() };
+    let asking = Asking {
+        rows: 4,
+        config: "cache: off",
+        ..Asking::default()
+    };
     let project = asking.project(&server);
     crate::model_runs::call(&project, &with(&["--record", "rec", "--samples", "2"])).expect(0);
     crate::model_runs::call(&project, &with(&["--record", "rec", "--samples", "1"])).expect(0);
     assert_eq!(server.asked(), 12);
-    let call =
-        crate::model_runs::call(&project, &[&RESUME[..], &["--samples", "2", "--replay", "rec"]].concat());
+    let call = crate::model_runs::call(
+        &project,
+        &[&RESUME[..], &["--samples", "2", "--replay", "rec"]].concat(),
+    );
     let call = call.expect(0);
-    assert_eq!(server.asked(), 12, "the one that is typed now holds: {}", call.stderr);
+    assert_eq!(
+        server.asked(),
+        12,
+        "the one that is typed now holds: {}",
+        call.stderr
+    );
 }

@@ -68,7 +68,8 @@ fn every_recipe_loads() {
             .iter()
             // Neither the agents' programs nor the certificates of others are here.
             .filter(|p| {
-                p.severity == Severity::Error || !matches!(p.code, Code::BadCommand | Code::MissingRef)
+                p.severity == Severity::Error
+                    || !matches!(p.code, Code::BadCommand | Code::MissingRef)
             })
             .map(|p| format!("{}: {}", p.code.slug(), p.message))
             .collect();

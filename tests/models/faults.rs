@@ -23,10 +23,17 @@ type Faulty = (u64, fn(u64) -> Act);
 
 /// Faults by their share. Those that cost seconds are rare, and one try in four goes wrong.
 const FAULTS: &[Faulty] = &[
-    (8, |n| Act::Status(429, [After::Unsaid, After::Seconds(0), After::Millis(n % 40)][n as usize % 3])),
+    (8, |n| {
+        Act::Status(
+            429,
+            [After::Unsaid, After::Seconds(0), After::Millis(n % 40)][n as usize % 3],
+        )
+    }),
     (8, |_| Act::Status(503, After::Unsaid)),
     (6, |_| Act::Status(529, After::Millis(10))),
-    (16, |n| Act::Status([500, 502, 504][n as usize % 3], After::Unsaid)),
+    (16, |n| {
+        Act::Status([500, 502, 504][n as usize % 3], After::Unsaid)
+    }),
     (16, |_| Act::Reset),
     (16, |_| Act::Fin),
     (16, |_| Act::Truncated),
@@ -60,16 +67,49 @@ fn fault(drawn: u64) -> Act {
 fn good(ask: &Ask, drawn: u64) -> Act {
     let right = Said::right(ask);
     let said = match drawn % 20 {
-        0 => Said { text: format!("wrong {} #{}", ask.prompt, ask.nth), ..right },
-        1 => Said { text: format!("cut {}", ask.nth), end: End::Length, ..right },
-        2 => Said { end: End::Length, ..right },
-        3 => Said { text: format!("I can't #{}", ask.nth), end: End::Refused, ..right },
-        4 => Said { text: String::new(), end: End::Refused, ..right },
-        5 => Said { tokens: None, ..right },
-        6 | 7 => Said { packing: Packing::Gzip, ..right },
-        8 | 9 => Said { packing: Packing::Chunked, ..right },
-        10 => Said { packing: Packing::Trickled, ..right },
-        11 => Said { packing: Packing::OddType, ..right },
+        0 => Said {
+            text: format!("wrong {} #{}", ask.prompt, ask.nth),
+            ..right
+        },
+        1 => Said {
+            text: format!("cut {}", ask.nth),
+            end: End::Length,
+            ..right
+        },
+        2 => Said {
+            end: End::Length,
+            ..right
+        },
+        3 => Said {
+            text: format!("I can't #{}", ask.nth),
+            end: End::Refused,
+            ..right
+        },
+        4 => Said {
+            text: String::new(),
+            end: End::Refused,
+            ..right
+        },
+        5 => Said {
+            tokens: None,
+            ..right
+        },
+        6 | 7 => Said {
+            packing: Packing::Gzip,
+            ..right
+        },
+        8 | 9 => Said {
+            packing: Packing::Chunked,
+            ..right
+        },
+        10 => Said {
+            packing: Packing::Trickled,
+            ..right
+        },
+        11 => Said {
+            packing: Packing::OddType,
+            ..right
+        },
         _ => right,
     };
     Act::Say(said)
@@ -86,7 +126,11 @@ fn script(ask: &Ask) -> Step {
         0 if !calm => fault(drawn),
         _ => good(ask, drawn >> 8),
     };
-    let act = if calm && !matches!(act, Act::Say(_)) { good(ask, drawn >> 8) } else { act };
+    let act = if calm && !matches!(act, Act::Say(_)) {
+        good(ask, drawn >> 8)
+    } else {
+        act
+    };
     Step::after(2 + (drawn >> 48) % 12, act)
 }
 
@@ -127,12 +171,17 @@ fn cause(label: &str) -> &'static str {
 }
 
 fn is_retried(label: &str) -> bool {
-    !matches!(label, "too_large" | "unauthorized" | "unknown_model" | "no_credit" | "bad_request")
+    !matches!(
+        label,
+        "too_large" | "unauthorized" | "unknown_model" | "no_credit" | "bad_request"
+    )
 }
 
 /// Outcome, cause and tokens that an answer must have led to.
 fn graded(case: &str, said: &Said) -> (&'static str, Option<&'static str>) {
-    let right = said.text.starts_with(&format!("right {} #", case.replace('c', "case ")));
+    let right = said
+        .text
+        .starts_with(&format!("right {} #", case.replace('c', "case ")));
     match (right, said.end) {
         (true, _) => ("passed", None),
         (false, End::Refused) => ("failed", Some("refused")),
@@ -148,8 +197,12 @@ fn count<'a>(labels: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, u64> {
 
 /// One case with all its samples against all that the server read of its prompt.
 fn check_case(case: &str, samples: &[&Sample], log: &[Entry]) {
-    let told =
-        || format!("{case}\n{samples:#?}\n{:#?}", log.iter().map(|e| (&e.act, e.fate)).collect::<Vec<_>>());
+    let told = || {
+        format!(
+            "{case}\n{samples:#?}\n{:#?}",
+            log.iter().map(|e| (&e.act, e.fate)).collect::<Vec<_>>()
+        )
+    };
     // Every try that failed is counted once under its name. Those that the server never read met a dead one; of them a request is
     // one that was sent.
     let mut faults: BTreeMap<&str, u64> = BTreeMap::new();
@@ -167,7 +220,11 @@ fn check_case(case: &str, samples: &[&Sample], log: &[Entry]) {
         .map(|kind| kind.label())
         .filter(|name| !matches!(*name, "reset" | "unreachable"))
     {
-        assert!((read(name)..=read(name) + torn).contains(&told_of(name)), "{name}: {}", told());
+        assert!(
+            (read(name)..=read(name) + torn).contains(&told_of(name)),
+            "{name}: {}",
+            told()
+        );
     }
     let requests: u64 = samples.iter().map(|sample| sample.requests).sum();
     let named: u64 = faults.values().sum();
@@ -184,25 +241,51 @@ fn check_case(case: &str, samples: &[&Sample], log: &[Entry]) {
         assert_eq!(sample.retries, tries - 1, "{}", told());
         if sample.outcome == "errored" {
             assert_eq!(bad, tries, "{}", told());
-            assert_eq!((sample.output.as_ref(), sample.usage), (None, None), "{}", told());
+            assert_eq!(
+                (sample.output.as_ref(), sample.usage),
+                (None, None),
+                "{}",
+                told()
+            );
             assert!(!sample.reason.is_empty(), "{}", told());
             let fatal = sample.faults.keys().any(|name| !is_retried(name));
-            assert!(if fatal { tries <= RETRIES + 1 } else { tries == RETRIES + 1 }, "{}", told());
+            assert!(
+                if fatal {
+                    tries <= RETRIES + 1
+                } else {
+                    tries == RETRIES + 1
+                },
+                "{}",
+                told()
+            );
             let causes: Vec<&str> = sample.faults.keys().map(|name| cause(name)).collect();
-            assert!(causes.contains(&sample.cause.as_deref().unwrap_or("")), "{}", told());
+            assert!(
+                causes.contains(&sample.cause.as_deref().unwrap_or("")),
+                "{}",
+                told()
+            );
             continue;
         }
         assert_eq!(bad + 1, tries, "{}", told());
-        assert!(sample.faults.keys().all(|name| is_retried(name)), "{}", told());
+        assert!(
+            sample.faults.keys().all(|name| is_retried(name)),
+            "{}",
+            told()
+        );
         assert!(sample.latency_ms.is_some(), "{}", told());
         let text = sample.output.clone().unwrap_or_default();
         let which = answers.iter().position(|said| {
             said.text == text && said.tokens.unwrap_or_default() == sample.usage.unwrap_or_default()
         });
-        let said =
-            answers.remove(which.unwrap_or_else(|| panic!("an answer that was not given: {}", told())));
+        let said = answers
+            .remove(which.unwrap_or_else(|| panic!("an answer that was not given: {}", told())));
         assert_eq!(said.tokens.is_some(), sample.usage.is_some(), "{}", told());
-        assert_eq!((sample.outcome.as_str(), sample.cause.as_deref()), graded(case, said), "{}", told());
+        assert_eq!(
+            (sample.outcome.as_str(), sample.cause.as_deref()),
+            graded(case, said),
+            "{}",
+            told()
+        );
         if said.end == End::Length && sample.outcome == "failed" {
             assert!(sample.reason.contains("cut"), "{}", told());
         }
@@ -214,11 +297,22 @@ fn check_case(case: &str, samples: &[&Sample], log: &[Entry]) {
         && sample.outcome == "errored"
         && unread + torn + told_of("unreachable") == 0
     {
-        assert_eq!(sample.cause.as_deref(), label(last).map(cause), "{}", told());
+        assert_eq!(
+            sample.cause.as_deref(),
+            label(last).map(cause),
+            "{}",
+            told()
+        );
     }
-    let wasted = log.iter().filter(|entry| entry.act == Act::Empty && entry.fate == Fate::Done);
-    let wasted = wasted.map(|entry| tokens_of(&entry.ask)).fold((0, 0), |sum, t| (sum.0 + t.0, sum.1 + t.1));
-    let told_wasted = samples.iter().fold((0, 0), |sum, s| (sum.0 + s.wasted.0, sum.1 + s.wasted.1));
+    let wasted = log
+        .iter()
+        .filter(|entry| entry.act == Act::Empty && entry.fate == Fate::Done);
+    let wasted = wasted
+        .map(|entry| tokens_of(&entry.ask))
+        .fold((0, 0), |sum, t| (sum.0 + t.0, sum.1 + t.1));
+    let told_wasted = samples
+        .iter()
+        .fold((0, 0), |sum, s| (sum.0 + s.wasted.0, sum.1 + s.wasted.1));
     assert_eq!(told_wasted, wasted, "{}", told());
 }
 
@@ -241,9 +335,17 @@ fn die_now_and_then(server: &ModelServer, every: usize, stop: &AtomicBool) -> us
 
 fn storm(model: &str, rows: usize, samples: usize) {
     let server = Arc::new(ModelServer::start(script));
-    let target =
-        format!("max_concurrency: 48, retries: {RETRIES}, timeout_seconds: 4, max_answer_bytes: 1000000");
-    let project = Asking { rows, samples, model, target: &target, config: "" }.project(&server);
+    let target = format!(
+        "max_concurrency: 48, retries: {RETRIES}, timeout_seconds: 4, max_answer_bytes: 1000000"
+    );
+    let project = Asking {
+        rows,
+        samples,
+        model,
+        target: &target,
+        config: "",
+    }
+    .project(&server);
     let stop = Arc::new(AtomicBool::new(false));
     let deaths = std::thread::spawn({
         let (server, stop) = (Arc::clone(&server), Arc::clone(&stop));
@@ -252,7 +354,13 @@ fn storm(model: &str, rows: usize, samples: usize) {
     let call = crate::model_runs::call(&project, &crate::model_runs::RUN);
     stop.store(true, Ordering::SeqCst);
     let deaths = deaths.join().expect("a server");
-    assert_eq!(call.code, Some(1), "failed and errored: {}\n{}", call.stdout, call.stderr);
+    assert_eq!(
+        call.code,
+        Some(1),
+        "failed and errored: {}\n{}",
+        call.stdout,
+        call.stderr
+    );
     assert!(deaths > 0);
 
     let journal = Journal::latest(&project);
@@ -278,24 +386,49 @@ fn storm(model: &str, rows: usize, samples: usize) {
         "{model}: {} samples, {} requests, {deaths} deaths; {:?}",
         journal.samples.len(),
         server.asked(),
-        count(server.settled().iter().map(|entry| label(entry).unwrap_or("usable")))
+        count(
+            server
+                .settled()
+                .iter()
+                .map(|entry| label(entry).unwrap_or("usable"))
+        )
     );
 }
 
 /// What the report says of the whole equals the server's log.
-fn check_sums(project: &crate::support::Project, journal: &Journal, server: &ModelServer, samples: u64) {
+fn check_sums(
+    project: &crate::support::Project,
+    journal: &Journal,
+    server: &ModelServer,
+    samples: u64,
+) {
     let report = project.report();
     let counted = |outcome: &str| journal.count(|sample| sample.outcome == outcome) as u64;
-    let said: Vec<(u64, u64)> =
-        server.settled().iter().filter_map(|entry| entry.answered()?.tokens).collect();
+    let said: Vec<(u64, u64)> = server
+        .settled()
+        .iter()
+        .filter_map(|entry| entry.answered()?.tokens)
+        .collect();
     let input: u64 = said.iter().map(|tokens| tokens.0).sum();
     let output: u64 = said.iter().map(|tokens| tokens.1).sum();
     let journalled = journal.samples.values().filter_map(|sample| sample.usage);
     let journalled = journalled.fold((0, 0), |sum, t| (sum.0 + t.0, sum.1 + t.1));
     assert_eq!(journalled, (input, output));
-    assert_eq!(report["metrics"]["tokens"].as_f64(), Some((input + output) as f64), "{}", report["metrics"]);
-    assert_eq!(report["metrics"]["cost_usd"], Value::Null, "nobody said what it costs");
-    assert_eq!(counted("passed") + counted("failed") + counted("errored"), samples);
+    assert_eq!(
+        report["metrics"]["tokens"].as_f64(),
+        Some((input + output) as f64),
+        "{}",
+        report["metrics"]
+    );
+    assert_eq!(
+        report["metrics"]["cost_usd"],
+        Value::Null,
+        "nobody said what it costs"
+    );
+    assert_eq!(
+        counted("passed") + counted("failed") + counted("errored"),
+        samples
+    );
 }
 
 #[test]

@@ -48,9 +48,14 @@ impl Trouble {
 
     fn act(self) -> Act {
         match self {
-            Trouble::Status(status) => {
-                Act::Status(status, if status == 429 { After::Millis(20) } else { After::Unsaid })
-            }
+            Trouble::Status(status) => Act::Status(
+                status,
+                if status == 429 {
+                    After::Millis(20)
+                } else {
+                    After::Unsaid
+                },
+            ),
             Trouble::Reset => Act::Reset,
             Trouble::Truncated => Act::Truncated,
             Trouble::NotJson => Act::NotJson,
@@ -153,7 +158,10 @@ fn turn(output: &str, repairs: usize, nth: usize) -> Turn {
     match cursed % 100 {
         // Some never succeed, in one way or in another; and a few stall once.
         0 => {
-            return Turn::Trouble(pick(&[Trouble::Status(503), Trouble::Reset, Trouble::Empty], cursed >> 8));
+            return Turn::Trouble(pick(
+                &[Trouble::Status(503), Trouble::Reset, Trouble::Empty],
+                cursed >> 8,
+            ));
         }
         1..=3 => return Turn::Reply(Some(pick(FAULTS, drawn >> 8))),
         4 if (cursed >> 8).is_multiple_of(3) && (repairs, nth) == (0, 0) => {
@@ -180,7 +188,17 @@ fn tokens(output: &str, repairs: usize, nth: usize) -> (u64, u64) {
 }
 
 fn scored(asked: &Asked, (depth, tone): (Value, Value)) -> Value {
-    asked.verdict(|name, _| if name == "Depth" { depth.clone() } else { tone.clone() }, |_| true, true)
+    asked.verdict(
+        |name, _| {
+            if name == "Depth" {
+                depth.clone()
+            } else {
+                tone.clone()
+            }
+        },
+        |_| true,
+        true,
+    )
 }
 
 /// The words of an answer.
@@ -188,42 +206,60 @@ fn reply(asked: &Asked, odd: Option<Oddity>) -> String {
     let (depth, tone) = deserved(asked.output());
     let good = scored(asked, (json!(depth), json!(tone)));
     let with = |depth: Value| scored(asked, (depth, json!(tone))).to_string();
-    let Some(odd) = odd else { return good.to_string() };
+    let Some(odd) = odd else {
+        return good.to_string();
+    };
     let mut changed = good.clone();
     match odd {
         Oddity::InProse => format!("Let me see {{ that is }}.\n{good}\nI hope {{this}} helps."),
-        Oddity::Fenced => format!("```json\n{}\n```\n", serde_json::to_string_pretty(&good).expect("JSON")),
+        Oddity::Fenced => format!(
+            "```json\n{}\n```\n",
+            serde_json::to_string_pretty(&good).expect("JSON")
+        ),
         Oddity::AfterADraft => {
-            format!("Draft: {}\nBut no. Finally:\n{good}", scored(asked, (json!(6 - depth), json!(6 - tone))))
+            format!(
+                "Draft: {}\nBut no. Finally:\n{good}",
+                scored(asked, (json!(6 - depth), json!(6 - tone)))
+            )
         }
         Oddity::UnknownCriterion => {
             changed["scores"]["Charm"] = json!(5);
             changed.to_string()
         }
-        Oddity::OtherSpelling => {
-            good.to_string().replace("\"Depth\"", "\"**depth**\"").replace("\"Tone\"", "\"tone\"")
-        }
-        Oddity::Fractions => {
-            good.to_string().replace(&format!("\"Depth\":{depth}"), &format!("\"Depth\":{depth}.0"))
-        }
+        Oddity::OtherSpelling => good
+            .to_string()
+            .replace("\"Depth\"", "\"**depth**\"")
+            .replace("\"Tone\"", "\"tone\""),
+        Oddity::Fractions => good.to_string().replace(
+            &format!("\"Depth\":{depth}"),
+            &format!("\"Depth\":{depth}.0"),
+        ),
         Oddity::NoJson => "It is quite good, I would say 4 of 5.".to_owned(),
         Oddity::Cut => {
             let text = good.to_string();
             text[..text.len() * 2 / 3].to_owned()
         }
         Oddity::Missing => {
-            changed["scores"].as_object_mut().expect("an object").remove("Tone");
+            changed["scores"]
+                .as_object_mut()
+                .expect("an object")
+                .remove("Tone");
             changed.to_string()
         }
         Oddity::OffScale => with(json!(6)),
         Oddity::Text => with(json!("4")),
         Oddity::Truth => with(json!(true)),
-        Oddity::NotANumber => good.to_string().replace(&format!("\"Depth\":{depth}"), "\"Depth\":NaN"),
+        Oddity::NotANumber => good
+            .to_string()
+            .replace(&format!("\"Depth\":{depth}"), "\"Depth\":NaN"),
         Oddity::Null => with(Value::Null),
-        Oddity::Huge => good.to_string().replace(&format!("\"Depth\":{depth}"), "\"Depth\":1e999"),
-        Oddity::Duplicate => {
-            good.to_string().replace(&format!("\"Depth\":{depth}"), &format!("\"Depth\":5,\"Depth\":{depth}"))
-        }
+        Oddity::Huge => good
+            .to_string()
+            .replace(&format!("\"Depth\":{depth}"), "\"Depth\":1e999"),
+        Oddity::Duplicate => good.to_string().replace(
+            &format!("\"Depth\":{depth}"),
+            &format!("\"Depth\":5,\"Depth\":{depth}"),
+        ),
         Oddity::WrongToken => {
             changed["token"] = json!("0123456789abcdef");
             changed.to_string()
@@ -234,7 +270,9 @@ fn reply(asked: &Asked, odd: Option<Oddity>) -> String {
         }
         // The first one must not be taken because the last one is of no use.
         Oddity::BrokenAfterADraft => format!("{good}\n{}", with(json!(-1))),
-        Oddity::OtherShape => json!({"token": asked.token, "scores": 4, "passed": true}).to_string(),
+        Oddity::OtherShape => {
+            json!({"token": asked.token, "scores": 4, "passed": true}).to_string()
+        }
         Oddity::Refusal => "I can't help with that.".to_owned(),
     }
 }
@@ -271,10 +309,17 @@ fn act(ask: &Ask, counted: &Counted) -> Step {
         *count += 1;
         *count - 1
     };
-    let said = |text: String, end| Act::Say(Said { end, ..Said::new(text, tokens(&output, repairs, nth)) });
+    let said = |text: String, end| {
+        Act::Say(Said {
+            end,
+            ..Said::new(text, tokens(&output, repairs, nth))
+        })
+    };
     let act = match turn(&output, repairs, nth) {
         Turn::Trouble(trouble) => trouble.act(),
-        Turn::Reply(Some(Oddity::Refusal)) => said(reply(&asked, Some(Oddity::Refusal)), End::Refused),
+        Turn::Reply(Some(Oddity::Refusal)) => {
+            said(reply(&asked, Some(Oddity::Refusal)), End::Refused)
+        }
         Turn::Reply(Some(Oddity::Cut)) => said(reply(&asked, Some(Oddity::Cut)), End::Length),
         Turn::Reply(odd) => said(reply(&asked, odd), End::Stop),
     };
@@ -299,7 +344,10 @@ struct Expected {
 }
 
 fn expected(output: &str) -> Expected {
-    let mut it = Expected { outcome: "errored", ..Expected::default() };
+    let mut it = Expected {
+        outcome: "errored",
+        ..Expected::default()
+    };
     for repairs in 0..=REPAIRS {
         let mut replied = None;
         for nth in 0..=RETRIES {
@@ -327,8 +375,11 @@ fn expected(output: &str) -> Expected {
                 let (depth, tone) = deserved(output);
                 let share = 0.75 * ((depth - 1) as f64 / 4.0) + 0.25 * ((tone - 1) as f64 / 4.0);
                 it.share = Some(share);
-                (it.outcome, it.cause) =
-                    if share >= 0.7 { ("passed", None) } else { ("failed", Some("threshold")) };
+                (it.outcome, it.cause) = if share >= 0.7 {
+                    ("passed", None)
+                } else {
+                    ("failed", Some("threshold"))
+                };
                 return it;
             }
             Some(labels) => it.faults.push(labels),
@@ -347,7 +398,11 @@ fn project(server: &ModelServer, provider: &str, cases: usize) -> Project {
     for n in 0..cases {
         let _ = writeln!(rows, "{}", json!({"n": n}));
         for sample in 0..2 {
-            let _ = writeln!(outputs, "{}", json!({"case": format!("c{n}"), "output": output(n, sample)}));
+            let _ = writeln!(
+                outputs,
+                "{}",
+                json!({"case": format!("c{n}"), "output": output(n, sample)})
+            );
         }
     }
     let config = json!({
@@ -388,16 +443,26 @@ fn check(sample: &Sample, expected: &Expected) {
         (score, share) => assert_eq!(score, share, "{}", told()),
     }
     let votes = sample.judged["votes"].as_array().expect("votes");
-    let [vote] = votes.as_slice() else { panic!("one vote: {}", told()) };
+    let [vote] = votes.as_slice() else {
+        panic!("one vote: {}", told())
+    };
     let replies = vote["replies"].as_array().cloned().unwrap_or_default();
     assert_eq!(replies.len(), expected.answers, "{}", told());
-    let faults: Vec<&str> = replies.iter().filter_map(|reply| reply["fault"].as_str()).collect();
+    let faults: Vec<&str> = replies
+        .iter()
+        .filter_map(|reply| reply["fault"].as_str())
+        .collect();
     assert_eq!(faults.len(), expected.faults.len(), "{}", told());
     for (fault, fits) in faults.iter().zip(&expected.faults) {
         assert!(fits.contains(fault), "{fault}: {}", told());
     }
     let calls = vote["calls"].as_array().expect("calls");
-    assert_eq!(calls.iter().filter(|call| call["answered"] == true).count(), expected.answers, "{}", told());
+    assert_eq!(
+        calls.iter().filter(|call| call["answered"] == true).count(),
+        expected.answers,
+        "{}",
+        told()
+    );
     let (mut requests, mut tokens, mut troubles) = (0, (0, 0), BTreeMap::new());
     for call in calls {
         requests += number(&call["call"]["requests"]);
@@ -407,7 +472,12 @@ fn check(sample: &Sample, expected: &Expected) {
             *troubles.entry(name.as_str()).or_default() += number(n);
         }
     }
-    assert_eq!((requests, tokens), (expected.requests, expected.tokens), "{}", told());
+    assert_eq!(
+        (requests, tokens),
+        (expected.requests, expected.tokens),
+        "{}",
+        told()
+    );
     assert_eq!(troubles, expected.troubles, "{}", told());
 }
 
@@ -420,17 +490,30 @@ fn storm(provider: &str, cases: usize) {
     });
     let project = project(&server, provider, cases);
     let call = crate::model_runs::call(&project, &RUN);
-    assert_eq!(call.code, Some(1), "failed and errored: {}\n{}", call.stdout, call.stderr);
+    assert_eq!(
+        call.code,
+        Some(1),
+        "failed and errored: {}\n{}",
+        call.stdout,
+        call.stderr
+    );
     let journal = Journal::latest(&project);
     assert_eq!(journal.samples.len(), 2 * cases);
     let mut outcomes: BTreeMap<String, usize> = BTreeMap::new();
     let (mut repaired, mut repairs, mut requests, mut spent) = (0, 0, 0, 0);
     for n in 0..cases {
         for at in 0..2 {
-            let (sample, expected) = (&journal.samples[&(format!("c{n}"), at)], expected(&output(n, at)));
+            let (sample, expected) = (
+                &journal.samples[&(format!("c{n}"), at)],
+                expected(&output(n, at)),
+            );
             check(sample, &expected);
             *outcomes
-                .entry(format!("{} {}", expected.outcome, expected.cause.unwrap_or("-")))
+                .entry(format!(
+                    "{} {}",
+                    expected.outcome,
+                    expected.cause.unwrap_or("-")
+                ))
                 .or_default() += 1;
             repaired += usize::from(!expected.faults.is_empty() && expected.share.is_some());
             repairs += expected.answers.saturating_sub(1);
@@ -441,15 +524,31 @@ fn storm(provider: &str, cases: usize) {
     assert_eq!(server.asked() as u64, requests, "the server's own count");
     // The script is what it claims to be: of enough samples every end is among them.
     if cases >= 500 {
-        assert!(outcomes.len() == 4 && outcomes.values().all(|n| *n >= 5), "{outcomes:?}");
-        assert!(repaired >= 80 && repairs > repaired, "{repaired} of {repairs}");
+        assert!(
+            outcomes.len() == 4 && outcomes.values().all(|n| *n >= 5),
+            "{outcomes:?}"
+        );
+        assert!(
+            repaired >= 80 && repairs > repaired,
+            "{repaired} of {repairs}"
+        );
     }
     // Judges' tokens are told, and are none of the target's.
     let report = project.report();
-    assert_eq!(report["metrics"]["tokens"], Value::Null, "{}", report["metrics"]);
+    assert_eq!(
+        report["metrics"]["tokens"],
+        Value::Null,
+        "{}",
+        report["metrics"]
+    );
     let told = &report["models"]["judges"][format!("{provider}:judge")];
     let sum = number(&told["tokens_input"]) + number(&told["tokens_output"]);
-    assert_eq!((sum, number(&told["requests"])), (spent, requests), "{}", report["models"]);
+    assert_eq!(
+        (sum, number(&told["requests"])),
+        (spent, requests),
+        "{}",
+        report["models"]
+    );
     for ending in [".journal.jsonl", ".json", ".md"] {
         let text = std::fs::read_to_string(project.result(ending)).expect("a file");
         assert!(!text.contains(KEY), "the key is in *{ending}");

@@ -36,8 +36,10 @@ fn project(server: &ModelServer, outputs: &[&str], reporting: Value, thresholds:
         .iter()
         .map(|output| json!({"id": output, "input": "Say what is true.", "grader": grader}))
         .collect();
-    let recorded: String =
-        outputs.iter().map(|output| format!("{}\n", json!({"case": output, "output": output}))).collect();
+    let recorded: String = outputs
+        .iter()
+        .map(|output| format!("{}\n", json!({"case": output, "output": output})))
+        .collect();
     let suite = json!({"eval_suite": {
         "name": "Judged", "target": {"type": "recorded", "path": "outputs.jsonl"}, "evals": evals,
         "reporting": reporting, "thresholds": thresholds,
@@ -48,7 +50,12 @@ fn project(server: &ModelServer, outputs: &[&str], reporting: Value, thresholds:
 }
 
 fn whole(server: &ModelServer) -> Project {
-    project(server, &["good", "bad", "lost", "mended"], json!({"format": ["json", "markdown"]}), json!({}))
+    project(
+        server,
+        &["good", "bad", "lost", "mended"],
+        json!({"format": ["json", "markdown"]}),
+        json!({}),
+    )
 }
 
 #[test]
@@ -61,14 +68,27 @@ fn every_case_has_its_table_and_a_report_is_rendered_again_to_the_same_bytes() {
     let report: Value = serde_json::from_str(&json).expect("JSON");
     let report = &report["eval_report"];
     let judges = &report["judges"];
-    assert_eq!((&judges["samples"], &judges["errored"]), (&json!(4), &json!(1)));
+    assert_eq!(
+        (&judges["samples"], &judges["errored"]),
+        (&json!(4), &json!(1))
+    );
     assert_eq!(judges["errored_by_cause"], json!({"judge_unparseable": 1}));
     let votes = &judges["by_model"]["openai:judge"];
     assert_eq!(votes, &judges["total"]);
-    assert_eq!((&votes["votes"], &votes["passed"], &votes["failed"]), (&json!(8), &json!(4), &json!(2)));
-    assert_eq!((&votes["faults"], &votes["repairs"]), (&json!({"no_json": 4}), &json!(4)));
     assert_eq!(
-        (&votes["pairs"], &votes["agreeing_pairs"], &votes["said_otherwise"]),
+        (&votes["votes"], &votes["passed"], &votes["failed"]),
+        (&json!(8), &json!(4), &json!(2))
+    );
+    assert_eq!(
+        (&votes["faults"], &votes["repairs"]),
+        (&json!({"no_json": 4}), &json!(4))
+    );
+    assert_eq!(
+        (
+            &votes["pairs"],
+            &votes["agreeing_pairs"],
+            &votes["said_otherwise"]
+        ),
         (&json!(3), &json!(3), &json!(2))
     );
     let metric = |name: &str| report["metrics"][name].as_f64();
@@ -79,20 +99,38 @@ fn every_case_has_its_table_and_a_report_is_rendered_again_to_the_same_bytes() {
     assert_eq!(metric("judge_consistency"), Some(1.0));
     let used = &report["models"];
     assert_eq!(used["by_model"], json!({}));
-    assert_eq!(used["judges"]["openai:judge"]["answers"]["network"], json!(12));
-    assert_eq!(used["judges"]["openai:judge"]["spent"]["tokens"], used["total"]["spent"]["tokens"]);
+    assert_eq!(
+        used["judges"]["openai:judge"]["answers"]["network"],
+        json!(12)
+    );
+    assert_eq!(
+        used["judges"]["openai:judge"]["spent"]["tokens"],
+        used["total"]["spent"]["tokens"]
+    );
     assert_eq!(used["judges"]["openai:judge"]["latency_ms"]["n"], json!(12));
 
-    for row in ["| Truth | 60.0 % | 5 | 1-5 | 1.000 |", "| Truth | 60.0 % | 1 | 1-5 | 0.000 |"] {
+    for row in [
+        "| Truth | 60.0 % | 5 | 1-5 | 1.000 |",
+        "| Truth | 60.0 % | 1 | 1-5 | 0.000 |",
+    ] {
         assert!(markdown.contains(row), "{markdown}");
     }
-    assert!(markdown.contains("- Why: It says &lt;b&gt;nothing&lt;/b&gt; that is true."), "{markdown}");
+    assert!(
+        markdown.contains("- Why: It says &lt;b&gt;nothing&lt;/b&gt; that is true."),
+        "{markdown}"
+    );
     assert!(markdown.contains("I'd rather not | say\n"), "{markdown}");
-    assert!(call.stdout.contains("why     It says <b>nothing</b> that is true."), "{}", call.stdout);
+    assert!(
+        call.stdout
+            .contains("why     It says <b>nothing</b> that is true."),
+        "{}",
+        call.stdout
+    );
 
     for (format, before) in [("json", json), ("markdown", markdown)] {
         let again =
-            crate::model_runs::call(&project, &["report", "--run", "latest", "--format", format]).expect(1);
+            crate::model_runs::call(&project, &["report", "--run", "latest", "--format", format])
+                .expect(1);
         assert_eq!(again.stdout, before);
     }
     assert_eq!(server.asked(), 12, "nobody is asked for a report");
@@ -106,8 +144,14 @@ fn without_details_nothing_that_judges_said_is_told() {
     crate::model_runs::call(&project, &RUN).expect(1);
     for ending in [".json", ".md"] {
         let text = std::fs::read_to_string(project.result(ending)).expect("a report");
-        assert!(!text.contains("nothing</b>") && !text.contains("Judged by"), "{text}");
-        assert!(text.to_lowercase().contains("judges"), "how they did is told all the same");
+        assert!(
+            !text.contains("nothing</b>") && !text.contains("Judged by"),
+            "{text}"
+        );
+        assert!(
+            text.to_lowercase().contains("judges"),
+            "how they did is told all the same"
+        );
     }
 }
 
@@ -117,42 +161,80 @@ fn what_judges_did_can_be_demanded() {
     let gate = |outputs: &[&str], thresholds: Value, code: i32| {
         let project = project(&server, outputs, json!({"format": ["json"]}), thresholds);
         let call = crate::model_runs::call(&project, &RUN).expect(code);
-        let lines = call.stdout.lines().skip_while(|line| !line.starts_with("GATE"));
-        lines.flat_map(str::split_whitespace).collect::<Vec<_>>().join(" ")
+        let lines = call
+            .stdout
+            .lines()
+            .skip_while(|line| !line.starts_with("GATE"));
+        lines
+            .flat_map(str::split_whitespace)
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     let all = json!({"judge_errored_rate": 0, "judge_consistency": 1, "judge_disagreement_rate": 0, "judge_repair_rate": 0.4});
-    gate(&["good", "mended"], json!({"judge_parse_failure_rate": 0.5}), 0);
+    gate(
+        &["good", "mended"],
+        json!({"judge_parse_failure_rate": 0.5}),
+        0,
+    );
     gate(&["good"], all.clone(), 0);
     let missed = gate(&["good", "mended"], all, 1);
     assert!(missed.contains("judge_repair_rate is 0.5"), "{missed}");
     let errored = gate(&["good", "lost"], json!({"judge_errored_rate": 0.4}), 1);
-    assert!(errored.contains("judge_errored_rate is 0.5, at most 0.4 was asked"), "{errored}");
+    assert!(
+        errored.contains("judge_errored_rate is 0.5, at most 0.4 was asked"),
+        "{errored}"
+    );
     // Votes that were lost might have differed.
-    let open = gate(&["good", "lost"], json!({"judge_disagreement_rate": 0.1}), 3);
+    let open = gate(
+        &["good", "lost"],
+        json!({"judge_disagreement_rate": 0.1}),
+        3,
+    );
     assert!(open.contains("judge_disagreement_rate"), "{open}");
 }
 
 #[test]
 fn what_no_judge_can_do_can_not_be_demanded() {
     let server = scripted();
-    let project = project(&server, &["good"], json!({}), json!({"judge_errored_rate": 0.1}));
+    let project = project(
+        &server,
+        &["good"],
+        json!({}),
+        json!({"judge_errored_rate": 0.1}),
+    );
     let suite = std::fs::read_to_string(project.path().join("suite.yaml")).expect("a suite");
     let mut suite: Value = serde_json::from_str(&suite).expect("JSON");
     let single = |suite: &mut Value, thresholds: Value| {
         suite["eval_suite"]["thresholds"] = thresholds;
         project.write("suite.yaml", &suite.to_string());
         let told = crate::model_runs::call(&project, &RUN).expect(2).stderr;
-        told.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ")
+        told.split_whitespace()
+            .filter(|word| *word != "│")
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     suite["eval_suite"]["evals"][0]["grader"]["config"]["votes"] = json!(1);
     let told = single(&mut suite, json!({"judge_disagreement_rate": 0.1}));
-    assert!(told.contains("each of its judges gives a single vote"), "{told}");
-    let told = single(&mut suite, json!({"judge_errored_rate": {"max": 0.1, "bound": "upper"}}));
-    assert!(told.contains("has no interval for `bound` to look at"), "{told}");
-    suite["eval_suite"]["evals"][0]["grader"] = json!({"type": "code", "config": {"method": "exact_match"}});
+    assert!(
+        told.contains("each of its judges gives a single vote"),
+        "{told}"
+    );
+    let told = single(
+        &mut suite,
+        json!({"judge_errored_rate": {"max": 0.1, "bound": "upper"}}),
+    );
+    assert!(
+        told.contains("has no interval for `bound` to look at"),
+        "{told}"
+    );
+    suite["eval_suite"]["evals"][0]["grader"] =
+        json!({"type": "code", "config": {"method": "exact_match"}});
     suite["eval_suite"]["evals"][0]["expected"] = json!({"type": "exact", "value": "good"});
     let told = single(&mut suite, json!({"judge_errored_rate": 0.1}));
-    assert!(told.contains("none of its cases has a grader of type `model`"), "{told}");
+    assert!(
+        told.contains("none of its cases has a grader of type `model`"),
+        "{told}"
+    );
     assert_eq!(server.asked(), 0);
 }
 
@@ -161,12 +243,17 @@ fn a_dry_run_tells_of_judges_apart_from_targets() {
     let server = scripted();
     let project = whole(&server);
     let told = |more: &[&str]| {
-        let shown =
-            crate::model_runs::call(&project, &[&RUN[..], &["--dry-run"], more].concat()).expect(0).stdout;
+        let shown = crate::model_runs::call(&project, &[&RUN[..], &["--dry-run"], more].concat())
+            .expect(0)
+            .stdout;
         let known = ["samples ", "judged ", "model ", "judge ", "cost "];
-        let lines = shown.lines().filter(|line| known.iter().any(|word| line.starts_with(word)));
+        let lines = shown
+            .lines()
+            .filter(|line| known.iter().any(|word| line.starts_with(word)));
         let number = regex::Regex::new(r"about [0-9,]+ tokens").expect("a pattern");
-        number.replace_all(&lines.collect::<Vec<_>>().join("\n"), "about N tokens").into_owned()
+        number
+            .replace_all(&lines.collect::<Vec<_>>().join("\n"), "about N tokens")
+            .into_owned()
     };
     insta::assert_snapshot!(told(&[]), @"
     samples    4 (no calls of the target)

@@ -24,7 +24,11 @@ impl Judging {
         let config = json!({
             "model": "openai:judge", "base_url": server.url(), "api_key_env": KEY_ENV, "rubric": RUBRIC, "max_concurrency": 16,
         });
-        Judging { rows, config, settings: json!({"max_workers": 2}) }
+        Judging {
+            rows,
+            config,
+            settings: json!({"max_workers": 2}),
+        }
     }
 
     fn with(mut self, more: Value) -> Judging {
@@ -46,11 +50,17 @@ impl Judging {
         let project = Project::new();
         let mut outputs = String::new();
         for n in 0..self.rows {
-            let _ =
-                writeln!(outputs, "{}", json!({"case": format!("c{n}"), "output": format!("output {n}")}));
+            let _ = writeln!(
+                outputs,
+                "{}",
+                json!({"case": format!("c{n}"), "output": format!("output {n}")})
+            );
         }
         project.write("outputs.jsonl", &outputs);
-        self.write(&project, json!({"type": "recorded", "path": "outputs.jsonl"}));
+        self.write(
+            &project,
+            json!({"type": "recorded", "path": "outputs.jsonl"}),
+        );
         project
     }
 
@@ -63,7 +73,9 @@ impl Judging {
             "name": "Judged", "config": self.settings, "target": target, "evals": [{"$ref": "eval.yaml"}],
             "reporting": {"format": ["json", "markdown"]},
         }});
-        let rows: String = (0..self.rows).map(|n| format!("{{\"n\": {n}}}\n")).collect();
+        let rows: String = (0..self.rows)
+            .map(|n| format!("{{\"n\": {n}}}\n"))
+            .collect();
         project.write("suite.yaml", &suite.to_string());
         project.write("eval.yaml", &eval.to_string());
         project.write("rows.jsonl", &rows);
@@ -72,13 +84,17 @@ impl Judging {
 
 /// A judge that finds everything good, after so many milliseconds.
 fn kind(ms: u64) -> ModelServer {
-    ModelServer::start(move |ask: &Ask| Step::after(ms, say(ask, Asked::of(ask).best().to_string())))
+    ModelServer::start(move |ask: &Ask| {
+        Step::after(ms, say(ask, Asked::of(ask).best().to_string()))
+    })
 }
 
 fn by_output(server: &ModelServer) -> BTreeMap<String, usize> {
     let mut counts = BTreeMap::new();
     for entry in server.settled() {
-        *counts.entry(Asked::of(&entry.ask).output().to_owned()).or_default() += 1;
+        *counts
+            .entry(Asked::of(&entry.ask).output().to_owned())
+            .or_default() += 1;
     }
     counts
 }
@@ -88,7 +104,14 @@ fn votes(judged: &Value) -> Vec<String> {
     let votes = judged["votes"].as_array().expect("votes");
     votes
         .iter()
-        .map(|vote| format!("{} {} {}", word(vote, "model"), vote["index"], word(vote, "outcome")))
+        .map(|vote| {
+            format!(
+                "{} {} {}",
+                word(vote, "model"),
+                vote["index"],
+                word(vote, "outcome")
+            )
+        })
         .collect()
 }
 
@@ -97,7 +120,11 @@ fn who_waits_for_a_judge_holds_no_worker() {
     let server = kind(60);
     let project = Judging::new(60, &server).project();
     crate::model_runs::call(&project, &RUN).expect(0);
-    assert!((9..=16).contains(&server.peak()), "{} at once with 2 workers and 16 calls", server.peak());
+    assert!(
+        (9..=16).contains(&server.peak()),
+        "{} at once with 2 workers and 16 calls",
+        server.peak()
+    );
     assert_eq!(server.asked(), 60);
 
     let server = kind(5);
@@ -137,11 +164,15 @@ fn programs_wait_for_a_worker_while_judges_are_waited_for() {
 #[test]
 fn calls_of_judges_end_with_the_run() {
     let server = ModelServer::start(|_: &Ask| Act::StallHead);
-    let project = Judging::new(8, &server).with(json!({"structured": false})).project();
+    let project = Judging::new(8, &server)
+        .with(json!({"structured": false}))
+        .project();
     let mut child = crate::model_runs::start(&project, &RUN);
     eventually("the judge is asked", || server.asked() >= 4);
     let interrupt = || {
-        let told = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+        let told = std::process::Command::new("kill")
+            .args(["-INT", &child.id().to_string()])
+            .status();
         assert!(told.expect("a shell's kill").success());
     };
     interrupt();
@@ -150,7 +181,10 @@ fn calls_of_judges_end_with_the_run() {
     interrupt();
     assert_eq!(child.wait().expect("a child of ours").code(), Some(130));
     let journal = Journal::latest(&project);
-    assert!(journal.finished && journal.samples.is_empty(), "nothing was found out");
+    assert!(
+        journal.finished && journal.samples.is_empty(),
+        "nothing was found out"
+    );
 }
 
 #[test]
@@ -162,20 +196,32 @@ fn a_killed_run_asks_no_judge_again_that_has_answered() {
     let mut child = crate::model_runs::start(&project, &RUN);
     eventually("the judge is asked", || server.asked() >= 70);
     child.kill().expect("a child of ours");
-    assert_eq!(child.wait().expect("a child of ours").code(), None, "it was alive");
+    assert_eq!(
+        child.wait().expect("a child of ours").code(),
+        None,
+        "it was alive"
+    );
     let (before, asked) = (Journal::torn(&project), by_output(&server));
     assert!(!before.samples.is_empty() && before.samples.len() < 160);
     crate::model_runs::call(&project, &RESUME).expect(0);
     let journal = Journal::latest(&project);
     assert_eq!((journal.samples.len(), journal.sessions), (160, 2));
-    assert!(journal.samples.values().all(|sample| sample.outcome == "passed"));
+    assert!(
+        journal
+            .samples
+            .values()
+            .all(|sample| sample.outcome == "passed")
+    );
     // Those in flight, and those whose answer was on its way into the cache.
     let again = server.asked() - 160;
     assert!(again <= 2 * IN_FLIGHT, "{again} asked again");
     let now = by_output(&server);
     for (case, _) in before.samples.keys() {
         let output = case.replace('c', "output ");
-        assert_eq!(now[&output], asked[&output], "{case} was in the journal and was judged again");
+        assert_eq!(
+            now[&output], asked[&output],
+            "{case} was in the journal and was judged again"
+        );
     }
 }
 
@@ -185,7 +231,8 @@ fn panel(server: &ModelServer, more: Value) -> Judging {
         {"model": "openai:firm", "base_url": server.url(), "api_key_env": KEY_ENV},
         {"model": "anthropic:wavering", "base_url": server.url(), "api_key_env": KEY_ENV},
     ]);
-    let config = json!({"model": null, "base_url": null, "api_key_env": null, "models": models, "votes": 3});
+    let config =
+        json!({"model": null, "base_url": null, "api_key_env": null, "models": models, "votes": 3});
     Judging::new(8, server).with(config).with(more)
 }
 
@@ -197,7 +244,12 @@ fn wavering() -> ModelServer {
             Some("firm") => 4,
             _ => [5, 3, 1][ask.nth % 3],
         };
-        say(ask, asked.verdict(|_, _| json!(score), |_| true, true).to_string())
+        say(
+            ask,
+            asked
+                .verdict(|_, _| json!(score), |_| true, true)
+                .to_string(),
+        )
     })
 }
 
@@ -219,7 +271,13 @@ fn panels_count_every_vote_and_each_has_an_answer_of_its_own() {
         let project = judging.project();
         let asked = (firm.asked(), wavers.asked());
         let call = crate::model_runs::call(&project, &RUN);
-        assert_eq!(call.code, Some(i32::from(outcome == "failed")), "{}\n{}", call.stdout, call.stderr);
+        assert_eq!(
+            call.code,
+            Some(i32::from(outcome == "failed")),
+            "{}\n{}",
+            call.stdout,
+            call.stderr
+        );
         let journal = Journal::latest(&project);
         for sample in journal.samples.values() {
             assert_eq!(
@@ -230,18 +288,35 @@ fn panels_count_every_vote_and_each_has_an_answer_of_its_own() {
             let votes = votes(&sample.judged);
             assert_eq!(votes.len(), 6);
             assert!(
-                votes[..3].iter().all(|vote| vote.starts_with("openai:firm") && vote.ends_with("passed")),
+                votes[..3]
+                    .iter()
+                    .all(|vote| vote.starts_with("openai:firm") && vote.ends_with("passed")),
                 "{votes:?}"
             );
-            let passed = votes[3..].iter().filter(|vote| vote.ends_with("passed")).count();
+            let passed = votes[3..]
+                .iter()
+                .filter(|vote| vote.ends_with("passed"))
+                .count();
             assert!(
-                votes[3..].iter().all(|vote| vote.starts_with("anthropic:wavering")) && passed == 1,
+                votes[3..]
+                    .iter()
+                    .all(|vote| vote.starts_with("anthropic:wavering"))
+                    && passed == 1,
                 "{votes:?}"
             );
             let spread = &sample.judged["criteria"][0]["spread"];
-            assert_eq!((spread[0].as_f64(), spread[1].as_f64()), (Some(1.0), Some(5.0)), "{}", sample.judged);
+            assert_eq!(
+                (spread[0].as_f64(), spread[1].as_f64()),
+                (Some(1.0), Some(5.0)),
+                "{}",
+                sample.judged
+            );
         }
-        assert_eq!((firm.asked() - asked.0, wavers.asked() - asked.1), (24, 24), "{rule}");
+        assert_eq!(
+            (firm.asked() - asked.0, wavers.asked() - asked.1),
+            (24, 24),
+            "{rule}"
+        );
     }
 }
 
@@ -256,7 +331,11 @@ fn a_form_that_the_api_refuses_is_refused_once() {
     });
     let project = Judging::new(40, &server).project();
     crate::model_runs::call(&project, &RUN).expect(0);
-    let refused = server.settled().iter().filter(|entry| matches!(entry.act, Act::Status(400, _))).count();
+    let refused = server
+        .settled()
+        .iter()
+        .filter(|entry| matches!(entry.act, Act::Status(400, _)))
+        .count();
     assert_eq!((refused, server.asked()), (1, 41));
 }
 
@@ -265,8 +344,7 @@ fn outputs_are_judged_again_by_another_rubric_and_another_judge_without_the_targ
     let (target, judges) = (ModelServer::kind(1), kind(1));
     let judging = Judging::new(10, &judges);
     let project = Project::new();
-    let model =
-        json!({"type": "model", "model": "openai:m", "base_url": target.url(), "api_key_env": KEY_ENV});
+    let model = json!({"type": "model", "model": "openai:m", "base_url": target.url(), "api_key_env": KEY_ENV});
     judging.write(&project, model.clone());
     crate::model_runs::call(&project, &RUN).expect(0);
     assert_eq!((target.asked(), judges.asked()), (10, 10));
@@ -276,17 +354,33 @@ fn outputs_are_judged_again_by_another_rubric_and_another_judge_without_the_targ
     assert_eq!((target.asked(), judges.asked()), (10, 10));
 
     let other = ModelServer::start(|ask: &Ask| say(ask, Asked::of(ask).worst().to_string()));
-    let changed =
-        Judging::new(10, &other).with(json!({"model": "anthropic:strict", "rubric": "Is it poetry?"}));
+    let changed = Judging::new(10, &other)
+        .with(json!({"model": "anthropic:strict", "rubric": "Is it poetry?"}));
     changed.write(&project, model);
     let call = crate::model_runs::call(&project, &["regrade", "--progress", "plain"]).expect(1);
-    assert!(call.stderr.contains("tokens"), "traffic is told: {}", call.stderr);
-    assert_eq!((target.asked(), judges.asked(), other.asked()), (10, 10, 10));
+    assert!(
+        call.stderr.contains("tokens"),
+        "traffic is told: {}",
+        call.stderr
+    );
+    assert_eq!(
+        (target.asked(), judges.asked(), other.asked()),
+        (10, 10, 10)
+    );
     let journal = Journal::latest(&project);
-    assert!(journal.samples.values().all(|sample| sample.outcome == "failed" && sample.score == Some(0.0)));
+    assert!(
+        journal
+            .samples
+            .values()
+            .all(|sample| sample.outcome == "failed" && sample.score == Some(0.0))
+    );
     let report = project.report();
     assert!(report["metadata"]["regrade_of"].is_string());
-    assert_eq!(report["models"]["judges"]["anthropic:strict"]["requests"], 10, "{}", report["models"]);
+    assert_eq!(
+        report["models"]["judges"]["anthropic:strict"]["requests"], 10,
+        "{}",
+        report["models"]
+    );
 }
 
 /// A key of a target that is not asked is not needed, one of a judge is.
@@ -294,8 +388,7 @@ fn outputs_are_judged_again_by_another_rubric_and_another_judge_without_the_targ
 fn a_regrade_needs_the_keys_of_judges_alone() {
     let (target, judges) = (ModelServer::kind(1), kind(1));
     let project = Project::new();
-    let model =
-        json!({"type": "model", "model": "openai:m", "base_url": target.url(), "api_key_env": "TARGET_KEY"});
+    let model = json!({"type": "model", "model": "openai:m", "base_url": target.url(), "api_key_env": "TARGET_KEY"});
     Judging::new(3, &judges).write(&project, model);
     let run = |args: &[&str], judge_key: bool, target_key: bool| {
         let mut command = crate::model_runs::command(&project, args);
@@ -308,10 +401,19 @@ fn a_regrade_needs_the_keys_of_judges_alone() {
         crate::support::Call::of(command.output().expect("the program starts"))
     };
     run(&RUN, true, true).expect(0);
-    run(&["regrade", "--cache", "refresh", "--progress", "none"], true, false).expect(0);
+    run(
+        &["regrade", "--cache", "refresh", "--progress", "none"],
+        true,
+        false,
+    )
+    .expect(0);
     assert_eq!((target.asked(), judges.asked()), (3, 6));
     let call = run(&["regrade", "--progress", "none"], false, false).expect(2);
-    assert!(call.stderr.contains(KEY_ENV) && !call.stderr.contains("TARGET_KEY"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains(KEY_ENV) && !call.stderr.contains("TARGET_KEY"),
+        "{}",
+        call.stderr
+    );
     // Whoever only looks at the plan asks nobody.
     run(&["run", "--suite", "suite.yaml", "--dry-run"], false, false).expect(0);
 }
@@ -335,7 +437,15 @@ fn every_case_is_judged_by_the_default_judge_when_the_command_line_says_so() {
     // What is there is graded again in that way, too.
     crate::model_runs::call(
         &project,
-        &["regrade", "--grader-type", "model", "--cache", "off", "--progress", "none"],
+        &[
+            "regrade",
+            "--grader-type",
+            "model",
+            "--cache",
+            "off",
+            "--progress",
+            "none",
+        ],
     )
     .expect(0);
     assert_eq!(server.asked(), 2);
@@ -343,7 +453,9 @@ fn every_case_is_judged_by_the_default_judge_when_the_command_line_says_so() {
 
 /// The texts of all files below a folder.
 fn files(folder: &Path) -> Vec<String> {
-    let paths = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    let paths = std::fs::read_dir(folder)
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").path());
     paths
         .flat_map(|path| match path.is_dir() {
             true => files(&path),
@@ -357,13 +469,19 @@ fn recorded_judges_need_neither_network_nor_key() {
     let server = wavering();
     let judging = Judging::new(6, &server).with(json!({"votes": 3, "model": "openai:wavering"}));
     let project = judging.project();
-    crate::model_runs::call(&project, &[&RUN[..], &["--record", "recorded", "--cache", "off"]].concat())
-        .expect(1);
+    crate::model_runs::call(
+        &project,
+        &[&RUN[..], &["--record", "recorded", "--cache", "off"]].concat(),
+    )
+    .expect(1);
     let asked = server.asked();
     assert_eq!(asked, 18);
     let before = Journal::latest(&project);
     drop(server);
-    for args in [&RUN[..], &["regrade", "--run", "latest", "--progress", "none"]] {
+    for args in [
+        &RUN[..],
+        &["regrade", "--run", "latest", "--progress", "none"],
+    ] {
         let args = [args, &["--replay", "recorded", "--cache", "off"]].concat();
         let mut command = crate::model_runs::command(&project, &args);
         command.env_remove(KEY_ENV);
@@ -371,8 +489,14 @@ fn recorded_judges_need_neither_network_nor_key() {
         let now = Journal::latest(&project);
         for (place, sample) in &before.samples {
             let again = &now.samples[place];
-            assert_eq!((again.score, votes(&again.judged)), (sample.score, votes(&sample.judged)));
-            assert_eq!(again.judged["votes"][0]["calls"][0]["call"]["source"], "recording");
+            assert_eq!(
+                (again.score, votes(&again.judged)),
+                (sample.score, votes(&sample.judged))
+            );
+            assert_eq!(
+                again.judged["votes"][0]["calls"][0]["call"]["source"],
+                "recording"
+            );
         }
     }
     for text in files(&project.path().join("recorded")) {
@@ -390,7 +514,14 @@ fn what_the_budget_does_not_allow_to_judge_is_skipped_and_never_failed() {
     let journal = Journal::latest(&project);
     let judged = journal.samples.len();
     assert!((1..30).contains(&judged), "{judged} judged");
-    assert!(journal.samples.values().all(|sample| sample.outcome == "passed"), "{:#?}", journal.samples);
+    assert!(
+        journal
+            .samples
+            .values()
+            .all(|sample| sample.outcome == "passed"),
+        "{:#?}",
+        journal.samples
+    );
     assert_eq!(journal.skipped.len(), 30 - judged);
     assert!(journal.skipped.values().all(|cause| cause == "budget"));
     assert_eq!(server.asked(), judged);
@@ -398,17 +529,36 @@ fn what_the_budget_does_not_allow_to_judge_is_skipped_and_never_failed() {
     // On resume what judges took before counts; with more to spend it goes on.
     crate::model_runs::call(&project, &RESUME).expect(3);
     assert_eq!(server.asked(), judged, "nothing is left to spend");
-    crate::model_runs::call(&project, &[&RESUME[..], &["--budget", "tokens=1000000"]].concat()).expect(0);
+    crate::model_runs::call(
+        &project,
+        &[&RESUME[..], &["--budget", "tokens=1000000"]].concat(),
+    )
+    .expect(0);
     assert_eq!(Journal::latest(&project).samples.len(), 30);
     assert_eq!(server.asked(), 30);
 
     // A regrade has a budget of its own, and spends nothing on what is known.
-    crate::model_runs::call(&project, &["regrade", "--budget", "tokens=1", "--progress", "none"]).expect(0);
+    crate::model_runs::call(
+        &project,
+        &["regrade", "--budget", "tokens=1", "--progress", "none"],
+    )
+    .expect(0);
     assert_eq!(server.asked(), 30);
-    let again = ["regrade", "--budget", "tokens=6000", "--cache", "off", "--progress", "none"];
+    let again = [
+        "regrade",
+        "--budget",
+        "tokens=6000",
+        "--cache",
+        "off",
+        "--progress",
+        "none",
+    ];
     crate::model_runs::call(&project, &again).expect(3);
     let journal = Journal::latest(&project);
-    assert!((1..30).contains(&journal.samples.len()) && journal.samples.len() + journal.skipped.len() == 30);
+    assert!(
+        (1..30).contains(&journal.samples.len())
+            && journal.samples.len() + journal.skipped.len() == 30
+    );
     assert!(journal.skipped.values().all(|cause| cause == "budget"));
 }
 
@@ -418,44 +568,77 @@ fn an_output_that_cost_something_is_kept_when_its_judge_is_beyond_the_budget() {
     let (target, judges) = (ModelServer::kind(1), kind(1));
     let project = Project::new();
     let model = json!({"type": "model", "model": "openai:m", "base_url": target.url(), "api_key_env": KEY_ENV, "max_concurrency": 1});
-    Judging::new(1, &judges).settings(json!({"max_workers": 1})).write(&project, model);
+    Judging::new(1, &judges)
+        .settings(json!({"max_workers": 1}))
+        .write(&project, model);
     // All that the budget allows is the first question.
     crate::model_runs::call(&project, &[&RUN[..], &["--budget", "tokens=2"]].concat()).expect(3);
     assert_eq!((target.asked(), judges.asked()), (1, 0));
     let journal = Journal::latest(&project);
     let sample = journal.samples.values().next().expect("a sample");
-    assert_eq!((sample.outcome.as_str(), sample.cause.as_deref()), ("errored", Some("judge_unreachable")));
-    assert!(sample.output.is_some() && sample.reason.contains("budget"), "{sample:#?}");
+    assert_eq!(
+        (sample.outcome.as_str(), sample.cause.as_deref()),
+        ("errored", Some("judge_unreachable"))
+    );
+    assert!(
+        sample.output.is_some() && sample.reason.contains("budget"),
+        "{sample:#?}"
+    );
     // With more to spend the same output is judged.
-    crate::model_runs::call(&project, &[&RESUME[..], &["--budget", "tokens=100000"]].concat()).expect(0);
+    crate::model_runs::call(
+        &project,
+        &[&RESUME[..], &["--budget", "tokens=100000"]].concat(),
+    )
+    .expect(0);
     assert_eq!((target.asked(), judges.asked()), (1, 1));
 }
 
 /// A further output that is there and may not be judged could have passed.
 #[test]
 fn a_sample_is_not_failed_for_an_attempt_that_the_budget_left_unjudged() {
-    let target = ModelServer::start(|ask: &Ask| Act::Say(Said::new(format!("answer {}", ask.nth), (1, 1))));
+    let target =
+        ModelServer::start(|ask: &Ask| Act::Say(Said::new(format!("answer {}", ask.nth), (1, 1))));
     let judges = ModelServer::start(|ask: &Ask| {
         let asked = Asked::of(ask);
-        let verdict = if asked.output() == "answer 0" { asked.worst() } else { asked.best() };
+        let verdict = if asked.output() == "answer 0" {
+            asked.worst()
+        } else {
+            asked.best()
+        };
         say(ask, verdict.to_string())
     });
     let project = Project::new();
-    let model =
-        json!({"type": "model", "model": "openai:m", "base_url": target.url(), "api_key_env": KEY_ENV});
+    let model = json!({"type": "model", "model": "openai:m", "base_url": target.url(), "api_key_env": KEY_ENV});
     let settings = json!({"max_workers": 1, "retry_failed": true, "retry_count": 1});
-    Judging::new(1, &judges).settings(settings).write(&project, model);
+    Judging::new(1, &judges)
+        .settings(settings)
+        .write(&project, model);
     crate::model_runs::call(&project, &RUN).expect(0);
     assert_eq!((target.asked(), judges.asked()), (2, 2));
     // All that the budget allows is the first question.
-    let again =
-        ["regrade", "--run", "latest", "--budget", "tokens=2", "--cache", "off", "--progress", "none"];
+    let again = [
+        "regrade",
+        "--run",
+        "latest",
+        "--budget",
+        "tokens=2",
+        "--cache",
+        "off",
+        "--progress",
+        "none",
+    ];
     crate::model_runs::call(&project, &again).expect(3);
     assert_eq!((target.asked(), judges.asked()), (2, 3));
     let journal = Journal::latest(&project);
     let sample = journal.samples.values().next().expect("a sample");
-    assert_eq!((sample.outcome.as_str(), sample.cause.as_deref()), ("errored", Some("judge_unreachable")));
-    assert_eq!(project.report()["models"]["judges"]["openai:judge"]["requests"], 1);
+    assert_eq!(
+        (sample.outcome.as_str(), sample.cause.as_deref()),
+        ("errored", Some("judge_unreachable"))
+    );
+    assert_eq!(
+        project.report()["models"]["judges"]["openai:judge"]["requests"],
+        1
+    );
 }
 
 /// The judge repeats whatever it can see, its own request included.
@@ -481,17 +664,21 @@ fn a_key_that_a_judge_repeats_is_told_nowhere() {
 fn unusable_answer_of_a_judge_is_asked_for_again() {
     let sane = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
     let is_sane = std::sync::Arc::clone(&sane);
-    let server =
-        ModelServer::start(move |ask: &Ask| match is_sane.load(std::sync::atomic::Ordering::SeqCst) {
+    let server = ModelServer::start(move |ask: &Ask| {
+        match is_sane.load(std::sync::atomic::Ordering::SeqCst) {
             true => say(ask, Asked::of(ask).best().to_string()),
             false => say(ask, "fine, I guess"),
-        });
+        }
+    });
     let project = Judging::new(2, &server).project();
     crate::model_runs::call(&project, &RUN).expect(3);
     assert_eq!(server.asked(), 6, "two requests for repair each");
     let reason = "the judge's answers could not be used (no_json: there is no JSON object in the reply), after 2 requests for repair; \
                   it is not cached: `run --resume` or another run asks the judge again";
-    assert_eq!(Journal::latest(&project).count(|sample| sample.reason.contains(reason)), 2);
+    assert_eq!(
+        Journal::latest(&project).count(|sample| sample.reason.contains(reason)),
+        2
+    );
     // Nothing of it is kept, so that the judge is asked by whatever runs next.
     crate::model_runs::call(&project, &RUN).expect(3);
     crate::model_runs::call(&project, &[&RUN[..], &["--failed-in", "latest"]].concat()).expect(3);

@@ -16,19 +16,26 @@ fn put(stream: &mut TcpStream, path: &str, prompt: &str) {
         "POST {path} HTTP/1.1\r\nhost: x\r\nAuthorization: Bearer k-1\r\nAccept-Encoding: gzip\r\ncontent-length: {}\r\n\r\n",
         body.len()
     );
-    stream.write_all(format!("{head}{body}").as_bytes()).expect("a server");
+    stream
+        .write_all(format!("{head}{body}").as_bytes())
+        .expect("a server");
 }
 
 fn connect(server: &ModelServer) -> TcpStream {
     let stream = TcpStream::connect(server.address).expect("a server");
-    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a socket");
+    stream
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .expect("a socket");
     stream
 }
 
 /// All bytes until the end, and how the end looked.
 fn all(stream: &mut TcpStream) -> (Vec<u8>, Option<ErrorKind>) {
     let mut bytes = Vec::new();
-    let end = stream.read_to_end(&mut bytes).err().map(|error| error.kind());
+    let end = stream
+        .read_to_end(&mut bytes)
+        .err()
+        .map(|error| error.kind());
     (bytes, end)
 }
 
@@ -53,7 +60,10 @@ fn sized(stream: &mut TcpStream) -> (String, Vec<u8>) {
         head.push(byte[0]);
     }
     let head = String::from_utf8(head).expect("text");
-    let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).expect("a length");
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "))
+        .expect("a length");
     let mut body = vec![0; length.parse().expect("a number")];
     stream.read_exact(&mut body).expect("a body");
     (head, body)
@@ -76,7 +86,10 @@ fn both_apis_are_spoken_on_one_connection_and_the_log_tells_of_it() {
     assert_eq!(server.connections(), 1);
     let keys: Vec<_> = log.iter().map(|entry| entry.ask.key.as_deref()).collect();
     assert_eq!(keys, [Some("k-1"); 2]);
-    let said: Vec<(u64, u64)> = log.iter().map(|entry| entry.answered().unwrap().tokens.unwrap()).collect();
+    let said: Vec<(u64, u64)> = log
+        .iter()
+        .map(|entry| entry.answered().unwrap().tokens.unwrap())
+        .collect();
     assert_eq!(said, [tokens_of(&log[0].ask), tokens_of(&log[1].ask)]);
     assert_ne!(said[0], said[1]);
     let told = |body: &Value, name: &str| body["usage"][name].to_string();
@@ -87,21 +100,45 @@ fn both_apis_are_spoken_on_one_connection_and_the_log_tells_of_it() {
 #[test]
 fn answers_come_packed_as_the_script_says() {
     for packing in [Packing::Gzip, Packing::Trickled, Packing::OddType] {
-        let server = ModelServer::start(move |ask| Act::Say(Said { packing, ..Said::right(ask) }));
+        let server = ModelServer::start(move |ask| {
+            Act::Say(Said {
+                packing,
+                ..Said::right(ask)
+            })
+        });
         let mut stream = connect(&server);
         put(&mut stream, "/v1/chat/completions", "one");
         let (head, mut body) = sized(&mut stream);
-        assert_eq!(head.contains("content-encoding: gzip"), packing == Packing::Gzip, "{head}");
-        assert_eq!(head.contains("text/html"), packing == Packing::OddType, "{head}");
+        assert_eq!(
+            head.contains("content-encoding: gzip"),
+            packing == Packing::Gzip,
+            "{head}"
+        );
+        assert_eq!(
+            head.contains("text/html"),
+            packing == Packing::OddType,
+            "{head}"
+        );
         if packing == Packing::Gzip {
             let mut plain = Vec::new();
-            flate2::read::GzDecoder::new(&body[..]).read_to_end(&mut plain).unwrap();
+            flate2::read::GzDecoder::new(&body[..])
+                .read_to_end(&mut plain)
+                .unwrap();
             body = plain;
         }
         let ask = server.settled()[0].ask.clone();
-        assert_eq!(String::from_utf8(body).unwrap(), body_of(&ask, &Said::right(&ask)), "{packing:?}");
+        assert_eq!(
+            String::from_utf8(body).unwrap(),
+            body_of(&ask, &Said::right(&ask)),
+            "{packing:?}"
+        );
     }
-    let server = ModelServer::start(|ask| Act::Say(Said { packing: Packing::Chunked, ..Said::right(ask) }));
+    let server = ModelServer::start(|ask| {
+        Act::Say(Said {
+            packing: Packing::Chunked,
+            ..Said::right(ask)
+        })
+    });
     let mut stream = connect(&server);
     put(&mut stream, "/v1/chat/completions", "one");
     let mut bytes = Vec::new();
@@ -112,10 +149,18 @@ fn answers_come_packed_as_the_script_says() {
         bytes.extend_from_slice(&piece[..n]);
     }
     assert!(String::from_utf8_lossy(&bytes).contains("transfer-encoding: chunked\r\n\r\n32\r\n{"));
-    let refusal = Said { end: End::Refused, tokens: None, ..Said::new("I can't", (1, 1)) };
+    let refusal = Said {
+        end: End::Refused,
+        tokens: None,
+        ..Said::new("I can't", (1, 1))
+    };
     let ask = server.settled()[0].ask.clone();
     assert!(!body_of(&ask, &refusal).contains("usage"));
-    assert!(body_of(&ask, &refusal).contains(r#""refusal":"I can't""#), "{}", body_of(&ask, &refusal));
+    assert!(
+        body_of(&ask, &refusal).contains(r#""refusal":"I can't""#),
+        "{}",
+        body_of(&ask, &refusal)
+    );
 }
 
 #[test]
@@ -126,7 +171,12 @@ fn each_fault_looks_on_the_wire_as_its_name_says() {
     assert_eq!(end, Some(ErrorKind::ConnectionReset), "{text}");
     let (text, end) = once(Act::Truncated);
     let (head, body) = text.split_once("\r\n\r\n").expect("a head");
-    let claimed: usize = head.rsplit("content-length: ").next().unwrap().parse().unwrap();
+    let claimed: usize = head
+        .rsplit("content-length: ")
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap();
     assert_eq!((claimed - body.len(), end), (100, None));
     let (text, _) = once(Act::BrokenChunks);
     assert!(text.ends_with("no number\r\n"), "{text}");
@@ -135,7 +185,10 @@ fn each_fault_looks_on_the_wire_as_its_name_says() {
             Act::Status(429, After::Seconds(1)),
             "429 Scripted\r\ncontent-type: application/json\r\nretry-after: 1\r\n",
         ),
-        (Act::Status(429, After::Millis(20)), "retry-after-ms: 20\r\n"),
+        (
+            Act::Status(429, After::Millis(20)),
+            "retry-after-ms: 20\r\n",
+        ),
         (Act::Status(429, After::Date(1)), " GMT\r\n"),
         (
             Act::Status(401, After::Unsaid),
@@ -161,7 +214,11 @@ fn each_fault_looks_on_the_wire_as_its_name_says() {
         let text = format!("{head}{}", String::from_utf8_lossy(&body));
         assert!(text.contains(wanted), "{act:?}: {text}");
         if act == Act::BrokenGzip {
-            assert!(flate2::read::GzDecoder::new(&body[..]).read_to_end(&mut Vec::new()).is_err());
+            assert!(
+                flate2::read::GzDecoder::new(&body[..])
+                    .read_to_end(&mut Vec::new())
+                    .is_err()
+            );
         }
     }
 }
@@ -175,7 +232,9 @@ fn a_stall_ends_when_the_client_goes_and_a_huge_answer_when_it_reads_no_further(
         });
         let mut stream = connect(&server);
         put(&mut stream, "/v1/chat/completions", "p");
-        stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+        stream
+            .set_read_timeout(Some(Duration::from_millis(200)))
+            .unwrap();
         let mut bytes = vec![0; 1 << 16];
         let first = stream.read(&mut bytes);
         match act {
@@ -192,7 +251,10 @@ fn a_stall_ends_when_the_client_goes_and_a_huge_answer_when_it_reads_no_further(
 #[test]
 fn a_server_that_dies_refuses_connections_and_comes_back_at_its_port() {
     let server = ModelServer::start(|ask| {
-        Step::after(if ask.prompt == "slow" { 300 } else { 0 }, Act::Say(Said::right(ask)))
+        Step::after(
+            if ask.prompt == "slow" { 300 } else { 0 },
+            Act::Say(Said::right(ask)),
+        )
     });
     let mut stream = connect(&server);
     put(&mut stream, "/v1/chat/completions", "slow");
@@ -202,7 +264,10 @@ fn a_server_that_dies_refuses_connections_and_comes_back_at_its_port() {
     server.down();
     assert_eq!(all(&mut stream).0, b"");
     assert_eq!(server.settled()[0].fate, Fate::Cut);
-    assert_eq!(TcpStream::connect(server.address).unwrap_err().kind(), ErrorKind::ConnectionRefused);
+    assert_eq!(
+        TcpStream::connect(server.address).unwrap_err().kind(),
+        ErrorKind::ConnectionRefused
+    );
     for _ in 0..3 {
         server.up();
         let mut stream = connect(&server);

@@ -27,9 +27,19 @@ fn endpoint(base_url: &str) -> Endpoint {
         base_url: base_url.to_owned(),
         headers: BTreeMap::new(),
         dialect: None,
-        key: Some(ApiKey { env: "KEY".to_owned(), value: Some(KEY.to_owned()) }),
-        limits: Limits { lane: base_url.to_owned(), ..Limits::default() },
-        patience: Patience { retries: 0, max_answer_bytes: 1 << 20, ..Patience::default() },
+        key: Some(ApiKey {
+            env: "KEY".to_owned(),
+            value: Some(KEY.to_owned()),
+        }),
+        limits: Limits {
+            lane: base_url.to_owned(),
+            ..Limits::default()
+        },
+        patience: Patience {
+            retries: 0,
+            max_answer_bytes: 1 << 20,
+            ..Patience::default()
+        },
         ca_file: None,
         insecure: false,
         price: None,
@@ -49,7 +59,10 @@ fn call() -> Call {
 
 fn models() -> Models {
     Models::new(ModelsConfig {
-        settings: ModelSettings { cache: CacheMode::Off, ..ModelSettings::default() },
+        settings: ModelSettings {
+            cache: CacheMode::Off,
+            ..ModelSettings::default()
+        },
         spent: Spent::default(),
         clock: Arc::new(SystemClock),
         redactor: eval_base::redact::Redactor::default(),
@@ -57,7 +70,10 @@ fn models() -> Models {
 }
 
 fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime")
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime")
 }
 
 fn ask(endpoint: &Endpoint) -> Answer {
@@ -66,18 +82,34 @@ fn ask(endpoint: &Endpoint) -> Answer {
 
 /// What came of it, in one line, without the port.
 fn told(endpoint: &Endpoint, answer: &Answer) -> String {
-    let port =
-        endpoint.base_url.rsplit(':').next().and_then(|rest| rest.split('/').next()).unwrap_or_default();
+    let port = endpoint
+        .base_url
+        .rsplit(':')
+        .next()
+        .and_then(|rest| rest.split('/').next())
+        .unwrap_or_default();
     match &answer.result {
         Ok(completion) => format!("{:?} {:?}", completion.finish, completion.text),
         Err(fault) => {
-            assert!(!fault.reason.contains("capital") && !fault.reason.contains(KEY), "{}", fault.reason);
-            let again = if fault.kind.is_retryable() { ", again" } else { "" };
+            assert!(
+                !fault.reason.contains("capital") && !fault.reason.contains(KEY),
+                "{}",
+                fault.reason
+            );
+            let again = if fault.kind.is_retryable() {
+                ", again"
+            } else {
+                ""
+            };
             let reason = match port {
                 "" => fault.reason.clone(),
                 port => fault.reason.replace(&format!(":{port}"), ":PORT"),
             };
-            format!("{} ({:?}{again}): {reason}", fault.kind.label(), fault.cause())
+            format!(
+                "{} ({:?}{again}): {reason}",
+                fault.kind.label(),
+                fault.cause()
+            )
         }
     }
 }
@@ -106,28 +138,40 @@ fn write(wire: &mut dyn Wire, bytes: impl AsRef<[u8]>) {
 fn a_good_answer_is_a_completion_with_its_tokens_and_its_time() {
     let server = Server::start(|request| {
         assert_eq!(request.header("accept-encoding"), Some("gzip"));
-        Reply::new(200, "application/json", gzipped(good().to_string().as_bytes()))
-            .with("content-encoding", "gzip")
+        Reply::new(
+            200,
+            "application/json",
+            gzipped(good().to_string().as_bytes()),
+        )
+        .with("content-encoding", "gzip")
     });
     let own = endpoint(&format!("{}/v1", server.url()));
     let answer = ask(&own);
     let completion = answer.result.expect("a completion");
     let tokens = completion.tokens.expect("tokens");
-    assert_eq!((completion.text.as_str(), completion.model.as_deref()), ("Paris", Some("small-1")));
+    assert_eq!(
+        (completion.text.as_str(), completion.model.as_deref()),
+        ("Paris", Some("small-1"))
+    );
     assert_eq!((tokens.input, tokens.output), (8, 1));
     assert!(answer.latency.is_some());
     assert_eq!(answer.told.requests, 1);
     let received = &server.received()[0];
-    assert_eq!((received.method.as_str(), received.target.as_str()), ("POST", "/v1/chat/completions"));
-    assert_eq!(received.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+    assert_eq!(
+        (received.method.as_str(), received.target.as_str()),
+        ("POST", "/v1/chat/completions")
+    );
+    assert_eq!(
+        received.header("authorization"),
+        Some(format!("Bearer {KEY}").as_str())
+    );
     insta::assert_snapshot!(received.text(), @r#"{"messages":[{"content":"What is the capital of France?","role":"user"}],"model":"small"}"#);
 }
 
 #[test]
 fn reasoning_in_parts_is_no_answer() {
     let chunks = json!([{"type": "thinking", "thinking": [{"type": "text", "text": "Rome? no"}]}]);
-    let mistral =
-        |content: Value| json!({"choices": [{"message": {"content": content}, "finish_reason": "stop"}]});
+    let mistral = |content: Value| json!({"choices": [{"message": {"content": content}, "finish_reason": "stop"}]});
     let anthropic = |content: Value| json!({"content": content, "stop_reason": "end_turn"});
     let redacted = json!({"type": "redacted_thinking", "data": "EmwKAhgB"});
     let answer = json!({"type": "text", "text": "Paris"});
@@ -140,9 +184,16 @@ fn reasoning_in_parts_is_no_answer() {
     let mut shown = String::new();
     for (api, body) in cases {
         let server = Server::start(move |_| Reply::json(&body));
-        let own = Endpoint { api, ..endpoint(&server.url()) };
+        let own = Endpoint {
+            api,
+            ..endpoint(&server.url())
+        };
         let answer = ask(&own);
-        let thoughts = answer.result.as_ref().ok().and_then(|completion| completion.thoughts.clone());
+        let thoughts = answer
+            .result
+            .as_ref()
+            .ok()
+            .and_then(|completion| completion.thoughts.clone());
         shown.push_str(&format!("{} {thoughts:?}\n", told(&own, &answer)));
     }
     insta::assert_snapshot!(shown, @r#"
@@ -163,24 +214,40 @@ fn answers_that_are_none_are_labelled() {
     let whole = good().to_string();
     let packed = gzipped(whole.as_bytes());
     see("no answer", Server::raw(|_, _| {}));
-    see("no HTTP", Server::raw(|_, wire| write(wire, "SSH-2.0-OpenSSH_9.6\r\n")));
+    see(
+        "no HTTP",
+        Server::raw(|_, wire| write(wire, "SSH-2.0-OpenSSH_9.6\r\n")),
+    );
     see("cut", {
         let half = whole[..20].to_owned();
         Server::raw(move |_, wire| write(wire, head("content-length: 100\r\n") + &half))
     });
     see(
         "broken chunk",
-        Server::raw(|_, wire| write(wire, head("transfer-encoding: chunked\r\n") + "ZZ\r\n{}\r\n")),
+        Server::raw(|_, wire| {
+            write(
+                wire,
+                head("transfer-encoding: chunked\r\n") + "ZZ\r\n{}\r\n",
+            )
+        }),
     );
     see(
         "cut in a chunk",
-        Server::raw(|_, wire| write(wire, head("transfer-encoding: chunked\r\n") + "ff\r\n{\"cho")),
+        Server::raw(|_, wire| {
+            write(
+                wire,
+                head("transfer-encoding: chunked\r\n") + "ff\r\n{\"cho",
+            )
+        }),
     );
     see("no last chunk", {
         let whole = whole.clone();
         let length = whole.len();
         Server::raw(move |_, wire| {
-            write(wire, head("transfer-encoding: chunked\r\n") + &format!("{length:x}\r\n{whole}\r\n"));
+            write(
+                wire,
+                head("transfer-encoding: chunked\r\n") + &format!("{length:x}\r\n{whole}\r\n"),
+            );
         })
     });
     let gzip = |body: Vec<u8>| {
@@ -197,21 +264,43 @@ fn answers_that_are_none_are_labelled() {
         gzip(broken)
     });
     see("gzip bomb", gzip(gzipped(&vec![b' '; 20 << 20])));
-    let plain =
-        |kind: &'static str, body: String| Server::start(move |_| Reply::new(200, kind, body.clone()));
+    let plain = |kind: &'static str, body: String| {
+        Server::start(move |_| Reply::new(200, kind, body.clone()))
+    };
     see("words", plain("text/plain", "All is well.".to_owned()));
-    see("HTML", plain("text/html", "<!doctype html><html><head><title>Sign in</title>".to_owned()));
-    see("cut JSON", plain("application/json", whole[..whole.len() - 9].to_owned()));
-    see("other JSON", plain("application/json", "{\"ok\": true}".to_owned()));
+    see(
+        "HTML",
+        plain(
+            "text/html",
+            "<!doctype html><html><head><title>Sign in</title>".to_owned(),
+        ),
+    );
+    see(
+        "cut JSON",
+        plain("application/json", whole[..whole.len() - 9].to_owned()),
+    );
+    see(
+        "other JSON",
+        plain("application/json", "{\"ok\": true}".to_owned()),
+    );
     see("no body", plain("application/json", String::new()));
     let json = |value: Value| Server::start(move |_| Reply::json(&value));
-    see("error body", json(json!({"error": {"message": "CUDA out of memory", "type": "server_error"}})));
+    see(
+        "error body",
+        json(json!({"error": {"message": "CUDA out of memory", "type": "server_error"}})),
+    );
     let finish = |content: Value, reason: &str| {
         json(json!({"choices": [{"message": {"content": content}, "finish_reason": reason}]}))
     };
     see("empty", finish(json!(""), "stop"));
-    see("refused", finish(json!("I can't help with that."), "content_filter"));
-    see("refused without a word", finish(Value::Null, "content_filter"));
+    see(
+        "refused",
+        finish(json!("I can't help with that."), "content_filter"),
+    );
+    see(
+        "refused without a word",
+        finish(Value::Null, "content_filter"),
+    );
     see("length", finish(json!("The capital of Fr"), "length"));
     see("length without a word", finish(json!(""), "length"));
     see(
@@ -221,13 +310,19 @@ fn answers_that_are_none_are_labelled() {
     see("bad key", {
         Server::start(|request| {
             let sent = request.header("authorization").unwrap_or_default();
-            let error = json!({"error": {"message": format!("Incorrect API key provided: {sent}")}});
+            let error =
+                json!({"error": {"message": format!("Incorrect API key provided: {sent}")}});
             Reply::new(401, "application/json", error.to_string())
         })
     });
     see(
         "cut error",
-        Server::raw(|_, wire| write(wire, "HTTP/1.1 503 Busy\r\ncontent-length: 99\r\n\r\n{\"err")),
+        Server::raw(|_, wire| {
+            write(
+                wire,
+                "HTTP/1.1 503 Busy\r\ncontent-length: 99\r\n\r\n{\"err",
+            )
+        }),
     );
     insta::assert_snapshot!(said, @r#"
     no answer: reset (TargetUnreachable, again): 127.0.0.1:PORT closed the connection without an answer
@@ -265,7 +360,10 @@ fn a_reset_in_an_answer_is_one() {
         write(wire, head("content-length: 100\r\n") + "{\"choices\"");
     });
     let own = endpoint(&server.url());
-    assert_eq!(ask(&own).result.expect_err("no completion").kind, FaultKind::Reset);
+    assert_eq!(
+        ask(&own).result.expect_err("no completion").kind,
+        FaultKind::Reset
+    );
 }
 
 #[test]
@@ -324,7 +422,9 @@ fn an_endless_answer_is_left_at_its_bound() {
 
 #[test]
 fn what_cannot_be_reached_is_labelled_and_counts_as_not_sent() {
-    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let free = TcpListener::bind("127.0.0.1:0")
+        .and_then(|listener| listener.local_addr())
+        .expect("a port");
     let mut said = String::new();
     let mut see = |own: Endpoint| {
         let answer = ask(&own);
@@ -343,10 +443,15 @@ fn what_cannot_be_reached_is_labelled_and_counts_as_not_sent() {
     see(endpoint(&no_tls.url().replace("http://", "https://")));
     let plain = Server::start(|_| Reply::json(&good()));
     let mut unset = endpoint(&plain.url());
-    unset.key = Some(ApiKey { env: "MY_KEY".to_owned(), value: None });
+    unset.key = Some(ApiKey {
+        env: "MY_KEY".to_owned(),
+        value: None,
+    });
     see(unset);
     let mut spoiled = endpoint(&plain.url());
-    spoiled.headers.insert("X-A".to_owned(), "line\nbreak".to_owned());
+    spoiled
+        .headers
+        .insert("X-A".to_owned(), "line\nbreak".to_owned());
     see(spoiled);
     assert!(plain.received().is_empty());
     insta::assert_snapshot!(said, @r#"
@@ -361,11 +466,17 @@ fn what_cannot_be_reached_is_labelled_and_counts_as_not_sent() {
 
 #[test]
 fn a_server_says_when_to_come_again() {
-    let server =
-        Server::start(|_| Reply::status(429).with("retry-after-ms", "1500").with("retry-after", "2"));
+    let server = Server::start(|_| {
+        Reply::status(429)
+            .with("retry-after-ms", "1500")
+            .with("retry-after", "2")
+    });
     let own = endpoint(&server.url());
     let fault = ask(&own).result.expect_err("no completion");
-    assert_eq!((fault.kind, fault.status), (FaultKind::RateLimited, Some(429)));
+    assert_eq!(
+        (fault.kind, fault.status),
+        (FaultKind::RateLimited, Some(429))
+    );
     assert_eq!(fault.retry_after, Some(Duration::from_millis(1500)));
 }
 
@@ -381,14 +492,21 @@ fn redirects_take_the_key_to_no_other_host() {
         });
         let mut own = endpoint(&home.url());
         own.api = api;
-        own.headers.insert("X-Team-Token".to_owned(), "team-0123456".to_owned());
-        assert_eq!(ask(&own).result.expect_err("no completion").kind, FaultKind::Unauthorized);
+        own.headers
+            .insert("X-Team-Token".to_owned(), "team-0123456".to_owned());
+        assert_eq!(
+            ask(&own).result.expect_err("no completion").kind,
+            FaultKind::Unauthorized
+        );
         for request in home.received().iter().chain(&elsewhere.received()) {
             let secret = ["authorization", "x-api-key", "x-team-token"];
             let secrets = secret.iter().filter(|name| request.header(name).is_some());
             let secrets: Vec<&str> = secrets.copied().collect();
             let asked = request.text().contains("capital");
-            sent.push_str(&format!("{} {} {secrets:?} {asked}\n", request.method, request.target));
+            sent.push_str(&format!(
+                "{} {} {secrets:?} {asked}\n",
+                request.method, request.target
+            ));
         }
     }
     insta::assert_snapshot!(sent, @r#"
@@ -424,7 +542,12 @@ fn a_compressed_answer_that_is_cut_off_is_a_reset() {
     let packed = gzipped(good().to_string().as_bytes());
     let length = packed.len();
     let cut = Server::raw(move |_, wire| {
-        write(wire, head(&format!("content-encoding: gzip\r\ncontent-length: {length}\r\n")));
+        write(
+            wire,
+            head(&format!(
+                "content-encoding: gzip\r\ncontent-length: {length}\r\n"
+            )),
+        );
         write(wire, &packed[..length / 2]);
     });
     let own = endpoint(&cut.url());
@@ -440,7 +563,10 @@ fn a_kept_connection_that_the_server_closes_is_a_reset_and_the_next_call_gets_th
             return false;
         }
         let body = good().to_string();
-        write(wire, head(&format!("content-length: {}\r\n", body.len())) + &body);
+        write(
+            wire,
+            head(&format!("content-length: {}\r\n", body.len())) + &body,
+        );
         true
     });
     let own = endpoint(&server.url());
@@ -449,12 +575,24 @@ fn a_kept_connection_that_the_server_closes_is_a_reset_and_the_next_call_gets_th
         let mut kinds = Vec::new();
         for _ in 0..3 {
             kinds.push(
-                models.ask(&own, &call()).await.result.map(|answer| answer.text).map_err(|fault| fault.kind),
+                models
+                    .ask(&own, &call())
+                    .await
+                    .result
+                    .map(|answer| answer.text)
+                    .map_err(|fault| fault.kind),
             );
         }
         kinds
     });
-    assert_eq!(kinds, [Ok("Paris".to_owned()), Err(FaultKind::Reset), Ok("Paris".to_owned())]);
+    assert_eq!(
+        kinds,
+        [
+            Ok("Paris".to_owned()),
+            Err(FaultKind::Reset),
+            Ok("Paris".to_owned())
+        ]
+    );
     // The second call went over the connection of the first.
     assert_eq!(server.connections(), 2);
 }
@@ -495,7 +633,10 @@ fn hundreds_of_calls_of_one_host_are_in_flight_at_once_and_their_connections_are
             }
         }
     });
-    assert_eq!((server.received().len(), server.connections()), (2 * CALLS, CALLS));
+    assert_eq!(
+        (server.received().len(), server.connections()),
+        (2 * CALLS, CALLS)
+    );
 }
 
 /// The certificate of an authority, and a server's own for a name.
@@ -508,7 +649,13 @@ fn signed(name: &str) -> (String, Identity) {
     let params = rcgen::CertificateParams::new(vec![name.to_owned()]).expect("a name");
     let own = rcgen::KeyPair::generate().expect("a key");
     let certificate = params.signed_by(&own, &issuer).expect("a certificate");
-    (root.pem(), Identity { certificate: certificate.pem(), key: own.serialize_pem() })
+    (
+        root.pem(),
+        Identity {
+            certificate: certificate.pem(),
+            key: own.serialize_pem(),
+        },
+    )
 }
 
 /// A proxy that opens tunnels to one server, whatever it is asked for; says what it was asked for.
@@ -525,13 +672,25 @@ fn tunnels_to(server: &Server) -> (String, Arc<std::sync::Mutex<Vec<String>>>) {
             while !head.ends_with(b"\r\n\r\n") && near.read(&mut byte).is_ok_and(|n| n > 0) {
                 head.push(byte[0]);
             }
-            let line = String::from_utf8_lossy(&head).lines().next().unwrap_or_default().to_owned();
-            log.lock().expect("no test fails while it holds this").push(line);
-            let Ok(far) = TcpStream::connect(address) else { continue };
+            let line = String::from_utf8_lossy(&head)
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned();
+            log.lock()
+                .expect("no test fails while it holds this")
+                .push(line);
+            let Ok(far) = TcpStream::connect(address) else {
+                continue;
+            };
             let _ = near.write_all(b"HTTP/1.1 200 Open\r\n\r\n");
-            for (mut from, mut to) in
-                [(near.try_clone().expect("a handle"), far.try_clone().expect("a handle")), (far, near)]
-            {
+            for (mut from, mut to) in [
+                (
+                    near.try_clone().expect("a handle"),
+                    far.try_clone().expect("a handle"),
+                ),
+                (far, near),
+            ] {
                 std::thread::spawn(move || {
                     let _ = std::io::copy(&mut from, &mut to);
                     let _ = to.shutdown(std::net::Shutdown::Write);
@@ -548,15 +707,33 @@ const ASKING: &str = "ASKED_BY_A_TEST_OF_PROVIDERS";
 /// What a process comes to that asks there with this environment, and without any other variable of proxies.
 fn asked_with(base_url: &str, env: &[(&str, &str)]) -> String {
     let mut child = Command::new(std::env::current_exe().expect("this program"));
-    let test = crate::support::full_name(module_path!(), "proxies_and_authorities_of_the_environment_count");
+    let test = crate::support::full_name(
+        module_path!(),
+        "proxies_and_authorities_of_the_environment_count",
+    );
     child.args(["--exact", &test, "--nocapture", "--test-threads=1"]);
-    for name in ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR"] {
+    for name in [
+        "HTTP_PROXY",
+        "HTTPS_PROXY",
+        "ALL_PROXY",
+        "NO_PROXY",
+        "SSL_CERT_FILE",
+        "SSL_CERT_DIR",
+    ] {
         child.env_remove(name).env_remove(name.to_lowercase());
     }
-    let output = child.env(ASKING, base_url).envs(env.iter().copied()).output().expect("this program starts");
+    let output = child
+        .env(ASKING, base_url)
+        .envs(env.iter().copied())
+        .output()
+        .expect("this program starts");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let line = text.lines().find_map(|line| line.split_once("came of it: "));
-    line.unwrap_or_else(|| panic!("{text}{}", String::from_utf8_lossy(&output.stderr))).1.to_owned()
+    let line = text
+        .lines()
+        .find_map(|line| line.split_once("came of it: "));
+    line.unwrap_or_else(|| panic!("{text}{}", String::from_utf8_lossy(&output.stderr)))
+        .1
+        .to_owned()
 }
 
 #[test]
@@ -576,20 +753,43 @@ fn proxies_and_authorities_of_the_environment_count() {
     std::fs::write(&file, root).expect("a file");
     let strangers = tempfile::NamedTempFile::new().expect("a file");
     std::fs::write(&strangers, signed("models.invalid").0).expect("a file");
-    let (file, folder) = (file.to_str().expect("a text"), folder.path().to_str().expect("a text"));
+    let (file, folder) = (
+        file.to_str().expect("a text"),
+        folder.path().to_str().expect("a text"),
+    );
     let strangers = strangers.path().to_str().expect("a text");
     let mut said = String::new();
     for (name, base_url, env) in [
-        ("HTTP_PROXY", "http://models.invalid/v1", &[("HTTP_PROXY", plain.url().as_str())][..]),
-        ("http_proxy", "http://models.invalid/v1", &[("http_proxy", plain.url().as_str())]),
-        ("HTTPS_PROXY", "https://models.invalid/v1", &[("HTTPS_PROXY", &tunnel), ("SSL_CERT_FILE", file)]),
-        ("https_proxy", "https://models.invalid/v1", &[("https_proxy", &tunnel), ("SSL_CERT_DIR", folder)]),
+        (
+            "HTTP_PROXY",
+            "http://models.invalid/v1",
+            &[("HTTP_PROXY", plain.url().as_str())][..],
+        ),
+        (
+            "http_proxy",
+            "http://models.invalid/v1",
+            &[("http_proxy", plain.url().as_str())],
+        ),
+        (
+            "HTTPS_PROXY",
+            "https://models.invalid/v1",
+            &[("HTTPS_PROXY", &tunnel), ("SSL_CERT_FILE", file)],
+        ),
+        (
+            "https_proxy",
+            "https://models.invalid/v1",
+            &[("https_proxy", &tunnel), ("SSL_CERT_DIR", folder)],
+        ),
         (
             "unknown authority",
             "https://models.invalid/v1",
             &[("HTTPS_PROXY", &tunnel), ("SSL_CERT_FILE", strangers)],
         ),
-        ("NO_PROXY", "http://models.invalid/v1", &[("HTTP_PROXY", &plain.url()), ("NO_PROXY", ".invalid")]),
+        (
+            "NO_PROXY",
+            "http://models.invalid/v1",
+            &[("HTTP_PROXY", &plain.url()), ("NO_PROXY", ".invalid")],
+        ),
         (
             "no_proxy",
             "http://models.invalid/v1",
@@ -598,9 +798,16 @@ fn proxies_and_authorities_of_the_environment_count() {
     ] {
         said.push_str(&format!("{name}: {}\n", asked_with(base_url, env)));
     }
-    let targets: Vec<String> = plain.received().iter().map(|request| request.target.clone()).collect();
+    let targets: Vec<String> = plain
+        .received()
+        .iter()
+        .map(|request| request.target.clone())
+        .collect();
     assert_eq!(targets, ["http://models.invalid/v1/chat/completions"; 2]);
-    assert_eq!(*tunnels.lock().expect("whole"), ["CONNECT models.invalid:443 HTTP/1.1"; 3]);
+    assert_eq!(
+        *tunnels.lock().expect("whole"),
+        ["CONNECT models.invalid:443 HTTP/1.1"; 3]
+    );
     insta::assert_snapshot!(said, @r#"
     HTTP_PROXY: Stop "Paris"
     http_proxy: Stop "Paris"

@@ -17,7 +17,12 @@ const IN_FLIGHT: usize = 8;
 const LOST: usize = 2 * IN_FLIGHT;
 
 fn asking(rows: usize, samples: usize) -> Asking<'static> {
-    Asking { rows, samples, target: "max_concurrency: 8", ..Asking::default() }
+    Asking {
+        rows,
+        samples,
+        target: "max_concurrency: 8",
+        ..Asking::default()
+    }
 }
 
 /// A run that is in the middle: the server has been asked so often.
@@ -29,7 +34,11 @@ fn under_way(project: &Project, server: &ModelServer, args: &[&str], asked: usiz
 
 fn kill(mut child: Child) {
     child.kill().expect("a child of ours");
-    assert_eq!(child.wait().expect("a child of ours").code(), None, "it was alive");
+    assert_eq!(
+        child.wait().expect("a child of ours").code(),
+        None,
+        "it was alive"
+    );
 }
 
 /// How things stood when a run had been stopped.
@@ -40,30 +49,60 @@ struct Stop {
 }
 
 fn by_case(server: &ModelServer) -> BTreeMap<String, usize> {
-    server.by_prompt().into_values().map(|log| (case_of(&log[0].ask), log.len())).collect()
+    server
+        .by_prompt()
+        .into_values()
+        .map(|log| (case_of(&log[0].ask), log.len()))
+        .collect()
 }
 
 fn stopped(project: &Project, server: &ModelServer) -> Stop {
-    Stop { journal: Journal::torn(project), asked: by_case(server) }
+    Stop {
+        journal: Journal::torn(project),
+        asked: by_case(server),
+    }
 }
 
 /// What holds at the end: every sample has an answer of its own, and beyond that only so many questions were asked; none that
 /// the journal held when the run was stopped.
-fn check(project: &Project, server: &ModelServer, before: &[Stop], whole: usize, again: usize) -> Journal {
+fn check(
+    project: &Project,
+    server: &ModelServer,
+    before: &[Stop],
+    whole: usize,
+    again: usize,
+) -> Journal {
     let journal = Journal::latest(project);
     assert_eq!(journal.samples.len(), whole);
     assert_eq!(journal.count(|sample| sample.outcome == "passed"), whole);
     assert!(journal.finished && journal.skipped.is_empty());
     let asked = server.asked();
-    assert!((whole..=whole + again).contains(&asked), "{asked} questions for {whole} samples");
+    assert!(
+        (whole..=whole + again).contains(&asked),
+        "{asked} questions for {whole} samples"
+    );
     for (case, asked) in by_case(server) {
         let samples = journal.of_case(&case);
-        let mut outputs: Vec<String> = samples.iter().filter_map(|sample| sample.output.clone()).collect();
+        let mut outputs: Vec<String> = samples
+            .iter()
+            .filter_map(|sample| sample.output.clone())
+            .collect();
         outputs.sort();
         outputs.dedup();
-        assert_eq!(outputs.len(), samples.len(), "{case}: samples that share an answer");
-        for stop in before.iter().filter(|stop| stop.journal.of_case(&case).len() == samples.len()) {
-            assert_eq!(stop.asked.get(&case), Some(&asked), "{case} was in the journal and was asked again");
+        assert_eq!(
+            outputs.len(),
+            samples.len(),
+            "{case}: samples that share an answer"
+        );
+        for stop in before
+            .iter()
+            .filter(|stop| stop.journal.of_case(&case).len() == samples.len())
+        {
+            assert_eq!(
+                stop.asked.get(&case),
+                Some(&asked),
+                "{case} was in the journal and was asked again"
+            );
         }
     }
     // What the journal held, it holds still.
@@ -103,7 +142,12 @@ fn a_run_that_is_killed_twice_keeps_what_both_sessions_were_told() {
 fn without_a_cache_the_journal_alone_counts() {
     let server = ModelServer::kind(30);
     let project = asking(160, 1).project(&server);
-    kill(under_way(&project, &server, &[&RUN[..], &["--cache", "off"]].concat(), 70));
+    kill(under_way(
+        &project,
+        &server,
+        &[&RUN[..], &["--cache", "off"]].concat(),
+        70,
+    ));
     let before = stopped(&project, &server);
     let kept = before.journal.samples.len();
     assert!(kept > 0);
@@ -111,8 +155,16 @@ fn without_a_cache_the_journal_alone_counts() {
     crate::model_runs::call(&project, &RESUME).expect(0);
     // Answered and not in the journal yet: what was in flight, and what was being graded.
     let journal = check(&project, &server, &[before], 160, asked - kept);
-    assert!(asked - kept <= 3 * IN_FLIGHT, "{asked} asked and {kept} kept");
-    assert!(journal.samples.values().all(|sample| sample.source != "cache"));
+    assert!(
+        asked - kept <= 3 * IN_FLIGHT,
+        "{asked} asked and {kept} kept"
+    );
+    assert!(
+        journal
+            .samples
+            .values()
+            .all(|sample| sample.source != "cache")
+    );
     assert!(!project.path().join("answers").exists(), "no cache is made");
 }
 
@@ -121,7 +173,9 @@ fn an_interrupted_run_goes_on_where_it_stopped() {
     let server = ModelServer::kind(30);
     let project = asking(160, 1).project(&server);
     let mut child = under_way(&project, &server, &RUN, 70);
-    let told = std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status();
+    let told = std::process::Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status();
     assert!(told.expect("a shell's kill").success());
     assert_eq!(child.wait().expect("a child of ours").code(), Some(130));
     assert!(Journal::latest(&project).finished);
@@ -141,7 +195,11 @@ fn answers_that_were_kept_before_the_kill_come_from_the_cache_when_the_journal_i
     // In the journal was only what the cache had.
     let journal = check(&project, &server, &[], 160, LOST);
     let cached = journal.count(|sample| sample.source == "cache");
-    assert!(cached >= before.journal.samples.len(), "{cached} of {}", before.journal.samples.len());
+    assert!(
+        cached >= before.journal.samples.len(),
+        "{cached} of {}",
+        before.journal.samples.len()
+    );
     for (place, sample) in &before.journal.samples {
         assert_eq!(journal.samples[place].output, sample.output);
     }
@@ -154,7 +212,12 @@ fn a_resumed_run_asks_again_what_errored() {
         true => Step::from(Act::Status(500, crate::model_server::After::Unsaid)),
         false => Step::from(Act::Say(Said::right(ask))),
     });
-    let project = Asking { rows: 40, target: "retries: 0", ..Asking::default() }.project(&server);
+    let project = Asking {
+        rows: 40,
+        target: "retries: 0",
+        ..Asking::default()
+    }
+    .project(&server);
     for (errored, code) in [(4, 3), (4, 3), (0, 0)] {
         let args = if server.asked() == 0 { RUN } else { RESUME };
         crate::model_runs::call(&project, &args).expect(code);

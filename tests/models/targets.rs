@@ -11,7 +11,13 @@ fn call(project: &Project, args: &[&str]) -> Call {
     command
         .env("EVAL_HARNESS_CACHE_DIR", project.path().join("answers"))
         .env("MODEL_KEY", "sk-targets-123456");
-    for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "OPENAI_API_KEY"] {
+    for name in [
+        "HTTP_PROXY",
+        "http_proxy",
+        "ALL_PROXY",
+        "all_proxy",
+        "OPENAI_API_KEY",
+    ] {
         command.env_remove(name);
     }
     Call::of(command.output().expect("the program starts"))
@@ -22,7 +28,10 @@ fn say(text: &str) -> Act {
 }
 
 fn end(text: &str, end: End) -> Act {
-    Act::Say(Said { end, ..Said::new(text, (10, 5)) })
+    Act::Say(Said {
+        end,
+        ..Said::new(text, (10, 5))
+    })
 }
 
 /// A suite with this target's settings beside its address, and these evals (each line indented by four).
@@ -56,8 +65,13 @@ fn outcomes(report: &Value, server: &ModelServer) -> String {
 
 fn contents(body: &Value) -> String {
     let said = body["messages"].as_array().expect("messages").iter();
-    let lines = said
-        .map(|m| format!("[{}] {}", m["role"].as_str().unwrap_or("?"), m["content"].as_str().unwrap_or("?")));
+    let lines = said.map(|m| {
+        format!(
+            "[{}] {}",
+            m["role"].as_str().unwrap_or("?"),
+            m["content"].as_str().unwrap_or("?")
+        )
+    });
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -74,24 +88,35 @@ fn inputs_are_put_as_messages_and_what_is_in_them_is_never_rendered() {
           input: {type: messages, messages: [{role: user, content: a}, {role: assistant, content: b}, {role: user, content: c}]}
           expected: {type: contains, value: "yes"}
 "#;
-    let project =
-        project(&server, ", system: \"You are {{ who }}.\", temperature: 0, options: {top_k: 4}", evals);
+    let project = project(
+        &server,
+        ", system: \"You are {{ who }}.\", temperature: 0, options: {top_k: 4}",
+        evals,
+    );
     project.write("notes.md", "{{ untouched }}\n");
     let suite = std::fs::read_to_string(project.path().join("suite.yaml")).unwrap();
     project.write(
         "suite.yaml",
-        &suite
-            .replace("  evals:\n", "  vars: {who: terse}\n  config: {parallel_execution: false}\n  evals:\n"),
+        &suite.replace(
+            "  evals:\n",
+            "  vars: {who: terse}\n  config: {parallel_execution: false}\n  evals:\n",
+        ),
     );
     call(&project, &RUN).expect(0);
     let log = server.settled();
     assert_eq!(log.len(), 5);
-    assert!(log.iter().all(|entry| entry.ask.key.as_deref() == Some("sk-targets-123456")));
     assert!(
         log.iter()
-            .all(|entry| entry.ask.body["model"] == "m-1" && entry.ask.body["top_k"].as_u64() == Some(4))
+            .all(|entry| entry.ask.key.as_deref() == Some("sk-targets-123456"))
     );
-    let asked = log.iter().map(|entry| contents(&entry.ask.body)).collect::<Vec<_>>().join("\n--\n");
+    assert!(log.iter().all(
+        |entry| entry.ask.body["model"] == "m-1" && entry.ask.body["top_k"].as_u64() == Some(4)
+    ));
+    let asked = log
+        .iter()
+        .map(|entry| contents(&entry.ask.body))
+        .collect::<Vec<_>>()
+        .join("\n--\n");
     insta::assert_snapshot!(asked, @r#"
     [system] You are terse.
     [user] plain
@@ -152,10 +177,16 @@ fn how_an_answer_ends_is_part_of_what_it_is_worth() {
     let cases: String = ids
         .iter()
         .map(|id| {
-            format!("        - {{id: {id}, input: {id}, expected: {{type: contains, value: right}}}}\n")
+            format!(
+                "        - {{id: {id}, input: {id}, expected: {{type: contains, value: right}}}}\n"
+            )
         })
         .collect();
-    let project = project(&server, "", &format!("    - metadata: {{id: e}}\n      test_cases:\n{cases}"));
+    let project = project(
+        &server,
+        "",
+        &format!("    - metadata: {{id: e}}\n      test_cases:\n{cases}"),
+    );
     call(&project, &RUN).expect(1);
     insta::assert_snapshot!(outcomes(&project.report(), &server), @r#"
     cut failed wrong_answer the answer was cut at its limit of tokens: missing "right".
@@ -206,7 +237,8 @@ fn benchmarks_ask_for_code_and_find_it_in_what_the_model_says() {
     let whole = format!("Here it is:\n\n```python\n{head}{body}```\nIt compares all pairs.");
     let rest = format!("The rest of it:\n\n```python\n{body}```\n");
     let bare = format!("{head}{body}");
-    let wrong = "```python\ndef has_close_elements(numbers, threshold):\n    return False\n```".to_owned();
+    let wrong =
+        "```python\ndef has_close_elements(numbers, threshold):\n    return False\n```".to_owned();
     let answers = [whole, rest, bare, wrong];
     let server = ModelServer::start(move |ask: &Ask| match ask.prompt.contains("double") {
         true => say("```python\ndef double(n):\n    return n + n\n```"),
@@ -218,11 +250,19 @@ fn benchmarks_ask_for_code_and_find_it_in_what_the_model_says() {
     let project = project(&server, "", evals);
     project.write("he.jsonl", HUMANEVAL);
     project.write("mbpp.jsonl", MBPP);
-    call(&project, &[&RUN[..], &["--jobs", "1", "--allow-unsandboxed"]].concat()).expect(1);
+    call(
+        &project,
+        &[&RUN[..], &["--jobs", "1", "--allow-unsandboxed"]].concat(),
+    )
+    .expect(1);
     let report = project.report();
-    let samples = report["evals"][0]["cases"][0]["samples"].as_array().expect("samples");
-    let outcomes: Vec<&str> =
-        samples.iter().map(|sample| sample["outcome"].as_str().unwrap_or("?")).collect();
+    let samples = report["evals"][0]["cases"][0]["samples"]
+        .as_array()
+        .expect("samples");
+    let outcomes: Vec<&str> = samples
+        .iter()
+        .map(|sample| sample["outcome"].as_str().unwrap_or("?"))
+        .collect();
     assert_eq!(outcomes, ["passed", "passed", "passed", "failed"]);
     for eval in [1, 2] {
         assert_eq!(report["evals"][eval]["outcome"], "passed");
@@ -253,7 +293,10 @@ fn benchmarks_ask_for_code_and_find_it_in_what_the_model_says() {
 
     Answer with the code in one fenced code block.
     ");
-    assert_eq!(prompts[5], "Do: Write a python function to double a number.");
+    assert_eq!(
+        prompts[5],
+        "Do: Write a python function to double a number."
+    );
 }
 
 #[test]
@@ -264,10 +307,29 @@ fn a_regression_asks_a_model_and_its_answer_can_be_captured() {
     let project = project(&server, ", temperature: 0", evals);
     // Nothing to compare with yet.
     call(&project, &RUN).expect(3);
-    call(&project, &["baseline", "capture", "--suite", "suite.yaml", "--progress", "none"]).expect(0);
-    call(&project, &["baseline", "accept", "--suite", "suite.yaml", "--all"]).expect(0);
+    call(
+        &project,
+        &[
+            "baseline",
+            "capture",
+            "--suite",
+            "suite.yaml",
+            "--progress",
+            "none",
+        ],
+    )
+    .expect(0);
+    call(
+        &project,
+        &["baseline", "accept", "--suite", "suite.yaml", "--all"],
+    )
+    .expect(0);
     call(&project, &RUN).expect(0);
-    let own = server.settled().into_iter().find(|entry| entry.ask.body["seed"].is_number()).expect("an ask");
+    let own = server
+        .settled()
+        .into_iter()
+        .find(|entry| entry.ask.body["seed"].is_number())
+        .expect("an ask");
     assert_eq!(own.ask.body["temperature"].as_f64(), Some(0.0));
     assert_eq!(own.ask.prompt, "{\n  \"order\": 7\n}");
     let changed = ModelServer::start(|_: &Ask| say("{\"state\": \"lost\"}"));
@@ -285,7 +347,11 @@ fn a_key_that_is_missing_ends_the_run_before_it_begins() {
         "    - {id: e, input: x, expected: {type: contains, value: \"yes\"}}\n",
     );
     let told = call(&project, &RUN).expect(2);
-    assert!(told.stderr.contains("no-api-key") && told.stderr.contains("`NO_SUCH_KEY`"), "{}", told.stderr);
+    assert!(
+        told.stderr.contains("no-api-key") && told.stderr.contains("`NO_SUCH_KEY`"),
+        "{}",
+        told.stderr
+    );
     call(&project, &["validate", "--suite", "suite.yaml"]).expect(0);
     call(&project, &["list", "--suite", "suite.yaml"]).expect(0);
     call(&project, &[&RUN[..], &["--dry-run"]].concat()).expect(0);
@@ -299,11 +365,17 @@ fn a_dry_run_tells_how_many_calls_there_would_be_and_how_many_at_once() {
     let evals = "    - {id: e, input: x, expected: {type: contains, value: \"yes\"}}\n";
     let project = project(&server, ", max_concurrency: 20", evals);
     let told = |more: &[&str]| {
-        let shown =
-            call(&project, &[&RUN[..], &["--dry-run", "--samples", "50"], more].concat()).expect(0).stdout;
-        let lines = shown
-            .lines()
-            .filter(|line| ["samples ", "model ", "cost "].iter().any(|word| line.starts_with(word)));
+        let shown = call(
+            &project,
+            &[&RUN[..], &["--dry-run", "--samples", "50"], more].concat(),
+        )
+        .expect(0)
+        .stdout;
+        let lines = shown.lines().filter(|line| {
+            ["samples ", "model ", "cost "]
+                .iter()
+                .any(|word| line.starts_with(word))
+        });
         lines.collect::<Vec<_>>().join("\n")
     };
     insta::assert_snapshot!(told(&[]), @"
@@ -323,11 +395,18 @@ fn a_dry_run_tells_how_many_calls_there_would_be_and_how_many_at_once() {
 fn a_latency_of_few_answers_does_not_pass_for_those_that_the_cache_gave() {
     let server = ModelServer::start(|_: &Ask| say("yes"));
     let grader = "expected: {type: contains, value: \"yes\"}";
-    let project = project(&server, "", &format!("    - {{id: a, input: x, {grader}}}\n"));
+    let project = project(
+        &server,
+        "",
+        &format!("    - {{id: a, input: x, {grader}}}\n"),
+    );
     let gate = [&RUN[..], &["--threshold", "latency_p95_ms=60000"]].concat();
     call(&project, &gate).expect(0);
     let suite = std::fs::read_to_string(project.path().join("suite.yaml")).unwrap();
-    project.write("suite.yaml", &format!("{suite}    - {{id: b, input: other, {grader}}}\n"));
+    project.write(
+        "suite.yaml",
+        &format!("{suite}    - {{id: b, input: other, {grader}}}\n"),
+    );
     let told = call(&project, &gate).expect(3).stdout;
     assert!(told.contains("1 of 2 samples have no latency"), "{told}");
     // Then all come from there.
@@ -339,13 +418,16 @@ fn a_latency_of_few_answers_does_not_pass_for_those_that_the_cache_gave() {
 #[test]
 fn who_only_grades_again_needs_no_price() {
     let server = ModelServer::start(|_: &Ask| say("yes"));
-    let evals =
-        "    - {id: a, input: x, expected: {type: contains, value: \"yes\"}}\n  config: {budget: {usd: 1}}\n";
+    let evals = "    - {id: a, input: x, expected: {type: contains, value: \"yes\"}}\n  config: {budget: {usd: 1}}\n";
     let price = ", price: {input_per_million: 1, output_per_million: 1}";
     let project = project(&server, price, evals);
     call(&project, &RUN).expect(0);
     let suite = std::fs::read_to_string(project.path().join("suite.yaml")).unwrap();
     project.write("suite.yaml", &suite.replace(price, ""));
     call(&project, &RUN).expect(2);
-    call(&project, &["regrade", "--run", "latest", "--progress", "none"]).expect(0);
+    call(
+        &project,
+        &["regrade", "--run", "latest", "--progress", "none"],
+    )
+    .expect(0);
 }

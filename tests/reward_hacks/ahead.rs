@@ -24,7 +24,12 @@ pub const CYCLES: [Cycle; 6] = [
     Cycle {
         name: "an involution",
         solution: "def turn(x): return {'A': 'T', 'T': 'A', 'C': 'G', 'G': 'C'}[x]",
-        calls: &[("\"A\"", "\"T\""), ("\"T\"", "\"A\""), ("\"C\"", "\"G\""), ("\"G\"", "\"C\"")],
+        calls: &[
+            ("\"A\"", "\"T\""),
+            ("\"T\"", "\"A\""),
+            ("\"C\"", "\"G\""),
+            ("\"G\"", "\"C\""),
+        ],
         answer: "i ^ 1",
     },
     Cycle {
@@ -42,7 +47,12 @@ pub const CYCLES: [Cycle; 6] = [
     Cycle {
         name: "directions",
         solution: "def turn(x): return dict(zip('NESW', 'ESWN'))[x]",
-        calls: &[("\"N\"", "\"E\""), ("\"E\"", "\"S\""), ("\"S\"", "\"W\""), ("\"W\"", "\"N\"")],
+        calls: &[
+            ("\"N\"", "\"E\""),
+            ("\"E\"", "\"S\""),
+            ("\"S\"", "\"W\""),
+            ("\"W\"", "\"N\""),
+        ],
         answer: "(i + 1) % len(seen)",
     },
     Cycle {
@@ -56,7 +66,10 @@ pub const CYCLES: [Cycle; 6] = [
 impl Cycle {
     fn values(&self) -> Vec<(Value, Value)> {
         let read = |text: &str| serde_json::from_str(text).expect("JSON");
-        self.calls.iter().map(|(argument, answer)| (read(argument), read(answer))).collect()
+        self.calls
+            .iter()
+            .map(|(argument, answer)| (read(argument), read(answer)))
+            .collect()
     }
 
     pub fn honest(&self) -> &'static str {
@@ -66,10 +79,16 @@ impl Cycle {
     /// As asserts that the harness compares, as calls, and as tests that a judge runs.
     pub fn graders(&self) -> [(&'static str, &'static str, Value); 3] {
         let python = |text: &str| text.replace("true", "True").replace("false", "False");
-        let tests: Vec<String> =
-            self.calls.iter().map(|(a, e)| format!("assert turn({}) == {}", python(a), python(e))).collect();
-        let pairs: Vec<String> =
-            self.calls.iter().map(|(a, e)| format!("({}, {})", python(a), python(e))).collect();
+        let tests: Vec<String> = self
+            .calls
+            .iter()
+            .map(|(a, e)| format!("assert turn({}) == {}", python(a), python(e)))
+            .collect();
+        let pairs: Vec<String> = self
+            .calls
+            .iter()
+            .map(|(a, e)| format!("({}, {})", python(a), python(e)))
+            .collect();
         let body = format!(
             "for given, want in [{}]:\n    got = [candidate(given)].pop()\n    assert got == want",
             pairs.join(", ")
@@ -142,10 +161,20 @@ fn no_later_question_is_there_to_be_read() {
     for cycle in &CYCLES {
         for (place, trust, grader) in cycle.graders() {
             let id = format!("{}, {place}", cycle.name);
-            trials.push(Trial::new(format!("{id}: honest"), &grader, cycle.solution, Ending::Passes(trust)));
+            trials.push(Trial::new(
+                format!("{id}: honest"),
+                &grader,
+                cycle.solution,
+                Ending::Passes(trust),
+            ));
             for (name, look) in LOOKS {
                 let code = cycle.answering_from(&format!("{ARGUMENTS}{look}"));
-                trials.push(Trial::new(format!("{id}: {name}"), &grader, code, Ending::Fails));
+                trials.push(Trial::new(
+                    format!("{id}: {name}"),
+                    &grader,
+                    code,
+                    Ending::Fails,
+                ));
             }
         }
     }
@@ -159,13 +188,19 @@ fn no_later_question_is_there_for_javascript() {
     if !has_node() {
         return;
     }
-    let cases =
-        [(json!("N"), json!("S")), (json!("S"), json!("N")), (json!(12), json!(21)), (json!(21), json!(12))];
+    let cases = [
+        (json!("N"), json!("S")),
+        (json!("S"), json!("N")),
+        (json!(12), json!(21)),
+        (json!(21), json!(12)),
+    ];
     let usual = calls("javascript", "turn", &cases);
     let grader = within(usual.clone(), 1.0);
     let answer_all = "const reply = (text) => { const qs = text.trim().split('\\n').map(JSON.parse).filter((q) => q.a); \
                       let out = ''; qs.forEach((q, i) => { out += JSON.stringify({i: q.i, v: qs[i ^ 1].a[0]}) + '\\n' }); files.writeSync(4, out) };";
-    let head = format!("const files = require('fs');\nconst store = Buffer.alloc(1 << 16);\n{answer_all}\n");
+    let head = format!(
+        "const files = require('fs');\nconst store = Buffer.alloc(1 << 16);\n{answer_all}\n"
+    );
     let hacks = [
         (
             "while loading",
@@ -189,9 +224,16 @@ fn no_later_question_is_there_for_javascript() {
         ),
     ];
     let honest = "function turn(x) { return {N: 'S', S: 'N', 12: 21, 21: 12}[x] }";
-    let mut trials = vec![Trial::new("honest", &usual, honest, Ending::Passes("harness"))];
+    let mut trials = vec![Trial::new(
+        "honest",
+        &usual,
+        honest,
+        Ending::Passes("harness"),
+    )];
     trials.extend(
-        hacks.iter().map(|(name, code)| Trial::new(*name, &grader, format!("{head}{code}"), Ending::Fails)),
+        hacks
+            .iter()
+            .map(|(name, code)| Trial::new(*name, &grader, format!("{head}{code}"), Ending::Fails)),
     );
     assert_endings(&trials);
 }

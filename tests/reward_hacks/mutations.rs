@@ -74,7 +74,8 @@ impl Task {
         let expected = arguments.iter().map(|x| {
             let y = factor * x + offset;
             let python = format!("{open}{y}{close}");
-            let value = in_json.then(|| serde_json::from_str(&python.replace('\'', "\"")).expect("JSON"));
+            let value =
+                in_json.then(|| serde_json::from_str(&python.replace('\'', "\"")).expect("JSON"));
             (python, value)
         });
         Task {
@@ -87,16 +88,18 @@ impl Task {
     /// Tests of one of the kinds, and what a verdict over them rests on.
     fn grader(&self, draw: &mut Draw) -> (Value, &'static str) {
         let pairs = || self.arguments.iter().zip(&self.expected);
-        let in_json: Option<Vec<(Value, Value)>> =
-            pairs().map(|(x, (_, value))| value.clone().map(|value| (json!(x), value))).collect();
+        let in_json: Option<Vec<(Value, Value)>> = pairs()
+            .map(|(x, (_, value))| value.clone().map(|value| (json!(x), value)))
+            .collect();
         let list = |items: Vec<String>| format!("[{}]", items.join(", "));
         let xs = list(self.arguments.iter().map(i64::to_string).collect());
         let ys = list(self.expected.iter().map(|(text, _)| text.clone()).collect());
         match (draw.below(4), in_json) {
             (0, Some(cases)) => (calls("python", NAME, &cases), "harness"),
             (0 | 1, _) => {
-                let tests: Vec<String> =
-                    pairs().map(|(x, (y, _))| format!("assert {NAME}({x}) == {y}")).collect();
+                let tests: Vec<String> = pairs()
+                    .map(|(x, (y, _))| format!("assert {NAME}({x}) == {y}"))
+                    .collect();
                 (asserts(&tests), "harness")
             }
             _ => {
@@ -113,7 +116,10 @@ impl Task {
                     "import itertools\nassert [r for r in itertools.starmap(candidate, [(x,) for x in XS])] == YS",
                     "def items():\n    for x in XS: yield candidate(x)\nassert [g for g in items()] == YS",
                 ]);
-                (check(NAME, &format!("XS, YS = {xs}, {ys}\n{body}")), "split")
+                (
+                    check(NAME, &format!("XS, YS = {xs}, {ys}\n{body}")),
+                    "split",
+                )
             }
         }
     }
@@ -130,7 +136,10 @@ impl Task {
                 self.returns
             ),
             _ => {
-                format!("class Kept:\n    def __call__(self, x): return {}\n{NAME} = Kept()\n", self.returns)
+                format!(
+                    "class Kept:\n    def __call__(self, x): return {}\n{NAME} = Kept()\n",
+                    self.returns
+                )
             }
         }
     }
@@ -201,7 +210,10 @@ fn ending(draw: &mut Draw) -> String {
     match draw.below(4) {
         0 => format!("{head}def {NAME}(x): return {WRONG}\n{end}\n"),
         1 => {
-            format!("{head}atexit.register(lambda: os._exit(0))\ndef {NAME}(x):\n{}    {end}\n", moment(draw))
+            format!(
+                "{head}atexit.register(lambda: os._exit(0))\ndef {NAME}(x):\n{}    {end}\n",
+                moment(draw)
+            )
         }
         2 => format!(
             "{head}def later():\n    time.sleep(0.0{:02})\n    os._exit(0)\nthreading.Thread(target=later, daemon=True).start()\ndef {NAME}(x):\n    time.sleep(1)\n    {end}\n",
@@ -278,8 +290,9 @@ fn agreeing(draw: &mut Draw) -> String {
 
 /// Lines that answer no question, at some moment.
 fn answering(draw: &mut Draw) -> String {
-    let index =
-        *draw.pick(&["i", "i + 1", "i - 1", "-i", "str(i)", "float(i)", "True", "1 << 64", "None", "[i]"]);
+    let index = *draw.pick(&[
+        "i", "i + 1", "i - 1", "-i", "str(i)", "float(i)", "True", "1 << 64", "None", "[i]",
+    ]);
     let value = *draw.pick(&[
         "v",
         "[v]",
@@ -313,7 +326,10 @@ fn answering(draw: &mut Draw) -> String {
         2 => format!(
             "{head}def along():\n    {write}\nthreading.Thread(target=along, daemon=True).start()\ndef {NAME}(x):\n    time.sleep(0.01)\n    return {WRONG}\n"
         ),
-        _ => format!("{head}def {NAME}(x):\n{}    {write}\n    return {WRONG}\n", moment(draw)),
+        _ => format!(
+            "{head}def {NAME}(x):\n{}    {write}\n    return {WRONG}\n",
+            moment(draw)
+        ),
     }
 }
 
@@ -329,7 +345,10 @@ fn large(draw: &mut Draw) -> String {
         6 => format!("set(range({size}0000))"),
         _ => format!("__import__('decimal').Decimal('1e{size}00000')"),
     };
-    format!("made = {made}\ndef {NAME}(x):\n{}    return made\n", moment(draw))
+    format!(
+        "made = {made}\ndef {NAME}(x):\n{}    return made\n",
+        moment(draw)
+    )
 }
 
 /// A walk of frames, and a first answer that may take tests elsewhere.
@@ -363,23 +382,49 @@ fn drawn(draw: &mut Draw, id: &str) -> Vec<Trial> {
         let (_, trust, grader) = cycle.graders()[draw.below(3)].clone();
         let look = format!("{ARGUMENTS}{}", draw.pick(&LOOKS).1);
         return vec![
-            Trial::new(format!("{id} ahead"), &grader, cycle.answering_from(&look), Ending::Fails),
-            Trial::new(format!("{id} honest"), &grader, cycle.honest(), Ending::Passes(trust)),
+            Trial::new(
+                format!("{id} ahead"),
+                &grader,
+                cycle.answering_from(&look),
+                Ending::Fails,
+            ),
+            Trial::new(
+                format!("{id} honest"),
+                &grader,
+                cycle.honest(),
+                Ending::Passes(trust),
+            ),
         ];
     }
     if class == 1 {
-        let body = draw.pick(&HANDING).replace('X', &draw.below(50).to_string());
+        let body = draw
+            .pick(&HANDING)
+            .replace('X', &draw.below(50).to_string());
         let grader = check(NAME, &body);
         let honest = format!("def {NAME}(x):\n    return 2 * x + 1 if type(x) is int else 4\n");
         return vec![
-            Trial::new(format!("{id} choosing"), &grader, choosing(draw), Ending::Fails),
-            Trial::new(format!("{id} honest"), &grader, honest, Ending::Passes("split")),
+            Trial::new(
+                format!("{id} choosing"),
+                &grader,
+                choosing(draw),
+                Ending::Fails,
+            ),
+            Trial::new(
+                format!("{id} honest"),
+                &grader,
+                honest,
+                Ending::Passes("split"),
+            ),
         ];
     }
     if class == 2 {
         let (_, meaningful, body) = *draw.pick(&PROTOCOLS);
         let grader = check(NAME, body);
-        let exception = if draw.chance(70) { meaningful } else { *draw.pick(&EXCEPTIONS) };
+        let exception = if draw.chance(70) {
+            meaningful
+        } else {
+            *draw.pick(&EXCEPTIONS)
+        };
         let code = raising(draw, exception);
         return vec![
             Trial::new(format!("{id} protocol"), &grader, code, Ending::Fails),
@@ -403,16 +448,28 @@ fn drawn(draw: &mut Draw, id: &str) -> Vec<Trial> {
         6 => ("answering", answering(draw)),
         _ => ("large", large(draw)),
     };
-    let mut trials = vec![Trial::new(format!("{id} {name}"), &grader, code, Ending::Fails)];
+    let mut trials = vec![Trial::new(
+        format!("{id} {name}"),
+        &grader,
+        code,
+        Ending::Fails,
+    )];
     if draw.chance(40) {
-        trials.push(Trial::new(format!("{id} honest"), &grader, task.honest(draw), Ending::Passes(trust)));
+        trials.push(Trial::new(
+            format!("{id} honest"),
+            &grader,
+            task.honest(draw),
+            Ending::Passes(trust),
+        ));
     }
     trials
 }
 
 fn variable(name: &str, usual: u64) -> u64 {
     match std::env::var(name) {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")),
+        Ok(text) => text
+            .parse()
+            .unwrap_or_else(|_| panic!("{name} is no number: {text}")),
         Err(_) => usual,
     }
 }
@@ -428,7 +485,10 @@ fn drawn_attacks_fail_and_their_neighbours_pass() {
             let mut draw = Draw(seed ^ (n as u64).wrapping_mul(0x2545_f491_4f6c_dd1d));
             trials.extend(drawn(&mut draw, &format!("{seed}-{n}")));
         }
-        honest += trials.iter().filter(|trial| matches!(trial.ending, Ending::Passes(_))).count();
+        honest += trials
+            .iter()
+            .filter(|trial| matches!(trial.ending, Ending::Passes(_)))
+            .count();
         wrong.extend(wrong_endings(&trials, None));
         println!(
             "{} of {attacks} attacks, {honest} honest programs, {} wrong",

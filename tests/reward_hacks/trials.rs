@@ -28,12 +28,24 @@ pub struct Trial {
 }
 
 impl Trial {
-    pub fn new(id: impl Into<String>, grader: &Value, code: impl Into<String>, ending: Ending) -> Trial {
-        Trial { id: id.into(), grader: grader.clone(), code: code.into(), ending }
+    pub fn new(
+        id: impl Into<String>,
+        grader: &Value,
+        code: impl Into<String>,
+        ending: Ending,
+    ) -> Trial {
+        Trial {
+            id: id.into(),
+            grader: grader.clone(),
+            code: code.into(),
+            ending,
+        }
     }
 
     fn output(&self) -> String {
-        let language = self.grader["config"]["executor"].as_str().unwrap_or("python");
+        let language = self.grader["config"]["executor"]
+            .as_str()
+            .unwrap_or("python");
         format!("```{language}\n{}\n```", self.code)
     }
 }
@@ -46,13 +58,19 @@ fn code_grader(mut config: Value, method: &str) -> Value {
 /// Tests in Python, one after the other.
 pub fn asserts(tests: &[impl AsRef<str>]) -> Value {
     let tests: Vec<&str> = tests.iter().map(AsRef::as_ref).collect();
-    code_grader(json!({"asserts": tests, "timeout_seconds": 30}), "code_execution")
+    code_grader(
+        json!({"asserts": tests, "timeout_seconds": 30}),
+        "code_execution",
+    )
 }
 
 /// A `check` function with this body, in Python.
 pub fn check(entry_point: &str, body: &str) -> Value {
     let test = format!("def check(candidate):\n{}\n", indented(body));
-    code_grader(json!({"test": test, "entry_point": entry_point, "timeout_seconds": 30}), "code_execution")
+    code_grader(
+        json!({"test": test, "entry_point": entry_point, "timeout_seconds": 30}),
+        "code_execution",
+    )
 }
 
 pub fn indented(body: &str) -> String {
@@ -61,8 +79,10 @@ pub fn indented(body: &str) -> String {
 
 /// Calls whose results the harness compares.
 pub fn calls(executor: &str, function: &str, cases: &[(Value, Value)]) -> Value {
-    let cases: Vec<Value> =
-        cases.iter().map(|(argument, expected)| json!({"args": [argument], "expected": expected})).collect();
+    let cases: Vec<Value> = cases
+        .iter()
+        .map(|(argument, expected)| json!({"args": [argument], "expected": expected}))
+        .collect();
     let config = json!({
         "executor": executor, "function_name": function, "test_cases": cases,
         "timeout_per_case": 10, "timeout_seconds": 30,
@@ -71,7 +91,10 @@ pub fn calls(executor: &str, function: &str, cases: &[(Value, Value)]) -> Value 
 }
 
 pub fn javascript_asserts(tests: &[&str]) -> Value {
-    code_grader(json!({"executor": "javascript", "asserts": tests, "timeout_seconds": 30}), "code_execution")
+    code_grader(
+        json!({"executor": "javascript", "asserts": tests, "timeout_seconds": 30}),
+        "code_execution",
+    )
 }
 
 /// With another limit than the usual one, for attacks that wait for what never comes.
@@ -85,7 +108,10 @@ pub fn within(mut grader: Value, seconds: f64) -> Value {
 
 /// Whether tests and functions in JavaScript can be run here.
 pub fn has_node() -> bool {
-    let found = std::process::Command::new("node").arg("--version").output().is_ok();
+    let found = std::process::Command::new("node")
+        .arg("--version")
+        .output()
+        .is_ok();
     if !found {
         println!("SKIPPED: no node");
     }
@@ -97,7 +123,11 @@ pub fn wrong_endings(trials: &[Trial], demanded: Option<&str>) -> Vec<String> {
     let (mut evals, mut outputs) = (Vec::new(), String::new());
     for trial in trials {
         evals.push(json!({"id": trial.id, "input": "solve", "grader": trial.grader}));
-        let _ = writeln!(outputs, "{}", json!({"case": trial.id, "output": trial.output()}));
+        let _ = writeln!(
+            outputs,
+            "{}",
+            json!({"case": trial.id, "output": trial.output()})
+        );
     }
     let mut suite = json!({
         "name": "Attacks", "config": {"max_workers": 2}, "evals": evals,
@@ -108,8 +138,22 @@ pub fn wrong_endings(trials: &[Trial], demanded: Option<&str>) -> Vec<String> {
     }
     let suite = json!({"eval_suite": suite}).to_string();
     let project = Project::with(&[("suite.yaml", &suite), ("outputs.jsonl", &outputs)]);
-    let call = project.call(&["run", "--suite", "suite.yaml", "--progress", "none", "--format", "json"]);
-    assert!(matches!(call.code, Some(0 | 1 | 3)), "{:?}\n{}\n{}", call.code, call.stdout, call.stderr);
+    let call = project.call(&[
+        "run",
+        "--suite",
+        "suite.yaml",
+        "--progress",
+        "none",
+        "--format",
+        "json",
+    ]);
+    assert!(
+        matches!(call.code, Some(0 | 1 | 3)),
+        "{:?}\n{}\n{}",
+        call.code,
+        call.stdout,
+        call.stderr
+    );
     let report = project.report();
     let samples: BTreeMap<&str, &Value> = report["evals"]
         .as_array()
@@ -131,8 +175,10 @@ pub fn wrong_endings(trials: &[Trial], demanded: Option<&str>) -> Vec<String> {
             Ending::Deceives => outcome == "passed" && trust == "in_process",
         };
         if !right {
-            let reason =
-                sample["grades"][0]["reason"].as_str().or(sample["reason"].as_str()).unwrap_or_default();
+            let reason = sample["grades"][0]["reason"]
+                .as_str()
+                .or(sample["reason"].as_str())
+                .unwrap_or_default();
             wrong.push(format!(
                 "{}: {outcome} ({trust}) where {:?}: {reason}\n  grader: {}\n  code: {:?}",
                 trial.id, trial.ending, trial.grader, trial.code
@@ -144,5 +190,11 @@ pub fn wrong_endings(trials: &[Trial], demanded: Option<&str>) -> Vec<String> {
 
 pub fn assert_endings(trials: &[Trial]) {
     let wrong = wrong_endings(trials, None);
-    assert!(wrong.is_empty(), "{} of {}:\n{}", wrong.len(), trials.len(), wrong.join("\n"));
+    assert!(
+        wrong.is_empty(),
+        "{} of {}:\n{}",
+        wrong.len(),
+        trials.len(),
+        wrong.join("\n")
+    );
 }

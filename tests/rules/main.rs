@@ -6,7 +6,7 @@ use std::path::Path;
 use regex::Regex;
 
 /// Lines of code of the longest file, without blank lines, comments and tests.
-const MAX_LINES: usize = 460;
+const MAX_LINES: usize = 650;
 
 struct Source {
     /// From the repository, as `src/load/mod.rs`.
@@ -17,13 +17,17 @@ struct Source {
 impl Source {
     /// Lines with their numbers, without comments.
     fn code(&self) -> impl Iterator<Item = (usize, &str)> {
-        (1..).zip(self.text.lines()).filter(|(_, line)| !line.trim_start().starts_with("//"))
+        (1..)
+            .zip(self.text.lines())
+            .filter(|(_, line)| !line.trim_start().starts_with("//"))
     }
 
     /// Where each match of `pattern` begins.
     fn places(&self, pattern: &Regex) -> Vec<String> {
         let matches = self.code().filter(|(_, line)| pattern.is_match(line));
-        matches.map(|(number, line)| format!("{}:{number}: {}", self.path, line.trim())).collect()
+        matches
+            .map(|(number, line)| format!("{}:{number}: {}", self.path, line.trim()))
+            .collect()
     }
 
     fn is_of_tests(&self) -> bool {
@@ -44,7 +48,12 @@ fn sources() -> Vec<Source> {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = std::fs::read_to_string(&path).unwrap();
-                let path = path.strip_prefix(root).unwrap().to_str().unwrap().to_owned();
+                let path = path
+                    .strip_prefix(root)
+                    .unwrap()
+                    .to_str()
+                    .unwrap()
+                    .to_owned();
                 sources.push(Source { path, text });
             }
         }
@@ -59,11 +68,16 @@ fn report(rule: &str, wrong: &[String]) {
 
 /// The layer of each module of the program (0 is the top), from the text block of `src/lib.rs`.
 fn layers(lib: &str) -> BTreeMap<&str, usize> {
-    let block = lib.split("//! ```text\n").nth(1).expect("lib.rs has a text block");
+    let block = lib
+        .split("//! ```text\n")
+        .nth(1)
+        .expect("lib.rs has a text block");
     let lines = block.split("//! ```").next().unwrap().lines().enumerate();
     lines
         .flat_map(|(layer, line)| {
-            line.trim_start_matches("//!").split_whitespace().map(move |name| (name, layer))
+            line.trim_start_matches("//!")
+                .split_whitespace()
+                .map(move |name| (name, layer))
         })
         .collect()
 }
@@ -72,38 +86,72 @@ fn layers(lib: &str) -> BTreeMap<&str, usize> {
 #[test]
 fn modules_use_only_what_is_below_them() {
     let sources = sources();
-    let lib = &sources.iter().find(|source| source.path == "src/lib.rs").unwrap().text;
+    let lib = &sources
+        .iter()
+        .find(|source| source.path == "src/lib.rs")
+        .unwrap()
+        .text;
     let layers = layers(lib);
     let declared = Regex::new(r"(?m)^pub mod ([a-z]+);$").unwrap();
-    for name in declared.captures_iter(lib).map(|found| found.get(1).unwrap().as_str()) {
-        assert!(layers.contains_key(name), "`{name}` is in no layer of src/lib.rs");
+    for name in declared
+        .captures_iter(lib)
+        .map(|found| found.get(1).unwrap().as_str())
+    {
+        assert!(
+            layers.contains_key(name),
+            "`{name}` is in no layer of src/lib.rs"
+        );
     }
     let used = Regex::new(r"\bcrate::(?:\{|([a-z_]+))").unwrap();
     let climbing = Regex::new(r"(?:^|[^:\w])((?:super::)+)([a-z_]+)").unwrap();
     let mut wrong = Vec::new();
     for source in &sources {
-        let own = source.path.strip_prefix("src/").and_then(|path| path.split(['/', '.']).next());
-        let Some(layer) = own.and_then(|own| layers.get(own)) else { continue };
-        let depth = source.path.trim_end_matches(".rs").trim_end_matches("/mod").split('/').count() - 1;
+        let own = source
+            .path
+            .strip_prefix("src/")
+            .and_then(|path| path.split(['/', '.']).next());
+        let Some(layer) = own.and_then(|own| layers.get(own)) else {
+            continue;
+        };
+        let depth = source
+            .path
+            .trim_end_matches(".rs")
+            .trim_end_matches("/mod")
+            .split('/')
+            .count()
+            - 1;
         for (number, line) in source.code() {
-            let climbs =
-                climbing.captures_iter(line).filter(|found| found[1].matches("super").count() == depth);
-            let names =
-                used.captures_iter(line).map(|found| found.get(1)).chain(climbs.map(|found| found.get(2)));
+            let climbs = climbing
+                .captures_iter(line)
+                .filter(|found| found[1].matches("super").count() == depth);
+            let names = used
+                .captures_iter(line)
+                .map(|found| found.get(1))
+                .chain(climbs.map(|found| found.get(2)));
             for name in names {
                 let name = name.map_or("{", |name| name.as_str());
-                let above = layers.get(name).is_some_and(|other| other <= layer) && Some(name) != own;
+                let above =
+                    layers.get(name).is_some_and(|other| other <= layer) && Some(name) != own;
                 if above || name == "{" {
                     wrong.push(format!("{}:{number}: {}", source.path, line.trim()));
                 }
             }
         }
     }
-    report("uses of a module beside or above (write one `use crate::` line for each module)", &wrong);
+    report(
+        "uses of a module beside or above (write one `use crate::` line for each module)",
+        &wrong,
+    );
 }
 
 fn without_comments(text: &str) -> String {
-    let kept = text.lines().map(|line| if line.trim_start().starts_with("//") { "" } else { line });
+    let kept = text.lines().map(|line| {
+        if line.trim_start().starts_with("//") {
+            ""
+        } else {
+            line
+        }
+    });
     kept.collect::<Vec<_>>().join("\n")
 }
 
@@ -118,9 +166,12 @@ fn buffering_serde(text: &str) -> Vec<usize> {
         let (all, words) = (found.get(0).unwrap(), &found[1]);
         let above = text[..all.start()].lines().rev().take_while(end);
         let mut around = above.chain(text[all.start()..].lines().take_while(end));
-        buffering.is_match(words) || tagged.is_match(words) && around.any(|line| line.contains("Deserialize"))
+        buffering.is_match(words)
+            || tagged.is_match(words) && around.any(|line| line.contains("Deserialize"))
     });
-    found.map(|found| text[..found.get(0).unwrap().start()].lines().count() + 1).collect()
+    found
+        .map(|found| text[..found.get(0).unwrap().start()].lines().count() + 1)
+        .collect()
 }
 
 #[test]
@@ -139,25 +190,36 @@ fn nothing_is_deserialised_through_a_buffer() {
     );
 
     assert_eq!(
-        buffering_serde("#[derive(Serialize, Deserialize)]\n#[serde(tag = \"t\")]\nenum A { B }").len(),
-        1
-    );
-    assert_eq!(buffering_serde("#[serde(tag = \"t\")]\n#[derive(Deserialize)]\nenum A { B }").len(), 1);
-    assert_eq!(
-        buffering_serde("struct A {\n    #[serde(\n        default,\n        flatten\n    )]\n    b: B }")
+        buffering_serde("#[derive(Serialize, Deserialize)]\n#[serde(tag = \"t\")]\nenum A { B }")
             .len(),
         1
     );
-    assert_eq!(buffering_serde("#[derive(Serialize)]\n#[serde(untagged)]\nenum A {}").len(), 1);
-    let innocent =
-        "#[derive(Deserialize)]\nstruct Z;\n#[derive(Serialize)]\n#[serde(tag = \"t\")]\nenum A { B }";
+    assert_eq!(
+        buffering_serde("#[serde(tag = \"t\")]\n#[derive(Deserialize)]\nenum A { B }").len(),
+        1
+    );
+    assert_eq!(
+        buffering_serde(
+            "struct A {\n    #[serde(\n        default,\n        flatten\n    )]\n    b: B }"
+        )
+        .len(),
+        1
+    );
+    assert_eq!(
+        buffering_serde("#[derive(Serialize)]\n#[serde(untagged)]\nenum A {}").len(),
+        1
+    );
+    let innocent = "#[derive(Deserialize)]\nstruct Z;\n#[derive(Serialize)]\n#[serde(tag = \"t\")]\nenum A { B }";
     assert_eq!(buffering_serde(innocent), [0; 0]);
 }
 
 #[test]
 fn every_test_runs_and_nothing_aborts() {
     let wrong = Regex::new(r"^\s*#\[ignore|process::abort").unwrap();
-    let wrong: Vec<String> = sources().iter().flat_map(|source| source.places(&wrong)).collect();
+    let wrong: Vec<String> = sources()
+        .iter()
+        .flat_map(|source| source.places(&wrong))
+        .collect();
     report("a test that does not run, or an abort", &wrong);
 }
 
@@ -165,14 +227,27 @@ fn every_test_runs_and_nothing_aborts() {
 fn files_are_short_and_say_what_they_are() {
     let (mut long, mut silent, mut vague) = (Vec::new(), Vec::new(), Vec::new());
     for source in sources() {
-        let stem = source.path.trim_end_matches(".rs").trim_end_matches("/mod").rsplit('/').next().unwrap();
-        if ["util", "utils", "helper", "helpers", "common", "misc", "manager"].contains(&stem) {
+        let stem = source
+            .path
+            .trim_end_matches(".rs")
+            .trim_end_matches("/mod")
+            .rsplit('/')
+            .next()
+            .unwrap();
+        if [
+            "util", "utils", "helper", "helpers", "common", "misc", "manager",
+        ]
+        .contains(&stem)
+        {
             vague.push(source.path.clone());
         }
         if source.is_of_tests() {
             continue;
         }
-        let tests = source.text.find("\n#[cfg(test)]\nmod tests {").unwrap_or(source.text.len());
+        let tests = source
+            .text
+            .find("\n#[cfg(test)]\nmod tests {")
+            .unwrap_or(source.text.len());
         let code = source.code().filter(|(_, line)| !line.trim().is_empty());
         let end = source.text[..tests].lines().count();
         let lines = code.take_while(|(number, _)| *number <= end).count();

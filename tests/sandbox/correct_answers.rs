@@ -10,7 +10,12 @@ fn graded(grader: &Value, answer: &str, more: &Value) -> (Option<i32>, String) {
     let (code, sample) = sample(grader, answer, more);
     let grade = &sample["grades"][0];
     let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
-    let said = format!("{} {} {}", text(&sample["outcome"]), text(&sample["cause"]), text(&grade["reason"]));
+    let said = format!(
+        "{} {} {}",
+        text(&sample["outcome"]),
+        text(&sample["cause"]),
+        text(&grade["reason"])
+    );
     (code, said.trim_end().to_owned())
 }
 
@@ -25,14 +30,35 @@ fn sample(grader: &Value, answer: &str, more: &Value) -> (Option<i32>, Value) {
     let outputs = json!({"case": "e", "output": answer}).to_string();
     let suite = json!({ "eval_suite": suite }).to_string();
     let project = Project::with(&[("suite.yaml", &suite), ("outputs.jsonl", &outputs)]);
-    let call = project.call(&["run", "--suite", "suite.yaml", "--progress", "none", "--format", "json"]);
-    assert!(matches!(call.code, Some(0 | 1 | 3)), "{:?}\n{}\n{}", call.code, call.stdout, call.stderr);
+    let call = project.call(&[
+        "run",
+        "--suite",
+        "suite.yaml",
+        "--progress",
+        "none",
+        "--format",
+        "json",
+    ]);
+    assert!(
+        matches!(call.code, Some(0 | 1 | 3)),
+        "{:?}\n{}\n{}",
+        call.code,
+        call.stdout,
+        call.stderr
+    );
     let report = project.report();
-    (call.code, report["evals"][0]["cases"][0]["samples"][0].clone())
+    (
+        call.code,
+        report["evals"][0]["cases"][0]["samples"][0].clone(),
+    )
 }
 
 fn passes(grader: &Value, answer: &str) {
-    assert_eq!(graded(grader, answer, &json!({})), (Some(0), "passed - -".to_owned()), "{answer}");
+    assert_eq!(
+        graded(grader, answer, &json!({})),
+        (Some(0), "passed - -".to_owned()),
+        "{answer}"
+    );
 }
 
 /// The message of a suite that is refused.
@@ -45,8 +71,9 @@ fn refused(grader: &Value, more: &Value) -> String {
         suite[key] = value.clone();
     }
     let suite = json!({ "eval_suite": suite }).to_string();
-    let call =
-        Project::with(&[("suite.yaml", &suite)]).call(&["validate", "--suite", "suite.yaml"]).expect(2);
+    let call = Project::with(&[("suite.yaml", &suite)])
+        .call(&["validate", "--suite", "suite.yaml"])
+        .expect(2);
     call.stderr + &call.stdout
 }
 
@@ -54,8 +81,7 @@ fn refused(grader: &Value, more: &Value) -> String {
 fn large_return_passes_and_the_limit_is_named() {
     let code = "def pile(n):\n    return [1000000 + i for i in range(n)]\n";
     // Compared by the harness, run by a judge, and called.
-    let compared =
-        json!({"asserts": ["assert pile(1000000) == list(range(1000000, 2000000))"], "timeout_seconds": 60});
+    let compared = json!({"asserts": ["assert pile(1000000) == list(range(1000000, 2000000))"], "timeout_seconds": 60});
     passes(&compared, code);
     let judged = json!({"asserts": ["assert all(pile(1000000)) and len(pile(1000000)) == 10 ** 6"], "timeout_seconds": 60});
     passes(&judged, code);
@@ -77,14 +103,21 @@ fn large_return_passes_and_the_limit_is_named() {
         said,
         "failed output_limit pile(1000000): what the code returned takes more than 4 MB as text or 64 MB as values; if a right answer does, raise `max_return_mb`"
     );
-    let (_, said) = graded(&called(json!({})), code, &json!({"sandbox": {"max_return_mb": 4}}));
+    let (_, said) = graded(
+        &called(json!({})),
+        code,
+        &json!({"sandbox": {"max_return_mb": 4}}),
+    );
     assert!(said.contains("more than 4 MB"), "{said}");
     // Short numbers take far more memory than text.
     let digits = json!({
         "function_name": "pile", "timeout_per_case": 60, "max_return_mb": 64,
         "test_cases": [{"args": [1200000], "expected": 7, "comparator": "contains"}],
     });
-    passes(&digits, "def pile(n):\n    return [i % 10 for i in range(n)]\n");
+    passes(
+        &digits,
+        "def pile(n):\n    return [i % 10 for i in range(n)]\n",
+    );
 }
 
 const PATCHED: &str = "import os\nfrom unittest.mock import patch\n\ndef check(candidate):\n    \
@@ -96,15 +129,20 @@ const FILES: &str = "import os\n\ndef check(candidate):\n    with open('numbers.
 fn tests_that_share_more_than_data_are_errored_unless_one_process_is_set() {
     let where_am_i = "import os\ndef where():\n    return os.getcwd()\n";
     let total = "def total(path):\n    return sum(map(int, open(path).read().split()))\n";
-    let shown = [(PATCHED, "where", where_am_i), (FILES, "total", total)].map(|(test, name, code)| {
-        let mut grader = json!({"test": test, "entry_point": name});
-        let (exit, said) = graded(&grader, code, &json!({}));
-        assert_eq!(exit, Some(3));
-        grader["trust"] = json!("in_process");
-        let (exit, sample) = sample(&grader, code, &json!({}));
-        assert_eq!((exit, &sample["grades"][0]["trust"]), (Some(0), &json!("in_process")), "{sample}");
-        said
-    });
+    let shown =
+        [(PATCHED, "where", where_am_i), (FILES, "total", total)].map(|(test, name, code)| {
+            let mut grader = json!({"test": test, "entry_point": name});
+            let (exit, said) = graded(&grader, code, &json!({}));
+            assert_eq!(exit, Some(3));
+            grader["trust"] = json!("in_process");
+            let (exit, sample) = sample(&grader, code, &json!({}));
+            assert_eq!(
+                (exit, &sample["grades"][0]["trust"]),
+                (Some(0), &json!("in_process")),
+                "{sample}"
+            );
+            said
+        });
     insta::assert_snapshot!(shown.join("\n"), @r"
     errored harness the tests replace parts of modules (`patch`), and the code runs in a separate process, so that a right answer could fail; set `trust: in_process` on the grader or dataset to run both in one process
     errored harness the tests make or change files (`open`), and the code runs in a separate process, so that a right answer could fail; set `trust: in_process` on the grader or dataset to run both in one process
@@ -126,7 +164,10 @@ fn tests_in_one_process_keep_their_defences() {
         "import builtins\nbuiltins.open = lambda *a: None\ndef total(path): return 7\n",
     ] {
         let (exit, said) = graded(&grader, answer, &json!({}));
-        assert!(exit == Some(1) && said.starts_with("failed "), "{answer}\n{said}");
+        assert!(
+            exit == Some(1) && said.starts_with("failed "),
+            "{answer}\n{said}"
+        );
     }
     // Each of these would pass if the interpreter had no defence.
     let wins = |test: &str, answer: &str, outcome: &str| {
@@ -149,7 +190,10 @@ fn tests_in_one_process_keep_their_defences() {
             unit,
             "import unittest\nunittest.TextTestResult.addFailure = lambda *a: None\ndef total(p): return None\n",
         ),
-        (unit, "import unittest\nunittest.TestCase._classSetupFailed = True\ndef total(p): return None\n"),
+        (
+            unit,
+            "import unittest\nunittest.TestCase._classSetupFailed = True\ndef total(p): return None\n",
+        ),
         (
             unit,
             "import unittest\nunittest.TestCase.assertEqual.__code__ = (lambda *a, **k: None).__code__\ndef total(p): return None\n",
@@ -158,19 +202,24 @@ fn tests_in_one_process_keep_their_defences() {
             plain,
             "import functools, unittest.mock\ntotal = functools.partial(lambda p: [unittest.mock.ANY] * 2)\n",
         ),
-        (near, "class total:\n    def __init__(self, p): pass\n    def __sub__(self, other): return 0\n"),
+        (
+            near,
+            "class total:\n    def __init__(self, p): pass\n    def __sub__(self, other): return 0\n",
+        ),
         (
             plain,
             "import unittest.mock\nclass L(list): pass\ndef total(p): return L([1, unittest.mock.ANY])\n",
         ),
-        (near, "class N:\n    def __sub__(self, other): return 0\ndef total(p): return N()\n"),
+        (
+            near,
+            "class N:\n    def __sub__(self, other): return 0\ndef total(p): return N()\n",
+        ),
         (near, "abs = abs\nopen = open\ndef total(p): return None\n"),
     ] {
         wins(test, answer, "failed ");
     }
     // What is replaced while the tests run makes them worthless, and is never a pass.
-    let answer =
-        "def total(path):\n    import unittest\n    unittest.TestCase.assertEqual = lambda *a: None\n";
+    let answer = "def total(path):\n    import unittest\n    unittest.TestCase.assertEqual = lambda *a: None\n";
     let said = wins(unit, answer, "errored ");
     insta::assert_snapshot!(said, @"errored harness the tests prove nothing: the code replaced `assertEqual` of `TestCase`, which they use");
     let back = "def total(p):\n    import unittest\n    T = unittest.TestCase\n    real = T.assertEqual\n    def fake(*a): T.assertEqual = real\n    \
@@ -181,7 +230,8 @@ fn tests_in_one_process_keep_their_defences() {
 #[test]
 fn entry_point_named_like_a_writing_function_fails_if_wrong() {
     for name in ["rename", "touch", "seed", "unlink", "symlink"] {
-        let grader = json!({"asserts": [format!("assert list({name}(2)) == [2]")], "entry_point": name});
+        let grader =
+            json!({"asserts": [format!("assert list({name}(2)) == [2]")], "entry_point": name});
         let (_, said) = graded(&grader, &format!("def {name}(n): return [3]\n"), &json!({}));
         assert!(said.starts_with("failed wrong_answer"), "{said}");
     }
@@ -192,10 +242,22 @@ fn wrong_answers_to_tests_that_share_more_than_data_fail() {
     let seeds = "import random\ndef check(candidate):\n    random.seed(0)\n    n = random.randint(1, 9)\n    assert candidate(n) == 2 * n\n";
     for (test, answer, outcome) in [
         (seeds, "def total(n): return None\n", "failed wrong_answer"),
-        (seeds, "import random\ndef total(n): return 3 * n\n", "failed wrong_answer"),
+        (
+            seeds,
+            "import random\ndef total(n): return 3 * n\n",
+            "failed wrong_answer",
+        ),
         (PATCHED, "def total(:\n", "failed "),
-        (PATCHED, "def total(): return '/here'\n", "failed wrong_answer"),
-        (PATCHED, "import os\ndef total(): return os.getcwd()\n", "errored harness"),
+        (
+            PATCHED,
+            "def total(): return '/here'\n",
+            "failed wrong_answer",
+        ),
+        (
+            PATCHED,
+            "import os\ndef total(): return os.getcwd()\n",
+            "errored harness",
+        ),
     ] {
         let grader = json!({"test": test, "entry_point": "total"});
         let (_, said) = graded(&grader, answer, &json!({}));
@@ -213,26 +275,41 @@ fn right_answers_in_one_process_pass() {
         "def total(n): return 0 if n == 0 else 1 + total(n - 1)\n",
         "def pow(a, b): return a\ndef total(n): return pow(n, 2)\n",
     ] {
-        passes(&json!({"test": power, "entry_point": "total", "trust": "in_process"}), answer);
+        passes(
+            &json!({"test": power, "entry_point": "total", "trust": "in_process"}),
+            answer,
+        );
     }
     let pair = "def check(candidate):\n    assert candidate(1) == (1, 2)\n";
     let named = "import collections\nP = collections.namedtuple('P', 'x y')\ndef total(n): return P(n, 2)\n";
-    passes(&json!({"test": pair, "entry_point": "total", "trust": "in_process"}), named);
+    passes(
+        &json!({"test": pair, "entry_point": "total", "trust": "in_process"}),
+        named,
+    );
 }
 
 #[test]
 fn one_process_contradicts_a_suite_that_demands_more() {
     let grader = json!({"test": FILES, "entry_point": "total", "trust": "in_process"});
     let said = refused(&grader, &json!({"sandbox": {"trust": "split"}}));
-    assert!(said.contains("`trust: in_process` contradicts the suite's `sandbox: {trust: split}`"), "{said}");
+    assert!(
+        said.contains("`trust: in_process` contradicts the suite's `sandbox: {trust: split}`"),
+        "{said}"
+    );
     let stdio = json!({"stdio": [{"input": ""}], "compare": "exit_code"});
     let said = refused(&stdio, &json!({"sandbox": {"trust": "split"}}));
     assert!(
         said.contains("`compare: exit_code` contradicts the suite's `sandbox: {trust: split}`"),
         "{said}"
     );
-    let said = refused(&json!({"stdio": [{"output": "x"}], "trust": "in_process"}), &json!({}));
-    assert!(said.contains("`trust: in_process` counts only with `test` and `asserts` in Python"), "{said}");
+    let said = refused(
+        &json!({"stdio": [{"output": "x"}], "trust": "in_process"}),
+        &json!({}),
+    );
+    assert!(
+        said.contains("`trust: in_process` counts only with `test` and `asserts` in Python"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -240,7 +317,10 @@ fn exit_and_quit_end_a_program() {
     for end in ["exit()", "quit(0)"] {
         let code = format!("print(input())\n{end}\nprint('more')\n");
         passes(&json!({"stdio": [{"input": "5", "output": "5"}]}), &code);
-        passes(&json!({"stdio": [{"input": "5", "output": "5", "args": ["-v"]}]}), &code);
+        passes(
+            &json!({"stdio": [{"input": "5", "output": "5", "args": ["-v"]}]}),
+            &code,
+        );
     }
 }
 
@@ -262,22 +342,42 @@ fn method_of_a_class_is_called_on_an_instance() {
     passes(&config("Solution.up"), method);
     let fixed = "from __future__ import annotations\nclass Solution:\n    @staticmethod\n    def up(xs: List[int]): return [x + STEP for x in xs]\n";
     passes(&config("Solution.up"), fixed);
-    passes(&config("Solution.up"), "class Solution:\n    def up(xs): return [x + STEP for x in xs]\n");
-    passes(&config("up"), "def up(xs: List[int]): return [x + STEP for x in xs]\n");
+    passes(
+        &config("Solution.up"),
+        "class Solution:\n    def up(xs): return [x + STEP for x in xs]\n",
+    );
+    passes(
+        &config("up"),
+        "def up(xs: List[int]): return [x + STEP for x in xs]\n",
+    );
 }
 
 #[test]
 fn exit_code_alone_decides_where_stdout_is_ignored() {
-    let grader = json!({"stdio": [{"input": "1"}, {"input": "2", "exit_code": 3}], "compare": "exit_code"});
-    let code = "import sys\nprint('test result: ok in 0.1 s')\nsys.exit(3 if input() == '2' else 0)\n";
+    let grader =
+        json!({"stdio": [{"input": "1"}, {"input": "2", "exit_code": 3}], "compare": "exit_code"});
+    let code =
+        "import sys\nprint('test result: ok in 0.1 s')\nsys.exit(3 if input() == '2' else 0)\n";
     let (exit, sample) = sample(&grader, code, &json!({}));
     // A program may choose its exit code, which the grade says.
-    assert_eq!((exit, &sample["grades"][0]["trust"]), (Some(0), &json!("in_process")));
+    assert_eq!(
+        (exit, &sample["grades"][0]["trust"]),
+        (Some(0), &json!("in_process"))
+    );
     assert_eq!(graded(&grader, "print(input())", &json!({})).0, Some(1));
     let said = refused(&json!({"stdio": [{"input": "1"}]}), &json!({}));
-    assert!(said.contains("this run does not say what the program must print"), "{said}");
-    let said = refused(&json!({"stdio": [{"output": "1"}], "compare": "exit_code"}), &json!({}));
-    assert!(said.contains("`compare: exit_code` ignores what the program prints"), "{said}");
+    assert!(
+        said.contains("this run does not say what the program must print"),
+        "{said}"
+    );
+    let said = refused(
+        &json!({"stdio": [{"output": "1"}], "compare": "exit_code"}),
+        &json!({}),
+    );
+    assert!(
+        said.contains("`compare: exit_code` ignores what the program prints"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -289,9 +389,15 @@ fn integers_of_any_size_are_compared() {
     .unwrap();
     let code = "def f(n):\n    return 7 * (10 ** n - 1) // 9\n";
     passes(&call, code);
-    passes(&json!({ "asserts": [format!("assert f(5000) == {}", "7".repeat(5_000))] }), code);
-    let (exit, _) =
-        graded(&json!({ "asserts": [format!("assert f(5000) == {}", "7".repeat(4_999))] }), code, &json!({}));
+    passes(
+        &json!({ "asserts": [format!("assert f(5000) == {}", "7".repeat(5_000))] }),
+        code,
+    );
+    let (exit, _) = graded(
+        &json!({ "asserts": [format!("assert f(5000) == {}", "7".repeat(4_999))] }),
+        code,
+        &json!({}),
+    );
     assert_eq!(exit, Some(1));
 }
 
@@ -306,8 +412,15 @@ fn function_may_be_named_like_a_builtin_or_a_local_name() {
         &json!({ "asserts": [local] }),
         "import collections\ndef count(xs):\n    return collections.Counter(xs)\n",
     );
-    let (exit, said) = graded(&json!({ "asserts": [local] }), "def count(xs):\n    return {}\n", &json!({}));
-    assert!(exit == Some(1) && said.starts_with("failed wrong_answer"), "{said}");
+    let (exit, said) = graded(
+        &json!({ "asserts": [local] }),
+        "def count(xs):\n    return {}\n",
+        &json!({}),
+    );
+    assert!(
+        exit == Some(1) && said.starts_with("failed wrong_answer"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -325,12 +438,19 @@ fn language_that_lacks_a_part_is_errored_with_what_its_probe_printed() {
     );
     // A compiler that works fails a program for its text alone.
     let picky = "grep -q 'int main' main.c || { echo 'main.c:1: error: no main' >&2; exit 1; }; cp main.c prog; chmod +x prog";
-    let works = json!({"file": "main.c", "compile": ["sh", "-c", picky], "run": ["sh", "-c", "echo 5"]});
-    assert_eq!(graded(&grader, "int main() {}", &suite(works.clone())), (Some(0), "passed - -".to_owned()));
+    let works =
+        json!({"file": "main.c", "compile": ["sh", "-c", picky], "run": ["sh", "-c", "echo 5"]});
+    assert_eq!(
+        graded(&grader, "int main() {}", &suite(works.clone())),
+        (Some(0), "passed - -".to_owned())
+    );
     let (exit, said) = graded(&grader, "void f() {}", &suite(works));
     assert_eq!(
         (exit, said.as_str()),
-        (Some(1), "failed syntax_error the code does not compile: main.c:1: error: no main")
+        (
+            Some(1),
+            "failed syntax_error the code does not compile: main.c:1: error: no main"
+        )
     );
     // Without a probe nobody can tell; one may be given.
     let unknown = |probe: Option<&str>| {
@@ -339,21 +459,38 @@ fn language_that_lacks_a_part_is_errored_with_what_its_probe_printed() {
         language["probe"] = json!(probe);
         graded(&grader, "x", &suite(language)).1
     };
-    assert!(unknown(None).starts_with("failed syntax_error"), "{}", unknown(None));
-    assert!(unknown(Some("main")).starts_with("errored executor_missing"), "{}", unknown(Some("main")));
+    assert!(
+        unknown(None).starts_with("failed syntax_error"),
+        "{}",
+        unknown(None)
+    );
+    assert!(
+        unknown(Some("main")).starts_with("errored executor_missing"),
+        "{}",
+        unknown(Some("main"))
+    );
     // A shell reports a missing compiler with exit code 127.
     let absent = json!({"file": "main.xyz", "compile": ["sh", "-c", "no-such-xyz main.xyz"], "run": ["./prog"], "hint": "get xyz"});
     let said = graded(&grader, "x", &suite(absent.clone())).1;
-    assert!(said.starts_with("errored executor_missing the compiler of `fake` can't be run"), "{said}");
+    assert!(
+        said.starts_with("errored executor_missing the compiler of `fake` can't be run"),
+        "{said}"
+    );
     assert!(said.ends_with("; get xyz"), "{said}");
     let suite = json!({"eval_suite": {
         "name": "Right", "target": {"type": "echo"}, "executors": {"fake": absent},
         "evals": [{"id": "e", "input": "x", "grader": {"type": "code", "config": grader}}],
     }});
-    let call =
-        Project::with(&[("suite.yaml", &suite.to_string())]).call(&["validate", "--suite", "suite.yaml"]);
+    let call = Project::with(&[("suite.yaml", &suite.to_string())]).call(&[
+        "validate",
+        "--suite",
+        "suite.yaml",
+    ]);
     let said = call.stdout + &call.stderr;
-    assert!(said.contains("the executor `fake` has a compiler and no probe"), "{said}");
+    assert!(
+        said.contains("the executor `fake` has a compiler and no probe"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -361,7 +498,8 @@ fn program_that_passes_clears_a_probe_that_failed() {
     // The harness wants an answer, which the probe has not. What fails ends after what passes.
     let run = "grep answer main.xyz && exit 0; sleep 2; exit 1";
     let language = json!({"file": "main.xyz", "run": ["sh", "-c", run], "probe": "none"});
-    let grader = json!({"type": "code", "config": {"executor": "fake", "stdio": [{"output": "answer"}]}});
+    let grader =
+        json!({"type": "code", "config": {"executor": "fake", "stdio": [{"output": "answer"}]}});
     let eval = |id: &str| json!({"id": id, "input": "solve", "grader": grader});
     let suite = json!({"eval_suite": {
         "name": "Right", "target": {"type": "recorded", "path": "outputs.jsonl"},
@@ -369,17 +507,35 @@ fn program_that_passes_clears_a_probe_that_failed() {
     }});
     let outputs = [("a", "answer"), ("b", "nothing"), ("c", "nothing")]
         .map(|(case, output)| json!({"case": case, "output": output}).to_string());
-    let project =
-        Project::with(&[("suite.yaml", &suite.to_string()), ("outputs.jsonl", &outputs.join("\n"))]);
-    let call = project.call(&["run", "--suite", "suite.yaml", "--progress", "none", "--format", "json"]);
+    let project = Project::with(&[
+        ("suite.yaml", &suite.to_string()),
+        ("outputs.jsonl", &outputs.join("\n")),
+    ]);
+    let call = project.call(&[
+        "run",
+        "--suite",
+        "suite.yaml",
+        "--progress",
+        "none",
+        "--format",
+        "json",
+    ]);
     let report = project.report();
     let outcome = |at: usize| report["evals"][at]["cases"][0]["samples"][0]["outcome"].clone();
-    assert_eq!([outcome(0), outcome(1), outcome(2)], ["passed", "failed", "failed"], "{}", call.stderr);
+    assert_eq!(
+        [outcome(0), outcome(1), outcome(2)],
+        ["passed", "failed", "failed"],
+        "{}",
+        call.stderr
+    );
 }
 
 #[test]
 fn readable_folder_below_tmp_is_no_part_of_what_a_compiler_made() {
-    let shared = tempfile::Builder::new().prefix("readable").tempdir_in("/tmp").unwrap();
+    let shared = tempfile::Builder::new()
+        .prefix("readable")
+        .tempdir_in("/tmp")
+        .unwrap();
     for i in 0..300 {
         std::fs::write(shared.path().join(format!("part{i}")), "x").unwrap();
     }
@@ -389,5 +545,8 @@ fn readable_folder_below_tmp_is_no_part_of_what_a_compiler_made() {
     });
     let grader = json!({"executor": "fake", "stdio": [{"output": "5"}]});
     let more = json!({"executors": {"fake": language}, "allow_paths": [folder]});
-    assert_eq!(graded(&grader, "#!/bin/sh\necho 5\n", &more), (Some(0), "passed - -".to_owned()));
+    assert_eq!(
+        graded(&grader, "#!/bin/sh\necho 5\n", &more),
+        (Some(0), "passed - -".to_owned())
+    );
 }

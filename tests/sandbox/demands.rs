@@ -22,9 +22,13 @@ fn executable(project: &Project, path: &str, text: &str) {
 
 /// Whether code can be isolated here; says so where it can't.
 fn isolates() -> bool {
-    let output = Command::new(PROGRAM).args(["doctor", "--format", "json"]).output().unwrap();
+    let output = Command::new(PROGRAM)
+        .args(["doctor", "--format", "json"])
+        .output()
+        .unwrap();
     let doctor: Value = serde_json::from_slice(&output.stdout).unwrap();
-    let isolates = doctor["sandbox"]["tier"].is_string() && doctor["languages"]["python"]["path"].is_string();
+    let isolates =
+        doctor["sandbox"]["tier"].is_string() && doctor["languages"]["python"]["path"].is_string();
     if !isolates {
         eprintln!("skipped: no isolation here: {doctor}");
     }
@@ -39,8 +43,13 @@ fn samples(report: &Value) -> Vec<(String, String)> {
         .map(|eval| {
             let sample = &eval["cases"][0]["samples"][0];
             let text = |value: &Value| value.as_str().unwrap_or("-").to_owned();
-            let told =
-                [&eval["id"], &sample["outcome"], &sample["cause"], &sample["grades"][0]["trust"]].map(text);
+            let told = [
+                &eval["id"],
+                &sample["outcome"],
+                &sample["cause"],
+                &sample["grades"][0]["trust"],
+            ]
+            .map(text);
             (told.join(" "), text(&sample["reason"]))
         })
         .collect()
@@ -88,8 +97,19 @@ fn verdicts_say_what_they_rest_on_and_reports_total_them() {
     if !isolates() {
         return;
     }
-    let project = project(&[("suite.yaml", &suite("description: d", TESTS)), ("outputs.jsonl", OUTPUTS)]);
-    let call = project.call(&["run", "--suite", "suite.yaml", "--format", "json,markdown,junit"]).expect(0);
+    let project = project(&[
+        ("suite.yaml", &suite("description: d", TESTS)),
+        ("outputs.jsonl", OUTPUTS),
+    ]);
+    let call = project
+        .call(&[
+            "run",
+            "--suite",
+            "suite.yaml",
+            "--format",
+            "json,markdown,junit",
+        ])
+        .expect(0);
     let report = project.report();
     let totals = &report["summary"]["by_trust"];
     let levels: Vec<&String> = totals.as_object().unwrap().keys().collect();
@@ -97,14 +117,26 @@ fn verdicts_say_what_they_rest_on_and_reports_total_them() {
         levels.contains(&&"harness".to_owned()) && levels.contains(&&"in_process".to_owned()),
         "{totals}"
     );
-    let total: u64 = totals.as_object().unwrap().values().map(|n| n["samples"].as_u64().unwrap()).sum();
+    let total: u64 = totals
+        .as_object()
+        .unwrap()
+        .values()
+        .map(|n| n["samples"].as_u64().unwrap())
+        .sum();
     assert_eq!(total, 3, "{totals}");
-    assert!(call.stdout.contains("  Trust    harness "), "{}", call.stdout);
+    assert!(
+        call.stdout.contains("  Trust    harness "),
+        "{}",
+        call.stdout
+    );
     assert!(call.stdout.contains("in_process 1"), "{}", call.stdout);
     let markdown = std::fs::read_to_string(project.result(".md")).unwrap();
     assert!(markdown.contains("| in_process | 1 | 1 | "), "{markdown}");
     let junit = std::fs::read_to_string(project.result(".junit.xml")).unwrap();
-    assert!(junit.contains("<property name=\"trust.in_process\" value=\"1\"/>"), "{junit}");
+    assert!(
+        junit.contains("<property name=\"trust.in_process\" value=\"1\"/>"),
+        "{junit}"
+    );
 }
 
 #[test]
@@ -120,16 +152,24 @@ fn a_test_that_needs_less_than_is_demanded_never_passes() {
     assert!(told[1].0.starts_with("asked passed - "), "{told:?}");
     assert_eq!(told[2].0, "shared errored harness -");
     let reason = &told[2].1;
-    assert!(reason.contains("demands `trust: split`") && reason.contains("trust: in_process"), "{reason}");
+    assert!(
+        reason.contains("demands `trust: split`") && reason.contains("trust: in_process"),
+        "{reason}"
+    );
 
     // A wrong candidate is told the same: nobody looked at it.
-    project.write("outputs.jsonl", &OUTPUTS.replace("class Box", "class Other"));
+    project.write(
+        "outputs.jsonl",
+        &OUTPUTS.replace("class Box", "class Other"),
+    );
     project.call(&["run", "--suite", "suite.yaml"]).expect(3);
     assert_eq!(samples(&project.report())[2], told[2]);
 
     // What is demanded belongs to the grading: such a run does not go on with less.
     project.write("suite.yaml", &suite("sandbox: {trust: in_process}", TESTS));
-    let call = project.call(&["run", "--suite", "suite.yaml", "--resume", "latest"]).expect(2);
+    let call = project
+        .call(&["run", "--suite", "suite.yaml", "--resume", "latest"])
+        .expect(2);
     assert!(call.stderr.contains("the grader of "), "{}", call.stderr);
 }
 
@@ -149,20 +189,36 @@ fn forbidden(project: &Project, args: &str) -> Call {
 fn too_weak_a_machine_runs_nothing_whatever_the_command_line_says() {
     let of = |sandbox: &str| suite(sandbox, TESTS.split("    - id: asked").next().unwrap());
     let outputs = OUTPUTS.lines().next().unwrap();
-    let project = project(&[("suite.yaml", &of("sandbox: {minimum: userns}")), ("outputs.jsonl", outputs)]);
-    for args in ["run --suite suite.yaml", "run --suite suite.yaml --allow-unsandboxed"] {
+    let project = project(&[
+        ("suite.yaml", &of("sandbox: {minimum: userns}")),
+        ("outputs.jsonl", outputs),
+    ]);
+    for args in [
+        "run --suite suite.yaml",
+        "run --suite suite.yaml --allow-unsandboxed",
+    ] {
         let call = forbidden(&project, args).expect(2);
         assert!(
-            call.stderr.contains("the suite demands `minimum: userns` of the sandbox"),
+            call.stderr
+                .contains("the suite demands `minimum: userns` of the sandbox"),
             "{}",
             call.stderr
         );
-        assert!(call.stderr.contains("demand less under `sandbox:` in the suite"), "{}", call.stderr);
+        assert!(
+            call.stderr
+                .contains("demand less under `sandbox:` in the suite"),
+            "{}",
+            call.stderr
+        );
     }
     assert!(!project.path().join("results").exists());
     // What asks for no isolation still takes the user's word.
     project.write("suite.yaml", &of("sandbox: {minimum: none}"));
-    let call = forbidden(&project, "run --suite suite.yaml --allow-unsandboxed --format json").expect(0);
+    let call = forbidden(
+        &project,
+        "run --suite suite.yaml --allow-unsandboxed --format json",
+    )
+    .expect(0);
     assert!(call.stdout.contains("Trust "), "{}", call.stdout);
 }
 
@@ -173,10 +229,16 @@ fn what_ran_in_a_weaker_sandbox_never_counts_as_more() {
     }
     let of = |demand: &str, samples: u32| {
         let first = TESTS.split("    - id: asked").next().unwrap();
-        suite(&format!("config: {{samples: {samples}}}\n  {demand}"), first)
+        suite(
+            &format!("config: {{samples: {samples}}}\n  {demand}"),
+            first,
+        )
     };
     let line = "{\"case\": \"compared\", \"output\": \"def double(x):\\n    return 2 * x\\n\"}\n";
-    let project = project(&[("suite.yaml", &of("sandbox: {}", 1)), ("outputs.jsonl", &line.repeat(2))]);
+    let project = project(&[
+        ("suite.yaml", &of("sandbox: {}", 1)),
+        ("outputs.jsonl", &line.repeat(2)),
+    ]);
     forbidden(&project, "run --suite suite.yaml --allow-unsandboxed").expect(0);
     let weak = project.report()["metadata"]["environment"]["sandbox"]["tier"].clone();
     assert!(weak == "landlock" || weak == "none", "{weak}");
@@ -184,20 +246,31 @@ fn what_ran_in_a_weaker_sandbox_never_counts_as_more() {
     // What is kept would count under a demand that it does not meet.
     for samples in [1, 2] {
         project.write("suite.yaml", &of("sandbox: {minimum: userns}", samples));
-        let call = project.call(&["run", "--suite", "suite.yaml", "--resume", "latest"]).expect(2);
+        let call = project
+            .call(&["run", "--suite", "suite.yaml", "--resume", "latest"])
+            .expect(2);
         assert!(
             call.stderr.contains("its programs ran ")
                 && call.stderr.contains("now demands `minimum: userns`")
         );
-        assert!(call.stderr.contains("eval-harness regrade --run"), "{}", call.stderr);
+        assert!(
+            call.stderr.contains("eval-harness regrade --run"),
+            "{}",
+            call.stderr
+        );
     }
     // Without a demand it goes on, and the run is what its weakest session was.
     project.write("suite.yaml", &of("sandbox: {}", 2));
-    project.call(&["run", "--suite", "suite.yaml", "--resume", "latest"]).expect(0);
+    project
+        .call(&["run", "--suite", "suite.yaml", "--resume", "latest"])
+        .expect(0);
     let report = project.report();
     assert_eq!(report["summary"]["samples"]["total"], 2);
     assert_eq!(report["metadata"]["environment"]["sandbox"]["tier"], weak);
-    assert_eq!(report["metadata"]["environment"]["sandbox"]["enforced"], weak == "landlock");
+    assert_eq!(
+        report["metadata"]["environment"]["sandbox"]["enforced"],
+        weak == "landlock"
+    );
 }
 
 #[test]
@@ -205,7 +278,9 @@ fn each_run_of_a_program_is_held_against_the_slowest_of_the_reference() {
     if !isolates() {
         return;
     }
-    let runs: String = (0..16).map(|n| format!("{{input: \"{n}\", output: \"{n}\"}}, ")).collect();
+    let runs: String = (0..16)
+        .map(|n| format!("{{input: \"{n}\", output: \"{n}\"}}, "))
+        .collect();
     let evals = format!(
         "    - id: slow\n      input: x\n      grader:\n        type: code\n        config:\n          method: code_execution\n          \
          timeout_seconds: 600\n          timeout_factor: 3\n          stdio: [{runs}]\n          \
@@ -213,12 +288,20 @@ fn each_run_of_a_program_is_held_against_the_slowest_of_the_reference() {
     );
     let code = "n = input()\nwhile n == '5': pass\nprint(n)\n";
     let output = serde_json::json!({"case": "slow", "output": code}).to_string();
-    let project = project(&[("suite.yaml", &suite("description: d", &evals)), ("outputs.jsonl", &output)]);
+    let project = project(&[
+        ("suite.yaml", &suite("description: d", &evals)),
+        ("outputs.jsonl", &output),
+    ]);
     project.call(&["run", "--suite", "suite.yaml"]).expect(1);
     let told = samples(&project.report());
     assert_eq!(told[0].0, "slow failed timeout harness");
     // Three times one run, not three times all of them, which take 3.2 s at least.
-    let limit = told[0].1.split("within ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let limit = told[0]
+        .1
+        .split("within ")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next())
+        .unwrap();
     let limit: f64 = limit.parse().unwrap();
     assert!((0.6..9.6).contains(&limit), "{}", told[0].1);
     assert!(
@@ -229,9 +312,11 @@ fn each_run_of_a_program_is_held_against_the_slowest_of_the_reference() {
 
 #[test]
 fn demands_are_checked_with_their_place() {
-    let broken =
-        "sandbox: {minimum: docker, python: bin/py, readable: [\"../outside\", outputs.jsonl, /proc]}";
-    let project = project(&[("suite.yaml", &suite(broken, TESTS)), ("outputs.jsonl", OUTPUTS)]);
+    let broken = "sandbox: {minimum: docker, python: bin/py, readable: [\"../outside\", outputs.jsonl, /proc]}";
+    let project = project(&[
+        ("suite.yaml", &suite(broken, TESTS)),
+        ("outputs.jsonl", OUTPUTS),
+    ]);
     let call = project.call(&["validate", "suite.yaml"]).expect(2);
     assert!(call.stderr.contains("suite.yaml:3:"), "{}", call.stderr);
     assert!(call.stderr.contains("userns"), "{}", call.stderr);
@@ -246,10 +331,19 @@ fn demands_are_checked_with_their_place() {
     ] {
         assert!(call.stderr.contains(told), "{told}\n{}", call.stderr);
     }
-    let open = TESTS.replace("function_name: double,", "function_name: double, sandbox: false,");
+    let open = TESTS.replace(
+        "function_name: double,",
+        "function_name: double, sandbox: false,",
+    );
     project.write("suite.yaml", &suite("sandbox: {minimum: landlock}", &open));
-    let call = project.call(&["run", "--suite", "suite.yaml", "--allow-unsandboxed"]).expect(2);
-    assert!(call.stderr.contains("contradicts what the suite demands"), "{}", call.stderr);
+    let call = project
+        .call(&["run", "--suite", "suite.yaml", "--allow-unsandboxed"])
+        .expect(2);
+    assert!(
+        call.stderr.contains("contradicts what the suite demands"),
+        "{}",
+        call.stderr
+    );
 }
 
 #[test]
@@ -278,13 +372,29 @@ fn another_python_and_further_folders_are_seen_inside() {
 
     // A virtualenv's python is a link to the interpreter that it was made of.
     std::fs::create_dir_all(real.join("venv/bin")).unwrap();
-    let output = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
+    let output = Command::new("python3")
+        .args(["-c", "import sys; print(sys.executable)"])
+        .output()
+        .unwrap();
     let python = String::from_utf8(output.stdout).unwrap();
     std::os::unix::fs::symlink(python.trim(), real.join("venv/bin/python")).unwrap();
-    project.write("suite.yaml", &suite("sandbox: {python: venv/bin/python, readable: [data]}", &evals));
+    project.write(
+        "suite.yaml",
+        &suite(
+            "sandbox: {python: venv/bin/python, readable: [data]}",
+            &evals,
+        ),
+    );
     project.call(&["run", "--suite", "suite.yaml"]).expect(0);
-    executable(&project, "venv/bin/broken", "#!/bin/sh\necho no good >&2\nexit 3\n");
-    project.write("suite.yaml", &suite("sandbox: {python: venv/bin/broken}", &evals));
+    executable(
+        &project,
+        "venv/bin/broken",
+        "#!/bin/sh\necho no good >&2\nexit 3\n",
+    );
+    project.write(
+        "suite.yaml",
+        &suite("sandbox: {python: venv/bin/broken}", &evals),
+    );
     let call = project.call(&["run", "--suite", "suite.yaml"]).expect(2);
     assert!(
         call.stderr.contains("the suite demands the Python ") && call.stderr.contains("no good"),
@@ -329,9 +439,16 @@ fn a_sandboxed_target_sees_the_suite_and_nothing_else() {
     executable(
         &project,
         "evals/look",
-        &LOOK.replace("exit ", "grep -q hello \"$1\" && echo reads the input file\nexit "),
+        &LOOK.replace(
+            "exit ",
+            "grep -q hello \"$1\" && echo reads the input file\nexit ",
+        ),
     );
-    std::fs::set_permissions(project.path().join("evals"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(
+        project.path().join("evals"),
+        std::fs::Permissions::from_mode(0o755),
+    )
+    .unwrap();
     let run = |sandbox: bool| {
         project.write("evals/suite.yaml", &looking(sandbox));
         let _ = std::fs::remove_file(project.path().join("evals/made"));
@@ -342,8 +459,14 @@ fn a_sandboxed_target_sees_the_suite_and_nothing_else() {
             .env("OUTSIDE", project.path().join("secret.txt"));
         Call::of(command.output().unwrap()).expect(0);
         let report = project.report();
-        let output = report["evals"][0]["cases"][0]["samples"][0]["output"].as_str().unwrap().to_owned();
-        (output, report["metadata"]["environment"]["sandbox"]["enforced"].clone())
+        let output = report["evals"][0]["cases"][0]["samples"][0]["output"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        (
+            output,
+            report["metadata"]["environment"]["sandbox"]["enforced"].clone(),
+        )
     };
     let (inside, enforced) = run(true);
     assert_eq!(
@@ -373,13 +496,21 @@ fn sandboxed_graders_judge_as_the_others_do() {
             "echo 'Traceback (most recent call last):' >&2; echo 'ValueError: x' >&2; exit 1",
             "exit_code",
         ),
-        ("says", "echo '{\"passed\": false, \"score\": 0.25, \"reason\": \"quarter\"}'", "json"),
+        (
+            "says",
+            "echo '{\"passed\": false, \"score\": 0.25, \"reason\": \"quarter\"}'",
+            "json",
+        ),
         ("floods", "head -c 20000000 /dev/zero; exit 0", "exit_code"),
         ("floods-json", "head -c 20000000 /dev/zero; exit 0", "json"),
         ("sleeps", "sleep 600 & sleep 600", "exit_code"),
         ("dies", "kill -SEGV $$", "exit_code"),
         ("leaves", "sleep 600 & exit 0", "exit_code"),
-        ("expects", "test \"$EVAL_CASE\" = expects && test \"$(cat)\" = text", "exit_code"),
+        (
+            "expects",
+            "test \"$EVAL_CASE\" = expects && test \"$(cat)\" = text",
+            "exit_code",
+        ),
     ];
     let told = |sandbox: bool| {
         let project = project(&[]);
@@ -413,7 +544,10 @@ fn a_program_that_can_not_be_seen_inside_says_so() {
     let project = project(&[("evals/x", "")]);
     executable(&project, "bin/judge", "#!/bin/sh\nexit 0\n");
     let evals = "    - id: hidden\n      input: x\n      grader: {type: code, config: {method: command, command: [judge], sandbox: true}}\n";
-    project.write("evals/outputs.jsonl", "{\"case\": \"hidden\", \"output\": \"text\"}\n");
+    project.write(
+        "evals/outputs.jsonl",
+        "{\"case\": \"hidden\", \"output\": \"text\"}\n",
+    );
     project.write("evals/suite.yaml", &suite("description: d", evals));
     let path = format!("{}:/usr/bin:/bin", project.path().join("bin").display());
     let run = || {
@@ -423,8 +557,17 @@ fn a_program_that_can_not_be_seen_inside_says_so() {
     run().expect(3);
     let told = samples(&project.report());
     assert_eq!(told[0].0, "hidden errored executor_missing -");
-    assert!(told[0].1.contains("bin/judge, which can't be seen inside the sandbox"), "{}", told[0].1);
-    project.write("evals/suite.yaml", &suite("sandbox: {readable: [../bin]}", evals));
+    assert!(
+        told[0]
+            .1
+            .contains("bin/judge, which can't be seen inside the sandbox"),
+        "{}",
+        told[0].1
+    );
+    project.write(
+        "evals/suite.yaml",
+        &suite("sandbox: {readable: [../bin]}", evals),
+    );
     run().expect(0);
 }
 
@@ -460,16 +603,30 @@ fn a_reference_solution_sets_the_limit_of_time_and_must_pass() {
         "{\"case\": \"right\", \"output\": \"def double(x): return 2 * x\"}\n",
         "{\"case\": \"asserted\", \"output\": \"def double(x): return 2 * x\"}\n",
     );
-    let project = project(&[("suite.yaml", &suite("description: d", evals)), ("outputs.jsonl", outputs)]);
+    let project = project(&[
+        ("suite.yaml", &suite("description: d", evals)),
+        ("outputs.jsonl", outputs),
+    ]);
     project.call(&["run", "--suite", "suite.yaml"]).expect(1);
     let told = samples(&project.report());
     assert_eq!(told[0].0, "endless failed timeout harness");
-    let limit = told[0].1.split("within ").nth(1).and_then(|rest| rest.split(' ').next()).unwrap();
+    let limit = told[0]
+        .1
+        .split("within ")
+        .nth(1)
+        .and_then(|rest| rest.split(' ').next())
+        .unwrap();
     let limit: f64 = limit.parse().unwrap();
     assert!((0.5..600.0).contains(&limit), "{}", told[0].1);
     assert_eq!(told[1].0, "right passed - harness");
     assert_eq!(told[2].0, "asserted errored harness -");
-    assert!(told[2].1.starts_with("the reference solution fails its tests: "), "{}", told[2].1);
+    assert!(
+        told[2]
+            .1
+            .starts_with("the reference solution fails its tests: "),
+        "{}",
+        told[2].1
+    );
 }
 
 #[test]
@@ -488,16 +645,32 @@ fn a_benchmarks_own_solutions_set_its_limits() {
     let eval = "schema_version: \"1.0\"\neval_type: capability\nmetadata: {id: bench, name: Bench}\n\
                 dataset: {path: data.jsonl, format: humaneval, timeout_factor: 4}\n";
     let outputs = "{\"task_id\": \"T/0\", \"completion\": \"    return x + x\\n\"}\n{\"task_id\": \"T/1\", \"completion\": \"    return x + x\\n\"}\n";
-    let project = project(&[("data.jsonl", &data), ("bench.yaml", eval), ("outputs.jsonl", outputs)]);
-    project.call(&["run", "--suite", "bench.yaml", "--outputs", "outputs.jsonl"]).expect(3);
+    let project = project(&[
+        ("data.jsonl", &data),
+        ("bench.yaml", eval),
+        ("outputs.jsonl", outputs),
+    ]);
+    project
+        .call(&["run", "--suite", "bench.yaml", "--outputs", "outputs.jsonl"])
+        .expect(3);
     let report = project.report();
     let cases = report["evals"][0]["cases"].as_array().unwrap();
     assert_eq!(cases[0]["outcome"], "passed", "{report:#}");
     assert_eq!(cases[1]["outcome"], "errored");
     let reason = cases[1]["samples"][0]["reason"].as_str().unwrap();
-    assert!(reason.starts_with("the reference solution fails its tests: "), "{reason}");
+    assert!(
+        reason.starts_with("the reference solution fails its tests: "),
+        "{reason}"
+    );
     // A record without a solution can't be limited by it.
     project.write("data.jsonl", &data.replace("canonical_solution", "other"));
-    let call = project.call(&["run", "--suite", "bench.yaml", "--outputs", "outputs.jsonl"]).expect(2);
-    assert!(call.stderr.contains("the record has no `canonical_solution`"), "{}", call.stderr);
+    let call = project
+        .call(&["run", "--suite", "bench.yaml", "--outputs", "outputs.jsonl"])
+        .expect(2);
+    assert!(
+        call.stderr
+            .contains("the record has no `canonical_solution`"),
+        "{}",
+        call.stderr
+    );
 }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use eval_sandbox::{
     Call, CallOutcome, Ending, FunctionJob, FunctionReport, Isolation, Limits, ModeChoice, Program,
-    RunFailure, Sandbox, SandboxConfig, SandboxError, Script, TestJob, TestMode, TestReport, TestVerdict,
-    Tier,
+    RunFailure, Sandbox, SandboxConfig, SandboxError, Script, TestJob, TestMode, TestReport,
+    TestVerdict, Tier,
 };
 use serde_json::{Value, json};
 
@@ -36,11 +36,18 @@ macro_rules! sandbox_or_skip {
 
 /// Time enough for the busiest machine.
 fn wide() -> Limits {
-    Limits { wall: Duration::from_secs(30), ..Limits::default() }
+    Limits {
+        wall: Duration::from_secs(30),
+        ..Limits::default()
+    }
 }
 
 fn argv(words: &[&str]) -> Program {
-    Program { argv: words.iter().map(|w| (*w).to_owned()).collect(), limits: wide(), ..Program::default() }
+    Program {
+        argv: words.iter().map(|w| (*w).to_owned()).collect(),
+        limits: wide(),
+        ..Program::default()
+    }
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -65,29 +72,44 @@ async fn a_program_gets_its_input_and_gives_its_streams_and_its_code() {
 async fn the_environment_is_clean_and_the_hash_seed_fixed() {
     let sandbox = sandbox_or_skip!();
     let result = sandbox.run_program(argv(&["env"])).await.unwrap();
-    let mut names: Vec<String> =
-        text(&result.streams.stdout).lines().filter_map(|l| l.split('=').next().map(str::to_owned)).collect();
+    let mut names: Vec<String> = text(&result.streams.stdout)
+        .lines()
+        .filter_map(|l| l.split('=').next().map(str::to_owned))
+        .collect();
     names.sort();
-    let expected =
-        "HOME LANG LC_ALL OPENBLAS_NUM_THREADS PATH PYTHONDONTWRITEBYTECODE PYTHONHASHSEED TMPDIR TZ";
+    let expected = "HOME LANG LC_ALL OPENBLAS_NUM_THREADS PATH PYTHONDONTWRITEBYTECODE PYTHONHASHSEED TMPDIR TZ";
     assert_eq!(names.join(" "), expected);
-    let print = |code: &str| Script { code: code.into(), limits: wide(), ..Script::default() };
+    let print = |code: &str| Script {
+        code: code.into(),
+        limits: wide(),
+        ..Script::default()
+    };
     let code = "import sys\nprint(hash('a'), sys.flags.no_site, sys.argv, __name__)";
     let first = sandbox.run_script(print(code)).await.unwrap();
     let second = sandbox.run_script(print(code)).await.unwrap();
     assert_eq!(first.streams, second.streams);
-    assert!(text(&first.streams.stdout).ends_with(" 1 ['main.py'] __main__\n"), "{:?}", first.streams);
+    assert!(
+        text(&first.streams.stdout).ends_with(" 1 ['main.py'] __main__\n"),
+        "{:?}",
+        first.streams
+    );
 }
 
 #[tokio::test]
 async fn what_cannot_start_says_why() {
     let sandbox = sandbox_or_skip!();
-    let missing = sandbox.run_program(argv(&["no-such-program"])).await.unwrap_err();
+    let missing = sandbox
+        .run_program(argv(&["no-such-program"]))
+        .await
+        .unwrap_err();
     assert!(
         matches!(&missing, SandboxError::CannotStart { program, .. } if program == "no-such-program"),
         "{missing}"
     );
-    let missing = sandbox.run_program(argv(&["/no/such/program"])).await.unwrap_err();
+    let missing = sandbox
+        .run_program(argv(&["/no/such/program"]))
+        .await
+        .unwrap_err();
     assert_eq!(
         missing.to_string(),
         "/no/such/program could not be started in the sandbox: No such file or directory (os error 2)"
@@ -96,7 +118,10 @@ async fn what_cannot_start_says_why() {
     assert_eq!(empty.to_string(), "no program is named");
     let mut outside = argv(&["true"]);
     outside.files = vec![("../x".into(), Vec::new())];
-    assert!(matches!(sandbox.run_program(outside).await, Err(SandboxError::BadRequest(_))));
+    assert!(matches!(
+        sandbox.run_program(outside).await,
+        Err(SandboxError::BadRequest(_))
+    ));
 }
 
 #[tokio::test]
@@ -106,9 +131,15 @@ async fn long_output_is_cut_and_endless_output_ends_the_job() {
     program.limits.output_bytes = 1000;
     let result = sandbox.run_program(program).await.unwrap();
     assert_eq!(result.ending, Ending::Exited(0));
-    assert_eq!((result.streams.stdout.len(), result.streams.stdout_truncated), (1000, true));
+    assert_eq!(
+        (result.streams.stdout.len(), result.streams.stdout_truncated),
+        (1000, true)
+    );
     assert_eq!(text(&result.streams.stderr), "end\n");
-    let result = sandbox.run_program(argv(&["cat", "/dev/zero"])).await.unwrap();
+    let result = sandbox
+        .run_program(argv(&["cat", "/dev/zero"]))
+        .await
+        .unwrap();
     assert_eq!(result.ending, Ending::OutputLimit);
 }
 
@@ -117,7 +148,8 @@ async fn a_dropped_job_frees_its_worker() {
     let sandbox = sandbox_or_skip!();
     let mut sleep = argv(&["sleep", "1000"]);
     sleep.limits.wall = Duration::from_secs(900);
-    let dropped = tokio::time::timeout(Duration::from_millis(300), sandbox.run_program(sleep)).await;
+    let dropped =
+        tokio::time::timeout(Duration::from_millis(300), sandbox.run_program(sleep)).await;
     assert!(dropped.is_err());
     // There is one worker: this would wait for the sleeper.
     let result = sandbox.run_program(argv(&["true"])).await.unwrap();
@@ -126,7 +158,12 @@ async fn a_dropped_job_frees_its_worker() {
 
 #[tokio::test]
 async fn jobs_of_several_workers_run_at_once() {
-    let sandbox = match Sandbox::open(SandboxConfig { workers: 2, ..config() }).await {
+    let sandbox = match Sandbox::open(SandboxConfig {
+        workers: 2,
+        ..config()
+    })
+    .await
+    {
         Ok(sandbox) => sandbox,
         Err(reason) => return println!("SKIPPED: {reason}"),
     };
@@ -144,12 +181,22 @@ async fn jobs_of_several_workers_run_at_once() {
 
 #[tokio::test]
 async fn no_isolation_is_refused_or_said_aloud() {
-    let nothing = SandboxConfig { tiers: Vec::new(), ..config() };
-    let Err(SandboxError::Unavailable { reasons, remedy }) = Sandbox::open(nothing.clone()).await else {
+    let nothing = SandboxConfig {
+        tiers: Vec::new(),
+        ..config()
+    };
+    let Err(SandboxError::Unavailable { reasons, remedy }) = Sandbox::open(nothing.clone()).await
+    else {
         panic!("it must be unavailable")
     };
-    assert!(reasons.is_empty() && remedy.contains("--allow-unsandboxed"), "{remedy}");
-    let broken = SandboxConfig { helper: PathBuf::from("/no/such/helper"), ..config() };
+    assert!(
+        reasons.is_empty() && remedy.contains("--allow-unsandboxed"),
+        "{remedy}"
+    );
+    let broken = SandboxConfig {
+        helper: PathBuf::from("/no/such/helper"),
+        ..config()
+    };
     let Err(SandboxError::Unavailable { reasons, .. }) = Sandbox::open(broken).await else {
         panic!("it must be unavailable")
     };
@@ -157,42 +204,80 @@ async fn no_isolation_is_refused_or_said_aloud() {
     assert_eq!(tiers, [Tier::Userns, Tier::Rootns, Tier::Landlock]);
     assert!(reasons[0].1.contains("/no/such/helper"), "{reasons:?}");
 
-    let open = Sandbox::open(SandboxConfig { isolation: Isolation::AllowNone, ..nothing }).await.unwrap();
-    assert_eq!((open.state().tier, open.state().enforced), (Tier::None, false));
-    let result = open.run_program(argv(&["sh", "-c", "pwd; echo $HOME; ls"])).await.unwrap();
+    let open = Sandbox::open(SandboxConfig {
+        isolation: Isolation::AllowNone,
+        ..nothing
+    })
+    .await
+    .unwrap();
+    assert_eq!(
+        (open.state().tier, open.state().enforced),
+        (Tier::None, false)
+    );
+    let result = open
+        .run_program(argv(&["sh", "-c", "pwd; echo $HOME; ls"]))
+        .await
+        .unwrap();
     let said = text(&result.streams.stdout);
     let lines: Vec<&str> = said.lines().collect();
     assert_eq!(lines.len(), 2, "an empty folder: {said}");
     assert_eq!(lines[0], lines[1], "the home is the private folder");
-    let report = open.run_tests(asserts("def f(x): return x", &["assert f(1) == 1"])).await.unwrap();
+    let report = open
+        .run_tests(asserts("def f(x): return x", &["assert f(1) == 1"]))
+        .await
+        .unwrap();
     assert_eq!(report.verdict, TestVerdict::Passed);
     let folder = PathBuf::from(lines[0]);
     let above = folder.parent().unwrap();
-    assert!(above.exists() && !folder.exists(), "the folder ends with its job");
+    assert!(
+        above.exists() && !folder.exists(),
+        "the folder ends with its job"
+    );
     drop(open);
     assert!(!above.exists(), "{} was left behind", above.display());
 }
 
 #[tokio::test]
 async fn a_missing_python_is_said_when_it_is_needed() {
-    let config = SandboxConfig { python: Some("/no/such/python".into()), ..config() };
-    let Ok(sandbox) = Sandbox::open(config).await else { return println!("SKIPPED: no tier") };
-    assert!(matches!(sandbox.python(), Err(SandboxError::InterpreterMissing(_))));
+    let config = SandboxConfig {
+        python: Some("/no/such/python".into()),
+        ..config()
+    };
+    let Ok(sandbox) = Sandbox::open(config).await else {
+        return println!("SKIPPED: no tier");
+    };
+    assert!(matches!(
+        sandbox.python(),
+        Err(SandboxError::InterpreterMissing(_))
+    ));
     let refused = sandbox.run_tests(asserts("", &[])).await.unwrap_err();
     assert!(
         matches!(&refused, SandboxError::InterpreterMissing(why) if why.contains("/no/such/python")),
         "{refused}"
     );
-    assert_eq!(sandbox.run_program(argv(&["true"])).await.unwrap().ending, Ending::Exited(0));
+    assert_eq!(
+        sandbox.run_program(argv(&["true"])).await.unwrap().ending,
+        Ending::Exited(0)
+    );
 }
 
 #[tokio::test]
 async fn programs_may_use_proc_and_the_standard_devices() {
     let sandbox = sandbox_or_skip!();
     let code = "import os\nprint(open('/dev/stdin').read(), open('/proc/self/comm').read() != '', os.listdir('/proc').count('1'))";
-    let script = Script { code: code.into(), stdin: b"given".to_vec(), args: vec![], limits: wide() };
+    let script = Script {
+        code: code.into(),
+        stdin: b"given".to_vec(),
+        args: vec![],
+        limits: wide(),
+    };
     let result = sandbox.run_script(script).await.unwrap();
-    assert_eq!(text(&result.streams.stdout), "given True 0\n", "{}", text(&result.streams.stderr));
+    assert_eq!(
+        text(&result.streams.stdout),
+        "given True 0\n",
+        "{}",
+        text(&result.streams.stderr)
+    );
 }
 
 #[tokio::test]
@@ -210,20 +295,38 @@ async fn limits_beyond_all_measure_are_no_accident() {
         file_mb: u64::MAX,
         return_bytes: u64::MAX,
     };
-    let program = Program { limits: limits.clone(), ..argv(&["echo", "fine"]) };
-    assert_eq!(text(&sandbox.run_program(program).await.unwrap().streams.stdout), "fine\n");
+    let program = Program {
+        limits: limits.clone(),
+        ..argv(&["echo", "fine"])
+    };
+    assert_eq!(
+        text(&sandbox.run_program(program).await.unwrap().streams.stdout),
+        "fine\n"
+    );
     let mut job = calls("def f(x): return x", "f", &[json!([1])]);
     job.limits = limits.clone();
     job.per_call = Some(Duration::MAX);
-    assert_eq!(outcomes(&sandbox.call_functions(job, |_, value| value).await.unwrap()), ["1"]);
-    let job = TestJob { limits, ..asserts("def f(x): return x", &["assert f(1) == 1"]) };
-    assert_eq!(sandbox.run_tests(job).await.unwrap().verdict, TestVerdict::Passed);
+    assert_eq!(
+        outcomes(&sandbox.call_functions(job, |_, value| value).await.unwrap()),
+        ["1"]
+    );
+    let job = TestJob {
+        limits,
+        ..asserts("def f(x): return x", &["assert f(1) == 1"])
+    };
+    assert_eq!(
+        sandbox.run_tests(job).await.unwrap().verdict,
+        TestVerdict::Passed
+    );
 }
 
 // ---------------------------------------------------------------- calls of functions
 
 fn calls(code: &str, entry_point: &str, args: &[Value]) -> FunctionJob {
-    let call = |args: &Value| Call { args: args.as_array().unwrap().clone(), kwargs: Vec::new() };
+    let call = |args: &Value| Call {
+        args: args.as_array().unwrap().clone(),
+        kwargs: Vec::new(),
+    };
     FunctionJob {
         code: code.into(),
         entry_point: entry_point.into(),
@@ -240,7 +343,11 @@ fn outcomes(report: &FunctionReport) -> Vec<String> {
         CallOutcome::Failed(failure) => format!("{failure:?}"),
         CallOutcome::NotRun => "not run".into(),
     };
-    report.calls.iter().map(|call| show(&call.outcome)).collect()
+    report
+        .calls
+        .iter()
+        .map(|call| show(&call.outcome))
+        .collect()
 }
 
 #[tokio::test]
@@ -265,11 +372,23 @@ async fn values_come_back_as_what_they_are() {
         ("1j", r#"{"$complex":[0.0,1.0]}"#),
         ("range(1, 9, 2)", r#"{"$range":[1,9,2]}"#),
         ("'\\ud800'", r#"{"$wtf8":"eda080"}"#),
-        ("collections.Counter('aab')", r#"{"$counter":[["a",2],["b",1]]}"#),
-        ("collections.OrderedDict([(2, 1), (1, 2)])", r#"{"$odict":[[2,1],[1,2]]}"#),
-        ("collections.defaultdict(list, {1: [2]})", r#"{"$defaultdict":[[1,[2]]]}"#),
+        (
+            "collections.Counter('aab')",
+            r#"{"$counter":[["a",2],["b",1]]}"#,
+        ),
+        (
+            "collections.OrderedDict([(2, 1), (1, 2)])",
+            r#"{"$odict":[[2,1],[1,2]]}"#,
+        ),
+        (
+            "collections.defaultdict(list, {1: [2]})",
+            r#"{"$defaultdict":[[1,[2]]]}"#,
+        ),
         ("collections.deque([1, 2], 5)", r#"{"$deque":[[1,2],5]}"#),
-        ("collections.namedtuple('P', 'x y')(1, 2)", r#"{"$tuple":[1,2]}"#),
+        (
+            "collections.namedtuple('P', 'x y')(1, 2)",
+            r#"{"$tuple":[1,2]}"#,
+        ),
         ("(x for x in [1, 2])", r#"{"$iter":[1,2]}"#),
         ("map(abs, [-1])", r#"{"$iter":[1]}"#),
         ("{1: 2}.keys()", r#"{"$dict_keys":[1]}"#),
@@ -282,8 +401,14 @@ async fn values_come_back_as_what_they_are() {
         ("re.match('a', 'a')", r#"{"$opaque":"Match","truth":true}"#),
         ("print", r#"{"$opaque":"builtin_function_or_method"}"#),
         ("datetime.date(2024, 2, 29)", r#"{"$date":"2024-02-29"}"#),
-        ("datetime.timedelta(hours=-1)", r#"{"$timedelta":[-1,82800,0]}"#),
-        ("pathlib.PurePosixPath('a')", r#"{"$opaque":"PurePosixPath","only_truth":true}"#),
+        (
+            "datetime.timedelta(hours=-1)",
+            r#"{"$timedelta":[-1,82800,0]}"#,
+        ),
+        (
+            "pathlib.PurePosixPath('a')",
+            r#"{"$opaque":"PurePosixPath","only_truth":true}"#,
+        ),
     ];
     let mut code = String::from(
         "import collections, datetime, decimal, fractions, pathlib, re\nclass Plain(int): pass\nclass Liar(int):\n  def __eq__(s, o): return True\nclass Own:\n  def __bool__(s): return True\n",
@@ -292,7 +417,11 @@ async fn values_come_back_as_what_they_are() {
         code += &format!("def f{i}(): return {expression}\n");
     }
     code += "def f(i): return globals()['f%d' % i]()\n";
-    let job = calls(&code, "f", &(0..cases.len()).map(|i| json!([i])).collect::<Vec<_>>());
+    let job = calls(
+        &code,
+        "f",
+        &(0..cases.len()).map(|i| json!([i])).collect::<Vec<_>>(),
+    );
     let report = sandbox.call_functions(job, |_, value| value).await.unwrap();
     for ((expression, want), got) in cases.iter().zip(outcomes(&report)) {
         assert_eq!(got, *want, "{expression}");
@@ -328,17 +457,30 @@ async fn arguments_arrive_as_what_they_are() {
 async fn functions_of_every_kind_are_called() {
     let sandbox = sandbox_or_skip!();
     let code = "import asyncio\nasync def later(x):\n  await asyncio.sleep(0)\n  return x + 1\nclass S:\n  @staticmethod\n  def twice(x, by=2): return x * by\ndef same(x):\n  x.append(1)\n  return x\n";
-    let report = sandbox.call_functions(calls(code, "later", &[json!([1])]), |_, value| value).await.unwrap();
+    let report = sandbox
+        .call_functions(calls(code, "later", &[json!([1])]), |_, value| value)
+        .await
+        .unwrap();
     assert_eq!(outcomes(&report), ["2"]);
     let mut job = calls(code, "S.twice", &[json!([4])]);
     job.calls[0].kwargs = vec![("by".into(), json!(5))];
-    assert_eq!(outcomes(&sandbox.call_functions(job, |_, value| value).await.unwrap()), ["20"]);
-    let report =
-        sandbox.call_functions(calls(code, "same", &[json!([[0]])]), |_, value| value).await.unwrap();
+    assert_eq!(
+        outcomes(&sandbox.call_functions(job, |_, value| value).await.unwrap()),
+        ["20"]
+    );
+    let report = sandbox
+        .call_functions(calls(code, "same", &[json!([[0]])]), |_, value| value)
+        .await
+        .unwrap();
     assert_eq!(outcomes(&report), ["[0,1]"]);
-    let report =
-        sandbox.call_functions(calls(code, "missing", &[json!([])]), |_, value| value).await.unwrap();
-    assert_eq!(outcomes(&report), ["NameError: name 'missing' is not defined"]);
+    let report = sandbox
+        .call_functions(calls(code, "missing", &[json!([])]), |_, value| value)
+        .await
+        .unwrap();
+    assert_eq!(
+        outcomes(&report),
+        ["NameError: name 'missing' is not defined"]
+    );
 }
 
 #[tokio::test]
@@ -359,8 +501,13 @@ async fn a_stuck_call_does_not_take_the_others_with_it() {
     assert_eq!(outcomes(&report), want);
     assert_eq!(report.processes, 3);
     assert_eq!(text(&report.streams.stdout), "hello\n");
-    let CallOutcome::Raised(raised) = &report.calls[4].outcome else { panic!() };
-    assert_eq!(raised.traceback, "line 8, in f\n    if x == 4: return 1 // 0");
+    let CallOutcome::Raised(raised) = &report.calls[4].outcome else {
+        panic!()
+    };
+    assert_eq!(
+        raised.traceback,
+        "line 8, in f\n    if x == 4: return 1 // 0"
+    );
 }
 
 #[tokio::test]
@@ -379,11 +526,18 @@ async fn a_call_does_not_pay_for_the_time_of_those_before_it() {
 async fn calls_that_end_every_process_are_bounded() {
     let sandbox = sandbox_or_skip!();
     let code = "import os\ndef f(x): os._exit(0)";
-    let report =
-        sandbox.call_functions(calls(code, "f", &vec![json!([1]); 20]), |_, value| value).await.unwrap();
+    let report = sandbox
+        .call_functions(calls(code, "f", &vec![json!([1]); 20]), |_, value| value)
+        .await
+        .unwrap();
     let outcomes = outcomes(&report);
     assert_eq!(report.processes, 8);
-    assert!(outcomes[..8].iter().all(|o| o == "Exited { code: Some(0) }"), "{outcomes:?}");
+    assert!(
+        outcomes[..8]
+            .iter()
+            .all(|o| o == "Exited { code: Some(0) }"),
+        "{outcomes:?}"
+    );
     assert!(outcomes[8..].iter().all(|o| o == "not run"), "{outcomes:?}");
 }
 
@@ -391,12 +545,21 @@ async fn calls_that_end_every_process_are_bounded() {
 async fn a_program_that_does_not_load_fails_every_call() {
     let sandbox = sandbox_or_skip!();
     let cases = [
-        ("def f(:\n", "SyntaxError { message: \"invalid syntax (solution.py, line 1)\", line: Some(1) }"),
+        (
+            "def f(:\n",
+            "SyntaxError { message: \"invalid syntax (solution.py, line 1)\", line: Some(1) }",
+        ),
         ("x = 'a\0b'", "SyntaxError"),
         ("import sys; sys.exit(2)", "Exited { code: Some(2) }"),
         ("import os; os._exit(0)", "Exited { code: Some(0) }"),
-        ("raise KeyError(1)", "LoadRaised(Raised { type_name: \"KeyError\""),
-        ("import no_such_module", "LoadRaised(Raised { type_name: \"ModuleNotFoundError\""),
+        (
+            "raise KeyError(1)",
+            "LoadRaised(Raised { type_name: \"KeyError\"",
+        ),
+        (
+            "import no_such_module",
+            "LoadRaised(Raised { type_name: \"ModuleNotFoundError\"",
+        ),
         ("x = bytearray(10 ** 9)", "Ended(MemoryLimit)"),
         ("import os; os.abort()", "Ended(Signaled(6))"),
     ];
@@ -432,10 +595,19 @@ async fn tests_that_hold_pass_apart_from_the_candidate() {
     let table = [
         ("def f(x): return x + 1", "assert f(1) == 2"),
         ("def sum(a, b): return a + b", "assert sum(10, 15) == 25"),
-        ("def f(x): x.sort()", "a = [3, 1]\nassert f(a) is None\nassert a == [1, 3]"),
-        ("def f(x): x[0].append(2)", "inner = [1]\nf([inner])\nassert inner == [1, 2]"),
+        (
+            "def f(x): x.sort()",
+            "a = [3, 1]\nassert f(a) is None\nassert a == [1, 3]",
+        ),
+        (
+            "def f(x): x[0].append(2)",
+            "inner = [1]\nf([inner])\nassert inner == [1, 2]",
+        ),
         ("def f(x): return x", "a = [1]\nassert f(a) is a"),
-        ("def f(d, k): d[k] = 1; d.pop('x')", "d = {'x': 0}\nf(d, k='y')\nassert d == {'y': 1}"),
+        (
+            "def f(d, k): d[k] = 1; d.pop('x')",
+            "d = {'x': 0}\nf(d, k='y')\nassert d == {'y': 1}",
+        ),
         ("def f(s): s.add(2)", "s = {1}\nf(s)\nassert s == {1, 2}"),
         ("async def f(x): return x", "assert f(1) == 1"),
         (
@@ -450,7 +622,10 @@ async fn tests_that_hold_pass_apart_from_the_candidate() {
             "from collections import OrderedDict as O\ndef f(): return O([(1, 2), (3, 4)])",
             "from collections import OrderedDict\nassert f() == OrderedDict([(1, 2), (3, 4)])\nassert f() != OrderedDict([(3, 4), (1, 2)])",
         ),
-        ("from collections import namedtuple\ndef f(): return namedtuple('P', 'x')(1)", "assert f() == (1,)"),
+        (
+            "from collections import namedtuple\ndef f(): return namedtuple('P', 'x')(1)",
+            "assert f() == (1,)",
+        ),
         (
             "import re\ndef f(s): return re.search('b', s)",
             "assert f('abc')\nassert not f('xyz')\nassert (f('b') == True) is False",
@@ -467,27 +642,66 @@ async fn tests_that_hold_pass_apart_from_the_candidate() {
             "import json\ndef f(x): return json.loads(x)",
             "try:\n  f('{')\n  assert False\nexcept ValueError:\n  pass",
         ),
-        ("def f(b): return b.decode()", "try:\n  f(b'\\xff')\n  assert False\nexcept ValueError:\n  pass"),
-        ("def f(t): return isinstance(3, t)", "assert f(int) and not f(str)"),
-        ("def f(g, x): return g(x)\ndef h(x): return x * 2", "assert f(h, 4) == 8"),
-        ("def enc(s): return s[::-1]\ndef dec(s): return s[::-1]", "s = 'abc'\nassert dec(enc(s)) == s"),
+        (
+            "def f(b): return b.decode()",
+            "try:\n  f(b'\\xff')\n  assert False\nexcept ValueError:\n  pass",
+        ),
+        (
+            "def f(t): return isinstance(3, t)",
+            "assert f(int) and not f(str)",
+        ),
+        (
+            "def f(g, x): return g(x)\ndef h(x): return x * 2",
+            "assert f(h, 4) == 8",
+        ),
+        (
+            "def enc(s): return s[::-1]\ndef dec(s): return s[::-1]",
+            "s = 'abc'\nassert dec(enc(s)) == s",
+        ),
         ("def f(n): return 7 ** n", "assert f(20000) == 7 ** 20000"),
-        ("def f(): return '\\ud800', 1e400, b'x'", "assert f() == ('\\ud800', float('inf'), b'x')"),
-        ("def f(): return {frozenset([1]): 2}", "assert f() == {frozenset([1]): 2}"),
-        ("def f(x): return x", "assert list(map(f, [1, 2])) == [1, 2]"),
-        ("def f(x): return x", "import sys\nassert f(sys.maxsize) == sys.maxsize"),
+        (
+            "def f(): return '\\ud800', 1e400, b'x'",
+            "assert f() == ('\\ud800', float('inf'), b'x')",
+        ),
+        (
+            "def f(): return {frozenset([1]): 2}",
+            "assert f() == {frozenset([1]): 2}",
+        ),
+        (
+            "def f(x): return x",
+            "assert list(map(f, [1, 2])) == [1, 2]",
+        ),
+        (
+            "def f(x): return x",
+            "import sys\nassert f(sys.maxsize) == sys.maxsize",
+        ),
         ("def f(x): print('loud'); return x", "assert f(1) == 1"),
         (
             "import datetime as d\ndef f(y): return d.date(y, 1, 2), d.datetime(y, 1, 2, 3, tzinfo=d.timezone.utc), d.timedelta(0, y)",
             "from datetime import date, datetime, timedelta, timezone\nassert f(7) == (date(7, 1, 2), datetime(7, 1, 2, 3, tzinfo=timezone.utc), timedelta(seconds=7))",
         ),
-        ("import uuid\ndef f(): return uuid.UUID(int=5)", "import uuid\nassert f() == uuid.UUID(int=5)"),
+        (
+            "import uuid\ndef f(): return uuid.UUID(int=5)",
+            "import uuid\nassert f() == uuid.UUID(int=5)",
+        ),
     ];
     for (code, tests) in table {
         for mode in [None, Some(TestMode::Split)] {
-            let report = verdict(&sandbox, TestJob { mode, ..asserts(code, &[tests]) }).await;
+            let report = verdict(
+                &sandbox,
+                TestJob {
+                    mode,
+                    ..asserts(code, &[tests])
+                },
+            )
+            .await;
             assert_eq!(report.verdict, TestVerdict::Passed, "{code}\n{tests}");
-            assert_ne!(report.mode, TestMode::InProcess, "{tests}: {}", report.mode_reason);
+            assert_ne!(
+                report.mode,
+                TestMode::InProcess,
+                "{tests}: {}",
+                report.mode_reason
+            );
             assert!(report.calls > 0);
         }
     }
@@ -495,10 +709,17 @@ async fn tests_that_hold_pass_apart_from_the_candidate() {
 
 fn show(verdict: &TestVerdict) -> String {
     match verdict {
-        TestVerdict::AssertionFailed { index, line, source, message } => {
+        TestVerdict::AssertionFailed {
+            index,
+            line,
+            source,
+            message,
+        } => {
             format!("test {index}:{line} {source} [{message}]")
         }
-        TestVerdict::CandidateRaised(r) => format!("candidate raised {}: {}", r.type_name, r.message),
+        TestVerdict::CandidateRaised(r) => {
+            format!("candidate raised {}: {}", r.type_name, r.message)
+        }
         TestVerdict::TestRaised(r) => format!("test raised {}: {}", r.type_name, r.message),
         TestVerdict::TestError(r) => format!("test error {}: {}", r.type_name, r.message),
         TestVerdict::Failed(RunFailure::LoadRaised(r)) => format!("load raised {}", r.type_name),
@@ -509,23 +730,38 @@ fn show(verdict: &TestVerdict) -> String {
 #[tokio::test]
 async fn tests_that_do_not_hold_say_why() {
     let sandbox = sandbox_or_skip!();
-    let own =
-        "class A:\n  def __eq__(s, o): return True\n  def __bool__(s): return True\ndef f(*x): return A()";
+    let own = "class A:\n  def __eq__(s, o): return True\n  def __bool__(s): return True\ndef f(*x): return A()";
     let table = [
-        ("def f(x): return x", "x = 1\nassert f(x) == 2, 'two'", "test 1:2 assert f(x) == 2, 'two' [two]"),
+        (
+            "def f(x): return x",
+            "x = 1\nassert f(x) == 2, 'two'",
+            "test 1:2 assert f(x) == 2, 'two' [two]",
+        ),
         (
             "def f(x): return 1 // x",
             "assert f(0) == 0",
             "candidate raised ZeroDivisionError: integer division or modulo by zero",
         ),
-        ("def f(x): assert x > 1, 'mine'", "f(0)", "candidate raised AssertionError: mine"),
-        ("def g(x): return x", "assert f(0) == 0", "candidate raised NameError: name 'f' is not defined"),
+        (
+            "def f(x): assert x > 1, 'mine'",
+            "f(0)",
+            "candidate raised AssertionError: mine",
+        ),
+        (
+            "def g(x): return x",
+            "assert f(0) == 0",
+            "candidate raised NameError: name 'f' is not defined",
+        ),
         (
             "def f(x): return None",
             "assert abs(f(1) - 2) < 1",
             "test raised TypeError: unsupported operand type(s) for -: 'NoneType' and 'int'",
         ),
-        ("def f(x): return x", "assert no_such_helper_here.x == f(1)", "candidate raised"),
+        (
+            "def f(x): return x",
+            "assert no_such_helper_here.x == f(1)",
+            "candidate raised",
+        ),
         (
             "def f(x): return x",
             "assert f(1 ==",
@@ -536,19 +772,51 @@ async fn tests_that_do_not_hold_say_why() {
             "import no_such_module\nassert f(1) == 1",
             "test error ModuleNotFoundError: No module named 'no_such_module'",
         ),
-        ("def f(x): return x", "1 / 0\nassert f(1) == 1", "test error ZeroDivisionError: division by zero"),
+        (
+            "def f(x): return x",
+            "1 / 0\nassert f(1) == 1",
+            "test error ZeroDivisionError: division by zero",
+        ),
         (own, "assert f(1) == 1", "Opaque { type_name: \"A\" }"),
         (own, "assert f(1)", "Opaque { type_name: \"A\" }"),
         (own, "assert [f(1)] == [1]", "Opaque { type_name: \"A\" }"),
-        (own, "try:\n  assert f(1) == 1\nexcept BaseException: pass", "Opaque { type_name: \"A\" }"),
+        (
+            own,
+            "try:\n  assert f(1) == 1\nexcept BaseException: pass",
+            "Opaque { type_name: \"A\" }",
+        ),
         (own, "assert f(f(1)) == 1", "Opaque { type_name: \"A\" }"),
-        ("import sys\ndef f(x): sys.exit(0)", "assert f(1) == 1", "Failed(Exited { code: Some(0) })"),
-        ("import os\ndef f(x): os._exit(0)", "assert f(1) == 1", "Failed(Exited { code: Some(0) })"),
-        ("def f(x): return [0] * 10 ** 9", "assert f(1) == 1", "Failed(Ended(MemoryLimit))"),
-        ("def f(x): return 'x' * (20 << 20)", "assert f(1) == 1", "Failed(ReturnLimit)"),
-        ("import ctypes\ndef f(x): ctypes.string_at(0)", "assert f(1) == 1", "Failed(Ended(Signaled(11)))"),
+        (
+            "import sys\ndef f(x): sys.exit(0)",
+            "assert f(1) == 1",
+            "Failed(Exited { code: Some(0) })",
+        ),
+        (
+            "import os\ndef f(x): os._exit(0)",
+            "assert f(1) == 1",
+            "Failed(Exited { code: Some(0) })",
+        ),
+        (
+            "def f(x): return [0] * 10 ** 9",
+            "assert f(1) == 1",
+            "Failed(Ended(MemoryLimit))",
+        ),
+        (
+            "def f(x): return 'x' * (20 << 20)",
+            "assert f(1) == 1",
+            "Failed(ReturnLimit)",
+        ),
+        (
+            "import ctypes\ndef f(x): ctypes.string_at(0)",
+            "assert f(1) == 1",
+            "Failed(Ended(Signaled(11)))",
+        ),
         ("raise KeyError", "assert f(1) == 1", "load raised KeyError"),
-        ("raise SystemExit", "assert f(1) == 1", "Failed(Exited { code: Some(0) })"),
+        (
+            "raise SystemExit",
+            "assert f(1) == 1",
+            "Failed(Exited { code: Some(0) })",
+        ),
     ];
     for (code, tests, want) in table {
         let report = verdict(&sandbox, asserts(code, &["pass", tests])).await;
@@ -556,7 +824,10 @@ async fn tests_that_do_not_hold_say_why() {
         if tests.contains("no_such_helper_here") {
             // An attribute of something unknown: only the candidate's interpreter could tell.
             assert_eq!(report.mode, TestMode::InProcess);
-            assert_eq!(got, "candidate raised NameError: name 'no_such_helper_here' is not defined");
+            assert_eq!(
+                got,
+                "candidate raised NameError: name 'no_such_helper_here' is not defined"
+            );
         } else {
             assert_eq!(got, want, "{code}\n{tests}");
             assert_ne!(report.mode, TestMode::InProcess, "{}", report.mode_reason);
@@ -576,37 +847,80 @@ async fn the_mode_follows_from_the_tests_alone() {
             "root = Node(1)\nroot.left = Node(2)\nassert height(root) == 2",
             "looks at the attribute left of what the candidate returned",
         ),
-        ("assert chain([Pair(1, 2)], 1) == 1", "hands chain what Pair of the candidate made"),
-        ("assert Solution().run(3) == 3", "looks at the attribute run of what the candidate returned"),
+        (
+            "assert chain([Pair(1, 2)], 1) == 1",
+            "hands chain what Pair of the candidate made",
+        ),
+        (
+            "assert Solution().run(3) == 3",
+            "looks at the attribute run of what the candidate returned",
+        ),
         ("assert f(3)(4) == 7", "calls what the candidate returned"),
-        ("assert f(lambda x: x) == 3", "hands f a function of its own"),
-        ("def own(x): return x\nassert f(own) == 3", "hands f the object own of its own"),
-        ("assert isinstance(f(1), Thing)", "needs Thing of the candidate as a class"),
-        ("assert LIMIT == 3", "uses LIMIT of the candidate other than by calling it"),
-        ("try:\n  f(1)\nexcept Bad: pass", "uses Bad of the candidate other than by calling it"),
-        ("x = f(1)\ny = x\nassert y.size == 3", "looks at the attribute size of what the candidate returned"),
+        (
+            "assert f(lambda x: x) == 3",
+            "hands f a function of its own",
+        ),
+        (
+            "def own(x): return x\nassert f(own) == 3",
+            "hands f the object own of its own",
+        ),
+        (
+            "assert isinstance(f(1), Thing)",
+            "needs Thing of the candidate as a class",
+        ),
+        (
+            "assert LIMIT == 3",
+            "uses LIMIT of the candidate other than by calling it",
+        ),
+        (
+            "try:\n  f(1)\nexcept Bad: pass",
+            "uses Bad of the candidate other than by calling it",
+        ),
+        (
+            "x = f(1)\ny = x\nassert y.size == 3",
+            "looks at the attribute size of what the candidate returned",
+        ),
     ];
     for (tests, why) in in_process {
         let choice = choose(tests).await;
-        assert_eq!((choice.mode, choice.why.as_str()), (TestMode::InProcess, why), "{tests}");
+        assert_eq!(
+            (choice.mode, choice.why.as_str()),
+            (TestMode::InProcess, why),
+            "{tests}"
+        );
     }
     let (split, compared) = (TestMode::Split, TestMode::Compared);
     let apart: [(&str, &[&str], TestMode); 7] = [
         ("assert f(1).upper() == 'A'", &["f"], split),
-        ("import random\nr = random.Random(1)\nassert f(r.random()) > 0", &["f"], split),
+        (
+            "import random\nr = random.Random(1)\nassert f(r.random()) > 0",
+            &["f"],
+            split,
+        ),
         ("assert g(f(1)) == len(h(2))", &["g", "f", "h"], split),
         ("assert g(1) == len(h(2))", &["g", "h"], compared),
         ("assert max(1, 2) == 2", &["max"], compared),
         ("assert max(f(1), 2) == 2", &["f"], split),
-        ("assert f((1, 'x')) == sys.getsizeof((1, 'x'))", &["f"], split),
+        (
+            "assert f((1, 'x')) == sys.getsizeof((1, 'x'))",
+            &["f"],
+            split,
+        ),
     ];
     for (tests, names, mode) in apart {
         let choice = choose(tests).await;
         assert_eq!((choice.mode, choice.why.as_str()), (mode, ""), "{tests}");
         assert_eq!(choice.names, names, "{tests}");
     }
-    let broken = sandbox.test_mode(asserts("", &["def f(:"])).await.unwrap().unwrap_err();
-    assert!(matches!(&broken, TestVerdict::TestError(r) if r.is("SyntaxError")), "{broken:?}");
+    let broken = sandbox
+        .test_mode(asserts("", &["def f(:"]))
+        .await
+        .unwrap()
+        .unwrap_err();
+    assert!(
+        matches!(&broken, TestVerdict::TestError(r) if r.is("SyntaxError")),
+        "{broken:?}"
+    );
 }
 
 #[tokio::test]
@@ -620,17 +934,30 @@ async fn tests_with_the_candidates_classes_run_in_its_interpreter_and_say_so() {
     let report = verdict(&sandbox, asserts(code, &["pass", "assert f(P(3)) == 4"])).await;
     assert_eq!(show(&report.verdict), "test 1:1 assert f(P(3)) == 4 []");
     for (more, want) in [
-        ("import sys; sys.exit(0)", "Failed(Exited { code: Some(0) })"),
+        (
+            "import sys; sys.exit(0)",
+            "Failed(Exited { code: Some(0) })",
+        ),
         ("import os; os._exit(0)", "Failed(Exited { code: Some(0) })"),
         ("1 / 0", "load raised ZeroDivisionError"),
-        ("def f(p): raise SystemExit", "Failed(Exited { code: Some(0) })"),
-        ("def f(p): return p.b", "candidate raised AttributeError: 'P' object has no attribute 'b'"),
+        (
+            "def f(p): raise SystemExit",
+            "Failed(Exited { code: Some(0) })",
+        ),
+        (
+            "def f(p): return p.b",
+            "candidate raised AttributeError: 'P' object has no attribute 'b'",
+        ),
         (
             "x = (",
             "Failed(SyntaxError { message: \"'(' was never closed (solution.py, line 4)\", line: Some(4) })",
         ),
     ] {
-        let report = verdict(&sandbox, asserts(&format!("{code}{more}\n"), &["assert f(P(3)) == 3"])).await;
+        let report = verdict(
+            &sandbox,
+            asserts(&format!("{code}{more}\n"), &["assert f(P(3)) == 3"]),
+        )
+        .await;
         assert_eq!(show(&report.verdict), want, "{more}");
     }
 }
@@ -656,10 +983,25 @@ async fn no_answer_leads_to_the_tests_interpreter() {
 async fn what_a_standard_object_equals_is_not_guessed() {
     let sandbox = sandbox_or_skip!();
     let code = "from pathlib import PurePosixPath\ndef f(): return PurePosixPath('a')\n";
-    for tests in ["assert f()\nassert f() != PurePosixPath('a')", "assert f() == PurePosixPath('a')"] {
-        let report =
-            verdict(&sandbox, asserts(code, &[&format!("from pathlib import PurePosixPath\n{tests}")])).await;
-        assert_eq!(report.verdict, TestVerdict::Opaque { type_name: "PurePosixPath".into() }, "{tests}");
+    for tests in [
+        "assert f()\nassert f() != PurePosixPath('a')",
+        "assert f() == PurePosixPath('a')",
+    ] {
+        let report = verdict(
+            &sandbox,
+            asserts(
+                code,
+                &[&format!("from pathlib import PurePosixPath\n{tests}")],
+            ),
+        )
+        .await;
+        assert_eq!(
+            report.verdict,
+            TestVerdict::Opaque {
+                type_name: "PurePosixPath".into()
+            },
+            "{tests}"
+        );
     }
 }
 
@@ -688,11 +1030,17 @@ async fn a_check_function_gets_the_entry_point_and_set_up_imports_reach_the_cand
     // The rest of the set-up stays with the judge.
     job.code = "def area(r): return expected".into();
     let report = verdict(&sandbox, job.clone()).await;
-    assert_eq!(show(&report.verdict), "candidate raised NameError: name 'expected' is not defined");
+    assert_eq!(
+        show(&report.verdict),
+        "candidate raised NameError: name 'expected' is not defined"
+    );
     // A test that only defines `check` proves nothing unless it is called.
     job.code = "def area(r): return 0".into();
     let report = verdict(&sandbox, job).await;
-    assert_eq!(show(&report.verdict), "test 0:2 assert candidate(2.5) == 2 []");
+    assert_eq!(
+        show(&report.verdict),
+        "test 0:2 assert candidate(2.5) == 2 []"
+    );
 }
 
 #[tokio::test]
@@ -701,7 +1049,10 @@ async fn out_of_time_is_the_programs_end_and_not_the_harness() {
     let mut job = asserts("def f(x):\n  while True: pass", &["assert f(1) == 1"]);
     job.limits.wall = Duration::from_secs(2);
     let report = verdict(&sandbox, job).await;
-    assert_eq!(report.verdict, TestVerdict::Failed(RunFailure::Ended(Ending::TimedOut)));
+    assert_eq!(
+        report.verdict,
+        TestVerdict::Failed(RunFailure::Ended(Ending::TimedOut))
+    );
     let mut program = argv(&["sh", "-c", "sleep 1000 & sleep 1000"]);
     program.limits.wall = Duration::from_secs(1);
     let result = sandbox.run_program(program).await.unwrap();
@@ -718,7 +1069,9 @@ fn marked_processes() -> usize {
     let entries = std::fs::read_dir("/proc").unwrap().flatten();
     let lines = entries.filter_map(|e| std::fs::read(e.path().join("cmdline")).ok());
     lines
-        .filter(|line| text(line).starts_with("sleep\0") || text(line).starts_with("/usr/bin/sleep\0"))
+        .filter(|line| {
+            text(line).starts_with("sleep\0") || text(line).starts_with("/usr/bin/sleep\0")
+        })
         .filter(|line| text(line).contains(MARK))
         .count()
 }
@@ -726,7 +1079,10 @@ fn marked_processes() -> usize {
 fn until(what: &str, condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {
-        assert!(start.elapsed() < Duration::from_secs(30), "{what} did not happen");
+        assert!(
+            start.elapsed() < Duration::from_secs(30),
+            "{what} did not happen"
+        );
         std::thread::sleep(Duration::from_millis(20));
     }
 }
@@ -746,7 +1102,10 @@ async fn victim() {
 async fn a_killed_harness_leaves_nothing_running() {
     drop(sandbox_or_skip!());
     let mut victim = std::process::Command::new(std::env::current_exe().unwrap())
-        .args([&crate::support::full_name(module_path!(), "victim"), "--exact"])
+        .args([
+            &crate::support::full_name(module_path!(), "victim"),
+            "--exact",
+        ])
         .env(VICTIM, "1")
         .stdout(std::process::Stdio::null())
         .spawn()

@@ -20,13 +20,20 @@ const KILLS: u64 = 4;
 /// Runs jobs of every kind for ever. Says so once the first is done.
 async fn live_for_ever(tier: Tier) {
     let helper = env!("CARGO_BIN_EXE_eval-harness").into();
-    let config = SandboxConfig { tiers: vec![tier], workers: 6, ..SandboxConfig::new(helper) };
+    let config = SandboxConfig {
+        tiers: vec![tier],
+        workers: 6,
+        ..SandboxConfig::new(helper)
+    };
     let sandbox = match Sandbox::open(config).await {
         Ok(sandbox) => sandbox,
         Err(reason) => return println!("SKIPPED: tier {tier}: {reason}"),
     };
     println!("ALIVE");
-    let limits = Limits { wall: Duration::from_secs(600), ..Limits::default() };
+    let limits = Limits {
+        wall: Duration::from_secs(600),
+        ..Limits::default()
+    };
     // One in three ends soon, so that processes also come and go at the moment of the kill.
     let slow = "import os, time\nif os.fork() == 0: os.setsid()\nopen('left-behind', 'w').write('x')\ntime.sleep(1000)\n";
     let in_fn = "import time\ndef solve(a):\n    open('left-behind', 'w').write('x')\n    time.sleep(a)\n    return a\n";
@@ -38,7 +45,10 @@ async fn live_for_ever(tier: Tier) {
         limits: limits.clone(),
         ..TestJob::default()
     };
-    let call = |n: u32| Call { args: vec![json!(n)], kwargs: Vec::new() };
+    let call = |n: u32| Call {
+        args: vec![json!(n)],
+        kwargs: Vec::new(),
+    };
     let function = FunctionJob {
         code: in_fn.into(),
         entry_point: "solve".into(),
@@ -48,15 +58,30 @@ async fn live_for_ever(tier: Tier) {
     };
     let quick = async {
         loop {
-            let script = Script { code: "print(1)".into(), limits: limits.clone(), ..Script::default() };
+            let script = Script {
+                code: "print(1)".into(),
+                limits: limits.clone(),
+                ..Script::default()
+            };
             let _ = sandbox.run_script(script).await;
         }
     };
     let shell = "(setsid sleep 1000 &) ; echo x > left-behind; sleep 1000";
-    let argv = ["sh", "-c", shell].iter().map(|w| (*w).to_owned()).collect();
+    let argv = ["sh", "-c", shell]
+        .iter()
+        .map(|w| (*w).to_owned())
+        .collect();
     let _ = tokio::join!(
-        sandbox.run_script(Script { code: slow.into(), limits: limits.clone(), ..Script::default() }),
-        sandbox.run_program(Program { argv, limits: limits.clone(), ..Program::default() }),
+        sandbox.run_script(Script {
+            code: slow.into(),
+            limits: limits.clone(),
+            ..Script::default()
+        }),
+        sandbox.run_program(Program {
+            argv,
+            limits: limits.clone(),
+            ..Program::default()
+        }),
         sandbox.call_functions(function, |_, value| value),
         sandbox.run_tests(job(Some(TestMode::Split), in_fn)),
         sandbox.run_tests(job(Some(TestMode::InProcess), in_fn)),
@@ -75,7 +100,11 @@ fn left(temporary: &Path, mounts: &str) -> Option<String> {
     if !running.is_empty() {
         return Some(crate::processes::told(&running));
     }
-    let files: Vec<PathBuf> = std::fs::read_dir(temporary).unwrap().flatten().map(|e| e.path()).collect();
+    let files: Vec<PathBuf> = std::fs::read_dir(temporary)
+        .unwrap()
+        .flatten()
+        .map(|e| e.path())
+        .collect();
     if !files.is_empty() {
         return Some(format!("{files:?}"));
     }
@@ -91,10 +120,21 @@ fn left(temporary: &Path, mounts: &str) -> Option<String> {
 fn groups(folder: &Path, depth: usize) -> Vec<PathBuf> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
     let mut found = Vec::new();
-    for path in entries.map(|entry| entry.path()).filter(|path| path.is_dir() && !path.is_symlink()) {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let victims = VICTIMS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        if name.starts_with("eval-harness") && victims.iter().any(|pid| name.contains(&format!("-{pid}-"))) {
+    for path in entries
+        .map(|entry| entry.path())
+        .filter(|path| path.is_dir() && !path.is_symlink())
+    {
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
+        let victims = VICTIMS
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        if name.starts_with("eval-harness")
+            && victims.iter().any(|pid| name.contains(&format!("-{pid}-")))
+        {
             found.push(path);
         } else if depth > 0 {
             drop(victims);
@@ -111,16 +151,23 @@ static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
 
 /// Kills a harness `KILLS` times at random moments of its life and looks at what is left.
 fn kill(name: &str, seed: u64, start: impl Fn(&Path) -> Option<Child>) {
-    let _alone = ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _alone = ALONE
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     crate::processes::adopt_orphans();
     let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let mut random = ChaCha8Rng::seed_from_u64(seed);
     for _ in 0..KILLS {
         let temporary = tempfile::tempdir().unwrap();
         std::fs::set_permissions(temporary.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
-        let Some(mut victim) = start(temporary.path()) else { return println!("SKIPPED: {name}") };
+        let Some(mut victim) = start(temporary.path()) else {
+            return println!("SKIPPED: {name}");
+        };
         std::thread::sleep(Duration::from_millis(random.next_u64() % 700));
-        VICTIMS.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(victim.id());
+        VICTIMS
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
+            .push(victim.id());
         victim.kill().unwrap();
         victim.wait().unwrap();
         let mut last = None;
@@ -138,7 +185,11 @@ fn kill(name: &str, seed: u64, start: impl Fn(&Path) -> Option<Child>) {
 fn victim_of(tier: Tier, test: &str) -> impl Fn(&Path) -> Option<Child> {
     move |temporary: &Path| {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args([&crate::support::full_name(module_path!(), test), "--exact", "--nocapture"])
+            .args([
+                &crate::support::full_name(module_path!(), test),
+                "--exact",
+                "--nocapture",
+            ])
             .env(VICTIM, tier.name())
             .env("TMPDIR", temporary)
             .stdin(Stdio::null())
@@ -165,8 +216,11 @@ fn victim_of(tier: Tier, test: &str) -> impl Fn(&Path) -> Option<Child> {
 
 fn of_tier(tier: Tier, test: &str) {
     if std::env::var_os(VICTIM).is_some() {
-        let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(2)
+            .enable_all()
+            .build()
+            .unwrap();
         return runtime.block_on(live_for_ever(tier));
     }
     kill(tier.name(), 17, victim_of(tier, test));
@@ -202,12 +256,27 @@ fn nothing_is_left_of_a_run() {
         outputs += &format!("{{\"case\": \"c{n}\", \"output\": \"{code}\"}}\n");
     }
     let suite = "eval_suite:\n  name: Long\n  config: {max_workers: 4}\n  target: {type: recorded, path: outputs.jsonl}\n  evals:\n    - $ref: eval.yaml\n";
-    let project = Project::with(&[("suite.yaml", suite), ("eval.yaml", &eval), ("outputs.jsonl", &outputs)]);
+    let project = Project::with(&[
+        ("suite.yaml", suite),
+        ("eval.yaml", &eval),
+        ("outputs.jsonl", &outputs),
+    ]);
     kill("run", 23, |temporary| {
-        let mut command =
-            project.command(&["run", "--suite", "suite.yaml", "--jobs", "4", "--progress", "none"]);
-        let child =
-            command.env("TMPDIR", temporary).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let mut command = project.command(&[
+            "run",
+            "--suite",
+            "suite.yaml",
+            "--jobs",
+            "4",
+            "--progress",
+            "none",
+        ]);
+        let child = command
+            .env("TMPDIR", temporary)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
         // A cell and what runs in it.
         eventually("jobs run", || crate::processes::below(child.id()).len() > 3);
         Some(child)

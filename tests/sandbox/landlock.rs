@@ -14,12 +14,17 @@ const HELPER: &str = "SANDBOX_TEST_HELPER";
 const PYTHON: &str = "/usr/bin/python3";
 
 fn helper() -> PathBuf {
-    std::env::var_os(HELPER).map_or_else(|| env!("CARGO_BIN_EXE_eval-harness").into(), PathBuf::from)
+    std::env::var_os(HELPER)
+        .map_or_else(|| env!("CARGO_BIN_EXE_eval-harness").into(), PathBuf::from)
 }
 
 fn config() -> SandboxConfig {
     let python = Path::new(PYTHON).exists().then(|| PYTHON.into());
-    SandboxConfig { tiers: vec![Tier::Landlock], python, ..SandboxConfig::new(helper()) }
+    SandboxConfig {
+        tiers: vec![Tier::Landlock],
+        python,
+        ..SandboxConfig::new(helper())
+    }
 }
 
 /// `None`, said by name, where the tier does not work.
@@ -43,22 +48,41 @@ macro_rules! sandbox_or_skip {
 }
 
 fn wide() -> Limits {
-    Limits { wall: Duration::from_secs(30), ..Limits::default() }
+    Limits {
+        wall: Duration::from_secs(30),
+        ..Limits::default()
+    }
 }
 
 async fn shell(sandbox: &Sandbox, script: &str) -> (ProgramResult, String) {
     let argv = ["sh", "-c", script].map(str::to_owned).to_vec();
-    let result = sandbox.run_program(Program { argv, limits: wide(), ..Program::default() }).await.unwrap();
+    let result = sandbox
+        .run_program(Program {
+            argv,
+            limits: wide(),
+            ..Program::default()
+        })
+        .await
+        .unwrap();
     let said = String::from_utf8_lossy(&result.streams.stdout).into_owned()
         + &String::from_utf8_lossy(&result.streams.stderr);
     (result, said)
 }
 
 async fn python(sandbox: &Sandbox, code: &str) -> String {
-    let script = Script { code: code.to_owned(), limits: wide(), ..Script::default() };
+    let script = Script {
+        code: code.to_owned(),
+        limits: wide(),
+        ..Script::default()
+    };
     let result = sandbox.run_script(script).await.unwrap();
     let said = String::from_utf8_lossy(&result.streams.stdout).into_owned();
-    assert_eq!(result.ending, Ending::Exited(0), "{said}{}", String::from_utf8_lossy(&result.streams.stderr));
+    assert_eq!(
+        result.ending,
+        Ending::Exited(0),
+        "{said}{}",
+        String::from_utf8_lossy(&result.streams.stderr)
+    );
     said
 }
 
@@ -68,13 +92,23 @@ async fn programs_run_as_they_would_elsewhere() {
     let state = sandbox.state();
     assert_eq!((state.tier, state.enforced), (Tier::Landlock, true));
     assert!(state.landlock_abi.is_some_and(|abi| abi >= 3));
-    assert!(state.notes.iter().any(|n| n.contains("which paths and processes exist")), "{:?}", state.notes);
+    assert!(
+        state
+            .notes
+            .iter()
+            .any(|n| n.contains("which paths and processes exist")),
+        "{:?}",
+        state.notes
+    );
     let (result, said) = shell(
         &sandbox,
         "mkdir d && echo one > d/f && touch d/g && ls d && cat <d/f | tr o 0; yes | head -1; exit 3",
     )
     .await;
-    assert_eq!((result.ending, said.as_str()), (Ending::Exited(3), "f\ng\n0ne\ny\n"));
+    assert_eq!(
+        (result.ending, said.as_str()),
+        (Ending::Exited(3), "f\ng\n0ne\ny\n")
+    );
     assert_eq!(python(&sandbox, "import os, tempfile\nassert os.getcwd() == os.environ['HOME']\nprint(tempfile.mkdtemp().startswith(os.getcwd() + '/'))").await, "True\n");
     let lines = "import subprocess, threading\nt = threading.Thread(target=print, args=('thread',)); t.start(); t.join()\n\
                  print(subprocess.run(['echo', 'child'], capture_output=True, text=True).stdout, end='')";
@@ -93,9 +127,21 @@ async fn the_hosts_files_can_neither_be_read_nor_written_nor_changed() {
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o666)).unwrap();
     let look = |path: &Path| {
         let meta = std::fs::metadata(path).unwrap();
-        (meta.mode(), meta.uid(), meta.mtime(), meta.mtime_nsec(), meta.len())
+        (
+            meta.mode(),
+            meta.uid(),
+            meta.mtime(),
+            meta.mtime_nsec(),
+            meta.len(),
+        )
     };
-    let watched = [outside.path().to_owned(), file.clone(), "/usr".into(), "/usr/bin".into(), "/etc".into()];
+    let watched = [
+        outside.path().to_owned(),
+        file.clone(),
+        "/usr".into(),
+        "/usr/bin".into(),
+        "/etc".into(),
+    ];
     let before: Vec<_> = watched.iter().map(|p| look(p)).collect();
     let code = format!(
         "import os, ctypes\nd, f = {:?}, {:?}\nlibc = ctypes.CDLL(None, use_errno=True)\n{}",
@@ -228,8 +274,18 @@ async fn a_job_sees_nothing_of_the_one_before_and_leaves_nothing() {
     // The same when the job is killed.
     let endless = format!("{}; sleep 1000", LITTER.replace("MARK", &mark));
     let argv = ["sh", "-c", &endless].map(str::to_owned).to_vec();
-    let limits = Limits { wall: Duration::from_secs(2), ..Limits::default() };
-    let result = sandbox.run_program(Program { argv, limits, ..Program::default() }).await.unwrap();
+    let limits = Limits {
+        wall: Duration::from_secs(2),
+        ..Limits::default()
+    };
+    let result = sandbox
+        .run_program(Program {
+            argv,
+            limits,
+            ..Program::default()
+        })
+        .await
+        .unwrap();
     assert_eq!(result.ending, Ending::TimedOut);
     let home = PathBuf::from(String::from_utf8_lossy(&result.streams.stdout).trim());
     let (_, listed) = shell(&sandbox, "ls -A").await;
@@ -249,8 +305,14 @@ async fn a_program_that_forks_for_ever_is_ended_whole() {
     let bomb = format!(
         "import os, sys\nsys.argv[0] = 'x'\nos.execv('/bin/sh', ['sh', '-c', 'f() {{ f 8{mark} & f 8{mark} & }}; f; sleep 1'])"
     );
-    let script =
-        Script { code: bomb, limits: Limits { wall: Duration::from_secs(2), ..wide() }, ..Script::default() };
+    let script = Script {
+        code: bomb,
+        limits: Limits {
+            wall: Duration::from_secs(2),
+            ..wide()
+        },
+        ..Script::default()
+    };
     sandbox.run_script(script).await.unwrap();
     let (_, said) = shell(&sandbox, "echo well").await;
     assert_eq!(said, "well\n");
@@ -271,12 +333,23 @@ fn ran_as_nobody(test: &str) -> bool {
     std::fs::copy(env!("CARGO_BIN_EXE_eval-harness"), &helper).unwrap();
     let mut command = Command::new(copy);
     let test = crate::support::full_name(module_path!(), test);
-    command.args([&test, "--exact", "--nocapture"]).env(HELPER, helper).env("TMPDIR", folder.path());
-    let output = command.current_dir("/").uid(65534).gid(65534).output().unwrap();
-    let said =
-        String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    command
+        .args([&test, "--exact", "--nocapture"])
+        .env(HELPER, helper)
+        .env("TMPDIR", folder.path());
+    let output = command
+        .current_dir("/")
+        .uid(65534)
+        .gid(65534)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
     println!("{said}");
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    assert!(
+        output.status.success() && said.contains("1 passed"),
+        "{said}"
+    );
     true
 }
 
@@ -287,17 +360,24 @@ async fn a_job_that_starts_too_many_processes_is_ended() {
         return;
     }
     let sandbox = sandbox_or_skip!();
-    let forks =
-        "import os, time\nfor _ in range(60):\n    if os.fork() == 0: time.sleep(1000)\ntime.sleep(1000)";
+    let forks = "import os, time\nfor _ in range(60):\n    if os.fork() == 0: time.sleep(1000)\ntime.sleep(1000)";
     let threads = "import threading, time\nthreading.stack_size(1 << 16)\nfor _ in range(60): threading.Thread(target=time.sleep, args=(1000,)).start()";
     for code in [forks, threads] {
-        let script = Script { code: code.to_owned(), limits: wide(), ..Script::default() };
+        let script = Script {
+            code: code.to_owned(),
+            limits: wide(),
+            ..Script::default()
+        };
         let bomb = sandbox.run_script(script).await.unwrap();
         let ended = Ending::Violation("more processes than a job may have".to_owned());
-        assert_eq!(bomb.ending, ended, "{}", String::from_utf8_lossy(&bomb.streams.stderr));
+        assert_eq!(
+            bomb.ending,
+            ended,
+            "{}",
+            String::from_utf8_lossy(&bomb.streams.stderr)
+        );
     }
-    let within =
-        "import os, time\npids = [os.fork() for _ in range(4)]\ntime.sleep(0.3)\nif all(pids): print('well')";
+    let within = "import os, time\npids = [os.fork() for _ in range(4)]\ntime.sleep(0.3)\nif all(pids): print('well')";
     assert_eq!(python(&sandbox, within).await, "well\n");
 }
 
@@ -321,10 +401,18 @@ async fn what_is_shown_below_a_private_folder_can_be_read_and_its_neighbours_not
     std::fs::write(shown.join("file"), "shown").unwrap();
     std::fs::write(private.path().join("secret"), "secret").unwrap();
     std::fs::set_permissions(private.path(), std::fs::Permissions::from_mode(0o700)).unwrap();
-    let Some(sandbox) = open(SandboxConfig { readable: vec![shown.clone()], ..config() }).await else {
+    let Some(sandbox) = open(SandboxConfig {
+        readable: vec![shown.clone()],
+        ..config()
+    })
+    .await
+    else {
         return;
     };
-    let script = format!("cat {0}/file && cat {0}/../secret; echo x > {0}/new; ls {0}", shown.display());
+    let script = format!(
+        "cat {0}/file && cat {0}/../secret; echo x > {0}/new; ls {0}",
+        shown.display()
+    );
     let (_, said) = shell(&sandbox, &script).await;
     assert!(said.starts_with("shownfile\n"), "{said}");
     assert_eq!(said.matches("Permission denied").count(), 2, "{said}");
@@ -347,17 +435,29 @@ async fn linked_or_relative_tmpdir_keeps_locks_and_modes() {
         for tmpdir in [folder.path().join("link"), PathBuf::from("real")] {
             let mut again = Command::new(std::env::current_exe().unwrap());
             let name = crate::support::full_name(module_path!(), name);
-            again.args([&name, "--exact", "--nocapture"]).env(OTHER_TMPDIR, "1").env("TMPDIR", &tmpdir);
+            again
+                .args([&name, "--exact", "--nocapture"])
+                .env(OTHER_TMPDIR, "1")
+                .env("TMPDIR", &tmpdir);
             let output = again.current_dir(folder.path()).output().unwrap();
             let said = String::from_utf8_lossy(&output.stdout).into_owned()
                 + &String::from_utf8_lossy(&output.stderr);
             println!("{said}");
-            assert!(output.status.success() && said.contains("1 passed"), "{}: {said}", tmpdir.display());
+            assert!(
+                output.status.success() && said.contains("1 passed"),
+                "{}: {said}",
+                tmpdir.display()
+            );
         }
         return;
     }
     let sandbox = sandbox_or_skip!();
-    if sandbox.state().notes.iter().any(|note| note.contains("nothing can listen")) {
+    if sandbox
+        .state()
+        .notes
+        .iter()
+        .any(|note| note.contains("nothing can listen"))
+    {
         return println!("SKIPPED: nothing can listen to system calls");
     }
     let code = "import fcntl, os\nf = open('own', 'w')\nfcntl.flock(f, fcntl.LOCK_EX)\nfcntl.lockf(f, fcntl.LOCK_EX)\n\
@@ -369,7 +469,9 @@ async fn linked_or_relative_tmpdir_keeps_locks_and_modes() {
 /// Not a test of its own: a harness that has started a job, for the test below to kill.
 #[tokio::test]
 async fn a_harness_to_kill() {
-    let Ok(mark) = std::env::var("SANDBOX_TEST_LITTER") else { return };
+    let Ok(mark) = std::env::var("SANDBOX_TEST_LITTER") else {
+        return;
+    };
     let sandbox = open(config()).await.expect("the tier works");
     let endless = format!("{}; sleep 1000", LITTER.replace("MARK", &mark));
     let (_, said) = shell(&sandbox, &endless).await;
@@ -381,10 +483,17 @@ async fn killing_the_harness_leaves_no_process_and_no_folder() {
     let _ = sandbox_or_skip!();
     let temp = tempfile::tempdir().unwrap();
     // Jobs of another user have to come through.
-    std::fs::set_permissions(temp.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    std::fs::set_permissions(
+        temp.path(),
+        std::os::unix::fs::PermissionsExt::from_mode(0o755),
+    )
+    .unwrap();
     let mark = format!("{:05}", std::process::id() ^ 0x5555);
     let mut harness = Command::new(std::env::current_exe().unwrap())
-        .args([&crate::support::full_name(module_path!(), "a_harness_to_kill"), "--exact"])
+        .args([
+            &crate::support::full_name(module_path!(), "a_harness_to_kill"),
+            "--exact",
+        ])
         .env("SANDBOX_TEST_LITTER", &mark)
         .env("TMPDIR", temp.path())
         .stdout(std::process::Stdio::null())
@@ -396,7 +505,17 @@ async fn killing_the_harness_leaves_no_process_and_no_folder() {
     harness.kill().unwrap();
     harness.wait().unwrap();
     assert!(started);
-    assert!(eventually(|| marked(&sleeping).is_empty()), "{:?}", marked(&sleeping));
-    let left = || std::fs::read_dir(temp.path()).unwrap().flatten().map(|e| e.path()).collect::<Vec<_>>();
+    assert!(
+        eventually(|| marked(&sleeping).is_empty()),
+        "{:?}",
+        marked(&sleeping)
+    );
+    let left = || {
+        std::fs::read_dir(temp.path())
+            .unwrap()
+            .flatten()
+            .map(|e| e.path())
+            .collect::<Vec<_>>()
+    };
     assert!(eventually(|| left().is_empty()), "{:?}", left());
 }

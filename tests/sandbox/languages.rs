@@ -51,14 +51,20 @@ fn has_program(path: &str) -> bool {
 }
 
 fn limits() -> CodeLimits {
-    CodeLimits { wall: Duration::from_secs(20), ..CodeLimits::default() }
+    CodeLimits {
+        wall: Duration::from_secs(20),
+        ..CodeLimits::default()
+    }
 }
 
 fn case(code: CodeGrader) -> Case {
     Case {
         id: "c".into(),
         name: None,
-        input: Input::Prompt { text: String::new(), context: None },
+        input: Input::Prompt {
+            text: String::new(),
+            context: None,
+        },
         context_told: false,
         grading: Grading {
             graders: vec![Grader::of(GraderKind::Code(code))],
@@ -102,7 +108,11 @@ fn stdio(cases: &[(&str, &str)]) -> Tests {
         stdout: (*stdout).into(),
         ..StdioCase::default()
     };
-    Tests::Stdio { cases: cases.iter().map(case).collect(), compare: StdoutComparison::Text, tolerance: None }
+    Tests::Stdio {
+        cases: cases.iter().map(case).collect(),
+        compare: StdoutComparison::Text,
+        tolerance: None,
+    }
 }
 
 fn function(executor: Executor, name: &str, calls: Vec<(Value, Expectation)>) -> CodeGrader {
@@ -131,12 +141,21 @@ fn value(value: Value) -> Expectation {
 
 async fn grade(graders: &Graders, code: &CodeGrader, output: &str) -> Graded {
     let output = Output::text(output);
-    graders.grade(&case(code.clone()), &output, Asked::default()).await
+    graders
+        .grade(&case(code.clone()), &output, Asked::default())
+        .await
 }
 
 fn short(graded: &Graded) -> String {
     let v = &graded.verdict;
-    format!("{} {} {}", v.outcome, v.cause.map_or("-", Cause::name), v.reason).trim_end().to_owned()
+    format!(
+        "{} {} {}",
+        v.outcome,
+        v.cause.map_or("-", Cause::name),
+        v.reason
+    )
+    .trim_end()
+    .to_owned()
 }
 
 async fn told(graders: &Graders, code: &CodeGrader, output: &str) -> String {
@@ -156,15 +175,27 @@ async fn values_of_javascript_cross_as_what_they_are() {
         ("-0", json!(0), true),
         ("NaN", json!({"$float": "nan"}), true),
         ("-Infinity", json!({"$float": "-inf"}), true),
-        ("2n ** 70n", serde_json::from_str("1180591620717411303424").unwrap(), true),
-        ("2 ** 70 + 1", serde_json::from_str("1180591620717411303425").unwrap(), false),
+        (
+            "2n ** 70n",
+            serde_json::from_str("1180591620717411303424").unwrap(),
+            true,
+        ),
+        (
+            "2 ** 70 + 1",
+            serde_json::from_str("1180591620717411303425").unwrap(),
+            false,
+        ),
         ("undefined", json!(null), false),
         ("undefined", json!({"$undefined": true}), true),
         ("null", json!({"$undefined": true}), false),
         ("null", json!(null), true),
         ("[1, undefined]", json!([1, null]), false),
         ("[1, , 2]", json!([1, null, 2]), false),
-        ("({a: 1, b: [true, 'x']})", json!({"b": [true, "x"], "a": 1}), true),
+        (
+            "({a: 1, b: [true, 'x']})",
+            json!({"b": [true, "x"], "a": 1}),
+            true,
+        ),
         ("({a: undefined})", json!({}), false),
         ("({$int: '0x1'})", json!(1), false),
         ("new Map([['a', 1]])", json!({"a": 1}), true),
@@ -172,37 +203,98 @@ async fn values_of_javascript_cross_as_what_they_are() {
         ("new Set([1, 2])", json!([1, 2]), false),
         ("new Uint8Array([1, 2])", json!([1, 2]), true),
         ("Buffer.from('ab')", json!([97, 98]), true),
-        ("new Date(0)", json!({"$date": "1970-01-01T00:00:00.000Z"}), true),
-        ("new Date(NaN)", json!({"$date": "1970-01-01T00:00:00.000Z"}), false),
-        ("(() => { const a = [1]; a.push(a); return a })()", json!([1, [1]]), false),
+        (
+            "new Date(0)",
+            json!({"$date": "1970-01-01T00:00:00.000Z"}),
+            true,
+        ),
+        (
+            "new Date(NaN)",
+            json!({"$date": "1970-01-01T00:00:00.000Z"}),
+            false,
+        ),
+        (
+            "(() => { const a = [1]; a.push(a); return a })()",
+            json!([1, [1]]),
+            false,
+        ),
         ("new (class Point { x = 1 })()", json!({"x": 1}), false),
-        ("Object.assign(Object.create(null), {x: 1})", json!({"x": 1}), true),
+        (
+            "Object.assign(Object.create(null), {x: 1})",
+            json!({"x": 1}),
+            true,
+        ),
         ("'\\ud800'", json!("?"), false),
-        ("'a\\ud83d\\ude00\\u2028'", json!("a\u{1f600}\u{2028}"), true),
+        (
+            "'a\\ud83d\\ude00\\u2028'",
+            json!("a\u{1f600}\u{2028}"),
+            true,
+        ),
         ("(function*() { yield 1 })()", json!([1]), false),
         ("Promise.resolve([1])", json!([1]), true),
-        ("(() => { let x = []; for (let i = 0; i < 500; i++) x = [x]; return x })()", json!([]), false),
+        (
+            "(() => { let x = []; for (let i = 0; i < 500; i++) x = [x]; return x })()",
+            json!([]),
+            false,
+        ),
         ("new Proxy([1, 2], {})", json!([1, 2]), true),
         ("true", json!(1), false),
         ("Symbol('x')", json!("x"), false),
     ];
     let graders = graders();
     for (returned, expected, passes) in table {
-        let grader = function(Executor::Javascript, "f", vec![(json!([]), value(expected.clone()))]);
-        let said = told(&graders, &grader, &format!("function f() {{ return {returned} }}")).await;
-        assert_eq!(said.starts_with("passed"), passes, "{returned} against {expected}: {said}");
-        assert!(passes || said.starts_with("failed wrong_answer"), "{returned}: {said}");
+        let grader = function(
+            Executor::Javascript,
+            "f",
+            vec![(json!([]), value(expected.clone()))],
+        );
+        let said = told(
+            &graders,
+            &grader,
+            &format!("function f() {{ return {returned} }}"),
+        )
+        .await;
+        assert_eq!(
+            said.starts_with("passed"),
+            passes,
+            "{returned} against {expected}: {said}"
+        );
+        assert!(
+            passes || said.starts_with("failed wrong_answer"),
+            "{returned}: {said}"
+        );
     }
-    let echo = "const kind = (x) => x instanceof Date ? 'date' : x instanceof Map ? 'map' : typeof x";
-    let arguments = json!([{"$date": "2024-01-31T00:00:00Z"}, {"$map": [["a", 1]]}, {"$undefined": true}]);
-    for (argument, kind) in arguments.as_array().unwrap().iter().zip(["date", "map", "undefined"]) {
-        let grader = function(Executor::Javascript, "kind", vec![(json!([argument]), value(json!(kind)))]);
-        assert_eq!(told(&graders, &grader, echo).await, "passed -", "{argument}");
+    let echo =
+        "const kind = (x) => x instanceof Date ? 'date' : x instanceof Map ? 'map' : typeof x";
+    let arguments =
+        json!([{"$date": "2024-01-31T00:00:00Z"}, {"$map": [["a", 1]]}, {"$undefined": true}]);
+    for (argument, kind) in arguments
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(["date", "map", "undefined"])
+    {
+        let grader = function(
+            Executor::Javascript,
+            "kind",
+            vec![(json!([argument]), value(json!(kind)))],
+        );
+        assert_eq!(
+            told(&graders, &grader, echo).await,
+            "passed -",
+            "{argument}"
+        );
     }
     let big: Value = serde_json::from_str("[[9007199254740993, 7, 1.5]]").unwrap();
-    let grader =
-        function(Executor::Javascript, "f", vec![(big, value(json!(["bigint", "number", "number"])))]);
-    assert_eq!(told(&graders, &grader, "const f = (a) => a.map((x) => typeof x)").await, "passed -");
+    let grader = function(
+        Executor::Javascript,
+        "f",
+        vec![(big, value(json!(["bigint", "number", "number"])))],
+    );
+    assert_eq!(
+        told(&graders, &grader, "const f = (a) => a.map((x) => typeof x)").await,
+        "passed -"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -214,7 +306,10 @@ async fn functions_of_javascript_are_found_in_every_form() {
     let grader = function(
         Executor::Javascript,
         "add",
-        vec![(json!([1, 2]), value(json!(3))), (json!([2, 2]), value(json!(4)))],
+        vec![
+            (json!([1, 2]), value(json!(3))),
+            (json!([2, 2]), value(json!(4))),
+        ],
     );
     let forms = [
         "function add(a, b) { return a + b }",
@@ -236,17 +331,41 @@ async fn functions_of_javascript_are_found_in_every_form() {
     for form in forms {
         assert_eq!(told(&graders, &grader, form).await, "passed -", "{form}");
     }
-    let of_runner = function(Executor::Javascript, "nextLine", vec![(json!([]), value(json!(null)))]);
-    assert_eq!(told(&graders, &of_runner, "function nextLine() { return null }").await, "passed -");
+    let of_runner = function(
+        Executor::Javascript,
+        "nextLine",
+        vec![(json!([]), value(json!(null)))],
+    );
+    assert_eq!(
+        told(&graders, &of_runner, "function nextLine() { return null }").await,
+        "passed -"
+    );
     let undefined = told(&graders, &of_runner, "function other() {}").await;
     assert_eq!(
         undefined,
         "failed exception nextLine() raised ReferenceError: nextLine is not defined, expected null"
     );
-    let of_class = function(Executor::Javascript, "Solution.add", vec![(json!([1, 2]), value(json!(3)))]);
-    assert_eq!(told(&graders, &of_class, "class Solution { add(a, b) { return a + b } }").await, "passed -");
+    let of_class = function(
+        Executor::Javascript,
+        "Solution.add",
+        vec![(json!([1, 2]), value(json!(3)))],
+    );
     assert_eq!(
-        told(&graders, &of_class, "class Solution { static add(a, b) { return a + b } }").await,
+        told(
+            &graders,
+            &of_class,
+            "class Solution { add(a, b) { return a + b } }"
+        )
+        .await,
+        "passed -"
+    );
+    assert_eq!(
+        told(
+            &graders,
+            &of_class,
+            "class Solution { static add(a, b) { return a + b } }"
+        )
+        .await,
         "passed -"
     );
 }
@@ -278,7 +397,14 @@ async fn wrong_and_hostile_javascript_gets_its_label() {
     ] {
         lines.push(told(&graders, &three, code).await);
     }
-    lines.push(told(&graders, &grader(Expectation::Raises("Error".into())), "function g() {}").await);
+    lines.push(
+        told(
+            &graders,
+            &grader(Expectation::Raises("Error".into())),
+            "function g() {}",
+        )
+        .await,
+    );
     lines.push(
         told(
             &graders,
@@ -298,7 +424,11 @@ async fn wrong_and_hostile_javascript_gets_its_label() {
     lines.push(
         told(
             &graders,
-            &function(Executor::Javascript, "structuredClone", vec![(json!([1]), value(json!(1)))]),
+            &function(
+                Executor::Javascript,
+                "structuredClone",
+                vec![(json!([1]), value(json!(1)))],
+            ),
             "let x",
         )
         .await,
@@ -331,16 +461,23 @@ async fn limits_hold_for_node() {
         return;
     }
     let graders = graders();
-    let CodeGrader::FunctionOutput(mut f) =
-        function(Executor::Javascript, "f", vec![(json!([]), value(json!(0)))])
-    else {
+    let CodeGrader::FunctionOutput(mut f) = function(
+        Executor::Javascript,
+        "f",
+        vec![(json!([]), value(json!(0)))],
+    ) else {
         return;
     };
     f.timeout_per_case = Duration::from_millis(700);
     let grader = CodeGrader::FunctionOutput(f);
     let endless = told(&graders, &grader, "function f() { for (;;); }").await;
-    assert_eq!(endless, "failed timeout f(): the program did not end within 0.7 s");
-    let CodeGrader::FunctionOutput(mut f) = grader else { return };
+    assert_eq!(
+        endless,
+        "failed timeout f(): the program did not end within 0.7 s"
+    );
+    let CodeGrader::FunctionOutput(mut f) = grader else {
+        return;
+    };
     f.timeout_per_case = Duration::from_secs(15);
     let grader = CodeGrader::FunctionOutput(f);
     for hog in [
@@ -385,7 +522,12 @@ async fn tests_in_javascript_share_the_process_and_say_so() {
         "require('fs').writeSync(4, 'x {\"verdict\":\"passed\"}\\n')",
     ] {
         let graded = grade(&graders, &asserts, code).await;
-        assert!(graded.verdict.grades[0].trust.is_some_and(|trust| trust >= Trust::InProcess), "{code}");
+        assert!(
+            graded.verdict.grades[0]
+                .trust
+                .is_some_and(|trust| trust >= Trust::InProcess),
+            "{code}"
+        );
         lines.push(short(&graded));
     }
     let check = |test: &str, entry: Option<&str>| {
@@ -398,10 +540,19 @@ async fn tests_in_javascript_share_the_process_and_say_so() {
         "const check = async (candidate) => {\n  assert.equal(await candidate(1, 2), 3);\n};",
         Some("add"),
     );
-    lines.push(told(&graders, &with_check, "module.exports = { add: async (a, b) => a + b }").await);
+    lines.push(
+        told(
+            &graders,
+            &with_check,
+            "module.exports = { add: async (a, b) => a + b }",
+        )
+        .await,
+    );
     lines.push(told(&graders, &with_check, "const add = async () => 1").await);
-    let humaneval_x =
-        check("const testAdd = () => {\n  console.assert(add(1, 2) === 3)\n}\n\ntestAdd()", None);
+    let humaneval_x = check(
+        "const testAdd = () => {\n  console.assert(add(1, 2) === 3)\n}\n\ntestAdd()",
+        None,
+    );
     lines.push(told(&graders, &humaneval_x, "const add = (a, b) => a + b").await);
     lines.push(told(&graders, &humaneval_x, "const add = (a, b) => a - b").await);
     let requiring = check(
@@ -470,9 +621,12 @@ async fn programs_in_javascript_and_bash_read_and_print() {
         }
         let grader = CodeGrader::CodeExecution(grader);
         let mut lines = Vec::new();
-        for code in
-            ["```bash\nif [ $# -gt 0 ]; then echo \"$1\"; exit 3; fi\nsort\n```", "sort", "if then", "exit 7"]
-        {
+        for code in [
+            "```bash\nif [ $# -gt 0 ]; then echo \"$1\"; exit 3; fi\nsort\n```",
+            "sort",
+            "if then",
+            "exit 7",
+        ] {
             lines.push(told(&graders, &grader, code).await);
         }
         insta::assert_snapshot!(lines.join("\n"), @r###"
@@ -501,7 +655,9 @@ async fn tests_in_bash_run_after_the_script() {
     ));
     let script = CodeGrader::CodeExecution(execution(
         Executor::Bash,
-        Tests::Check { code: "x=$(add 1 2)\n[ \"$x\" = 3 ]\nadd 5 5 >out\ngrep -q 10 out\n".into() },
+        Tests::Check {
+            code: "x=$(add 1 2)\n[ \"$x\" = 3 ]\nadd 5 5 >out\ngrep -q 10 out\n".into(),
+        },
     ));
     let mut lines = Vec::new();
     for code in [
@@ -547,11 +703,15 @@ async fn bash_that_changes_what_tests_rest_on_does_not_pass() {
         })
     };
     let asserts = |entry| {
-        let asserts = vec!["[ \"$(add 1 2)\" = 3 ]".into(), "add 2 2 | grep -q '^4$'".into()];
+        let asserts = vec![
+            "[ \"$(add 1 2)\" = 3 ]".into(),
+            "add 2 2 | grep -q '^4$'".into(),
+        ];
         of(Tests::Asserts { asserts }, entry)
     };
     let script = |entry| {
-        let code = "x=$(add 1 2)\n[ \"$x\" = 3 ]\nadd 2 2 >out\ngrep -q '^4$' out\necho done\n".into();
+        let code =
+            "x=$(add 1 2)\n[ \"$x\" = 3 ]\nadd 2 2 >out\ngrep -q '^4$' out\necho done\n".into();
         of(Tests::Check { code }, entry)
     };
     // Right for the first question only.
@@ -580,10 +740,19 @@ async fn bash_that_changes_what_tests_rest_on_does_not_pass() {
         }
     }
     let mut lines = Vec::new();
-    for trick in ["grep() { :; }", "shopt -s nocasematch", "log() { :; }; sort() { :; }"] {
+    for trick in [
+        "grep() { :; }",
+        "shopt -s nocasematch",
+        "log() { :; }; sort() { :; }",
+    ] {
         lines.push(told(&graders, &asserts(None), &format!("{half}; {trick}")).await);
     }
-    let own = of(Tests::Asserts { asserts: vec!["grep; [ $? = 7 ]".into()] }, Some("grep"));
+    let own = of(
+        Tests::Asserts {
+            asserts: vec!["grep; [ $? = 7 ]".into()],
+        },
+        Some("grep"),
+    );
     lines.push(told(&graders, &own, "grep() { return 7; }").await);
     lines.push(told(&graders, &own, "grep() { return 8; }").await);
     insta::assert_snapshot!(lines.join("\n"), @r"
@@ -606,7 +775,10 @@ async fn javascript_that_changes_what_tests_rest_on_does_not_pass() {
         CodeGrader::CodeExecution(execution(Executor::Javascript, Tests::Asserts { asserts }))
     };
     let suites = [
-        asserts(&["assert.strictEqual(add(1, 2), 3)", "assert.deepEqual([add(2, 2)], [4])"]),
+        asserts(&[
+            "assert.strictEqual(add(1, 2), 3)",
+            "assert.deepEqual([add(2, 2)], [4])",
+        ]),
         asserts(&["const a = require('node:assert'); a.equal(add(1, 2), 3)"]),
         asserts(&["console.assert(JSON.stringify([add(1, 2)]) === JSON.stringify([3]))"]),
         asserts(&["assert([[add(1, 2)]].every((x) => x.join() === '3'))"]),
@@ -631,11 +803,31 @@ async fn javascript_that_changes_what_tests_rest_on_does_not_pass() {
             assert!(!said.starts_with("passed"), "{trick}, suite {i}: {said}");
         }
     }
-    let mut lines =
-        vec![told(&graders, &suites[3], &format!("{wrong}; Array.prototype.every = () => true")).await];
+    let mut lines = vec![
+        told(
+            &graders,
+            &suites[3],
+            &format!("{wrong}; Array.prototype.every = () => true"),
+        )
+        .await,
+    ];
     let near = asserts(&["assert(Math.abs(add(1, 2) - 3) < 1e-6)"]);
-    lines.push(told(&graders, &near, &format!("{wrong}; const Math = {{ abs: () => 0 }}")).await);
-    lines.push(told(&graders, &near, &format!("{wrong}; globalThis.Math = {{ abs: () => 0 }}")).await);
+    lines.push(
+        told(
+            &graders,
+            &near,
+            &format!("{wrong}; const Math = {{ abs: () => 0 }}"),
+        )
+        .await,
+    );
+    lines.push(
+        told(
+            &graders,
+            &near,
+            &format!("{wrong}; globalThis.Math = {{ abs: () => 0 }}"),
+        )
+        .await,
+    );
     let honest = [
         "export function add(a, b) { return a + b }",
         "import fs from 'fs'; export const add = (a, b) => a + b",
@@ -646,8 +838,11 @@ async fn javascript_that_changes_what_tests_rest_on_does_not_pass() {
     for code in honest {
         lines.push(told(&graders, &suites[0], code).await);
     }
-    let nested =
-        function(Executor::Javascript, "a.b.c", vec![(json!([]), Expectation::Raises("TypeError".into()))]);
+    let nested = function(
+        Executor::Javascript,
+        "a.b.c",
+        vec![(json!([]), Expectation::Raises("TypeError".into()))],
+    );
     lines.push(told(&graders, &nested, "const a = {}").await);
     insta::assert_snapshot!(lines.join("\n"), @r"
     errored harness the tests prove nothing: the code replaces `Array.prototype.every`, which they may rest on
@@ -691,7 +886,9 @@ async fn typescript_is_graded_like_javascript() {
         setup: "const three: number = 3;".into(),
         ..execution(
             Executor::Typescript,
-            Tests::Asserts { asserts: vec!["assert.strictEqual(add(1, 2), three);".into()] },
+            Tests::Asserts {
+                asserts: vec!["assert.strictEqual(add(1, 2), three);".into()],
+            },
         )
     });
     let check = CodeGrader::CodeExecution(CodeExecution {
@@ -708,15 +905,25 @@ async fn typescript_is_graded_like_javascript() {
             lines.push(told(&graders, grader, &format!("```ts\n{code}\n```")).await);
         }
     }
-    let program = CodeGrader::CodeExecution(execution(Executor::Typescript, stdio(&[("1 2", "3")])));
+    let program =
+        CodeGrader::CodeExecution(execution(Executor::Typescript, stdio(&[("1 2", "3")])));
     let adds = "import * as fs from 'fs';\nconst [a, b]: number[] = fs.readFileSync(0, 'utf8').split(' ').map(Number);\nconsole.log(a + b);";
     for code in [adds, "console.log(4 as number)", "let x: = 1"] {
         lines.push(told(&graders, &program, code).await);
     }
-    lines.push(told(&graders, &called, "```python\ndef add(a, b): return a + b\n```").await);
+    lines.push(
+        told(
+            &graders,
+            &called,
+            "```python\ndef add(a, b): return a + b\n```",
+        )
+        .await,
+    );
     let broken_tests = CodeGrader::CodeExecution(execution(
         Executor::Typescript,
-        Tests::Asserts { asserts: vec!["assert(add(1, 2) === 3".into()] },
+        Tests::Asserts {
+            asserts: vec!["assert(add(1, 2) === 3".into()],
+        },
     ));
     lines.push(told(&graders, &broken_tests, add).await);
     // What a compiler says of a mistake differs from node's own reader to the package.
@@ -760,12 +967,18 @@ async fn sql_is_graded_by_its_rows() {
     let rows = |test: RowsTest| {
         CodeGrader::CodeExecution(CodeExecution {
             setup: setup.into(),
-            limits: CodeLimits { wall: Duration::from_secs(2), ..limits() },
+            limits: CodeLimits {
+                wall: Duration::from_secs(2),
+                ..limits()
+            },
             ..execution(Executor::Sql, Tests::Rows(test))
         })
     };
     let plain = RowsTest {
-        wanted: WantedRows::Rows(vec![vec![json!("x"), json!(30.5)], vec![json!("y"), json!(7)]]),
+        wanted: WantedRows::Rows(vec![
+            vec![json!("x"), json!(30.5)],
+            vec![json!("y"), json!(7)],
+        ]),
         columns: None,
         check: None,
         ordered: false,
@@ -802,8 +1015,10 @@ async fn sql_is_graded_by_its_rows() {
     ] {
         lines.push(told(&graders, &changing, sql).await);
     }
-    let broken =
-        rows(RowsTest { wanted: WantedRows::Reference("SELECT * FROM nowhere".into()), ..plain.clone() });
+    let broken = rows(RowsTest {
+        wanted: WantedRows::Reference("SELECT * FROM nowhere".into()),
+        ..plain.clone()
+    });
     lines.push(told(&graders, &broken, "SELECT 1").await);
     insta::assert_snapshot!(lines.join("\n"), @r###"
     passed -
@@ -860,8 +1075,10 @@ async fn a_language_of_the_suite_is_compiled_once_and_run_for_each_input() {
     ] {
         lines.push(told(&graders, &grader, code).await);
     }
-    let missing =
-        CodeGrader::CodeExecution(execution(c_compiler(&["no-such-compiler", "main.c"]), stdio(&[("", "")])));
+    let missing = CodeGrader::CodeExecution(execution(
+        c_compiler(&["no-such-compiler", "main.c"]),
+        stdio(&[("", "")]),
+    ));
     lines.push(told(&graders, &missing, "int main(void) {}").await);
     insta::assert_snapshot!(lines.join("\n"), @r###"
     passed -
@@ -876,14 +1093,23 @@ async fn a_language_of_the_suite_is_compiled_once_and_run_for_each_input() {
     let none = c_compiler(&["gcc", "-c", "main.c"]);
     let grader = CodeGrader::CodeExecution(execution(none, stdio(&[("", "")])));
     let said = told(&graders, &grader, "int main(void) { return 0; }").await;
-    assert!(said.starts_with("errored executor_missing `c` can't be used here"), "{said}");
+    assert!(
+        said.starts_with("errored executor_missing `c` can't be used here"),
+        "{said}"
+    );
     // A compiler that leaves a program for the probe only: the code decides about that.
     let own = "grep -q leave main.c || { cp main.c prog; chmod +x prog; }";
-    let Executor::Configured(mut own) = c_compiler(&["sh", "-c", own]) else { return };
+    let Executor::Configured(mut own) = c_compiler(&["sh", "-c", own]) else {
+        return;
+    };
     own.probe = Some("#!/bin/sh\nexit 0\n".into());
-    let grader = CodeGrader::CodeExecution(execution(Executor::Configured(own), stdio(&[("", "")])));
+    let grader =
+        CodeGrader::CodeExecution(execution(Executor::Configured(own), stdio(&[("", "")])));
     let said = told(&graders, &grader, "leave nothing").await;
-    assert_eq!(said, "failed syntax_error the compiler of `c` left no `prog` of up to 64 MiB");
+    assert_eq!(
+        said,
+        "failed syntax_error the compiler of `c` left no `prog` of up to 64 MiB"
+    );
 
     let bombs = c_compiler(&["gcc", "-O0", "-o", "prog", "main.c"]);
     let grader = CodeGrader::CodeExecution(execution(bombs, stdio(&[("", "root")])));
@@ -896,8 +1122,14 @@ async fn a_language_of_the_suite_is_compiled_once_and_run_for_each_input() {
         assert!(said.starts_with("failed"), "{code}: {said}");
     }
 
-    let Executor::Configured(mut slow) = c_compiler(&["sleep", "30"]) else { return };
+    let Executor::Configured(mut slow) = c_compiler(&["sleep", "30"]) else {
+        return;
+    };
     (slow.compile_timeout, slow.probe) = (Duration::from_millis(200), None);
-    let grader = CodeGrader::CodeExecution(execution(Executor::Configured(slow), stdio(&[("", "")])));
-    assert_eq!(told(&graders, &grader, "x").await, "failed timeout the code did not compile within 0.2 s");
+    let grader =
+        CodeGrader::CodeExecution(execution(Executor::Configured(slow), stdio(&[("", "")])));
+    assert_eq!(
+        told(&graders, &grader, "x").await,
+        "failed timeout the code did not compile within 0.2 s"
+    );
 }

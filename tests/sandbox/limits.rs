@@ -12,16 +12,29 @@ const LONG: Duration = Duration::from_secs(60);
 
 /// `None`, said by name, where no tier works.
 async fn sandbox() -> Option<Sandbox> {
-    let config = SandboxConfig { workers: 2, ..SandboxConfig::new(PROGRAM.into()) };
-    Sandbox::open(config).await.inspect_err(|reason| println!("SKIPPED: {reason}")).ok()
+    let config = SandboxConfig {
+        workers: 2,
+        ..SandboxConfig::new(PROGRAM.into())
+    };
+    Sandbox::open(config)
+        .await
+        .inspect_err(|reason| println!("SKIPPED: {reason}"))
+        .ok()
 }
 
 fn script(code: &str, limits: Limits) -> Script {
-    Script { code: code.into(), limits, ..Script::default() }
+    Script {
+        code: code.into(),
+        limits,
+        ..Script::default()
+    }
 }
 
 fn wide() -> Limits {
-    Limits { wall: LONG, ..Limits::default() }
+    Limits {
+        wall: LONG,
+        ..Limits::default()
+    }
 }
 
 /// The control groups of this process, where they can be reached.
@@ -46,10 +59,18 @@ fn own_groups() -> Vec<PathBuf> {
 fn folders_of(pid: u32) -> Vec<PathBuf> {
     let ours = |path: &PathBuf| {
         let prefix = format!("eval-harness-{pid}-");
-        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().starts_with(&prefix))
     };
-    let entries = own_groups().into_iter().filter_map(|group| std::fs::read_dir(group).ok()).flatten();
-    entries.flatten().map(|entry| entry.path()).filter(ours).collect()
+    let entries = own_groups()
+        .into_iter()
+        .filter_map(|group| std::fs::read_dir(group).ok())
+        .flatten();
+    entries
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(ours)
+        .collect()
 }
 
 fn eventually(what: &str, holds: impl Fn() -> bool) {
@@ -62,16 +83,27 @@ fn eventually(what: &str, holds: impl Fn() -> bool) {
 
 #[tokio::test]
 async fn cells_have_groups_while_they_live_and_none_afterwards() {
-    let Some(sandbox) = sandbox().await else { return };
+    let Some(sandbox) = sandbox().await else {
+        return;
+    };
     let Some(told) = sandbox.state().cgroup.clone() else {
         println!("SKIPPED: {:?}", sandbox.state().notes);
-        assert!(sandbox.state().notes.iter().any(|note| note.contains("control group")));
+        assert!(
+            sandbox
+                .state()
+                .notes
+                .iter()
+                .any(|note| note.contains("control group"))
+        );
         return;
     };
     assert!(told.contains("memory"), "{told}");
     let folders = folders_of(std::process::id());
     assert!(!folders.is_empty());
-    sandbox.run_script(script("print(1)", wide())).await.unwrap();
+    sandbox
+        .run_script(script("print(1)", wide()))
+        .await
+        .unwrap();
     // A job that runs is in the group of its cell.
     let cell = folders.iter().find_map(|folder| {
         let text = std::fs::read_to_string(folder.join("cell-1/cgroup.procs")).ok()?;
@@ -84,20 +116,30 @@ async fn cells_have_groups_while_they_live_and_none_afterwards() {
 
 #[tokio::test]
 async fn a_tree_that_holds_too_much_together_is_out_of_memory() {
-    let Some(sandbox) = sandbox().await else { return };
+    let Some(sandbox) = sandbox().await else {
+        return;
+    };
     // Each child stays below the limit of one process.
     let code = "import os\nfor i in range(12):\n  if os.fork() == 0:\n    d = bytearray(b'x') * (90 << 20)\n    \
                 while True: pass\nos.wait()";
-    let limits = Limits { memory_mb: 128, ..wide() };
+    let limits = Limits {
+        memory_mb: 128,
+        ..wide()
+    };
     let result = sandbox.run_script(script(code, limits)).await.unwrap();
     assert_eq!(result.ending, Ending::MemoryLimit);
-    let next = sandbox.run_script(script("print('fine')", wide())).await.unwrap();
+    let next = sandbox
+        .run_script(script("print('fine')", wide()))
+        .await
+        .unwrap();
     assert_eq!(next.streams.stdout, b"fine\n");
 }
 
 #[tokio::test]
 async fn who_ends_itself_by_sigkill_is_not_out_of_memory() {
-    let Some(sandbox) = sandbox().await else { return };
+    let Some(sandbox) = sandbox().await else {
+        return;
+    };
     let code = "import os\nif os.fork() == 0: os._exit(0)\nos.wait()\nos.kill(os.getpid(), 9)";
     let result = sandbox.run_script(script(code, wide())).await.unwrap();
     assert_eq!(result.ending, Ending::Signaled(9));
@@ -142,8 +184,15 @@ fn start(project: &Project) -> Harness {
 /// The processes in the folder's cells.
 fn inhabitants(folder: &PathBuf) -> Vec<u32> {
     let cells = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    let texts = cells.filter_map(|cell| std::fs::read_to_string(cell.path().join("cgroup.procs")).ok());
-    texts.flat_map(|text| text.lines().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>()).collect()
+    let texts =
+        cells.filter_map(|cell| std::fs::read_to_string(cell.path().join("cgroup.procs")).ok());
+    texts
+        .flat_map(|text| {
+            text.lines()
+                .filter_map(|pid| pid.parse().ok())
+                .collect::<Vec<u32>>()
+        })
+        .collect()
 }
 
 #[test]
@@ -151,7 +200,11 @@ fn a_killed_harness_leaves_neither_folders_nor_processes() {
     let project = Project::with(&[("suite.yaml", SUITE), ("outputs.jsonl", OUTPUTS)]);
     let mut harness = start(&project);
     let pid = harness.0.id();
-    let works = || folders_of(pid).iter().any(|folder| inhabitants(folder).len() >= 3);
+    let works = || {
+        folders_of(pid)
+            .iter()
+            .any(|folder| inhabitants(folder).len() >= 3)
+    };
     let start = Instant::now();
     while !works() {
         if start.elapsed() > LONG || harness.0.try_wait().unwrap().is_some() {
@@ -164,7 +217,9 @@ fn a_killed_harness_leaves_neither_folders_nor_processes() {
     let processes: Vec<u32> = folders.iter().flat_map(inhabitants).collect();
     harness.0.kill().unwrap();
     harness.0.wait().unwrap();
-    eventually("the folders are removed", || folders.iter().all(|folder| !folder.exists()));
+    eventually("the folders are removed", || {
+        folders.iter().all(|folder| !folder.exists())
+    });
     eventually("the processes are gone", || {
         processes.iter().all(|pid| {
             let name = std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap_or_default();
@@ -175,9 +230,14 @@ fn a_killed_harness_leaves_neither_folders_nor_processes() {
 
 #[tokio::test]
 async fn folders_of_dead_harnesses_are_swept_and_those_of_living_ones_are_not() {
-    let Some(living) = sandbox().await.filter(|s| s.state().cgroup.is_some()) else { return };
+    let Some(living) = sandbox().await.filter(|s| s.state().cgroup.is_some()) else {
+        return;
+    };
     let kept = folders_of(std::process::id());
-    let Some(group) = own_groups().into_iter().find(|group| kept.iter().any(|k| k.starts_with(group))) else {
+    let Some(group) = own_groups()
+        .into_iter()
+        .find(|group| kept.iter().any(|k| k.starts_with(group)))
+    else {
         println!("SKIPPED: groups lie elsewhere");
         return;
     };
@@ -190,7 +250,10 @@ async fn folders_of_dead_harnesses_are_swept_and_those_of_living_ones_are_not() 
     let other = sandbox().await.unwrap();
     // Another test's sandbox may be at it.
     eventually("the stale folder is swept", || !stale.exists());
-    assert!(!waiting.join().unwrap().unwrap().success(), "what it held was ended");
+    assert!(
+        !waiting.join().unwrap().unwrap().success(),
+        "what it held was ended"
+    );
     assert!(kept.iter().all(|folder| folder.exists()));
     living.run_script(script("print(1)", wide())).await.unwrap();
     drop(other);
@@ -203,7 +266,12 @@ struct Busy(Vec<std::process::Child>);
 impl Busy {
     fn machine() -> Busy {
         let processors = std::thread::available_parallelism().map_or(2, |n| n.get());
-        let spin = || Command::new("setsid").args(["sh", "-c", "while :; do :; done"]).spawn().unwrap();
+        let spin = || {
+            Command::new("setsid")
+                .args(["sh", "-c", "while :; do :; done"])
+                .spawn()
+                .unwrap()
+        };
         Busy((0..processors * 4).map(|_| spin()).collect())
     }
 }
@@ -219,43 +287,95 @@ impl Drop for Busy {
 
 #[tokio::test]
 async fn a_starved_program_is_tried_once_more() {
-    let Some(sandbox) = sandbox().await else { return };
+    let Some(sandbox) = sandbox().await else {
+        return;
+    };
     let busy = Busy::machine();
-    let limits = Limits { wall: Duration::from_millis(400), ..Limits::default() };
-    let result = sandbox.run_script(script("while True: pass", limits)).await.unwrap();
-    let spin = ["sh", "-c", "while :; do :; done"].map(str::to_owned).to_vec();
-    let limits = Limits { wall: Duration::from_millis(200), ..Limits::default() };
-    let once = Program { argv: spin, once: true, limits, ..Program::default() };
+    let limits = Limits {
+        wall: Duration::from_millis(400),
+        ..Limits::default()
+    };
+    let result = sandbox
+        .run_script(script("while True: pass", limits))
+        .await
+        .unwrap();
+    let spin = ["sh", "-c", "while :; do :; done"]
+        .map(str::to_owned)
+        .to_vec();
+    let limits = Limits {
+        wall: Duration::from_millis(200),
+        ..Limits::default()
+    };
+    let once = Program {
+        argv: spin,
+        once: true,
+        limits,
+        ..Program::default()
+    };
     let of_author = sandbox.run_program(once).await.unwrap();
     drop(busy);
     assert_eq!(result.ending, Ending::TimedOut);
     assert!(result.adjudicated, "{result:?}");
-    assert_eq!((of_author.ending, of_author.adjudicated), (Ending::TimedOut, false));
+    assert_eq!(
+        (of_author.ending, of_author.adjudicated),
+        (Ending::TimedOut, false)
+    );
 }
 
 #[tokio::test]
 async fn who_used_up_its_processor_time_is_out_of_time_and_has_no_second_try() {
-    let Some(sandbox) = sandbox().await else { return };
-    let limits = Limits { cpu: Some(Duration::from_millis(300)), ..wide() };
+    let Some(sandbox) = sandbox().await else {
+        return;
+    };
+    let limits = Limits {
+        cpu: Some(Duration::from_millis(300)),
+        ..wide()
+    };
     // One process, and children that end one after the other.
     for code in [
         "while True: pass",
         "import os,time\nwhile True:\n  if os.fork() == 0:\n    while time.process_time() < .1: pass\n    os._exit(0)\n  os.wait()",
     ] {
-        let result = sandbox.run_script(script(code, limits.clone())).await.unwrap();
-        assert_eq!((result.ending, result.adjudicated), (Ending::TimedOut, false), "{code}");
-        assert!(result.cpu >= Duration::from_millis(290) && result.wall < LONG, "{:?}", result.cpu);
+        let result = sandbox
+            .run_script(script(code, limits.clone()))
+            .await
+            .unwrap();
+        assert_eq!(
+            (result.ending, result.adjudicated),
+            (Ending::TimedOut, false),
+            "{code}"
+        );
+        assert!(
+            result.cpu >= Duration::from_millis(290) && result.wall < LONG,
+            "{:?}",
+            result.cpu
+        );
     }
     let sleeps = script("import time; time.sleep(.5); print('awake')", limits);
-    assert_eq!(sandbox.run_script(sleeps).await.unwrap().streams.stdout, b"awake\n");
+    assert_eq!(
+        sandbox.run_script(sleeps).await.unwrap().streams.stdout,
+        b"awake\n"
+    );
 }
 
 #[tokio::test]
 async fn limits_may_be_fractions_and_centuries() {
-    let Some(sandbox) = sandbox().await else { return };
-    let sleep = |limits| Program { argv: vec!["sleep".into(), "1000".into()], limits, ..Program::default() };
+    let Some(sandbox) = sandbox().await else {
+        return;
+    };
+    let sleep = |limits| Program {
+        argv: vec!["sleep".into(), "1000".into()],
+        limits,
+        ..Program::default()
+    };
     let tenth = Duration::from_millis(100);
-    let result = sandbox.run_program(sleep(Limits { wall: tenth, ..Limits::default() })).await.unwrap();
+    let result = sandbox
+        .run_program(sleep(Limits {
+            wall: tenth,
+            ..Limits::default()
+        }))
+        .await
+        .unwrap();
     assert_eq!(result.ending, Ending::TimedOut);
     assert!(result.wall >= tenth);
     let endless = Limits {
@@ -265,16 +385,27 @@ async fn limits_may_be_fractions_and_centuries() {
         processes: u64::MAX,
         ..Limits::default()
     };
-    let result = sandbox.run_script(script("print('fine')", endless)).await.unwrap();
-    assert_eq!((result.ending, result.streams.stdout.as_slice()), (Ending::Exited(0), &b"fine\n"[..]));
+    let result = sandbox
+        .run_script(script("print('fine')", endless))
+        .await
+        .unwrap();
+    assert_eq!(
+        (result.ending, result.streams.stdout.as_slice()),
+        (Ending::Exited(0), &b"fine\n"[..])
+    );
 }
 
 #[tokio::test]
 async fn without_isolation_the_groups_bound_as_well() {
     let config = SandboxConfig::new(PROGRAM.into());
-    let Ok(sandbox) = Sandbox::unsandboxed(config).await else { return };
+    let Ok(sandbox) = Sandbox::unsandboxed(config).await else {
+        return;
+    };
     assert_eq!(sandbox.state().tier, Tier::None);
-    let result = sandbox.run_script(script("print('fine')", wide())).await.unwrap();
+    let result = sandbox
+        .run_script(script("print('fine')", wide()))
+        .await
+        .unwrap();
     assert_eq!(result.streams.stdout, b"fine\n");
 }
 
@@ -283,14 +414,28 @@ fn doctor_explains_and_tells_machines_the_same() {
     let project = Project::new();
     let output = project.command(&["doctor"]).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
-    for word in
-        ["Isolation", "userns", "cgroup", "landlock abi", "Limits", "processes", "Languages", "python"]
-    {
+    for word in [
+        "Isolation",
+        "userns",
+        "cgroup",
+        "landlock abi",
+        "Limits",
+        "processes",
+        "Languages",
+        "python",
+    ] {
         assert!(text.contains(word), "{word}: {text}");
     }
-    let json = project.command(&["doctor", "--format", "json"]).output().unwrap();
+    let json = project
+        .command(&["doctor", "--format", "json"])
+        .output()
+        .unwrap();
     assert_eq!(output.status.code(), json.status.code());
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
-    assert_eq!(json["sandbox"]["tier"].is_null(), output.status.code() == Some(1), "{json:#}");
+    assert_eq!(
+        json["sandbox"]["tier"].is_null(),
+        output.status.code() == Some(1),
+        "{json:#}"
+    );
     assert!(json["isolation"]["cgroup"]["value"].is_string(), "{json:#}");
 }

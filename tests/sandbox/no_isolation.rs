@@ -19,7 +19,8 @@ eval_suite:
   target: {type: recorded, path: outputs.jsonl}
 "#;
 
-const OUTPUTS: &str = "{\"case\": \"double\", \"output\": \"def double(x):\\n    return 2 * x\\n\"}\n";
+const OUTPUTS: &str =
+    "{\"case\": \"double\", \"output\": \"def double(x):\\n    return 2 * x\\n\"}\n";
 
 /// Answers `landlock_create_ruleset` (444 on every architecture) with ENOSYS in what it then becomes.
 const HIDE_LANDLOCK: &str = "import ctypes, os, struct, sys; libc = ctypes.CDLL(None); \
@@ -29,7 +30,10 @@ const HIDE_LANDLOCK: &str = "import ctypes, os, struct, sys; libc = ctypes.CDLL(
 
 /// Calls the program where neither a namespace nor Landlock can be had.
 fn forbidden(project: &Project, args: &str) -> Call {
-    without_namespaces(project, &format!("python3 -c \"{HIDE_LANDLOCK}\" {PROGRAM} {args}"))
+    without_namespaces(
+        project,
+        &format!("python3 -c \"{HIDE_LANDLOCK}\" {PROGRAM} {args}"),
+    )
 }
 
 /// Calls a shell command where no further namespace can be made.
@@ -48,18 +52,32 @@ fn without_namespaces(project: &Project, command: &str) -> Call {
 fn without_isolation_nothing_runs_and_the_remedy_is_told() {
     let project = Project::with(&[("suite.yaml", SUITE), ("outputs.jsonl", OUTPUTS)]);
     let call = forbidden(&project, "run --suite suite.yaml").expect(2);
-    assert!(call.stderr.contains("no isolation is possible here"), "{}", call.stderr);
-    for tier in
-        ["userns: ", "rootns: ", "landlock: the kernel has no Landlock, or a container's filter hides it"]
-    {
+    assert!(
+        call.stderr.contains("no isolation is possible here"),
+        "{}",
+        call.stderr
+    );
+    for tier in [
+        "userns: ",
+        "rootns: ",
+        "landlock: the kernel has no Landlock, or a container's filter hides it",
+    ] {
         assert!(
-            call.stderr.split_whitespace().collect::<Vec<_>>().join(" ").contains(tier),
+            call.stderr
+                .split_whitespace()
+                .collect::<Vec<_>>()
+                .join(" ")
+                .contains(tier),
             "{tier}: {}",
             call.stderr
         );
     }
     assert!(call.stderr.contains("hint: "), "{}", call.stderr);
-    assert!(call.stderr.contains("--allow-unsandboxed"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("--allow-unsandboxed"),
+        "{}",
+        call.stderr
+    );
     assert!(!project.path().join("results").exists());
 }
 
@@ -70,11 +88,22 @@ fn what_ran_without_isolation_says_so_in_every_report() {
     let call = forbidden(&project, args).expect(0);
     assert!(call.stdout.contains("!! "), "{}", call.stdout);
     let report = project.report();
-    assert_eq!(report["metadata"]["environment"]["sandbox"]["enforced"], false);
-    assert_eq!(report["evals"][0]["cases"][0]["samples"][0]["grades"][0]["trust"], "unsandboxed");
+    assert_eq!(
+        report["metadata"]["environment"]["sandbox"]["enforced"],
+        false
+    );
+    assert_eq!(
+        report["evals"][0]["cases"][0]["samples"][0]["grades"][0]["trust"],
+        "unsandboxed"
+    );
     for ending in [".md", ".junit.xml"] {
-        let text = std::fs::read_to_string(project.result(ending)).unwrap().to_lowercase();
-        assert!(text.contains("without isolation") || text.contains("unsandboxed"), "{ending}: {text}");
+        let text = std::fs::read_to_string(project.result(ending))
+            .unwrap()
+            .to_lowercase();
+        assert!(
+            text.contains("without isolation") || text.contains("unsandboxed"),
+            "{ending}: {text}"
+        );
     }
 }
 
@@ -82,7 +111,10 @@ fn what_ran_without_isolation_says_so_in_every_report() {
 fn landlock_is_what_is_left_without_namespaces_and_says_what_is_weaker() {
     let abi = std::fs::read_to_string("/sys/kernel/security/lsm").unwrap_or_default();
     let project = Project::with(&[("suite.yaml", SUITE), ("outputs.jsonl", OUTPUTS)]);
-    let call = without_namespaces(&project, &format!("{PROGRAM} run --suite suite.yaml --format json"));
+    let call = without_namespaces(
+        &project,
+        &format!("{PROGRAM} run --suite suite.yaml --format json"),
+    );
     if call.stderr.contains("landlock: ") {
         assert!(!abi.contains("landlock"), "{}", call.stderr);
         return println!("SKIPPED: {}", call.stderr);
@@ -90,14 +122,35 @@ fn landlock_is_what_is_left_without_namespaces_and_says_what_is_weaker() {
     call.expect(0);
     let report = project.report();
     let sandbox = &report["metadata"]["environment"]["sandbox"];
-    assert_eq!((&sandbox["tier"], &sandbox["enforced"]), (&"landlock".into(), &true.into()), "{sandbox}");
-    assert!(sandbox["landlock_abi"].as_u64().is_some_and(|abi| abi >= 3), "{sandbox}");
-    let notes: Vec<&str> = sandbox["notes"].as_array().unwrap().iter().filter_map(|n| n.as_str()).collect();
-    assert!(notes.iter().any(|n| n.starts_with("userns: unshare: ")), "{notes:?}");
+    assert_eq!(
+        (&sandbox["tier"], &sandbox["enforced"]),
+        (&"landlock".into(), &true.into()),
+        "{sandbox}"
+    );
     assert!(
-        notes.iter().any(|n| n.starts_with("Landlock ABI ") && n.contains("which paths and processes exist")),
+        sandbox["landlock_abi"].as_u64().is_some_and(|abi| abi >= 3),
+        "{sandbox}"
+    );
+    let notes: Vec<&str> = sandbox["notes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|n| n.as_str())
+        .collect();
+    assert!(
+        notes.iter().any(|n| n.starts_with("userns: unshare: ")),
+        "{notes:?}"
+    );
+    assert!(
+        notes.iter().any(
+            |n| n.starts_with("Landlock ABI ") && n.contains("which paths and processes exist")
+        ),
         "{notes:?}"
     );
     let grade = &report["evals"][0]["cases"][0]["samples"][0]["grades"][0];
-    assert_eq!((&grade["outcome"], &grade["trust"]), (&"passed".into(), &"harness".into()), "{grade}");
+    assert_eq!(
+        (&grade["outcome"], &grade["trust"]),
+        (&"passed".into(), &"harness".into()),
+        "{grade}"
+    );
 }

@@ -11,8 +11,8 @@ const HELPER: &str = "SANDBOX_TEST_HELPER";
 const PYTHON: &str = "SANDBOX_TEST_PYTHON";
 
 fn config(tier: Tier) -> SandboxConfig {
-    let helper =
-        std::env::var_os(HELPER).map_or_else(|| env!("CARGO_BIN_EXE_eval-harness").into(), PathBuf::from);
+    let helper = std::env::var_os(HELPER)
+        .map_or_else(|| env!("CARGO_BIN_EXE_eval-harness").into(), PathBuf::from);
     SandboxConfig {
         tiers: vec![tier],
         python: std::env::var_os(PYTHON).map(PathBuf::from),
@@ -33,15 +33,27 @@ async fn open(tier: Tier) -> Option<Sandbox> {
 
 /// Time enough for the busiest machine.
 fn wide() -> Limits {
-    Limits { wall: Duration::from_secs(30), ..Limits::default() }
+    Limits {
+        wall: Duration::from_secs(30),
+        ..Limits::default()
+    }
 }
 
 /// What a program prints; it must end well.
 async fn says(sandbox: &Sandbox, code: &str) -> String {
-    let script = Script { code: code.to_owned(), limits: wide(), ..Script::default() };
+    let script = Script {
+        code: code.to_owned(),
+        limits: wide(),
+        ..Script::default()
+    };
     let result = sandbox.run_script(script).await.unwrap();
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-    assert_eq!(result.ending, Ending::Exited(0), "{code}\n{}", text(&result.streams.stderr));
+    assert_eq!(
+        result.ending,
+        Ending::Exited(0),
+        "{code}\n{}",
+        text(&result.streams.stderr)
+    );
     text(&result.streams.stdout)
 }
 
@@ -75,7 +87,9 @@ fn secret() -> (tempfile::TempDir, String) {
 }
 
 async fn host_files_are_unreadable(tier: Tier) {
-    let Some(sandbox) = open(tier).await else { return };
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
     let (_folder, path) = secret();
     let project = env!("CARGO_MANIFEST_DIR");
     let code = format!("{LOOK}\nprint(*[look(p) for p in ({path:?}, '/etc/shadow', {project:?})])");
@@ -85,7 +99,9 @@ async fn host_files_are_unreadable(tier: Tier) {
 }
 
 async fn host_paths_are_invisible(tier: Tier) {
-    let Some(sandbox) = open(tier).await else { return };
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
     let (_folder, path) = secret();
     let said = says(
         &sandbox,
@@ -97,7 +113,9 @@ async fn host_paths_are_invisible(tier: Tier) {
 
 async fn nothing_of_the_host_can_be_written(tier: Tier) {
     use std::os::unix::fs::PermissionsExt;
-    let Some(sandbox) = open(tier).await else { return };
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
     let (folder, path) = secret();
     std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o777)).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o666)).unwrap();
@@ -129,12 +147,17 @@ print(done)"
     assert_eq!(says(&sandbox, &code).await, "[]");
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "the harness' own");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
-    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o666);
+    assert_eq!(
+        std::fs::metadata(&path).unwrap().permissions().mode() & 0o777,
+        0o666
+    );
     assert_eq!(std::fs::metadata("/usr").unwrap().permissions().mode(), usr);
 }
 
 async fn there_is_no_network(tier: Tier) {
-    let Some(sandbox) = open(tier).await else { return };
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -174,7 +197,9 @@ fn marked(mark: &str) -> Vec<String> {
 }
 
 async fn what_a_job_starts_ends_with_it(tier: Tier) {
-    let Some(sandbox) = open(tier).await else { return };
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
     let mark = format!("left-behind-{}-{tier}", std::process::id());
     let program = eval_sandbox::Program {
         argv: vec![
@@ -189,12 +214,19 @@ async fn what_a_job_starts_ends_with_it(tier: Tier) {
         ..Default::default()
     };
     let result = sandbox.run_program(program).await.unwrap();
-    assert_eq!(result.ending, Ending::Exited(0), "{}", String::from_utf8_lossy(&result.streams.stderr));
+    assert_eq!(
+        result.ending,
+        Ending::Exited(0),
+        "{}",
+        String::from_utf8_lossy(&result.streams.stderr)
+    );
     assert_eq!(marked(&mark), Vec::<String>::new());
 }
 
 async fn other_processes_are_invisible(tier: Tier) {
-    let Some(sandbox) = open(tier).await else { return };
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
     let me = std::process::id();
     // A namespace has numbers of its own: what can be seen there are the job's own few processes.
     let code = format!(
@@ -218,8 +250,13 @@ print(len(seen) <= 3, os.getpid() < 10, there({me}) and {me} > 100)"
 }
 
 async fn others_can_not_be_signalled(tier: Tier) {
-    let Some(sandbox) = open(tier).await else { return };
-    let mut sleeper = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
+    let mut sleeper = std::process::Command::new("sleep")
+        .arg("600")
+        .spawn()
+        .unwrap();
     let (me, other) = (std::process::id(), sleeper.id());
     let code = format!(
         "
@@ -234,18 +271,35 @@ for target in ({other}, {me}, os.getppid(), -1, -{other}):
             pass
 print('on')"
     );
-    let script = Script { code, limits: wide(), ..Script::default() };
+    let script = Script {
+        code,
+        limits: wide(),
+        ..Script::default()
+    };
     let result = sandbox.run_script(script).await.unwrap();
     // It may have ended itself by `kill(-1)`, which is its right.
-    assert!(matches!(result.ending, Ending::Exited(0) | Ending::Signaled(_)), "{:?}", result.ending);
-    assert!(sleeper.try_wait().unwrap().is_none(), "the sleeper was ended");
+    assert!(
+        matches!(result.ending, Ending::Exited(0) | Ending::Signaled(_)),
+        "{:?}",
+        result.ending
+    );
+    assert!(
+        sleeper.try_wait().unwrap().is_none(),
+        "the sleeper was ended"
+    );
     sleeper.kill().unwrap();
     sleeper.wait().unwrap();
-    assert_eq!(says(&sandbox, "print('well')").await, "well", "the worker still works");
+    assert_eq!(
+        says(&sandbox, "print('well')").await,
+        "well",
+        "the worker still works"
+    );
 }
 
 async fn the_folder_is_empty_and_private(tier: Tier) {
-    let Some(sandbox) = open(tier).await else { return };
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
     let leave = "
 import os
 for name in ('a', '.hidden', 'main2.py'):
@@ -267,7 +321,9 @@ print(sorted(os.listdir('.')), os.path.exists('/dev/shm/left'))";
 }
 
 async fn the_disk_is_bounded(tier: Tier) {
-    let Some(sandbox) = open(tier).await else { return };
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
     let code = "
 wrote = 0
 for n in range(40):
@@ -278,14 +334,25 @@ for n in range(40):
 import time
 time.sleep(5)
 print('wrote it all', wrote)";
-    let script = Script { code: code.to_owned(), limits: wide(), ..Script::default() };
+    let script = Script {
+        code: code.to_owned(),
+        limits: wide(),
+        ..Script::default()
+    };
     let result = sandbox.run_script(script).await.unwrap();
     // Where the disk is only looked at, a quick writer is ended a moment after it went too far.
-    assert_ne!(result.ending, Ending::Exited(0), "{}", String::from_utf8_lossy(&result.streams.stdout));
+    assert_ne!(
+        result.ending,
+        Ending::Exited(0),
+        "{}",
+        String::from_utf8_lossy(&result.streams.stdout)
+    );
 }
 
 async fn there_are_no_privileges(tier: Tier) {
-    let Some(sandbox) = open(tier).await else { return };
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
     let code = "
 import os
 status = dict(line.rstrip('\\n').split(':\\t', 1) for line in open('/proc/self/status') if ':\\t' in line)
@@ -293,28 +360,55 @@ print(int(status['CapPrm'], 16), int(status['CapEff'], 16), int(status['CapAmb']
     let said = says(&sandbox, code).await;
     // An interpreter that only root can reach is read by right of CAP_DAC_READ_SEARCH (4), within what Landlock shows.
     let reads = tier == Tier::Landlock && said == "4 4 4 1 2";
-    let told = sandbox.state().notes.iter().any(|note| note.contains("only root"));
-    assert!(said == "0 0 0 1 2" || reads && told, "{said} {:?}", sandbox.state().notes);
+    let told = sandbox
+        .state()
+        .notes
+        .iter()
+        .any(|note| note.contains("only root"));
+    assert!(
+        said == "0 0 0 1 2" || reads && told,
+        "{said} {:?}",
+        sandbox.state().notes
+    );
 }
 
 async fn the_user_is_not_root(tier: Tier) {
-    let Some(sandbox) = open(tier).await else { return };
-    let said =
-        says(&sandbox, "import os\nprint(os.getuid() != 0 and os.geteuid() != 0 and os.getgid() != 0)").await;
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
+    let said = says(
+        &sandbox,
+        "import os\nprint(os.getuid() != 0 and os.geteuid() != 0 and os.getgid() != 0)",
+    )
+    .await;
     assert_eq!(said, "True");
 }
 
 async fn memory_is_bounded(tier: Tier) {
-    let Some(sandbox) = open(tier).await else { return };
-    let limits = Limits { memory_mb: 64, ..wide() };
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
+    let limits = Limits {
+        memory_mb: 64,
+        ..wide()
+    };
     let one = "x = bytearray(1 << 20)\nkeep = []\nwhile True:\n    keep.append(bytes(x))\n";
-    let script = Script { code: one.to_owned(), limits: limits.clone(), ..Script::default() };
-    assert_eq!(sandbox.run_script(script).await.unwrap().ending, Ending::MemoryLimit);
+    let script = Script {
+        code: one.to_owned(),
+        limits: limits.clone(),
+        ..Script::default()
+    };
+    assert_eq!(
+        sandbox.run_script(script).await.unwrap().ending,
+        Ending::MemoryLimit
+    );
 }
 
 /// Page tables of pages that are nobody's, which no limit of the kernel's on one process counts.
 async fn page_tables_are_bounded(tier: Tier) {
-    let Some(sandbox) = open(tier).await else { return };
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
     let code = "
 import ctypes, os, time
 l = ctypes.CDLL(None)
@@ -328,9 +422,18 @@ p = l.mmap(None, 60 << 30, 1, 0x4022, -1, 0)
 l.madvise(ctypes.c_void_p(p), ctypes.c_size_t(60 << 30), 15)
 for i in range(30 << 10): ctypes.c_char.from_address(p + (i << 21)).value
 time.sleep(600)";
-    let limits = Limits { memory_mb: 64, ..wide() };
-    let result =
-        sandbox.run_script(Script { code: code.to_owned(), limits, ..Script::default() }).await.unwrap();
+    let limits = Limits {
+        memory_mb: 64,
+        ..wide()
+    };
+    let result = sandbox
+        .run_script(Script {
+            code: code.to_owned(),
+            limits,
+            ..Script::default()
+        })
+        .await
+        .unwrap();
     let stderr = String::from_utf8_lossy(&result.streams.stderr);
     assert_eq!(result.ending, Ending::MemoryLimit, "{stderr}");
 }
@@ -349,7 +452,9 @@ async fn while_running(sandbox: &Sandbox, code: &str, mut look: impl FnMut()) ->
 
 /// Asynchronous I/O is counted for the machine, inotify by user.
 async fn host_limits_are_untouched(tier: Tier) {
-    let Some(sandbox) = open(tier).await else { return };
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
     let code = "
 import ctypes, os, time
 l = ctypes.CDLL(None, use_errno=True)
@@ -373,8 +478,14 @@ print(taken)";
     let said = while_running(&sandbox, code, || {
         assert!(in_use() < before + 10_000, "{} were {before}", in_use());
         let watch = "import ctypes; raise SystemExit(ctypes.CDLL(None).inotify_init() < 0)";
-        if let Ok(status) = std::process::Command::new("/usr/bin/python3").args(["-c", watch]).status() {
-            assert!(status.success(), "no instance of inotify is left for the host");
+        if let Ok(status) = std::process::Command::new("/usr/bin/python3")
+            .args(["-c", watch])
+            .status()
+        {
+            assert!(
+                status.success(),
+                "no instance of inotify is left for the host"
+            );
         }
     });
     assert_eq!(said.await, "0");
@@ -382,7 +493,9 @@ print(taken)";
 
 /// A lock of a job on a file of the host would keep the host's programs waiting.
 async fn host_files_are_not_locked(tier: Tier) {
-    let Some(sandbox) = open(tier).await else { return };
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
     let code = "
 import fcntl, os, struct, time
 held = []
@@ -409,7 +522,9 @@ print(held)";
 }
 
 async fn own_programs_run(tier: Tier) {
-    let Some(sandbox) = open(tier).await else { return };
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
     let code = "
 import os, subprocess
 with open('tool', 'w') as f: f.write('#!/bin/sh\\necho made')
@@ -419,25 +534,50 @@ print(subprocess.run(['./tool'], capture_output=True, text=True).stdout.strip())
 }
 
 async fn time_is_bounded(tier: Tier) {
-    let Some(sandbox) = open(tier).await else { return };
-    let limits = Limits { wall: Duration::from_millis(300), ..Limits::default() };
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
+    let limits = Limits {
+        wall: Duration::from_millis(300),
+        ..Limits::default()
+    };
     for code in ["while True: pass", "import time\ntime.sleep(600)"] {
-        let script = Script { code: code.to_owned(), limits: limits.clone(), ..Script::default() };
-        assert_eq!(sandbox.run_script(script).await.unwrap().ending, Ending::TimedOut, "{code}");
+        let script = Script {
+            code: code.to_owned(),
+            limits: limits.clone(),
+            ..Script::default()
+        };
+        assert_eq!(
+            sandbox.run_script(script).await.unwrap().ending,
+            Ending::TimedOut,
+            "{code}"
+        );
     }
 }
 
 async fn output_is_bounded(tier: Tier) {
-    let Some(sandbox) = open(tier).await else { return };
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
     let code = "import os\nwhile True: os.write(1, b'x' * 65536)";
-    let script = Script { code: code.to_owned(), limits: wide(), ..Script::default() };
+    let script = Script {
+        code: code.to_owned(),
+        limits: wide(),
+        ..Script::default()
+    };
     let result = sandbox.run_script(script).await.unwrap();
     assert_eq!(result.ending, Ending::OutputLimit);
-    assert!(result.streams.stdout.len() <= 1 << 20, "{}", result.streams.stdout.len());
+    assert!(
+        result.streams.stdout.len() <= 1 << 20,
+        "{}",
+        result.streams.stdout.len()
+    );
 }
 
 async fn the_environment_is_clean(tier: Tier) {
-    let Some(sandbox) = open(tier).await else { return };
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
     let code = "
 import os
 print(sorted(n for n in os.environ if n not in ('PATH', 'LANG', 'LC_ALL', 'LC_CTYPE', 'HOME', 'TMPDIR', 'TZ')
@@ -446,7 +586,9 @@ print(sorted(n for n in os.environ if n not in ('PATH', 'LANG', 'LC_ALL', 'LC_CT
 }
 
 async fn no_descriptor_is_inherited(tier: Tier) {
-    let Some(sandbox) = open(tier).await else { return };
+    let Some(sandbox) = open(tier).await else {
+        return;
+    };
     let code = "
 import os
 open_ones = []
@@ -516,7 +658,9 @@ fn an_ordinary_user_gets_the_same() {
         println!("SKIPPED: the other tests already run as an ordinary user");
         return;
     }
-    let python = ["/usr/bin/python3", "/usr/local/bin/python3"].into_iter().find(|p| Path::new(p).exists());
+    let python = ["/usr/bin/python3", "/usr/local/bin/python3"]
+        .into_iter()
+        .find(|p| Path::new(p).exists());
     let Some(python) = python else {
         println!("SKIPPED: no Python that an ordinary user can reach");
         return;
@@ -528,7 +672,11 @@ fn an_ordinary_user_gets_the_same() {
     std::fs::copy(env!("CARGO_BIN_EXE_eval-harness"), &cell).unwrap();
     for tier in ["userns::", "landlock::"] {
         let output = std::process::Command::new(&test)
-            .args([&crate::support::full_name(module_path!(), tier), "--nocapture", "--test-threads=2"])
+            .args([
+                &crate::support::full_name(module_path!(), tier),
+                "--nocapture",
+                "--test-threads=2",
+            ])
             .env(HELPER, &cell)
             .env(PYTHON, python)
             .current_dir("/")
@@ -536,8 +684,8 @@ fn an_ordinary_user_gets_the_same() {
             .gid(NOBODY)
             .output()
             .unwrap();
-        let said =
-            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        let said = String::from_utf8_lossy(&output.stdout).into_owned()
+            + &String::from_utf8_lossy(&output.stderr);
         println!("{said}");
         assert!(output.status.success(), "{said}");
     }
@@ -550,20 +698,35 @@ fn every_cell_of_the_documented_table_is_a_test() {
     let page = std::fs::read_to_string(root.join("docs/sandbox.md")).unwrap();
     let source = std::fs::read_to_string(root.join("tests/sandbox/properties.rs")).unwrap();
     let module = |tier: &str| {
-        let start =
-            source.find(&format!("\nmod {tier} {{")).unwrap_or_else(|| panic!("no tests of tier {tier}"));
+        let start = source
+            .find(&format!("\nmod {tier} {{"))
+            .unwrap_or_else(|| panic!("no tests of tier {tier}"));
         let rest = &source[start..];
         &rest[..rest.find(");\n}").unwrap()]
     };
     let mut cells = 0;
-    for line in page.lines().filter(|line| line.starts_with("| ") && line.ends_with("` |")) {
+    for line in page
+        .lines()
+        .filter(|line| line.starts_with("| ") && line.ends_with("` |"))
+    {
         let columns: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
-        let (name, tiers) = (columns[columns.len() - 1].trim_matches('`'), &columns[1..columns.len() - 1]);
-        for (tier, cell) in ["userns", "rootns", "landlock", "none"].into_iter().zip(tiers) {
-            let tested =
-                module(tier).split_whitespace().any(|word| word.trim_end_matches([')', ';']) == name);
+        let (name, tiers) = (
+            columns[columns.len() - 1].trim_matches('`'),
+            &columns[1..columns.len() - 1],
+        );
+        for (tier, cell) in ["userns", "rootns", "landlock", "none"]
+            .into_iter()
+            .zip(tiers)
+        {
+            let tested = module(tier)
+                .split_whitespace()
+                .any(|word| word.trim_end_matches([')', ';']) == name);
             // A cell in bold promises nothing.
-            assert_eq!(tested, !cell.starts_with("**"), "tier {tier}, {name}: {cell}");
+            assert_eq!(
+                tested,
+                !cell.starts_with("**"),
+                "tier {tier}, {name}: {cell}"
+            );
             cells += 1;
         }
     }

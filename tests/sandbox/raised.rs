@@ -2,11 +2,17 @@
 
 use std::time::Duration;
 
-use eval_sandbox::{Limits, RunFailure, Sandbox, SandboxConfig, TestJob, TestMode, TestReport, TestVerdict};
+use eval_sandbox::{
+    Limits, RunFailure, Sandbox, SandboxConfig, TestJob, TestMode, TestReport, TestVerdict,
+};
 
 /// `None`, reported by name, where no tier works.
 async fn sandbox() -> Option<Sandbox> {
-    match Sandbox::open(SandboxConfig::new(env!("CARGO_BIN_EXE_eval-harness").into())).await {
+    match Sandbox::open(SandboxConfig::new(
+        env!("CARGO_BIN_EXE_eval-harness").into(),
+    ))
+    .await
+    {
         Ok(sandbox) => Some(sandbox),
         Err(reason) => {
             println!("SKIPPED: {reason}");
@@ -28,7 +34,10 @@ async fn run(sandbox: &Sandbox, code: &str, tests: &str) -> TestReport {
     let job = TestJob {
         code: code.into(),
         tests: vec![tests.into()],
-        limits: Limits { wall: Duration::from_secs(30), ..Limits::default() },
+        limits: Limits {
+            wall: Duration::from_secs(30),
+            ..Limits::default()
+        },
         ..TestJob::default()
     };
     sandbox.run_tests(job).await.unwrap()
@@ -47,14 +56,23 @@ fn raised(verdict: &TestVerdict) -> Option<String> {
 /// exception is swallowed.
 const MACHINERY: [(&str, &str); 30] = [
     ("StopIteration", "assert all(map(f, [1]))"),
-    ("StopIteration", "for g, w in zip(map(f, [1,2]), [2,4]):\n  assert g == w"),
+    (
+        "StopIteration",
+        "for g, w in zip(map(f, [1,2]), [2,4]):\n  assert g == w",
+    ),
     ("StopIteration", "assert next(map(f, [1]), 5) == 5"),
     (
         "IndexError StopIteration",
         "class S:\n  def __getitem__(self, i): return f(i)\nfor x in S(): assert x == 1",
     ),
-    ("IndexError StopIteration", "class S:\n  def __getitem__(self, i): return f(i)\nassert 5 not in S()"),
-    ("AttributeError", "class S:\n  @property\n  def v(self): return f(1)\nassert not hasattr(S(), \"v\")"),
+    (
+        "IndexError StopIteration",
+        "class S:\n  def __getitem__(self, i): return f(i)\nassert 5 not in S()",
+    ),
+    (
+        "AttributeError",
+        "class S:\n  @property\n  def v(self): return f(1)\nassert not hasattr(S(), \"v\")",
+    ),
     (
         "AttributeError",
         "class S:\n  @property\n  def v(self): return f(1)\nassert getattr(S(), \"v\", 3) == 3",
@@ -63,7 +81,10 @@ const MACHINERY: [(&str, &str); 30] = [
         "AttributeError",
         "class S:\n  @property\n  def v(self): return f(1)\n  def __getattr__(self, n): return 3\nassert S().v == 3",
     ),
-    ("StopIteration", "for x in iter(lambda: f(1), 3): assert x == 2"),
+    (
+        "StopIteration",
+        "for x in iter(lambda: f(1), 3): assert x == 2",
+    ),
     (
         "KeyError TypeError",
         "class S(dict):\n  def __missing__(self, k): return f(k)\nassert S().get(1, 4) == 4 and S()[1] == 4",
@@ -104,17 +125,26 @@ const MACHINERY: [(&str, &str); 30] = [
         "GeneratorExit RuntimeError",
         "def gen():\n  try:\n    yield 1\n  finally:\n    f(1)\ng = gen()\nnext(g)\ng.close()",
     ),
-    ("ValueError SystemExit KeyboardInterrupt", "class S:\n  def __del__(self): f(1)\nS()"),
+    (
+        "ValueError SystemExit KeyboardInterrupt",
+        "class S:\n  def __del__(self): f(1)\nS()",
+    ),
     (
         "SystemExit ValueError",
         "import threading\nt = threading.Thread(target=f, args=(1,))\nt.start(); t.join()",
     ),
-    ("StopIteration", "import heapq\nassert list(heapq.merge(map(f, [1]), [])) == []"),
+    (
+        "StopIteration",
+        "import heapq\nassert list(heapq.merge(map(f, [1]), [])) == []",
+    ),
     (
         "KeyError",
         "import string\nclass D(dict):\n  def __missing__(self, k): return f(k)\nassert string.Template(\"$a\").safe_substitute(D()) == \"$a\"",
     ),
-    ("TypeError AttributeError", "class S:\n  def __eq__(self, o): return f(1)\nassert not ([S()] == [1])"),
+    (
+        "TypeError AttributeError",
+        "class S:\n  def __eq__(self, o): return f(1)\nassert not ([S()] == [1])",
+    ),
     (
         "TypeError NotImplementedError",
         "class S:\n  def __add__(self, o): return f(1)\n  def __radd__(self, o): return 3\nassert S() + S() == 3",
@@ -123,9 +153,18 @@ const MACHINERY: [(&str, &str); 30] = [
         "OverflowError TypeError ValueError",
         "class S:\n  def __index__(self): return f(1)\nassert [1,2][:S()] == 3",
     ),
-    ("TypeError", "class S:\n  def __bool__(self): return f(1)\nassert not S()"),
-    ("TypeError KeyError", "class S:\n  def __contains__(self, x): return f(x)\nassert 1 not in S()"),
-    ("TypeError KeyError", "class S:\n  def __hash__(self): return f(1)\nassert S() not in {}"),
+    (
+        "TypeError",
+        "class S:\n  def __bool__(self): return f(1)\nassert not S()",
+    ),
+    (
+        "TypeError KeyError",
+        "class S:\n  def __contains__(self, x): return f(x)\nassert 1 not in S()",
+    ),
+    (
+        "TypeError KeyError",
+        "class S:\n  def __hash__(self): return f(1)\nassert S() not in {}",
+    ),
     (
         "StopAsyncIteration StopIteration",
         "import asyncio\nasync def main():\n  class A:\n    def __aiter__(self): return self\n    async def __anext__(self): return f(1)\n  async for x in A(): assert x == 2\nasyncio.run(main())",
@@ -135,10 +174,18 @@ const MACHINERY: [(&str, &str); 30] = [
 async fn exceptions_that_tests_do_not_name_end_them() {
     let sandbox = sandbox_or_skip!();
     for (meaningful, tests) in MACHINERY {
-        for exception in meaningful.split(' ').chain(["ValueError", "AssertionError"]) {
+        for exception in meaningful
+            .split(' ')
+            .chain(["ValueError", "AssertionError"])
+        {
             let code = format!("def f(*a): raise {exception}");
             let report = run(&sandbox, &code, tests).await;
-            assert_eq!(raised(&report.verdict).as_deref(), Some(exception), "{tests}: {:?}", report.verdict);
+            assert_eq!(
+                raised(&report.verdict).as_deref(),
+                Some(exception),
+                "{tests}: {:?}",
+                report.verdict
+            );
             assert_eq!(report.mode, TestMode::Split, "{tests}");
         }
     }
@@ -158,9 +205,13 @@ async fn swallowed_exceptions_that_tests_name_elsewhere_fail() {
             let tests = format!("try: f(0)\nexcept {exception}: pass\nelse: assert False\n{tests}");
             let verdict = run(&sandbox, &code, &tests).await.verdict;
             // A generator turns StopIteration into a RuntimeError of its own.
-            let converted = matches!(&verdict, TestVerdict::TestRaised(raised) if raised.is("RuntimeError"));
+            let converted =
+                matches!(&verdict, TestVerdict::TestRaised(raised) if raised.is("RuntimeError"));
             let found = raised(&verdict);
-            assert!(converted || found.as_deref() == Some(exception), "{tests}: {verdict:?}");
+            assert!(
+                converted || found.as_deref() == Some(exception),
+                "{tests}: {verdict:?}"
+            );
         }
     }
 }
@@ -191,7 +242,9 @@ async fn several_bases_and_borrowed_names_open_no_protocol() {
     ];
     for code in codes {
         for tests in uses {
-            let verdict = run(&sandbox, code, &format!("{expect}{tests}")).await.verdict;
+            let verdict = run(&sandbox, code, &format!("{expect}{tests}"))
+                .await
+                .verdict;
             let failed = raised(&verdict).is_some()
                 || matches!(verdict, TestVerdict::Failed(RunFailure::Forged { .. }));
             assert!(failed, "{code}\n{tests}: {verdict:?}");
@@ -203,17 +256,27 @@ async fn several_bases_and_borrowed_names_open_no_protocol() {
 #[tokio::test]
 async fn the_end_of_the_program_is_no_expected_exception() {
     let sandbox = sandbox_or_skip!();
-    for exception in
-        ["SystemExit", "KeyboardInterrupt", "GeneratorExit", "BaseExceptionGroup('g', [SystemExit()])"]
-    {
+    for exception in [
+        "SystemExit",
+        "KeyboardInterrupt",
+        "GeneratorExit",
+        "BaseExceptionGroup('g', [SystemExit()])",
+    ] {
         let code = format!("def f(x): raise {exception}");
-        let verdict = run(&sandbox, &code, "try: f(1)\nexcept Exception: pass").await.verdict;
+        let verdict = run(&sandbox, &code, "try: f(1)\nexcept Exception: pass")
+            .await
+            .verdict;
         assert!(raised(&verdict).is_some(), "{exception}: {verdict:?}");
     }
     // What the tests raise themselves they do not expect.
     let own = "def end():\n  raise SystemExit\ntry: f(1)\nexcept KeyError: end()\n";
     assert_eq!(
-        raised(&run(&sandbox, "import sys\ndef f(x): sys.exit(0)", own).await.verdict).as_deref(),
+        raised(
+            &run(&sandbox, "import sys\ndef f(x): sys.exit(0)", own)
+                .await
+                .verdict
+        )
+        .as_deref(),
         Some("SystemExit")
     );
 }
@@ -226,7 +289,10 @@ const HONEST: [(&str, &str); 69] = [
         "import re\ndef f(x): return re.match('a', x)",
         "m = f('a')\nassert m\ntry:\n  f(None)\n  assert False\nexcept TypeError: pass",
     ),
-    (NEGATIVE, "class T:\n  ok = False\n  try: f(-1)\n  except ValueError: ok = True\nassert T.ok"),
+    (
+        NEGATIVE,
+        "class T:\n  ok = False\n  try: f(-1)\n  except ValueError: ok = True\nassert T.ok",
+    ),
     (
         NEGATIVE,
         "class Expect:\n  def __init__(self, t): self.t = t\n  def __enter__(self): return self\n  def __exit__(self, t, e, tb): return t is self.t\n\
@@ -273,7 +339,10 @@ const HONEST: [(&str, &str); 69] = [
         "import asyncio\nasync def g(): f(0)\nasync def main():\n  async with asyncio.TaskGroup() as t: t.create_task(g())\n\
          seen = []\ntry: asyncio.run(main())\nexcept* ValueError: seen.append(1)\nassert seen == [1]",
     ),
-    (NEGATIVE, "try:\n  f(-1)\n  assert False\nexcept ValueError: pass\nassert f(1) == 1"),
+    (
+        NEGATIVE,
+        "try:\n  f(-1)\n  assert False\nexcept ValueError: pass\nassert f(1) == 1",
+    ),
     (
         NEGATIVE,
         "try:\n  f(-1)\n  assert False\nexcept Exception as e:\n  assert str(e) == \"neg\"\nassert f(1) == 1",
@@ -282,7 +351,10 @@ const HONEST: [(&str, &str); 69] = [
         NEGATIVE,
         "try:\n  f(-1)\n  assert False, 1\nexcept (TypeError, ValueError) as e:\n  assert type(e) is ValueError and repr(e) == \"ValueError('neg')\"",
     ),
-    (NEGATIVE, "try:\n  f(-1)\nexcept:\n  pass\nelse:\n  assert False"),
+    (
+        NEGATIVE,
+        "try:\n  f(-1)\nexcept:\n  pass\nelse:\n  assert False",
+    ),
     (
         NEGATIVE,
         "try:\n  f(-1)\nexcept BaseException as e:\n  assert type(e).__name__ == \"ValueError\"\nelse:\n  assert False",
@@ -295,7 +367,10 @@ const HONEST: [(&str, &str); 69] = [
         NEGATIVE,
         "import unittest\nclass T(unittest.TestCase):\n  def test_a(self):\n    self.assertRaises(ValueError, f, -1)\n  def test_b(self):\n    with self.assertRaises(ValueError) as cm: f(-2)\n    self.assertEqual(str(cm.exception), \"neg\")\n  def test_c(self):\n    with self.assertRaisesRegex(ValueError, \"ne\"): f(-2)\n    self.assertRaisesRegex(ValueError, \"ne\", lambda: f(-2))\nr = unittest.TestResult()\nunittest.defaultTestLoader.loadTestsFromTestCase(T).run(r)\nassert r.wasSuccessful() and r.testsRun == 3, r.errors",
     ),
-    (NEGATIVE, "import contextlib\nwith contextlib.suppress(ValueError): f(-1)\nassert f(1) == 1"),
+    (
+        NEGATIVE,
+        "import contextlib\nwith contextlib.suppress(ValueError): f(-1)\nassert f(1) == 1",
+    ),
     (
         NEGATIVE,
         "class Raises:\n  def __init__(self, t): self.t = t\n  def __enter__(self): return self\n  def __exit__(self, t, e, tb): return t is not None and issubclass(t, self.t)\nwith Raises(ValueError): f(-1)\nassert f(1) == 1",
@@ -340,8 +415,14 @@ const HONEST: [(&str, &str); 69] = [
         NEGATIVE,
         "try:\n  list(map(f, [1, -1]))\n  assert False, 1\nexcept ValueError: pass\nassert list(map(f, (1,2))) == [1,2]",
     ),
-    (NEGATIVE, "try:\n  [f(x) for x in [1, -1]]\n  assert False, 1\nexcept ValueError: pass"),
-    (NEGATIVE, "try:\n  sorted([1,-1], key=f)\n  assert False, 1\nexcept ValueError: pass"),
+    (
+        NEGATIVE,
+        "try:\n  [f(x) for x in [1, -1]]\n  assert False, 1\nexcept ValueError: pass",
+    ),
+    (
+        NEGATIVE,
+        "try:\n  sorted([1,-1], key=f)\n  assert False, 1\nexcept ValueError: pass",
+    ),
     (
         NEGATIVE,
         "import contextlib\n@contextlib.contextmanager\ndef raises(t):\n  try:\n    yield\n  except t: return\n  assert False\nwith raises(ValueError): f(-1)\nwith raises(ValueError):\n  f(-2)",
@@ -426,7 +507,10 @@ const HONEST: [(&str, &str); 69] = [
         "def f(x): assert x > 0, \"pos\"",
         "try:\n  f(-1)\nexcept AssertionError as e: assert str(e) == \"pos\"\nelse: raise Exception",
     ),
-    ("def f(x): return f(x)", "try:\n  f(-1)\nexcept RecursionError as e: pass\nelse: raise Exception"),
+    (
+        "def f(x): return f(x)",
+        "try:\n  f(-1)\nexcept RecursionError as e: pass\nelse: raise Exception",
+    ),
     (
         "def f(x): return 1 / x",
         "try:\n  f(0)\nexcept ArithmeticError as e: assert isinstance(e, ArithmeticError)\nelse: raise Exception",
@@ -493,12 +577,23 @@ async fn expected_exceptions_pass() {
             continue;
         }
         let report = run(&sandbox, code, tests).await;
-        assert_eq!((report.verdict, report.mode), (TestVerdict::Passed, TestMode::Split), "{code}\n{tests}");
+        assert_eq!(
+            (report.verdict, report.mode),
+            (TestVerdict::Passed, TestMode::Split),
+            "{code}\n{tests}"
+        );
     }
 }
 
 fn minor(sandbox: &Sandbox) -> u32 {
-    sandbox.python().unwrap().version.split('.').nth(1).and_then(|m| m.parse().ok()).unwrap()
+    sandbox
+        .python()
+        .unwrap()
+        .version
+        .split('.')
+        .nth(1)
+        .and_then(|m| m.parse().ok())
+        .unwrap()
 }
 
 #[tokio::test]
@@ -515,7 +610,10 @@ async fn a_check_function_may_import_the_class_that_it_expects() {
         check: Some("check".into()),
         ..TestJob::default()
     };
-    assert_eq!(sandbox.run_tests(job).await.unwrap().verdict, TestVerdict::Passed);
+    assert_eq!(
+        sandbox.run_tests(job).await.unwrap().verdict,
+        TestVerdict::Passed
+    );
 }
 
 /// Exceptions that the tests name somewhere and that nothing takes where they are raised.
@@ -600,10 +698,13 @@ const NOT_TAKEN: [(&str, &str, &str); 13] = [
 async fn exceptions_that_nothing_takes_fail() {
     let sandbox = sandbox_or_skip!();
     for (name, exception, tests) in NOT_TAKEN {
-        let tests =
-            tests.replace("EXPECT", &format!("try: f(None)\nexcept {exception}: pass\nelse: assert False"));
-        let code =
-            format!("def f(x):\n  if x == 0 and x is not False: return {exception}\n  raise {exception}");
+        let tests = tests.replace(
+            "EXPECT",
+            &format!("try: f(None)\nexcept {exception}: pass\nelse: assert False"),
+        );
+        let code = format!(
+            "def f(x):\n  if x == 0 and x is not False: return {exception}\n  raise {exception}"
+        );
         let code = if tests.contains("r = f(0)") || tests.contains("= f(0)") {
             code
         } else {
@@ -613,11 +714,18 @@ async fn exceptions_that_nothing_takes_fail() {
         assert_eq!(report.mode, TestMode::Split, "{name}");
         if tests.contains("redirect_stdout") {
             // What the code prints does not cross, so that only tests in one interpreter can tell its failure.
-            let why = TestVerdict::Uncertain { why: "read what the code prints (`redirect_stdout`)".into() };
+            let why = TestVerdict::Uncertain {
+                why: "read what the code prints (`redirect_stdout`)".into(),
+            };
             assert_eq!(report.verdict, why, "{name}");
             continue;
         }
-        assert_eq!(raised(&report.verdict).as_deref(), Some(exception), "{name}: {:?}", report.verdict);
+        assert_eq!(
+            raised(&report.verdict).as_deref(),
+            Some(exception),
+            "{name}: {:?}",
+            report.verdict
+        );
     }
 }
 
@@ -627,10 +735,16 @@ async fn no_message_keeps_the_judge_from_a_verdict() {
     let sandbox = sandbox_or_skip!();
     let judged = async |code: String| {
         let tests = vec!["assert f(1) == 1".into()];
-        let job = TestJob { code, tests, mode: Some(TestMode::Split), ..TestJob::default() };
+        let job = TestJob {
+            code,
+            tests,
+            mode: Some(TestMode::Split),
+            ..TestJob::default()
+        };
         sandbox.run_tests(job).await.unwrap().verdict
     };
-    let forged = "import os, time\nos.write(4, b'{\"load\": \"run\", \"e\": FORM}\\n')\ntime.sleep(5)";
+    let forged =
+        "import os, time\nos.write(4, b'{\"load\": \"run\", \"e\": FORM}\\n')\ntime.sleep(5)";
     for form in [
         "[1]",
         "1",
@@ -639,22 +753,35 @@ async fn no_message_keeps_the_judge_from_a_verdict() {
         "{\"line\": 1e999, \"code\": 1e999}",
     ] {
         let verdict = judged(forged.replace("FORM", form)).await;
-        assert!(matches!(verdict, TestVerdict::Failed(_)), "{form}: {verdict:?}");
+        assert!(
+            matches!(verdict, TestVerdict::Failed(_)),
+            "{form}: {verdict:?}"
+        );
     }
     let long = "import os, time\ndef f(x):\n  b = ('START' + chr(233) * 3900000 + 'END\\n').encode()\n  \
                 while b: b = b[os.write(4, b):]\n  time.sleep(5)";
     let opaque = |verdict: &TestVerdict| matches!(verdict, TestVerdict::Opaque { type_name } if type_name.chars().count() == 200);
     let raised = |verdict: &TestVerdict| matches!(verdict, TestVerdict::CandidateRaised(raised) if raised.message.chars().count() <= 2000);
     let cases = [
-        (r#"{"i":1,"e":{"type":"X","mro":["X"],"message":""#, r#""}}"#),
+        (
+            r#"{"i":1,"e":{"type":"X","mro":["X"],"message":""#,
+            r#""}}"#,
+        ),
         (r#"{"i":1,"e":{"mro":["X"],"message":"","type":""#, r#""}}"#),
-        (r#"{"i":1,"e":{"type":"X","mro":["X"],"message":"","traceback":""#, r#""}}"#),
+        (
+            r#"{"i":1,"e":{"type":"X","mro":["X"],"message":"","traceback":""#,
+            r#""}}"#,
+        ),
         (r#"{"i":1,"v":{"$opaque":""#, r#""}}"#),
     ];
     for (start, end) in cases {
         let code = long.replace("START", start).replace("END", end);
         let verdict = judged(code).await;
-        let bounded = if start.contains("opaque") { opaque(&verdict) } else { raised(&verdict) };
+        let bounded = if start.contains("opaque") {
+            opaque(&verdict)
+        } else {
+            raised(&verdict)
+        };
         assert!(bounded, "{start}: {:.300}", format!("{verdict:?}"));
     }
 }
@@ -672,7 +799,10 @@ async fn a_verdict_without_end_is_forged() {
         ..TestJob::default()
     };
     let verdict = sandbox.run_tests(job).await.unwrap().verdict;
-    assert!(matches!(&verdict, TestVerdict::Failed(RunFailure::Forged { .. })), "{verdict:?}");
+    assert!(
+        matches!(&verdict, TestVerdict::Failed(RunFailure::Forged { .. })),
+        "{verdict:?}"
+    );
 }
 
 #[tokio::test]
@@ -682,7 +812,10 @@ async fn threads_of_the_tests_take_turns() {
                  assert list(ex.map(f, range(200))) == [x * x for x in range(200)]\n  assert f(ex.map(f, range(9))) == 204";
     let code = "def f(x): return x * x if type(x) is int else sum(x)";
     let report = run(&sandbox, code, tests).await;
-    assert_eq!((report.verdict, report.mode, report.calls), (TestVerdict::Passed, TestMode::Split, 210));
+    assert_eq!(
+        (report.verdict, report.mode, report.calls),
+        (TestVerdict::Passed, TestMode::Split, 210)
+    );
 }
 
 /// Raises at the first call, knows the answer afterwards, and looks for tests in its interpreter.
@@ -695,10 +828,26 @@ async fn no_exception_or_value_leads_to_the_tests_interpreter() {
     let sandbox = sandbox_or_skip!();
     let (error, value) = ("raise KeyError('x')", "import re; return re.compile('a')");
     let table = [
-        (error, "try: r = f(1)\nexcept Exception as e: r = e\nassert f(r) == 4", "passed"),
-        (error, "try: r = f(1)\nexcept Exception as e: r = [{1: (e,)}]\nassert f(r) == 4", "passed"),
-        (error, "try: r = f(1)\nexcept KeyError as e: r = type(e)\nassert f(r) == 4", "passed"),
-        (error, "try: r = f(1)\nexcept Exception as e: r = type(e)\nassert f(r) == 4", "opaque type"),
+        (
+            error,
+            "try: r = f(1)\nexcept Exception as e: r = e\nassert f(r) == 4",
+            "passed",
+        ),
+        (
+            error,
+            "try: r = f(1)\nexcept Exception as e: r = [{1: (e,)}]\nassert f(r) == 4",
+            "passed",
+        ),
+        (
+            error,
+            "try: r = f(1)\nexcept KeyError as e: r = type(e)\nassert f(r) == 4",
+            "passed",
+        ),
+        (
+            error,
+            "try: r = f(1)\nexcept Exception as e: r = type(e)\nassert f(r) == 4",
+            "opaque type",
+        ),
         (
             error,
             "try: r = f(1)\nexcept Exception as e: r = e.__traceback__\nassert f(r) == 4",
@@ -717,15 +866,51 @@ async fn no_exception_or_value_leads_to_the_tests_interpreter() {
         (value, "r = f(1)\nassert f(r) == 4", "opaque Pattern"),
         (value, "r = f(1)\nassert f(x=[r]) == 4", "opaque Pattern"),
         (value, "r = f(1)\nassert f(type(r)) == 4", "opaque type"),
-        ("return iter([1])", "r = f(1)\nassert f(type(r)) == 4", "opaque type"),
-        ("from decimal import Decimal; return Decimal(1)", "r = f(1)\nassert f(type(r)) == 4", "opaque type"),
-        ("return 'text'", "assert f((1).__eq__(f(1))) == 4", "opaque NotImplementedType"),
-        ("return 1.5", "r = f(1)\nassert f(r.__add__) == 4", "opaque method-wrapper"),
-        ("return b'1'", "assert f(type(f(1)).__len__) == 4", "opaque wrapper_descriptor"),
-        ("return 'text'", "assert f(f(1).upper) == 4", "opaque builtin_function_or_method"),
-        ("return 'text'", "assert f(type(f(1)).upper) == 4", "opaque method_descriptor"),
-        ("return 'text'", "import re\nassert f(re.match('t', f(1))) == 4", "opaque Match"),
-        ("return 'lambda: 1'", "assert f(eval(f(1))) == 4", "opaque function"),
+        (
+            "return iter([1])",
+            "r = f(1)\nassert f(type(r)) == 4",
+            "opaque type",
+        ),
+        (
+            "from decimal import Decimal; return Decimal(1)",
+            "r = f(1)\nassert f(type(r)) == 4",
+            "opaque type",
+        ),
+        (
+            "return 'text'",
+            "assert f((1).__eq__(f(1))) == 4",
+            "opaque NotImplementedType",
+        ),
+        (
+            "return 1.5",
+            "r = f(1)\nassert f(r.__add__) == 4",
+            "opaque method-wrapper",
+        ),
+        (
+            "return b'1'",
+            "assert f(type(f(1)).__len__) == 4",
+            "opaque wrapper_descriptor",
+        ),
+        (
+            "return 'text'",
+            "assert f(f(1).upper) == 4",
+            "opaque builtin_function_or_method",
+        ),
+        (
+            "return 'text'",
+            "assert f(type(f(1)).upper) == 4",
+            "opaque method_descriptor",
+        ),
+        (
+            "return 'text'",
+            "import re\nassert f(re.match('t', f(1))) == 4",
+            "opaque Match",
+        ),
+        (
+            "return 'lambda: 1'",
+            "assert f(eval(f(1))) == 4",
+            "opaque function",
+        ),
         (
             "from decimal import Decimal; return Decimal(1)",
             "from decimal import Decimal\nr = f(1)\nassert f(type(r)) == 4",
@@ -742,7 +927,11 @@ async fn no_exception_or_value_leads_to_the_tests_interpreter() {
             "passed",
         ),
         ("return b'ab'", "assert f(iter(f(1))) == 4", "passed"),
-        ("return bytearray(b'ab')", "assert f(iter(f(1))) == 4", "passed"),
+        (
+            "return bytearray(b'ab')",
+            "assert f(iter(f(1))) == 4",
+            "passed",
+        ),
         (
             "from collections import deque; return deque([1])",
             "r = f(1)\nassert f(iter(r)) == 4 and f(reversed(r)) == 4",
@@ -757,7 +946,11 @@ async fn no_exception_or_value_leads_to_the_tests_interpreter() {
             TestVerdict::Opaque { type_name } => format!("opaque {type_name}"),
             other => format!("{other:?}"),
         };
-        assert_eq!((found.as_str(), report.mode), (want, TestMode::Split), "{first}\n{tests}");
+        assert_eq!(
+            (found.as_str(), report.mode),
+            (want, TestMode::Split),
+            "{first}\n{tests}"
+        );
     }
     // Objects that the tests make themselves still may: that is the tests' choice.
     for tests in [
@@ -778,7 +971,11 @@ async fn no_exception_or_value_leads_to_the_tests_interpreter() {
     ] {
         let report = run(&sandbox, "def f(x): return 4", tests).await;
         let needs = matches!(report.verdict, TestVerdict::NeedsInProcess { .. });
-        assert!(needs || report.mode == TestMode::InProcess, "{tests}: {:?}", report.verdict);
+        assert!(
+            needs || report.mode == TestMode::InProcess,
+            "{tests}: {:?}",
+            report.verdict
+        );
     }
 }
 
@@ -801,12 +998,21 @@ async fn exceptions_cross_to_the_candidate_and_come_back() {
     ];
     for (code, tests) in table {
         let report = run(&sandbox, code, tests).await;
-        assert_eq!((report.verdict, report.mode), (TestVerdict::Passed, TestMode::Split), "{tests}");
+        assert_eq!(
+            (report.verdict, report.mode),
+            (TestVerdict::Passed, TestMode::Split),
+            "{tests}"
+        );
     }
     // An index that was never handed out.
     let forged = "import os\ndef f(x):\n  os.write(4, b'{\"i\": 1, \"v\": {\"$error\": {\"n\": 5}}}\\n')\n  os.read(4, 1)";
-    let verdict = run(&sandbox, forged, "assert len([f(1)]) == 1").await.verdict;
-    assert!(matches!(verdict, TestVerdict::Failed(RunFailure::Forged { .. })), "{verdict:?}");
+    let verdict = run(&sandbox, forged, "assert len([f(1)]) == 1")
+        .await
+        .verdict;
+    assert!(
+        matches!(verdict, TestVerdict::Failed(RunFailure::Forged { .. })),
+        "{verdict:?}"
+    );
 }
 
 /// A text that the tests evaluate is an answer, and no fault of the tests.
@@ -814,30 +1020,60 @@ async fn exceptions_cross_to_the_candidate_and_come_back() {
 async fn an_answer_that_does_not_evaluate_fails() {
     let sandbox = sandbox_or_skip!();
     for (answer, class, tests) in [
-        ("no_such_name", "NameError", "exec(compile('y = ' + f(1), 'answer.py', 'exec'), {})"),
-        ("1 +", "SyntaxError", "import ast\nast.parse(f(1), filename='answer.py')"),
-        ("no_such_module", "ModuleNotFoundError", "import importlib\nimportlib.import_module(f(1))"),
+        (
+            "no_such_name",
+            "NameError",
+            "exec(compile('y = ' + f(1), 'answer.py', 'exec'), {})",
+        ),
+        (
+            "1 +",
+            "SyntaxError",
+            "import ast\nast.parse(f(1), filename='answer.py')",
+        ),
+        (
+            "no_such_module",
+            "ModuleNotFoundError",
+            "import importlib\nimportlib.import_module(f(1))",
+        ),
         ("no_such_module", "ModuleNotFoundError", "__import__(f(1))"),
     ] {
-        let verdict = run(&sandbox, &format!("def f(x): return '{answer}'"), tests).await.verdict;
+        let verdict = run(&sandbox, &format!("def f(x): return '{answer}'"), tests)
+            .await
+            .verdict;
         assert!(
             matches!(&verdict, TestVerdict::TestRaised(raised) if raised.is(class)),
             "{tests}: {verdict:?}"
         );
     }
-    for tests in ["f(1)\nimport no_such_module", "f(1)\nfrom no_such_module.x import y"] {
+    for tests in [
+        "f(1)\nimport no_such_module",
+        "f(1)\nfrom no_such_module.x import y",
+    ] {
         let verdict = run(&sandbox, "def f(x): return 1", tests).await.verdict;
-        assert!(matches!(verdict, TestVerdict::TestError(_)), "{tests}: {verdict:?}");
+        assert!(
+            matches!(verdict, TestVerdict::TestError(_)),
+            "{tests}: {verdict:?}"
+        );
     }
     for (answer, class) in [("'1 +'", "SyntaxError"), ("'no_such_name'", "NameError")] {
         let code = format!("def f(x): return {answer}");
         let verdict = run(&sandbox, &code, "assert eval(f(1)) == 4").await.verdict;
-        assert!(matches!(&verdict, TestVerdict::TestRaised(raised) if raised.is(class)), "{verdict:?}");
-        let verdict =
-            run(&sandbox, &format!("{code}\nclass K: pass"), "K()\nassert eval(f(K() and 1)) == 4").await;
+        assert!(
+            matches!(&verdict, TestVerdict::TestRaised(raised) if raised.is(class)),
+            "{verdict:?}"
+        );
+        let verdict = run(
+            &sandbox,
+            &format!("{code}\nclass K: pass"),
+            "K()\nassert eval(f(K() and 1)) == 4",
+        )
+        .await;
         assert_eq!(verdict.mode, TestMode::InProcess, "{}", verdict.mode_reason);
         assert!(
-            !matches!(verdict.verdict, TestVerdict::TestError(_) | TestVerdict::Passed),
+            !matches!(
+                verdict.verdict,
+                TestVerdict::TestError(_) | TestVerdict::Passed
+            ),
             "{:?}",
             verdict.verdict
         );

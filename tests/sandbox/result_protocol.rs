@@ -33,13 +33,29 @@ fn told() -> impl Strategy<Value = Value> {
         ]
         .prop_map(|text| serde_json::from_str(text).unwrap()),
         "[a-z$3]{0,3}".prop_map(|text| json!(text)),
-        prop_oneof![Just("0x3"), Just("-0x3"), Just("3"), Just("0x"), Just("0xg"), Just("0x03")]
-            .prop_map(|text| json!({"$int": text})),
-        prop_oneof![Just("3"), Just("3.00"), Just("nan"), Just("1e999999999"), Just("sNaN"), Just("")]
-            .prop_map(|text| json!({"$decimal": text})),
-        prop_oneof![Just("nan"), Just("inf"), Just("3"), Just("")].prop_map(|text| json!({"$float": text})),
+        prop_oneof![
+            Just("0x3"),
+            Just("-0x3"),
+            Just("3"),
+            Just("0x"),
+            Just("0xg"),
+            Just("0x03")
+        ]
+        .prop_map(|text| json!({"$int": text})),
+        prop_oneof![
+            Just("3"),
+            Just("3.00"),
+            Just("nan"),
+            Just("1e999999999"),
+            Just("sNaN"),
+            Just("")
+        ]
+        .prop_map(|text| json!({"$decimal": text})),
+        prop_oneof![Just("nan"), Just("inf"), Just("3"), Just("")]
+            .prop_map(|text| json!({"$float": text})),
         (-6i64..7, -3i64..4).prop_map(|(n, d)| json!({"$fraction": [n, d]})),
-        any::<Option<bool>>().prop_map(|truth| json!({"$opaque": "int", "truth": truth, "repr": "3"})),
+        any::<Option<bool>>()
+            .prop_map(|truth| json!({"$opaque": "int", "truth": truth, "repr": "3"})),
     ];
     let tag = prop_oneof![
         Just("$int"),
@@ -73,7 +89,8 @@ fn told() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(4, 40, 5, move |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..5).prop_map(Value::Array),
-            prop::collection::btree_map("[a-z$]{0,2}", inner.clone(), 0..4).prop_map(|map| json!(map)),
+            prop::collection::btree_map("[a-z$]{0,2}", inner.clone(), 0..4)
+                .prop_map(|map| json!(map)),
             (tag.clone(), inner).prop_map(|(tag, value)| json!({ tag: value })),
         ]
     })
@@ -99,15 +116,17 @@ fn lines() -> impl Strategy<Value = Vec<u8>> {
         format!("{{{}}}", parts.join(",")).into_bytes()
     });
     // Now and then a byte is another.
-    (line, prop::option::weighted(0.3, (any::<prop::sample::Index>(), any::<u8>()))).prop_map(
-        |(mut line, change)| {
+    (
+        line,
+        prop::option::weighted(0.3, (any::<prop::sample::Index>(), any::<u8>())),
+    )
+        .prop_map(|(mut line, change)| {
             if let Some((at, byte)) = change {
                 let at = at.index(line.len());
                 line[at] = byte;
             }
             line
-        },
-    )
+        })
 }
 
 /// Whether a told value is the number 3, by the plainest reading.
@@ -121,7 +140,10 @@ fn is_three(value: &Value) -> bool {
             }
             Some((tag, Value::String(text))) if tag == "$decimal" => float(text),
             Some((tag, Value::Array(parts))) if tag == "$fraction" => match parts.as_slice() {
-                [n, d] => n.as_i64().zip(d.as_i64()).is_some_and(|(n, d)| d > 0 && n == 3 * d),
+                [n, d] => n
+                    .as_i64()
+                    .zip(d.as_i64())
+                    .is_some_and(|(n, d)| d > 0 && n == 3 * d),
                 _ => false,
             },
             _ => false,
@@ -179,7 +201,10 @@ fn a_line_without_end_is_given_up() {
     let chunk = vec![b'x'; 1 << 16];
     let chunks: Vec<&[u8]> = std::iter::repeat_n(chunk.as_slice(), 200).collect();
     let heard = channel(&chunks).unwrap();
-    assert_eq!((heard.lines.len(), heard.cut, heard.too_long), (0, false, true));
+    assert_eq!(
+        (heard.lines.len(), heard.cut, heard.too_long),
+        (0, false, true)
+    );
 }
 
 /// What a child writes amid its answers: to its channel (all that are none of its streams) and to its streams.
@@ -199,7 +224,9 @@ fn noise() -> impl Strategy<Value = Vec<u8>> {
         1 => (1usize..200_000, any::<u8>()).prop_map(|(n, byte)| vec![byte; n]),
     ]
     // White space around an answer changes nothing, and is no deceit.
-    .prop_filter("white space only", |bytes| bytes.iter().any(|b| !b" \t\r".contains(b)))
+    .prop_filter("white space only", |bytes| {
+        bytes.iter().any(|b| !b" \t\r".contains(b))
+    })
 }
 
 /// A program that answers honestly, and writes the noise before answer `at` (0: while it loads).
@@ -215,15 +242,25 @@ fn noisy(noise: &[u8], at: usize) -> String {
 
 #[test]
 fn a_child_that_writes_anything_is_never_believed() {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(1)
+        .enable_all()
+        .build()
+        .unwrap();
     let config = SandboxConfig::new(env!("CARGO_BIN_EXE_eval-harness").into());
     let sandbox = match runtime.block_on(Sandbox::open(config)) {
         Ok(sandbox) => sandbox,
         Err(reason) => return println!("SKIPPED: {reason}"),
     };
-    let limits = Limits { wall: Duration::from_secs(20), ..Limits::default() };
-    let mut runner =
-        TestRunner::new(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() });
+    let limits = Limits {
+        wall: Duration::from_secs(20),
+        ..Limits::default()
+    };
+    let mut runner = TestRunner::new(ProptestConfig {
+        cases: 24,
+        failure_persistence: None,
+        ..ProptestConfig::default()
+    });
     let strategy = (noise(), 0usize..4, 0u8..3);
     let property = |(noise, at, kind): (Vec<u8>, usize, u8)| {
         let code = noisy(&noise, at);
@@ -231,23 +268,52 @@ fn a_child_that_writes_anything_is_never_believed() {
             0 => runtime.block_on(functions(&sandbox, code, &limits)),
             _ => runtime.block_on(tests(&sandbox, code, &limits, kind == 1)),
         };
-        prop_assert!(!believed, "{at} {kind} {:?}: {told}", String::from_utf8_lossy(&noise));
+        prop_assert!(
+            !believed,
+            "{at} {kind} {:?}: {told}",
+            String::from_utf8_lossy(&noise)
+        );
         Ok(())
     };
-    runner.run(&strategy, property).unwrap_or_else(|why| panic!("{why}"));
+    runner
+        .run(&strategy, property)
+        .unwrap_or_else(|why| panic!("{why}"));
     // A separator of records is white space to Python, and none to JSON.
-    assert!(!runtime.block_on(tests(&sandbox, noisy(b"\x1c", 0), &limits, true)).0);
+    assert!(
+        !runtime
+            .block_on(tests(&sandbox, noisy(b"\x1c", 0), &limits, true))
+            .0
+    );
     // What is cut off within a name is the candidate's fault, not the judge's.
-    assert!(!runtime.block_on(tests(&sandbox, noisy(b"{\"\n", 0), &limits, true)).0);
+    assert!(
+        !runtime
+            .block_on(tests(&sandbox, noisy(b"{\"\n", 0), &limits, true))
+            .0
+    );
     // Without noise the same programs pass.
-    assert!(runtime.block_on(functions(&sandbox, noisy(b"", 1), &limits)).0);
-    assert!(runtime.block_on(tests(&sandbox, noisy(b"", 1), &limits, true)).0);
-    assert!(runtime.block_on(tests(&sandbox, noisy(b"", 1), &limits, false)).0);
+    assert!(
+        runtime
+            .block_on(functions(&sandbox, noisy(b"", 1), &limits))
+            .0
+    );
+    assert!(
+        runtime
+            .block_on(tests(&sandbox, noisy(b"", 1), &limits, true))
+            .0
+    );
+    assert!(
+        runtime
+            .block_on(tests(&sandbox, noisy(b"", 1), &limits, false))
+            .0
+    );
 }
 
 /// Whether every call was answered, and the report.
 async fn functions(sandbox: &Sandbox, code: String, limits: &Limits) -> (bool, String) {
-    let call = |a: i32, b: i32| Call { args: vec![json!(a), json!(b)], kwargs: Vec::new() };
+    let call = |a: i32, b: i32| Call {
+        args: vec![json!(a), json!(b)],
+        kwargs: Vec::new(),
+    };
     let job = FunctionJob {
         code,
         entry_point: "solve".into(),
@@ -255,14 +321,24 @@ async fn functions(sandbox: &Sandbox, code: String, limits: &Limits) -> (bool, S
         per_call: None,
         limits: limits.clone(),
     };
-    let report =
-        sandbox.call_functions(job, |_, value| value).await.expect("no child can take the harness down");
+    let report = sandbox
+        .call_functions(job, |_, value| value)
+        .await
+        .expect("no child can take the harness down");
     let honest = [json!(3), json!(7), json!(0)];
-    let all = report.calls.iter().zip(&honest).all(|(call, v)| call.outcome == CallOutcome::Value(v.clone()));
+    let all = report
+        .calls
+        .iter()
+        .zip(&honest)
+        .all(|(call, v)| call.outcome == CallOutcome::Value(v.clone()));
     // A tampered channel is believed in nothing.
     let forged = |c: &CallOutcome| matches!(c, CallOutcome::Failed(RunFailure::Forged { .. }));
     let some = report.calls.iter().any(|call| forged(&call.outcome));
-    assert!(!some || report.calls.iter().all(|call| forged(&call.outcome)), "{:?}", report.calls);
+    assert!(
+        !some || report.calls.iter().all(|call| forged(&call.outcome)),
+        "{:?}",
+        report.calls
+    );
     (all, format!("{:?}", report.calls))
 }
 
@@ -279,6 +355,12 @@ async fn tests(sandbox: &Sandbox, code: String, limits: &Limits, split: bool) ->
         limits: limits.clone(),
         ..TestJob::default()
     };
-    let report = sandbox.run_tests(job).await.expect("no child can take the harness down");
-    (report.verdict == TestVerdict::Passed, format!("{:?}", report.verdict))
+    let report = sandbox
+        .run_tests(job)
+        .await
+        .expect("no child can take the harness down");
+    (
+        report.verdict == TestVerdict::Passed,
+        format!("{:?}", report.verdict),
+    )
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use eval_sandbox::{
-    Call, CallOutcome, Ending, FunctionJob, Limits, ProgramResult, Sandbox, SandboxConfig, SandboxError,
-    Script, Tier,
+    Call, CallOutcome, Ending, FunctionJob, Limits, ProgramResult, Sandbox, SandboxConfig,
+    SandboxError, Script, Tier,
 };
 use serde_json::{Value, json};
 
@@ -18,7 +18,10 @@ async fn open(config: SandboxConfig) -> Option<Sandbox> {
     match Sandbox::open(config).await {
         Ok(sandbox) if sandbox.servers().given_up.is_none() => Some(sandbox),
         Ok(sandbox) => {
-            println!("SKIPPED: no warm interpreter: {:?}", sandbox.servers().given_up);
+            println!(
+                "SKIPPED: no warm interpreter: {:?}",
+                sandbox.servers().given_up
+            );
             None
         }
         Err(reason) => {
@@ -38,17 +41,28 @@ macro_rules! open_or_skip {
 }
 
 fn wide() -> Limits {
-    Limits { wall: Duration::from_secs(30), ..Limits::default() }
+    Limits {
+        wall: Duration::from_secs(30),
+        ..Limits::default()
+    }
 }
 
 async fn script(sandbox: &Sandbox, code: &str) -> ProgramResult {
-    let script = Script { code: code.to_owned(), limits: wide(), ..Script::default() };
+    let script = Script {
+        code: code.to_owned(),
+        limits: wide(),
+        ..Script::default()
+    };
     sandbox.run_script(script).await.unwrap()
 }
 
 async fn said(sandbox: &Sandbox, code: &str) -> String {
     let result = script(sandbox, code).await;
-    format!("{}{}", text(&result.streams.stdout), text(&result.streams.stderr))
+    format!(
+        "{}{}",
+        text(&result.streams.stdout),
+        text(&result.streams.stderr)
+    )
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -59,7 +73,13 @@ fn function(code: &str, args: Vec<Value>) -> FunctionJob {
     FunctionJob {
         code: code.to_owned(),
         entry_point: "f".to_owned(),
-        calls: args.into_iter().map(|a| Call { args: vec![a], kwargs: Vec::new() }).collect(),
+        calls: args
+            .into_iter()
+            .map(|a| Call {
+                args: vec![a],
+                kwargs: Vec::new(),
+            })
+            .collect(),
         per_call: None,
         limits: wide(),
     }
@@ -86,10 +106,17 @@ fn descendants_with(words: &str) -> Vec<u32> {
         if text(&line).contains(words) {
             found.push(pid);
         }
-        let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else { continue };
+        let Ok(tasks) = std::fs::read_dir(format!("/proc/{pid}/task")) else {
+            continue;
+        };
         for task in tasks.flatten() {
-            let children = std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            waiting.extend(children.split_whitespace().filter_map(|p| p.parse::<u32>().ok()));
+            let children =
+                std::fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            waiting.extend(
+                children
+                    .split_whitespace()
+                    .filter_map(|p| p.parse::<u32>().ok()),
+            );
         }
     }
     found
@@ -102,27 +129,52 @@ fn server() -> u32 {
 }
 
 fn kill(pid: u32) {
-    assert!(std::process::Command::new("kill").args(["-9", &pid.to_string()]).status().unwrap().success());
+    assert!(
+        std::process::Command::new("kill")
+            .args(["-9", &pid.to_string()])
+            .status()
+            .unwrap()
+            .success()
+    );
 }
 
 #[tokio::test]
 async fn one_server_serves_jobs_of_every_kind_and_keeps_nothing_open() {
     let sandbox = open_or_skip!(config());
     assert_eq!(said(&sandbox, "print(1)").await, "1\n");
-    let open_now = |pid: u32| std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count);
+    let open_now =
+        |pid: u32| std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count);
     let (before, ours) = (open_now(server()), open_now(std::process::id()));
     for i in 0..20 {
-        let got = values(&sandbox, function("def f(x):\n    return x + 1", vec![json!(i)])).await;
+        let got = values(
+            &sandbox,
+            function("def f(x):\n    return x + 1", vec![json!(i)]),
+        )
+        .await;
         assert_eq!(got, [json!(i + 1)]);
-        assert_eq!(script(&sandbox, &format!("import sys; sys.exit({i})")).await.ending, Ending::Exited(i));
+        assert_eq!(
+            script(&sandbox, &format!("import sys; sys.exit({i})"))
+                .await
+                .ending,
+            Ending::Exited(i)
+        );
     }
     let report = sandbox.servers();
-    assert_eq!((report.started, report.jobs, report.given_up), (1, 41, None));
+    assert_eq!(
+        (report.started, report.jobs, report.given_up),
+        (1, 41, None)
+    );
     assert_eq!(open_now(server()), before);
     // Opening may still be closing files and what looks after memory opens some once or for a moment; a file
     // kept by each job would be forty more.
-    let now = (0..50).map(|_| open_now(std::process::id())).min().unwrap_or(0);
-    assert!(now < ours + 10, "{ours} descriptors became {now} in forty jobs");
+    let now = (0..50)
+        .map(|_| open_now(std::process::id()))
+        .min()
+        .unwrap_or(0);
+    assert!(
+        now < ours + 10,
+        "{ours} descriptors became {now} in forty jobs"
+    );
 }
 
 /// Everything that a program can change of its interpreter and its process, and what the next one finds.
@@ -174,7 +226,10 @@ os._exit(0)
 "#;
     let sandbox = open_or_skip!(config());
     let fresh = said(&sandbox, LOOK).await;
-    assert!(fresh.contains("['main.py']") && fresh.lines().count() == 10, "{fresh}");
+    assert!(
+        fresh.contains("['main.py']") && fresh.lines().count() == 10,
+        "{fresh}"
+    );
     assert_eq!(script(&sandbox, SPOIL).await.ending, Ending::Exited(0));
     assert_eq!(said(&sandbox, LOOK).await, fresh);
     assert_eq!(sandbox.servers().started, 1);
@@ -205,8 +260,11 @@ async fn a_server_that_dies_during_a_job_gives_no_verdict() {
     let pid = server();
     let other = sandbox.clone();
     let job = tokio::spawn(async move {
-        let script =
-            Script { code: "import time\ntime.sleep(1000)".into(), limits: wide(), ..Script::default() };
+        let script = Script {
+            code: "import time\ntime.sleep(1000)".into(),
+            limits: wide(),
+            ..Script::default()
+        };
         other.run_script(script).await
     });
     while sandbox.servers().jobs < 2 {
@@ -223,8 +281,13 @@ async fn a_server_that_dies_during_a_job_gives_no_verdict() {
 async fn a_dropped_job_leaves_the_server_as_it_was() {
     let sandbox = open_or_skip!(config());
     assert_eq!(said(&sandbox, "print(1)").await, "1\n");
-    let sleeper = Script { code: "while True: pass".into(), limits: wide(), ..Script::default() };
-    let dropped = tokio::time::timeout(Duration::from_millis(200), sandbox.run_script(sleeper)).await;
+    let sleeper = Script {
+        code: "while True: pass".into(),
+        limits: wide(),
+        ..Script::default()
+    };
+    let dropped =
+        tokio::time::timeout(Duration::from_millis(200), sandbox.run_script(sleeper)).await;
     assert!(dropped.is_err());
     assert_eq!(said(&sandbox, "print(2)").await, "2\n");
     assert_eq!(sandbox.servers().started, 1);
@@ -232,9 +295,15 @@ async fn a_dropped_job_leaves_the_server_as_it_was() {
 
 #[tokio::test]
 async fn servers_are_replaced_after_so_many_jobs() {
-    let sandbox = open_or_skip!(SandboxConfig { jobs_per_server: 3, ..config() });
+    let sandbox = open_or_skip!(SandboxConfig {
+        jobs_per_server: 3,
+        ..config()
+    });
     for i in 0..7 {
-        assert_eq!(said(&sandbox, &format!("print({i})")).await, format!("{i}\n"));
+        assert_eq!(
+            said(&sandbox, &format!("print({i})")).await,
+            format!("{i}\n")
+        );
     }
     assert_eq!(sandbox.servers().started, 3);
     assert_eq!(descendants_with("SETTINGS").len(), 1);
@@ -259,25 +328,52 @@ if __name__ == '__main__':
     print(sys.argv, __file__, sys.modules['__main__'].last is last, sys.path[0])
 "#;
     let result = script(&sandbox, code).await;
-    assert_eq!(text(&result.streams.stdout), "['main.py'] main.py True /tmp\njoined\nat exit\ndeleted\n");
-    assert_eq!((result.ending, text(&result.streams.stderr)), (Ending::Exited(0), String::new()));
+    assert_eq!(
+        text(&result.streams.stdout),
+        "['main.py'] main.py True /tmp\njoined\nat exit\ndeleted\n"
+    );
+    assert_eq!(
+        (result.ending, text(&result.streams.stderr)),
+        (Ending::Exited(0), String::new())
+    );
     let endings = [
         ("import sys\nsys.exit('why')", Ending::Exited(1), "why\n"),
         ("raise SystemExit(300)", Ending::Exited(44), ""),
         ("raise SystemExit", Ending::Exited(0), ""),
-        ("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)", Ending::Signaled(15), ""),
-        ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", Ending::Signaled(9), ""),
-        ("import signal\nsignal.alarm(1)\nwhile True: pass", Ending::Signaled(14), ""),
+        (
+            "import os, signal\nos.kill(os.getpid(), signal.SIGTERM)",
+            Ending::Signaled(15),
+            "",
+        ),
+        (
+            "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
+            Ending::Signaled(9),
+            "",
+        ),
+        (
+            "import signal\nsignal.alarm(1)\nwhile True: pass",
+            Ending::Signaled(14),
+            "",
+        ),
         ("import os\nos.abort()", Ending::Signaled(6), ""),
-        ("import sys\nsys.excepthook = lambda *a: print('mine')\n1/0", Ending::Exited(1), ""),
+        (
+            "import sys\nsys.excepthook = lambda *a: print('mine')\n1/0",
+            Ending::Exited(1),
+            "",
+        ),
     ];
     for (code, ending, stderr) in endings {
         let result = script(&sandbox, code).await;
-        assert_eq!((result.ending, text(&result.streams.stderr).as_str()), (ending, stderr), "{code}");
+        assert_eq!(
+            (result.ending, text(&result.streams.stderr).as_str()),
+            (ending, stderr),
+            "{code}"
+        );
     }
     let failed = script(&sandbox, "def f(x):\n    return 1 / x\nf(0)").await;
     let stderr = text(&failed.streams.stderr);
-    let starts = "Traceback (most recent call last):\n  File \"main.py\", line 3, in <module>\n    f(0)\n";
+    let starts =
+        "Traceback (most recent call last):\n  File \"main.py\", line 3, in <module>\n    f(0)\n";
     assert!(
         stderr.starts_with(starts) && stderr.ends_with("ZeroDivisionError: division by zero\n"),
         "{stderr}"
@@ -293,10 +389,18 @@ if __name__ == '__main__':
 async fn many_calls_and_long_ones_are_answered_in_order() {
     let sandbox = open_or_skip!(config());
     let many: Vec<Value> = (0..500).map(|i| json!(i)).collect();
-    assert_eq!(values(&sandbox, function("def f(x):\n    return x", many.clone())).await, many);
+    assert_eq!(
+        values(&sandbox, function("def f(x):\n    return x", many.clone())).await,
+        many
+    );
     // Arguments and answers together are far more than a socket holds.
-    let long: Vec<Value> = (0..40).map(|i| json!(format!("{i}").repeat(30_000))).collect();
-    assert_eq!(values(&sandbox, function("def f(x):\n    return x", long.clone())).await, long);
+    let long: Vec<Value> = (0..40)
+        .map(|i| json!(format!("{i}").repeat(30_000)))
+        .collect();
+    assert_eq!(
+        values(&sandbox, function("def f(x):\n    return x", long.clone())).await,
+        long
+    );
 }
 
 #[tokio::test]
@@ -318,10 +422,19 @@ fn python_of(version: &str) -> Option<PathBuf> {
     let home = std::env::var_os("PYENV_ROOT")
         .map(PathBuf::from)
         .or_else(|| std::env::var_os("HOME").map(|home| Path::new(&home).join(".pyenv")))?;
-    let kept = std::fs::read_dir(home.join("versions")).into_iter().flatten().flatten();
-    let kept = kept.filter(|e| e.file_name().to_string_lossy().starts_with(&format!("{version}.")));
+    let kept = std::fs::read_dir(home.join("versions"))
+        .into_iter()
+        .flatten()
+        .flatten();
+    let kept = kept.filter(|e| {
+        e.file_name()
+            .to_string_lossy()
+            .starts_with(&format!("{version}."))
+    });
     let in_path = Path::new("/usr/bin").join(format!("python{version}"));
-    kept.map(|e| e.path().join("bin/python3")).chain([in_path]).find(|p| p.exists())
+    kept.map(|e| e.path().join("bin/python3"))
+        .chain([in_path])
+        .find(|p| p.exists())
 }
 
 #[tokio::test]
@@ -331,7 +444,12 @@ async fn every_python_from_3_6_on_works_and_old_ones_start_for_each_job() {
             println!("SKIPPED: no Python {version}");
             continue;
         };
-        let sandbox = match Sandbox::open(SandboxConfig { python: Some(python), ..config() }).await {
+        let sandbox = match Sandbox::open(SandboxConfig {
+            python: Some(python),
+            ..config()
+        })
+        .await
+        {
             Ok(sandbox) => sandbox,
             Err(reason) => return println!("SKIPPED: {reason}"),
         };
@@ -339,13 +457,24 @@ async fn every_python_from_3_6_on_works_and_old_ones_start_for_each_job() {
         let got = values(&sandbox, function(code, vec![json!(1), json!(1u64 << 40)])).await;
         let pair = |x: u64| json!({"$dict": [["a", {"$tuple": [x, 1.5]}], ["é", {"$set": [x]}]]});
         assert_eq!(got, [pair(1), pair(1u64 << 40)], "{version}");
-        let result = script(&sandbox, "import sys\nprint(sys.version_info[:2])\nsys.exit(3)").await;
+        let result = script(
+            &sandbox,
+            "import sys\nprint(sys.version_info[:2])\nsys.exit(3)",
+        )
+        .await;
         assert_eq!(result.ending, Ending::Exited(3), "{version}");
-        assert_eq!(text(&result.streams.stdout), format!("({})\n", version.replace('.', ", ")));
+        assert_eq!(
+            text(&result.streams.stdout),
+            format!("({})\n", version.replace('.', ", "))
+        );
         let report = sandbox.servers();
         let old = ["3.6", "3.7", "3.8"].contains(&version);
         assert_eq!(report.given_up.is_some(), old, "{version}: {report:?}");
-        assert_eq!(report.jobs, if old { 0 } else { 2 }, "{version}: {report:?}");
+        assert_eq!(
+            report.jobs,
+            if old { 0 } else { 2 },
+            "{version}: {report:?}"
+        );
     }
 }
 
@@ -353,13 +482,25 @@ async fn every_python_from_3_6_on_works_and_old_ones_start_for_each_job() {
 fn venv_in(folder: &Path) -> Option<PathBuf> {
     let venv = folder.join("a b/venv");
     let mut command = std::process::Command::new("python3");
-    let made = command.args(["-m", "venv", "--without-pip"]).arg(&venv).output();
+    let made = command
+        .args(["-m", "venv", "--without-pip"])
+        .arg(&venv)
+        .output();
     if !made.is_ok_and(|made| made.status.success()) {
         println!("SKIPPED: python3 can't make a virtual environment");
         return None;
     }
-    let lib = std::fs::read_dir(venv.join("lib")).unwrap().next().unwrap().unwrap().path();
-    std::fs::write(lib.join("site-packages/of_the_venv.py"), "VALUE = 'from the venv'\n").unwrap();
+    let lib = std::fs::read_dir(venv.join("lib"))
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    std::fs::write(
+        lib.join("site-packages/of_the_venv.py"),
+        "VALUE = 'from the venv'\n",
+    )
+    .unwrap();
     Some(venv.join("bin/python"))
 }
 
@@ -368,18 +509,43 @@ async fn packages_of_a_virtual_environment_are_there() {
     // A job has a folder of its own in the place of /tmp, which must not hide what lies there.
     for place in ["/var/tmp", "/tmp"] {
         let folder = tempfile::tempdir_in(place).unwrap();
-        let Some(python) = venv_in(folder.path()) else { return };
+        let Some(python) = venv_in(folder.path()) else {
+            return;
+        };
         let readable = vec![folder.path().to_owned(), folder.path().join("a b")];
-        let sandbox = open_or_skip!(SandboxConfig { python: Some(python), readable, ..config() });
+        let sandbox = open_or_skip!(SandboxConfig {
+            python: Some(python),
+            readable,
+            ..config()
+        });
         let code = "import of_the_venv\ntry:\n    open(of_the_venv.__file__, 'a')\nexcept OSError as e:\n    print(of_the_venv.VALUE, e.errno in (13, 30))";
-        assert_eq!(said(&sandbox, code).await, "from the venv True\n", "{place}");
+        assert_eq!(
+            said(&sandbox, code).await,
+            "from the venv True\n",
+            "{place}"
+        );
         let code = "import of_the_venv\ndef f(x):\n    return of_the_venv.VALUE";
-        assert_eq!(values(&sandbox, function(code, vec![json!(0)])).await, [json!("from the venv")]);
+        assert_eq!(
+            values(&sandbox, function(code, vec![json!(0)])).await,
+            [json!("from the venv")]
+        );
         // With arguments it is a process with a start of its own.
-        let (code, args) = ("import of_the_venv\nprint(of_the_venv.VALUE)".to_owned(), vec!["x".to_owned()]);
-        let cold = Script { code, args, limits: wide(), ..Script::default() };
+        let (code, args) = (
+            "import of_the_venv\nprint(of_the_venv.VALUE)".to_owned(),
+            vec!["x".to_owned()],
+        );
+        let cold = Script {
+            code,
+            args,
+            limits: wide(),
+            ..Script::default()
+        };
         let cold = sandbox.run_script(cold).await.unwrap();
-        assert_eq!(text(&cold.streams.stdout), "from the venv\n", "{place}: {cold:?}");
+        assert_eq!(
+            text(&cold.streams.stdout),
+            "from the venv\n",
+            "{place}: {cold:?}"
+        );
         let report = sandbox.servers();
         assert_eq!((report.started, report.given_up), (1, None), "{place}");
     }
@@ -387,9 +553,15 @@ async fn packages_of_a_virtual_environment_are_there() {
 
 #[tokio::test]
 async fn servers_that_were_replaced_count_as_no_processes_of_later_jobs() {
-    let sandbox = open_or_skip!(SandboxConfig { jobs_per_server: 1, ..config() });
+    let sandbox = open_or_skip!(SandboxConfig {
+        jobs_per_server: 1,
+        ..config()
+    });
     for i in 0..40 {
-        assert_eq!(said(&sandbox, &format!("print({i})")).await, format!("{i}\n"));
+        assert_eq!(
+            said(&sandbox, &format!("print({i})")).await,
+            format!("{i}\n")
+        );
     }
     let code = "import os\nfor _ in range(8):\n    pid = os.fork()\n    if pid == 0: os._exit(0)\n    os.waitpid(pid, 0)\nprint('well')";
     assert_eq!(said(&sandbox, code).await, "well\n");
@@ -398,7 +570,12 @@ async fn servers_that_were_replaced_count_as_no_processes_of_later_jobs() {
 
 #[tokio::test]
 async fn the_tier_none_has_no_server() {
-    let sandbox = Sandbox::open(SandboxConfig { tiers: vec![Tier::None], ..config() }).await.unwrap();
+    let sandbox = Sandbox::open(SandboxConfig {
+        tiers: vec![Tier::None],
+        ..config()
+    })
+    .await
+    .unwrap();
     assert_eq!(said(&sandbox, "print(1)").await, "1\n");
     assert_eq!(sandbox.servers().jobs, 0);
 }

@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use crate::processes::field;
 use eval_sandbox::{
-    Call, CallOutcome, Ending, FunctionJob, Limits, Program, Sandbox, SandboxConfig, Script, TestJob,
-    TestMode, TestVerdict,
+    Call, CallOutcome, Ending, FunctionJob, Limits, Program, Sandbox, SandboxConfig, Script,
+    TestJob, TestMode, TestVerdict,
 };
 use serde_json::json;
 
@@ -31,9 +31,18 @@ struct Held {
 }
 
 fn held(jobs: usize, start: Instant, cpu: Duration) -> Held {
-    let kib = |pid: &str| field(pid, "VmRSS:").trim_end_matches(" kB").parse::<u64>().unwrap_or(0);
-    let descriptors = |pid: &str| std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count);
-    let below: Vec<String> = crate::processes::below(std::process::id()).iter().map(u32::to_string).collect();
+    let kib = |pid: &str| {
+        field(pid, "VmRSS:")
+            .trim_end_matches(" kB")
+            .parse::<u64>()
+            .unwrap_or(0)
+    };
+    let descriptors =
+        |pid: &str| std::fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count);
+    let below: Vec<String> = crate::processes::below(std::process::id())
+        .iter()
+        .map(u32::to_string)
+        .collect();
     Held {
         jobs,
         seconds: start.elapsed().as_secs_f64(),
@@ -49,10 +58,18 @@ fn held(jobs: usize, start: Instant, cpu: Duration) -> Held {
 /// Job number `n`, of the kind that its number says; one in eight fails in a way of its own.
 /// Returns its CPU time.
 async fn job(sandbox: &Sandbox, n: usize) -> Duration {
-    let limits = Limits { wall: Duration::from_secs(60), ..Limits::default() };
+    let limits = Limits {
+        wall: Duration::from_secs(60),
+        ..Limits::default()
+    };
     let good = n % 8 != 7;
-    let body = if good { "return a + b" } else { "raise SystemExit(0)" };
-    let code = format!("import os\nopen('left', 'w').write('x' * {n})\ndef solve(a, b):\n    {body}\n");
+    let body = if good {
+        "return a + b"
+    } else {
+        "raise SystemExit(0)"
+    };
+    let code =
+        format!("import os\nopen('left', 'w').write('x' * {n})\ndef solve(a, b):\n    {body}\n");
     let tests = |mode, tests: &str| TestJob {
         code: code.clone(),
         tests: vec![tests.into()],
@@ -64,7 +81,11 @@ async fn job(sandbox: &Sandbox, n: usize) -> Duration {
     match n % 5 {
         0 => {
             let code = format!("print({n})\nassert {}", if good { "True" } else { "False" });
-            let script = Script { code, limits: limits.clone(), ..Script::default() };
+            let script = Script {
+                code,
+                limits: limits.clone(),
+                ..Script::default()
+            };
             let result = sandbox.run_script(script).await.unwrap();
             assert_eq!(result.ending, Ending::Exited(i32::from(!good)));
             assert_eq!(result.streams.stdout, format!("{n}\n").into_bytes());
@@ -73,23 +94,48 @@ async fn job(sandbox: &Sandbox, n: usize) -> Duration {
         1 => {
             let argv = ["sh", "-c", if good { "echo x > left" } else { "exit 3" }];
             let argv = argv.iter().map(|w| (*w).to_owned()).collect();
-            let program = Program { argv, limits: limits.clone(), ..Program::default() };
+            let program = Program {
+                argv,
+                limits: limits.clone(),
+                ..Program::default()
+            };
             let result = sandbox.run_program(program).await.unwrap();
             assert_eq!(result.ending, Ending::Exited(if good { 0 } else { 3 }));
             result.cpu
         }
         2 => {
-            let calls = vec![Call { args: vec![json!(n), json!(1)], kwargs: Vec::new() }; 3];
+            let calls = vec![
+                Call {
+                    args: vec![json!(n), json!(1)],
+                    kwargs: Vec::new()
+                };
+                3
+            ];
             let entry_point = "solve".into();
-            let job = FunctionJob { code, entry_point, calls, per_call: None, limits: limits.clone() };
+            let job = FunctionJob {
+                code,
+                entry_point,
+                calls,
+                per_call: None,
+                limits: limits.clone(),
+            };
             let report = sandbox.call_functions(job, |_, value| value).await.unwrap();
             let value = CallOutcome::Value(json!(n + 1));
-            assert!(report.calls.iter().all(|call| (call.outcome == value) == good), "{report:?}");
+            assert!(
+                report
+                    .calls
+                    .iter()
+                    .all(|call| (call.outcome == value) == good),
+                "{report:?}"
+            );
             report.cpu
         }
         3 => {
             let text = format!("for k in range(3):\n    assert solve({n}, k) - k == {n}");
-            let report = sandbox.run_tests(tests(Some(TestMode::Split), &text)).await.unwrap();
+            let report = sandbox
+                .run_tests(tests(Some(TestMode::Split), &text))
+                .await
+                .unwrap();
             assert_eq!(report.verdict == TestVerdict::Passed, good, "{report:?}");
             report.cpu
         }
@@ -104,11 +150,20 @@ async fn job(sandbox: &Sandbox, n: usize) -> Duration {
 
 #[test]
 fn nothing_grows_with_the_number_of_jobs() {
-    let asked = std::env::var(JOBS).ok().map(|n| n.parse::<usize>().expect("a number"));
+    let asked = std::env::var(JOBS)
+        .ok()
+        .map(|n| n.parse::<usize>().expect("a number"));
     let jobs = asked.unwrap_or(300);
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .unwrap();
     let helper = env!("CARGO_BIN_EXE_eval-harness").into();
-    let config = SandboxConfig { workers: WORKERS, ..SandboxConfig::new(helper) };
+    let config = SandboxConfig {
+        workers: WORKERS,
+        ..SandboxConfig::new(helper)
+    };
     let sandbox = match runtime.block_on(Sandbox::open(config)) {
         Ok(sandbox) => sandbox,
         Err(reason) => return println!("SKIPPED: {reason}"),
@@ -147,7 +202,10 @@ fn nothing_grows_with_the_number_of_jobs() {
     for pair in moments.windows(2) {
         let (before, now) = (pair[0], pair[1]);
         let each = |seconds: f64| seconds * 1000.0 / (now.jobs - before.jobs) as f64;
-        let (wall, cpu) = (each(now.seconds - before.seconds), each(now.cpu_seconds - before.cpu_seconds));
+        let (wall, cpu) = (
+            each(now.seconds - before.seconds),
+            each(now.cpu_seconds - before.cpu_seconds),
+        );
         println!(
             "| {} | {wall:.2} | {cpu:.2} | {} | {:.1} | {} | {} | {:.1} |",
             now.jobs,
@@ -161,17 +219,49 @@ fn nothing_grows_with_the_number_of_jobs() {
     // The first tenth warms everything up.
     let (early, late) = (moments[1], moments[moments.len() - 1]);
     let flat = |what: &str, early: u64, late: u64, slack: u64| {
-        assert!(late <= early + early / 4 + slack, "{what} grew from {early} to {late}");
+        assert!(
+            late <= early + early / 4 + slack,
+            "{what} grew from {early} to {late}"
+        );
     };
-    flat("descriptors", early.descriptors as u64, late.descriptors as u64, 4);
+    flat(
+        "descriptors",
+        early.descriptors as u64,
+        late.descriptors as u64,
+        4,
+    );
     flat("memory in KiB", early.kib, late.kib, 16 << 10);
-    flat("processes", early.processes as u64, late.processes as u64, 2 * WORKERS as u64);
-    flat("descriptors below", early.their_descriptors as u64, late.their_descriptors as u64, 40);
-    flat("memory below in KiB", early.their_kib, late.their_kib, 64 << 10);
+    flat(
+        "processes",
+        early.processes as u64,
+        late.processes as u64,
+        2 * WORKERS as u64,
+    );
+    flat(
+        "descriptors below",
+        early.their_descriptors as u64,
+        late.their_descriptors as u64,
+        40,
+    );
+    flat(
+        "memory below in KiB",
+        early.their_kib,
+        late.their_kib,
+        64 << 10,
+    );
     if asked.is_some() {
-        let speed = |from: Held, to: Held| (to.cpu_seconds - from.cpu_seconds) / (to.jobs - from.jobs) as f64;
-        let (first, last) = (speed(moments[1], moments[2]), speed(moments[moments.len() - 2], late));
+        let speed = |from: Held, to: Held| {
+            (to.cpu_seconds - from.cpu_seconds) / (to.jobs - from.jobs) as f64
+        };
+        let (first, last) = (
+            speed(moments[1], moments[2]),
+            speed(moments[moments.len() - 2], late),
+        );
         println!("CPU a job, last over first: {:.2}", last / first);
-        assert!(last < 1.25 * first, "the last jobs took {:.2} times the CPU of the first", last / first);
+        assert!(
+            last < 1.25 * first,
+            "the last jobs took {:.2} times the CPU of the first",
+            last / first
+        );
     }
 }

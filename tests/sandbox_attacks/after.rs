@@ -40,7 +40,13 @@ struct Tally {
 
 impl Tally {
     fn take() -> Tally {
-        let mut tally = Tally { all: 0, zombies: 0, of_jobs: 0, stopped: 0, descriptors: 0 };
+        let mut tally = Tally {
+            all: 0,
+            zombies: 0,
+            of_jobs: 0,
+            stopped: 0,
+            descriptors: 0,
+        };
         let own_depth = depth("self");
         for pid in below(std::process::id()) {
             let name = pid.to_string();
@@ -49,8 +55,10 @@ impl Tally {
                 _ => tally.all += 1,
             }
             tally.of_jobs += usize::from(depth(&name) >= own_depth + 2);
-            tally.stopped +=
-                usize::from(matches!(field(&name, "State:").as_bytes().first(), Some(b'T' | b't')));
+            tally.stopped += usize::from(matches!(
+                field(&name, "State:").as_bytes().first(),
+                Some(b'T' | b't')
+            ));
         }
         tally.descriptors = fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
         tally
@@ -114,10 +122,18 @@ impl Outside {
         }
         for (path, state) in self.states_now() {
             if self.states.get(&path) != Some(&state) {
-                changes.push(format!("{} is {state}, was {:?}", path.display(), self.states.get(&path)));
+                changes.push(format!(
+                    "{} is {state}, was {:?}",
+                    path.display(),
+                    self.states.get(&path)
+                ));
             }
         }
-        changes.extend(left_behind().into_iter().map(|path| format!("{} was left", path.display())));
+        changes.extend(
+            left_behind()
+                .into_iter()
+                .map(|path| format!("{} was left", path.display())),
+        );
         let start = Instant::now();
         while Tally::take().exceeds(&self.settled) {
             if start.elapsed() > PATIENCE {
@@ -158,14 +174,21 @@ impl Outside {
         let mut states = BTreeMap::new();
         for path in paths {
             let ours = path.starts_with(self.bait.parent().unwrap_or(&path));
-            let Ok(meta) = fs::metadata(&path) else { continue };
-            let mut state =
-                format!("{:o} {}:{} {:x}", meta.permissions().mode(), meta.uid(), meta.gid(), meta.rdev());
+            let Ok(meta) = fs::metadata(&path) else {
+                continue;
+            };
+            let mut state = format!(
+                "{:o} {}:{} {:x}",
+                meta.permissions().mode(),
+                meta.uid(),
+                meta.gid(),
+                meta.rdev()
+            );
             // Others may write elsewhere meanwhile.
             if ours {
                 let text = fs::read_to_string(&path).unwrap_or_default();
-                let names =
-                    fs::read_dir(&path).map(|d| d.flatten().map(|e| e.file_name()).collect::<Vec<_>>());
+                let names = fs::read_dir(&path)
+                    .map(|d| d.flatten().map(|e| e.file_name()).collect::<Vec<_>>());
                 state += &format!(
                     " {}.{} {}.{} {} {text} {:?}",
                     meta.mtime(),
@@ -201,7 +224,10 @@ fn depth(pid: &str) -> usize {
 }
 
 fn kib(name: &str) -> u64 {
-    field("self", name).trim_end_matches(" kB").parse().unwrap_or(0)
+    field("self", name)
+        .trim_end_matches(" kB")
+        .parse()
+        .unwrap_or(0)
 }
 
 fn mounts() -> String {
@@ -212,21 +238,40 @@ fn mounts() -> String {
 fn own_settings() -> String {
     let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let numbers: Vec<&str> = stat.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let numbers: Vec<&str> = stat
+        .rsplit(')')
+        .next()
+        .unwrap_or_default()
+        .split_whitespace()
+        .collect();
     let nice = numbers.get(16).copied().unwrap_or_default();
-    format!("nice {nice}, processors {}, {limits}", field("self", "Cpus_allowed:"))
+    format!(
+        "nice {nice}, processors {}, {limits}",
+        field("self", "Cpus_allowed:")
+    )
 }
 
 /// Marked files outside.
 fn left_behind() -> Vec<PathBuf> {
     let home = std::env::var_os("HOME").map(PathBuf::from);
-    let places =
-        ["/", "/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run", "/usr", env!("CARGO_MANIFEST_DIR")];
+    let places = [
+        "/",
+        "/tmp",
+        "/var/tmp",
+        "/dev/shm",
+        "/dev/mqueue",
+        "/run",
+        "/usr",
+        env!("CARGO_MANIFEST_DIR"),
+    ];
     let places = places.iter().map(PathBuf::from).chain(home);
     places
         .filter_map(|place| fs::read_dir(place).ok())
         .flat_map(|entries| entries.flatten())
         .map(|entry| entry.path())
-        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(MARK)))
+        .filter(|path| {
+            path.file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with(MARK))
+        })
         .collect()
 }

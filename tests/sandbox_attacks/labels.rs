@@ -3,8 +3,8 @@
 use eval_harness::model::Comparator;
 use eval_match::{Datum, compare};
 use eval_sandbox::{
-    Call, CallOutcome, Ending, FunctionJob, Limits, Program, ProgramResult, Raised, RunFailure, Sandbox,
-    SandboxError, Script, TestJob, TestMode, TestVerdict, signal_name,
+    Call, CallOutcome, Ending, FunctionJob, Limits, Program, ProgramResult, Raised, RunFailure,
+    Sandbox, SandboxError, Script, TestJob, TestMode, TestVerdict, signal_name,
 };
 use serde_json::{Value, json};
 
@@ -20,12 +20,19 @@ pub async fn label(
 ) -> Result<String, SandboxError> {
     match (mode, language) {
         ("script", Language::Python) => {
-            let script = Script { code: source, limits: limits.clone(), ..Script::default() };
+            let script = Script {
+                code: source,
+                limits: limits.clone(),
+                ..Script::default()
+            };
             Ok(label_of_program(&sandbox.run_script(script).await?))
         }
         ("script", _) => {
-            let (interpreter, file) =
-                if language == Language::Bash { ("bash", "main.sh") } else { ("node", "main.js") };
+            let (interpreter, file) = if language == Language::Bash {
+                ("bash", "main.sh")
+            } else {
+                ("node", "main.js")
+            };
             let program = Program {
                 argv: vec![interpreter.into(), file.into()],
                 files: vec![(file.into(), source.into_bytes())],
@@ -38,13 +45,23 @@ pub async fn label(
         ("split", _) => tests(sandbox, source, limits, Some(TestMode::Split), CHECK).await,
         ("compared", _) => tests(sandbox, source, limits, None, ASSERTS).await,
         ("check", _) => tests(sandbox, source, limits, Some(TestMode::InProcess), CHECK).await,
-        ("inproc", _) => tests(sandbox, source, limits, Some(TestMode::InProcess), "assert 1 + 1 == 2").await,
+        ("inproc", _) => {
+            tests(
+                sandbox,
+                source,
+                limits,
+                Some(TestMode::InProcess),
+                "assert 1 + 1 == 2",
+            )
+            .await
+        }
         (other, _) => panic!("unknown mode {other}"),
     }
 }
 
 const CHECK: &str = "def check(candidate):\n    assert candidate(1, 2) == 3\n    assert candidate(10, -3) == 7\n    assert candidate(0, 0) == 0\n";
-const ASSERTS: &str = "assert solve(1, 2) == 3\nassert solve(10, -3) == 7\nassert solve(0, 0) == 0\n";
+const ASSERTS: &str =
+    "assert solve(1, 2) == 3\nassert solve(10, -3) == 7\nassert solve(0, 0) == 0\n";
 
 fn label_of_ending(ending: &Ending) -> String {
     match ending {
@@ -58,7 +75,11 @@ fn label_of_ending(ending: &Ending) -> String {
 }
 
 fn label_of_exception(raised: &Raised) -> String {
-    if raised.is("AssertionError") { "wrong_answer".into() } else { "exception".into() }
+    if raised.is("AssertionError") {
+        "wrong_answer".into()
+    } else {
+        "exception".into()
+    }
 }
 
 fn label_of_failure(failure: &RunFailure) -> String {
@@ -76,7 +97,9 @@ fn label_of_program(result: &ProgramResult) -> String {
     let stderr = String::from_utf8_lossy(&result.streams.stderr).into_owned();
     let last = stderr.trim_end().lines().last().unwrap_or_default();
     // Node prints the lines of the stack behind it.
-    let asserted = stderr.lines().rfind(|line| line.starts_with("AssertionError"));
+    let asserted = stderr
+        .lines()
+        .rfind(|line| line.starts_with("AssertionError"));
     match (&result.ending, asserted) {
         (Ending::Exited(0), _) => "passed".into(),
         (Ending::Exited(_), Some(line)) => {
@@ -89,10 +112,17 @@ fn label_of_program(result: &ProgramResult) -> String {
     }
 }
 
-async fn functions(sandbox: &Sandbox, code: String, limits: &Limits) -> Result<String, SandboxError> {
+async fn functions(
+    sandbox: &Sandbox,
+    code: String,
+    limits: &Limits,
+) -> Result<String, SandboxError> {
     let arguments = [[1, 2], [10, -3], [0, 0]];
     let expected = [json!(3), json!(7), json!(0)];
-    let call = |args: &[i32; 2]| Call { args: args.iter().map(|a| json!(a)).collect(), kwargs: Vec::new() };
+    let call = |args: &[i32; 2]| Call {
+        args: args.iter().map(|a| json!(a)).collect(),
+        kwargs: Vec::new(),
+    };
     let job = FunctionJob {
         code,
         entry_point: "solve".into(),
@@ -117,7 +147,9 @@ async fn functions(sandbox: &Sandbox, code: String, limits: &Limits) -> Result<S
 /// As the grader compares: what can't be read equals nothing.
 pub fn same(value: &Value, want: &Value) -> bool {
     match (Datum::from_tagged(value), Datum::from_json(want)) {
-        (Ok(value), Ok(want)) => compare(Comparator::Equals, &value, &want, None).is_ok_and(|c| c.matched),
+        (Ok(value), Ok(want)) => {
+            compare(Comparator::Equals, &value, &want, None).is_ok_and(|c| c.matched)
+        }
         _ => false,
     }
 }
@@ -141,7 +173,11 @@ async fn tests(
     let report = sandbox.run_tests(job).await?;
     match mode {
         Some(mode) => assert_eq!(report.mode, mode),
-        None => assert_ne!(report.mode, TestMode::InProcess, "the candidate chose its judge"),
+        None => assert_ne!(
+            report.mode,
+            TestMode::InProcess,
+            "the candidate chose its judge"
+        ),
     }
     Ok(match &report.verdict {
         TestVerdict::Passed => "passed".into(),

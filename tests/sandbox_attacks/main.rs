@@ -66,14 +66,24 @@ fn landlock_holds_for_an_ordinary_user() {
 /// Runs every program in a tier. `test`: the name of the calling test, which is what the parts are started as.
 fn hold(test: &str, tier: Tier, as_nobody: bool) {
     if let Some(part) = std::env::var_os(PART) {
-        let part = part.to_str().and_then(|p| p.parse().ok()).expect("a number");
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let part = part
+            .to_str()
+            .and_then(|p| p.parse().ok())
+            .expect("a number");
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
         return runtime.block_on(attack_part(tier, part));
     }
     if as_nobody && !is_root() {
-        return println!("SKIPPED: tier {tier} as an ordinary user: the other tests already run as one");
+        return println!(
+            "SKIPPED: tier {tier} as an ordinary user: the other tests already run as one"
+        );
     }
-    let python = ["/usr/bin/python3", "/usr/local/bin/python3"].into_iter().find(|p| Path::new(p).exists());
+    let python = ["/usr/bin/python3", "/usr/local/bin/python3"]
+        .into_iter()
+        .find(|p| Path::new(p).exists());
     if as_nobody && python.is_none() {
         return println!("SKIPPED: tier {tier} as an ordinary user: no Python that one can reach");
     }
@@ -83,7 +93,11 @@ fn hold(test: &str, tier: Tier, as_nobody: bool) {
     let parts: Vec<_> = (0..PARTS)
         .map(|part| {
             let scratch = folder.path().join(part.to_string());
-            let user = if as_nobody { ordinary_user(tier, part) } else { NOBODY };
+            let user = if as_nobody {
+                ordinary_user(tier, part)
+            } else {
+                NOBODY
+            };
             after::lay_bait(&scratch, is_root().then_some(user));
             let temporary = folder.path().join(format!("{part}.tmp"));
             std::fs::create_dir(&temporary).unwrap();
@@ -118,7 +132,10 @@ fn hold(test: &str, tier: Tier, as_nobody: bool) {
         said += &String::from_utf8_lossy(&output.stdout);
         said += &String::from_utf8_lossy(&output.stderr);
     }
-    let wrong: Vec<&str> = said.lines().filter(|line| line.starts_with("WRONG ")).collect();
+    let wrong: Vec<&str> = said
+        .lines()
+        .filter(|line| line.starts_with("WRONG "))
+        .collect();
     assert!(
         whole && wrong.is_empty(),
         "tier {tier}:\n{}\n{}",
@@ -128,11 +145,17 @@ fn hold(test: &str, tier: Tier, as_nobody: bool) {
     // A tier that can't start is skipped by its name, in every part alike; else every program has had its turn.
     let count = |what: &str| said.lines().filter(|line| line.starts_with(what)).count();
     let skipped = said.matches("SKIPPED: tier").count();
-    assert!(skipped == PARTS || skipped == 0 && count("TRIED ") == attacks().len(), "{said}");
+    assert!(
+        skipped == PARTS || skipped == 0 && count("TRIED ") == attacks().len(),
+        "{said}"
+    );
     let reason = said.lines().find(|line| line.starts_with("SKIPPED: tier"));
     println!(
         "{}",
-        reason.map_or_else(|| format!("tier {tier}: {} attacks held off", count("TRIED ")), str::to_owned)
+        reason.map_or_else(
+            || format!("tier {tier}: {} attacks held off", count("TRIED ")),
+            str::to_owned
+        )
     );
 }
 
@@ -157,7 +180,8 @@ fn copies(folder: &Path) -> PathBuf {
 }
 
 fn helper() -> PathBuf {
-    std::env::var_os(HELPER).map_or_else(|| env!("CARGO_BIN_EXE_eval-harness").into(), PathBuf::from)
+    std::env::var_os(HELPER)
+        .map_or_else(|| env!("CARGO_BIN_EXE_eval-harness").into(), PathBuf::from)
 }
 
 /// Every `PARTS`-th attack from `part` on. Prints a line for each, and one that starts with `WRONG` for what must not be.
@@ -173,7 +197,9 @@ async fn attack_part(tier: Tier, part: usize) {
         Err(reason) => return println!("SKIPPED: tier {tier}: {reason}"),
     };
     for mode in ["script", "fn", "split", "compared", "check"] {
-        honest(&sandbox, mode).await.unwrap_or_else(|why| println!("WRONG before any attack: {why}"));
+        honest(&sandbox, mode)
+            .await
+            .unwrap_or_else(|why| println!("WRONG before any attack: {why}"));
     }
     let outside = Outside::look(Path::new(&std::env::var_os(SCRATCH).expect("a folder")));
     for attack in attacks().into_iter().skip(part).step_by(PARTS) {
@@ -187,11 +213,23 @@ async fn attack_part(tier: Tier, part: usize) {
     }
 }
 
-async fn attack_once(sandbox: &Sandbox, tier: Tier, outside: &Outside, attack: &Attack) -> Vec<String> {
+async fn attack_once(
+    sandbox: &Sandbox,
+    tier: Tier,
+    outside: &Outside,
+    attack: &Attack,
+) -> Vec<String> {
     let (before, start) = (outside.begin(), std::time::Instant::now());
     let mut wrong = Vec::new();
     let source = attack.with_bait(&outside.bait);
-    let label = labels::label(sandbox, attack.language, &attack.mode, source, &attack.limits).await;
+    let label = labels::label(
+        sandbox,
+        attack.language,
+        &attack.mode,
+        source,
+        &attack.limits,
+    )
+    .await;
     let label = label.unwrap_or_else(|e| format!("harness: {e}"));
     let expected = attack.expected(tier);
     if !expected.contains(&label.as_str()) {
@@ -203,13 +241,20 @@ async fn attack_once(sandbox: &Sandbox, tier: Tier, outside: &Outside, attack: &
         wrong.extend(honest(sandbox, &attack.mode).await.err());
     }
     wrong.extend(outside.changes(before, attack.growth));
-    println!("TRIED {}: {label} ({} ms)", attack.name, start.elapsed().as_millis());
+    println!(
+        "TRIED {}: {label} ({} ms)",
+        attack.name,
+        start.elapsed().as_millis()
+    );
     wrong
 }
 
 /// An honest program passes, finds an empty folder, and where there are tests a wrong one fails. `Err` says what was otherwise.
 async fn honest(sandbox: &Sandbox, mode: &str) -> Result<(), String> {
-    let limits = Limits { wall: Duration::from_secs(30), ..Limits::default() };
+    let limits = Limits {
+        wall: Duration::from_secs(30),
+        ..Limits::default()
+    };
     if mode == "script" {
         let said = canary(sandbox, limits).await;
         return if said == "Exited(0) well\n" {
@@ -219,14 +264,19 @@ async fn honest(sandbox: &Sandbox, mode: &str) -> Result<(), String> {
         };
     }
     let programs = [
-        ("import os\nassert not os.listdir('.'), os.listdir('.')\ndef solve(a, b): return a + b", "passed"),
+        (
+            "import os\nassert not os.listdir('.'), os.listdir('.')\ndef solve(a, b): return a + b",
+            "passed",
+        ),
         ("def solve(a, b): return a - b", "wrong_answer"),
     ];
     for (source, expected) in programs {
         let label = labels::label(sandbox, Language::Python, mode, source.into(), &limits).await;
         let label = label.unwrap_or_else(|e| e.to_string());
         if label != expected && !(mode == "inproc" && label == "passed") {
-            return Err(format!("mode {mode}: {source:?} got {label}, expected {expected}"));
+            return Err(format!(
+                "mode {mode}: {source:?} got {label}, expected {expected}"
+            ));
         }
     }
     Ok(())
@@ -234,10 +284,22 @@ async fn honest(sandbox: &Sandbox, mode: &str) -> Result<(), String> {
 
 async fn canary(sandbox: &Sandbox, limits: Limits) -> String {
     let code = "import os\nassert os.listdir('.') == [\"main.py\"], os.listdir('.')\nassert sum(range(10)) == 45\nprint('well')";
-    match sandbox.run_script(Script { code: code.into(), limits, ..Script::default() }).await {
+    match sandbox
+        .run_script(Script {
+            code: code.into(),
+            limits,
+            ..Script::default()
+        })
+        .await
+    {
         Ok(result) => {
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            format!("{:?} {}{}", result.ending, text(&result.streams.stdout), text(&result.streams.stderr))
+            format!(
+                "{:?} {}{}",
+                result.ending,
+                text(&result.streams.stdout),
+                text(&result.streams.stderr)
+            )
         }
         Err(e) => e.to_string(),
     }

@@ -14,10 +14,14 @@ pub fn below(pid: u32) -> Vec<u32> {
     let mut found: Vec<u32> = Vec::new();
     let mut waiting = vec![pid];
     while let Some(pid) = waiting.pop() {
-        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { continue };
+        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
+            continue;
+        };
         for task in tasks.flatten() {
             let text = fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            let children = text.split_whitespace().filter_map(|p| p.parse::<u32>().ok());
+            let children = text
+                .split_whitespace()
+                .filter_map(|p| p.parse::<u32>().ok());
             for child in children {
                 found.push(child);
                 waiting.push(child);
@@ -30,7 +34,11 @@ pub fn below(pid: u32) -> Vec<u32> {
 /// A field of `/proc/<pid>/status`.
 pub fn field(pid: &str, name: &str) -> String {
     let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-    text.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default().trim().to_owned()
+    text.lines()
+        .find_map(|line| line.strip_prefix(name))
+        .unwrap_or_default()
+        .trim()
+        .to_owned()
 }
 
 /// Number, state and command of each process, in words.

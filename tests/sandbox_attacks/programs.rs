@@ -35,7 +35,11 @@ pub struct Attack {
 impl Attack {
     /// The labels that are right in a tier.
     pub fn expected(&self, tier: Tier) -> Vec<&str> {
-        let special = self.expected_in.iter().find(|(t, _)| *t == tier).map(|(_, labels)| labels);
+        let special = self
+            .expected_in
+            .iter()
+            .find(|(t, _)| *t == tier)
+            .map(|(_, labels)| labels);
         special.unwrap_or(&self.expected).split('|').collect()
     }
 
@@ -50,7 +54,10 @@ pub fn folder() -> PathBuf {
 }
 
 pub fn attacks() -> Vec<Attack> {
-    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder()).unwrap().map(|e| e.unwrap().path()).collect();
+    let mut paths: Vec<PathBuf> = std::fs::read_dir(folder())
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .collect();
     paths.sort();
     paths.iter().map(|path| read_attack(path)).collect()
 }
@@ -64,7 +71,10 @@ fn read_attack(path: &Path) -> Attack {
     };
     let head = |key: &str| {
         let prefix = format!("{mark} {key}: ");
-        source.lines().find_map(|line| line.strip_prefix(&prefix)).map(|value| value.trim().to_owned())
+        source
+            .lines()
+            .find_map(|line| line.strip_prefix(&prefix))
+            .map(|value| value.trim().to_owned())
     };
     // Programs that end by themselves get time enough for the busiest machine.
     let wall = head("wall").map_or(30, |w| w.parse().unwrap());
@@ -75,9 +85,15 @@ fn read_attack(path: &Path) -> Attack {
         mode: head("mode").unwrap_or_else(|| "script".to_owned()),
         about: head("about").unwrap_or_default(),
         expected: head("expect").expect("an expectation"),
-        expected_in: tiers.iter().filter_map(|t| Some((*t, head(&format!("expect-{t}"))?))).collect(),
+        expected_in: tiers
+            .iter()
+            .filter_map(|t| Some((*t, head(&format!("expect-{t}"))?)))
+            .collect(),
         growth: head("memory").map_or(128, |m| m.parse().unwrap()),
-        limits: Limits { wall: Duration::from_secs(wall), ..Limits::default() },
+        limits: Limits {
+            wall: Duration::from_secs(wall),
+            ..Limits::default()
+        },
         source,
     }
 }

@@ -23,7 +23,12 @@ struct Parts {
 fn in_path(names: &[&str]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
-    names.iter().find_map(|name| folders.iter().map(|folder| folder.join(name)).find(|file| file.is_file()))
+    names.iter().find_map(|name| {
+        folders
+            .iter()
+            .map(|folder| folder.join(name))
+            .find(|file| file.is_file())
+    })
 }
 
 fn parts() -> Result<Parts, String> {
@@ -33,11 +38,15 @@ fn parts() -> Result<Parts, String> {
     let named = std::env::var_os("CHROMIUM").map(PathBuf::from);
     let chromium = named
         .or_else(|| in_path(&["chromium", "chromium-browser", "google-chrome"]))
-        .ok_or("chromium is missing (the Debian package of that name; or CHROMIUM names the program)")?;
+        .ok_or(
+            "chromium is missing (the Debian package of that name; or CHROMIUM names the program)",
+        )?;
     let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/browser");
     for package in ["playwright-core", "axe-core"] {
         if !modules.join("node_modules").join(package).is_dir() {
-            return Err(format!("{package} is missing in target/browser (scripts/test installs it)"));
+            return Err(format!(
+                "{package} is missing in target/browser (scripts/test installs it)"
+            ));
         }
     }
     Ok(Parts { chromium, modules })
@@ -51,7 +60,9 @@ pub struct Visit {
 
 impl Visit {
     pub fn to(page: &Path) -> Visit {
-        Visit { wish: json!({ "page": page, "steps": [] }) }
+        Visit {
+            wish: json!({ "page": page, "steps": [] }),
+        }
     }
 
     fn with(mut self, name: &str, value: Value) -> Visit {
@@ -65,7 +76,8 @@ impl Visit {
     }
 
     pub fn size(self, width: u32, height: u32) -> Visit {
-        self.with("width", width.into()).with("height", height.into())
+        self.with("width", width.into())
+            .with("height", height.into())
     }
 
     pub fn theme(self, theme: &str) -> Visit {
@@ -98,7 +110,10 @@ impl Visit {
     pub fn ask(mut self, name: &str, wanted: impl Into<Value>) -> Visit {
         let mut step = serde_json::Map::new();
         step.insert(name.to_owned(), wanted.into());
-        self.wish["steps"].as_array_mut().expect("steps").push(step.into());
+        self.wish["steps"]
+            .as_array_mut()
+            .expect("steps")
+            .push(step.into());
         self
     }
 
@@ -134,19 +149,39 @@ impl Seen {
     }
 
     fn list(&self, name: &str) -> Vec<&str> {
-        self.told[name].as_array().into_iter().flatten().map(|text| text.as_str().unwrap_or("?")).collect()
+        self.told[name]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .map(|text| text.as_str().unwrap_or("?"))
+            .collect()
     }
 
     /// Everything that a page must not do: say something on the console, break its policy, ask for anything, open anything, run
     /// what it was told. Empty when it did not.
     pub fn misdeeds(&self) -> Vec<String> {
         let mut all = Vec::new();
-        for name in ["console", "errors", "violations", "dialogs", "windows", "requests"] {
-            all.extend(self.list(name).into_iter().map(|text| format!("{name}: {text}")));
+        for name in [
+            "console",
+            "errors",
+            "violations",
+            "dialogs",
+            "windows",
+            "requests",
+        ] {
+            all.extend(
+                self.list(name)
+                    .into_iter()
+                    .map(|text| format!("{name}: {text}")),
+            );
         }
         let hit = self.told["hit"].as_str().unwrap_or_default();
         all.extend((!hit.is_empty()).then(|| format!("a payload ran: {hit}")));
-        all.extend(self.told["failed"].as_str().map(|text| format!("failed: {text}")));
+        all.extend(
+            self.told["failed"]
+                .as_str()
+                .map(|text| format!("failed: {text}")),
+        );
         all
     }
 
@@ -160,8 +195,9 @@ pub fn look(visits: &[Visit]) -> Option<Vec<Seen>> {
     let parts = match parts() {
         Ok(parts) => parts,
         Err(missing) => {
-            let demanded =
-                ["CI", "EVAL_HARNESS_DEMAND_BROWSER"].iter().any(|name| std::env::var_os(name).is_some());
+            let demanded = ["CI", "EVAL_HARNESS_DEMAND_BROWSER"]
+                .iter()
+                .any(|name| std::env::var_os(name).is_some());
             assert!(!demanded, "no browser to look at pages with: {missing}");
             eprintln!("skipped: {missing}");
             return None;
@@ -177,11 +213,17 @@ pub fn look(visits: &[Visit]) -> Option<Vec<Seen>> {
         .stderr(Stdio::piped())
         .spawn()
         .expect("node starts");
-    child.stdin.take().expect("stdin").write_all(job.to_string().as_bytes()).expect("the job is read");
+    child
+        .stdin
+        .take()
+        .expect("stdin")
+        .write_all(job.to_string().as_bytes())
+        .expect("the job is read");
     let done = child.wait_with_output().expect("node ends");
     let said = String::from_utf8_lossy(&done.stderr);
     assert!(done.status.success(), "looking failed: {said}");
-    let told: Value = serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
+    let told: Value =
+        serde_json::from_slice(&done.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
     let seen = told["visits"].as_array().expect("visits").iter();
     Some(seen.map(|told| Seen { told: told.clone() }).collect())
 }
@@ -191,7 +233,12 @@ pub fn look_well(visits: &[Visit]) -> Option<Vec<Seen>> {
     let seen = look(visits)?;
     for (visit, seen) in visits.iter().zip(&seen) {
         let misdeeds = seen.misdeeds();
-        assert!(misdeeds.is_empty(), "{}\nat {}", misdeeds.join("\n"), visit.wish);
+        assert!(
+            misdeeds.is_empty(),
+            "{}\nat {}",
+            misdeeds.join("\n"),
+            visit.wish
+        );
     }
     Some(seen)
 }

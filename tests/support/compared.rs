@@ -31,7 +31,11 @@ impl Desk {
     }
 
     pub fn named(suite: &str, evals: usize, cases: usize) -> Desk {
-        let desk = Desk { project: Project::new(), evals, cases };
+        let desk = Desk {
+            project: Project::new(),
+            evals,
+            cases,
+        };
         desk.write_suite(suite, |_, _| "ok".to_owned());
         desk
     }
@@ -39,13 +43,19 @@ impl Desk {
     /// Writes the suite; `expected` is what each case of each eval expects. The evals are of two categories and three tags, and the
     /// first one is critical.
     pub fn write_suite(&self, name: &str, expected: impl Fn(usize, usize) -> String) {
-        let refs: String = (0..self.evals).map(|e| format!("    - $ref: e{e}.yaml\n")).collect();
+        let refs: String = (0..self.evals)
+            .map(|e| format!("    - $ref: e{e}.yaml\n"))
+            .collect();
         self.project.write(
             "eval-suite.yaml",
             &format!("eval_suite:\n  name: {name}\n  version: \"1.0\"\n  target: {{type: recorded, path: none.jsonl}}\n  evals:\n{refs}"),
         );
         for e in 0..self.evals {
-            let criticality = if e == 0 { ", criticality: critical" } else { "" };
+            let criticality = if e == 0 {
+                ", criticality: critical"
+            } else {
+                ""
+            };
             let category = if e % 2 == 0 { "even" } else { "odd" };
             let mut text = format!(
                 "metadata: {{id: e{e}, name: E{e}, category: {category}, tags: [t{}]{criticality}}}\ntest_cases:\n",
@@ -89,22 +99,44 @@ impl Desk {
     }
 
     /// Records and runs; gives the run's id. `more` are further arguments.
-    pub fn run(&self, samples: usize, way: impl Fn(usize, usize, usize) -> Way, more: &[&str]) -> String {
+    pub fn run(
+        &self,
+        samples: usize,
+        way: impl Fn(usize, usize, usize) -> Way,
+        more: &[&str],
+    ) -> String {
         self.record("outputs.jsonl", samples, way);
         let count = samples.to_string();
-        let mut args =
-            vec!["run", "--outputs", "outputs.jsonl", "--samples", &count, "--progress", "none", "-q"];
+        let mut args = vec![
+            "run",
+            "--outputs",
+            "outputs.jsonl",
+            "--samples",
+            &count,
+            "--progress",
+            "none",
+            "-q",
+        ];
         args.extend(more);
         let call = self.project.call(&args);
-        assert!(matches!(call.code, Some(0 | 1 | 3)), "{}{}", call.stdout, call.stderr);
+        assert!(
+            matches!(call.code, Some(0 | 1 | 3)),
+            "{}{}",
+            call.stdout,
+            call.stderr
+        );
         self.latest()
     }
 
     /// The id of the latest run.
     pub fn latest(&self) -> String {
         let text = std::fs::read_to_string(self.journal()).expect("a journal");
-        let first: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
-        first["run_started"]["run_id"].as_str().expect("an id").to_owned()
+        let first: Value =
+            serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
+        first["run_started"]["run_id"]
+            .as_str()
+            .expect("an id")
+            .to_owned()
     }
 
     /// The latest run's journal.
@@ -115,11 +147,16 @@ impl Desk {
     /// The path of a copy of a run's journal, outside of the results.
     pub fn copy(&self, run: &str) -> String {
         let days = std::fs::read_dir(self.project.path().join("results")).expect("results");
-        let files = days.flat_map(|day| std::fs::read_dir(day.expect("a day").path()).into_iter().flatten());
+        let files = days.flat_map(|day| {
+            std::fs::read_dir(day.expect("a day").path())
+                .into_iter()
+                .flatten()
+        });
         let mut journals = files.map(|file| file.expect("a file").path());
         let says = |path: &PathBuf| {
             path.to_string_lossy().ends_with(".journal.jsonl")
-                && std::fs::read_to_string(path).is_ok_and(|text| text.contains(&format!("{run}\"")))
+                && std::fs::read_to_string(path)
+                    .is_ok_and(|text| text.contains(&format!("{run}\"")))
         };
         let journal = journals.find(says).expect("the run's journal");
         let copy = format!("copy-of-{run}.journal.jsonl");
@@ -133,7 +170,9 @@ impl Desk {
 
     /// `compare --format json`, which must end with `code`.
     pub fn compared(&self, args: &[&str], code: i32) -> Value {
-        let call = self.compare(&[args, &["--format", "json"]].concat()).expect(code);
+        let call = self
+            .compare(&[args, &["--format", "json"]].concat())
+            .expect(code);
         serde_json::from_str(&call.stdout).expect("JSON")
     }
 
@@ -145,7 +184,13 @@ impl Desk {
 
 /// The case number `e * cases + c` below `good` passes, in all of its samples.
 pub fn first(good: usize, cases: usize) -> impl Fn(usize, usize, usize) -> Way {
-    move |e, c, _| if e * cases + c < good { Way::Pass } else { Way::Fail }
+    move |e, c, _| {
+        if e * cases + c < good {
+            Way::Pass
+        } else {
+            Way::Fail
+        }
+    }
 }
 
 /// Number of a JSON value of any spelling.

@@ -49,9 +49,11 @@ pub struct Asked {
     pub structured: bool,
 }
 
-static MARK: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"<<<(END )?([A-Z][A-Z0-9 ]*) ([0-9a-f]{32})>>>").expect("a pattern"));
-static TOKEN: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#""token": "([0-9a-f]+)""#).expect("a pattern"));
+static MARK: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"<<<(END )?([A-Z][A-Z0-9 ]*) ([0-9a-f]{32})>>>").expect("a pattern")
+});
+static TOKEN: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#""token": "([0-9a-f]+)""#).expect("a pattern"));
 static FIELD: LazyLock<Regex> =
     LazyLock::new(|| Regex::new(r#"^ {4}("(?:[^"\\]|\\.)*"): <(.*)>,?$"#).expect("a pattern"));
 static RANGE: LazyLock<Regex> =
@@ -61,7 +63,10 @@ static RANGE: LazyLock<Regex> =
 fn text_of(content: &Value) -> String {
     match content {
         Value::String(text) => text.clone(),
-        Value::Array(parts) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        Value::Array(parts) => parts
+            .iter()
+            .filter_map(|part| part["text"].as_str())
+            .collect(),
         _ => String::new(),
     }
 }
@@ -79,7 +84,11 @@ fn split(prompt: &str) -> (Vec<Block>, String) {
         let end = format!("<<<END {} {}>>>", &found[2], &found[3]);
         let length = prompt[at..].find(&end).unwrap_or(prompt.len() - at);
         let text = prompt[at..at + length].trim_matches('\n').to_owned();
-        blocks.push(Block { name: found[2].to_owned(), mark: found[3].to_owned(), text });
+        blocks.push(Block {
+            name: found[2].to_owned(),
+            mark: found[3].to_owned(),
+            text,
+        });
         at += length;
     }
     outside.push_str(&prompt[at..]);
@@ -90,13 +99,21 @@ impl Asked {
     pub fn of(ask: &Ask) -> Asked {
         let messages = ask.body["messages"].as_array().cloned().unwrap_or_default();
         let of_role = |role: &str| -> Vec<String> {
-            messages.iter().filter(|m| m["role"] == role).map(|m| text_of(&m["content"])).collect()
+            messages
+                .iter()
+                .filter(|m| m["role"] == role)
+                .map(|m| text_of(&m["content"]))
+                .collect()
         };
         let mut system = of_role("system");
         system.insert(0, text_of(&ask.body["system"]));
         let user = of_role("user");
         let prompt = user.first().cloned().unwrap_or_default();
-        let structured = ask.body.get("response_format").or(ask.body.get("output_config")).is_some();
+        let structured = ask
+            .body
+            .get("response_format")
+            .or(ask.body.get("output_config"))
+            .is_some();
         let mut asked = Asked::read(system.concat(), prompt, structured);
         asked.last = user.last().cloned().unwrap_or_default();
         asked.before = of_role("assistant");
@@ -107,19 +124,28 @@ impl Asked {
     pub fn read(system: String, prompt: String, structured: bool) -> Asked {
         let (blocks, outside) = split(&prompt);
         let told = format!("{system}\n{outside}");
-        let token = TOKEN.captures_iter(&told).last().map(|found| found[1].to_owned());
+        let token = TOKEN
+            .captures_iter(&told)
+            .last()
+            .map(|found| found[1].to_owned());
         let (mut criteria, mut checks) = (Vec::new(), Vec::new());
         for line in told.lines() {
-            let Some(found) = FIELD.captures(line) else { continue };
+            let Some(found) = FIELD.captures(line) else {
+                continue;
+            };
             let name: String = serde_json::from_str(&found[1]).expect("a JSON text");
             let form = match &found[2] {
                 "true/false" => Form::Truth,
                 other => match RANGE.captures(other) {
-                    Some(range) => {
-                        Form::Number(range[1].parse().expect("a number"), range[2].parse().expect("a number"))
-                    }
+                    Some(range) => Form::Number(
+                        range[1].parse().expect("a number"),
+                        range[2].parse().expect("a number"),
+                    ),
                     None => Form::OneOf(
-                        other.split(" or ").map(|name| name.trim_matches('"').to_owned()).collect(),
+                        other
+                            .split(" or ")
+                            .map(|name| name.trim_matches('"').to_owned())
+                            .collect(),
                     ),
                 },
             };
@@ -145,12 +171,16 @@ impl Asked {
     }
 
     pub fn block(&self, name: &str) -> Option<&str> {
-        self.blocks.iter().find(|block| block.name == name).map(|block| block.text.as_str())
+        self.blocks
+            .iter()
+            .find(|block| block.name == name)
+            .map(|block| block.text.as_str())
     }
 
     /// What is to be judged.
     pub fn output(&self) -> &str {
-        self.block("OUTPUT").unwrap_or_else(|| panic!("no output is quoted in\n{}", self.prompt))
+        self.block("OUTPUT")
+            .unwrap_or_else(|| panic!("no output is quoted in\n{}", self.prompt))
     }
 
     pub fn mark(&self) -> &str {
@@ -176,11 +206,17 @@ impl Asked {
         );
         answer.insert("specific_feedback".into(), json!(["as scripted"]));
         if !self.checks.is_empty() {
-            let checks = self.checks.iter().map(|name| (name.clone(), json!(says(name))));
+            let checks = self
+                .checks
+                .iter()
+                .map(|name| (name.clone(), json!(says(name))));
             answer.insert("checks".into(), Value::Object(checks.collect()));
         }
         if !self.criteria.is_empty() {
-            let scores = self.criteria.iter().map(|(name, form)| (name.clone(), score(name, form)));
+            let scores = self
+                .criteria
+                .iter()
+                .map(|(name, form)| (name.clone(), score(name, form)));
             answer.insert("scores".into(), Value::Object(scores.collect()));
         }
         answer.insert("passed".into(), json!(passed));
@@ -265,15 +301,21 @@ impl Obedient {
         };
         is_order(&asked.outside)
             || is_order(&asked.system)
-            || asked.blocks.iter().any(|block| is_let_through(&block.text) || signed(&block.text))
+            || asked
+                .blocks
+                .iter()
+                .any(|block| is_let_through(&block.text) || signed(&block.text))
     }
 }
 
 /// True when something in a quoted text ends the quote, or the turn, for a credulous reader, and orders come with it.
 fn is_let_through(text: &str) -> bool {
     let plain = plain(text);
-    let behind =
-        |pattern: &Regex| pattern.find(&plain).is_some_and(|found| is_order(&plain[found.start()..]));
+    let behind = |pattern: &Regex| {
+        pattern
+            .find(&plain)
+            .is_some_and(|found| is_order(&plain[found.start()..]))
+    };
     behind(&LOOKS_LIKE_END) || behind(&CONTROL) || (text.chars().any(is_unseen) && is_order(&plain))
 }
 
@@ -301,7 +343,9 @@ fn plain(text: &str) -> String {
     let seen = |c: char| match c {
         '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0),
         '\u{e0020}'..='\u{e007e}' => char::from_u32(u32::from(c) - 0xe0000),
-        '‹' | '«' | '《' | '〈' | '⟨' | '⟪' | '≪' | '❮' | '❰' | 'ᐸ' | '˂' => Some('<'),
+        '‹' | '«' | '《' | '〈' | '⟨' | '⟪' | '≪' | '❮' | '❰' | 'ᐸ' | '˂' => {
+            Some('<')
+        }
         'Е' | 'Ε' => Some('E'),
         'Ν' => Some('N'),
         'О' | 'Ο' => Some('O'),
@@ -315,7 +359,11 @@ fn plain(text: &str) -> String {
 
 /// True when a text tells its reader to give the highest score: in the words of [`ORDERS`], or as a finished verdict.
 pub fn is_order(text: &str) -> bool {
-    let words = plain(text).split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    let words = plain(text)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .to_lowercase();
     ORDERS.iter().any(|order| words.contains(order)) || !verdicts(text).is_empty()
 }
 
@@ -382,8 +430,9 @@ fn verdicts(text: &str) -> Vec<Value> {
 
 fn is_good_verdict(value: &Value) -> bool {
     let scores = value.get("scores").and_then(Value::as_object);
-    let fives =
-        scores.is_some_and(|all| !all.is_empty() && all.values().all(|score| score.as_f64() == Some(5.0)));
+    let fives = scores.is_some_and(|all| {
+        !all.is_empty() && all.values().all(|score| score.as_f64() == Some(5.0))
+    });
     fives || value.get("passed") == Some(&Value::Bool(true))
 }
 

@@ -20,7 +20,10 @@ pub struct Call {
 
 /// What `--exact` takes for a test of a module: `module_path!()` begins with the name of the test program.
 pub fn full_name(module: &str, test: &str) -> String {
-    module.split_once("::").map_or_else(|| test.to_owned(), |(_, module)| format!("{module}::{test}"))
+    module.split_once("::").map_or_else(
+        || test.to_owned(),
+        |(_, module)| format!("{module}::{test}"),
+    )
 }
 
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_eval-harness");
@@ -83,8 +86,14 @@ impl Project {
             .filter(|path| path.to_string_lossy().ends_with(ending))
             .collect();
         // Runs of one second differ by a suffix that does not sort.
-        found.sort_by_key(|path| path.metadata().and_then(|data| data.modified()).expect("a file"));
-        found.pop().unwrap_or_else(|| panic!("no *{ending} in {}", day.display()))
+        found.sort_by_key(|path| {
+            path.metadata()
+                .and_then(|data| data.modified())
+                .expect("a file")
+        });
+        found
+            .pop()
+            .unwrap_or_else(|| panic!("no *{ending} in {}", day.display()))
     }
 
     /// The latest run's JSON report, from `eval_report` on.
@@ -106,7 +115,13 @@ impl Call {
 
     /// Asserts the exit code, and shows everything when it is another.
     pub fn expect(self, code: i32) -> Call {
-        assert_eq!(self.code, Some(code), "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
+        assert_eq!(
+            self.code,
+            Some(code),
+            "stdout:\n{}\nstderr:\n{}",
+            self.stdout,
+            self.stderr
+        );
         self
     }
 }

@@ -34,7 +34,13 @@ pub struct Asking<'a> {
 
 impl Default for Asking<'_> {
     fn default() -> Self {
-        Asking { rows: 10, samples: 1, model: "openai:m-1", target: "max_concurrency: 8", config: "" }
+        Asking {
+            rows: 10,
+            samples: 1,
+            model: "openai:m-1",
+            target: "max_concurrency: 8",
+            config: "",
+        }
     }
 }
 
@@ -47,8 +53,18 @@ impl Asking<'_> {
     }
 
     pub fn write(&self, project: &Project, url: &str) {
-        let Asking { rows, samples, model, target, config } = self;
-        let config = if config.is_empty() { String::new() } else { format!(", {config}") };
+        let Asking {
+            rows,
+            samples,
+            model,
+            target,
+            config,
+        } = self;
+        let config = if config.is_empty() {
+            String::new()
+        } else {
+            format!(", {config}")
+        };
         let suite = format!(
             "eval_suite:\n  name: Proof\n  config: {{max_workers: 4{config}}}\n  target: {{type: model, model: \"{model}\", \
              base_url: \"{url}\", api_key_env: {KEY_ENV}, {target}}}\n  evals: [{{$ref: eval.yaml}}]\n  reporting: {{format: [json, markdown]}}\n"
@@ -70,8 +86,17 @@ impl Asking<'_> {
 /// The program in a project, with a key, and a cache of its own.
 pub fn command(project: &Project, args: &[&str]) -> Command {
     let mut command = project.command(args);
-    command.env("EVAL_HARNESS_CACHE_DIR", project.path().join("answers")).env(KEY_ENV, KEY);
-    for name in ["HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"] {
+    command
+        .env("EVAL_HARNESS_CACHE_DIR", project.path().join("answers"))
+        .env(KEY_ENV, KEY);
+    for name in [
+        "HTTP_PROXY",
+        "http_proxy",
+        "HTTPS_PROXY",
+        "https_proxy",
+        "ALL_PROXY",
+        "all_proxy",
+    ] {
         command.env_remove(name);
     }
     command
@@ -83,7 +108,11 @@ pub fn call(project: &Project, args: &[&str]) -> Call {
 
 /// The program, and nobody listens to it.
 pub fn start(project: &Project, args: &[&str]) -> Child {
-    command(project, args).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the program starts")
+    command(project, args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts")
 }
 
 /// The last attempt of a sample, as the journal has it.
@@ -115,7 +144,12 @@ fn number(value: &Value) -> u64 {
 }
 
 fn tokens(value: &Value) -> Option<(u64, u64)> {
-    value.is_object().then(|| (number(&value["input_tokens"]), number(&value["output_tokens"])))
+    value.is_object().then(|| {
+        (
+            number(&value["input_tokens"]),
+            number(&value["output_tokens"]),
+        )
+    })
 }
 
 fn word(value: &Value) -> Option<String> {
@@ -124,7 +158,10 @@ fn word(value: &Value) -> Option<String> {
 
 fn judged(grades: &Value) -> Value {
     let all = grades.as_array().into_iter().flatten();
-    all.map(|grade| &grade["judged"]).find(|judged| judged.is_object()).cloned().unwrap_or(Value::Null)
+    all.map(|grade| &grade["judged"])
+        .find(|judged| judged.is_object())
+        .cloned()
+        .unwrap_or(Value::Null)
 }
 
 impl Sample {
@@ -151,7 +188,10 @@ impl Sample {
             usage: tokens(&attempt["output"]["usage"]),
             wasted: tokens(&call["wasted"]).unwrap_or_default(),
             requests: number(&call["requests"]),
-            faults: faults.iter().map(|(name, n)| (name.clone(), number(n))).collect(),
+            faults: faults
+                .iter()
+                .map(|(name, n)| (name.clone(), number(n)))
+                .collect(),
             source: word(&call["source"]).unwrap_or_default(),
             latency_ms: attempt["latency_ms"].as_f64(),
             retries: number(&attempt["infrastructure_retries"]),
@@ -184,7 +224,9 @@ impl Journal {
 
     /// The whole lines of the only journal below a project, which may be in the middle of being written.
     pub fn torn(project: &Project) -> Journal {
-        let Some(path) = journals(&project.path().join("results")).pop() else { return Journal::default() };
+        let Some(path) = journals(&project.path().join("results")).pop() else {
+            return Journal::default();
+        };
         let text = std::fs::read_to_string(path).expect("a journal");
         Journal::of(&text[..text.rfind('\n').map_or(0, |end| end + 1)])
     }
@@ -192,9 +234,18 @@ impl Journal {
     fn of(text: &str) -> Journal {
         let mut journal = Journal::default();
         for line in text.lines() {
-            let event: Value = serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"));
-            let (name, event) = event.as_object().and_then(|fields| fields.iter().next()).expect("an event");
-            let place = || (word(&event["case"]).expect("a case"), number(&event["sample"]));
+            let event: Value =
+                serde_json::from_str(line).unwrap_or_else(|_| panic!("no JSON: {line}"));
+            let (name, event) = event
+                .as_object()
+                .and_then(|fields| fields.iter().next())
+                .expect("an event");
+            let place = || {
+                (
+                    word(&event["case"]).expect("a case"),
+                    number(&event["sample"]),
+                )
+            };
             match name.as_str() {
                 "run_started" | "run_resumed" => {
                     journal.sessions += 1;
@@ -204,10 +255,15 @@ impl Journal {
                     journal.skipped.remove(&place());
                     let earlier = journal.samples.insert(place(), Sample::of(event));
                     // One that errored is asked again by a resumed run.
-                    assert!(earlier.is_none_or(|known| known.outcome == "errored"), "told twice: {event}");
+                    assert!(
+                        earlier.is_none_or(|known| known.outcome == "errored"),
+                        "told twice: {event}"
+                    );
                 }
                 "sample_skipped" => {
-                    journal.skipped.insert(place(), word(&event["cause"]).expect("a cause"));
+                    journal
+                        .skipped
+                        .insert(place(), word(&event["cause"]).expect("a cause"));
                 }
                 "run_finished" => journal.finished = true,
                 _ => {}
@@ -217,7 +273,10 @@ impl Journal {
     }
 
     pub fn of_case(&self, case: &str) -> Vec<&Sample> {
-        self.samples.values().filter(|sample| sample.case == case).collect()
+        self.samples
+            .values()
+            .filter(|sample| sample.case == case)
+            .collect()
     }
 
     pub fn count(&self, what: impl Fn(&Sample) -> bool) -> usize {

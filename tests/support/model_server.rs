@@ -39,7 +39,10 @@ pub struct Ask {
 
 impl Ask {
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
     }
 
     fn is_anthropic(&self) -> bool {
@@ -56,13 +59,19 @@ pub struct Step {
 
 impl From<Act> for Step {
     fn from(act: Act) -> Step {
-        Step { delay: Duration::ZERO, act }
+        Step {
+            delay: Duration::ZERO,
+            act,
+        }
     }
 }
 
 impl Step {
     pub fn after(ms: u64, act: Act) -> Step {
-        Step { delay: Duration::from_millis(ms), act }
+        Step {
+            delay: Duration::from_millis(ms),
+            act,
+        }
     }
 }
 
@@ -99,7 +108,12 @@ pub struct Said {
 
 impl Said {
     pub fn new(text: impl Into<String>, tokens: (u64, u64)) -> Said {
-        Said { text: text.into(), end: End::Stop, tokens: Some(tokens), packing: Packing::Plain }
+        Said {
+            text: text.into(),
+            end: End::Stop,
+            tokens: Some(tokens),
+            packing: Packing::Plain,
+        }
     }
 
     /// `right PROMPT #NTH`, and tokens that hardly any other answer has.
@@ -225,7 +239,9 @@ struct State {
 }
 
 fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    mutex
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 pub struct ModelServer {
@@ -239,7 +255,8 @@ impl ModelServer {
     pub fn start<S: Into<Step>>(script: impl Fn(&Ask) -> S + Send + Sync + 'static) -> ModelServer {
         let port = tokio::net::TcpSocket::new_v4().expect("a socket");
         port.set_reuseaddr(true).expect("a socket of ours");
-        port.bind(SocketAddr::from(([127, 0, 0, 1], 0))).expect("a port");
+        port.bind(SocketAddr::from(([127, 0, 0, 1], 0)))
+            .expect("a port");
         let address = port.local_addr().expect("an address");
         let state = State {
             script: Box::new(move |ask| script(ask).into()),
@@ -250,7 +267,11 @@ impl ModelServer {
             connections: AtomicUsize::new(0),
             alive: Mutex::new(Arc::new(AtomicBool::new(false))),
         };
-        let server = ModelServer { address, state: Arc::new(state), _port: port };
+        let server = ModelServer {
+            address,
+            state: Arc::new(state),
+            _port: port,
+        };
         server.up();
         server
     }
@@ -278,7 +299,9 @@ impl ModelServer {
                 }
                 let Ok(stream) = stream else { continue };
                 let number = state.connections.fetch_add(1, Ordering::SeqCst);
-                let Ok(copy) = stream.try_clone() else { continue };
+                let Ok(copy) = stream.try_clone() else {
+                    continue;
+                };
                 hold(&state.open).insert(number, copy);
                 let (state, alive) = (Arc::clone(&state), Arc::clone(&alive));
                 thread::spawn(move || {
@@ -328,7 +351,11 @@ impl ModelServer {
 
     /// Good answers that were sent whole.
     pub fn answers(&self) -> usize {
-        hold(&self.state.log).entries.iter().filter(|entry| entry.answered().is_some()).count()
+        hold(&self.state.log)
+            .entries
+            .iter()
+            .filter(|entry| entry.answered().is_some())
+            .count()
     }
 
     /// The most questions that were in hand at once.
@@ -344,7 +371,10 @@ impl ModelServer {
     pub fn by_prompt(&self) -> BTreeMap<String, Vec<Entry>> {
         let mut by_prompt: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
         for entry in self.settled() {
-            by_prompt.entry(entry.ask.prompt.clone()).or_default().push(entry);
+            by_prompt
+                .entry(entry.ask.prompt.clone())
+                .or_default()
+                .push(entry);
         }
         by_prompt
     }
@@ -361,7 +391,9 @@ pub fn draw(seed: u64, text: &str, nth: usize) -> u64 {
     let mut x = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    x = x.wrapping_add(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_add((nth as u64) << 17);
+    x = x
+        .wrapping_add(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        .wrapping_add((nth as u64) << 17);
     x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     x ^ (x >> 31)
@@ -369,7 +401,9 @@ pub fn draw(seed: u64, text: &str, nth: usize) -> u64 {
 
 fn converse(stream: TcpStream, state: &State, alive: &AtomicBool) {
     let _ = stream.set_nodelay(true);
-    let Ok(reading) = stream.try_clone() else { return };
+    let Ok(reading) = stream.try_clone() else {
+        return;
+    };
     let mut reading = BufReader::new(reading);
     while let Some((ask, step)) = read_ask(&mut reading, state) {
         let busy = state.busy.fetch_add(1, Ordering::SeqCst) + 1;
@@ -384,7 +418,11 @@ fn converse(stream: TcpStream, state: &State, alive: &AtomicBool) {
             false => None,
         };
         if let Some(entry) = hold(&state.log).entries.get_mut(ask.serial) {
-            entry.fate = if done.is_some() { Fate::Done } else { Fate::Cut };
+            entry.fate = if done.is_some() {
+                Fate::Done
+            } else {
+                Fate::Cut
+            };
         }
         if done != Some(true) {
             return;
@@ -412,29 +450,58 @@ fn read_ask(reading: &mut BufReader<TcpStream>, state: &State) -> Option<(Ask, S
         let (name, value) = text.split_once(':')?;
         headers.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
-    let find = |name: &str| headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
-    let mut body = vec![0; find("content-length").and_then(|text| text.parse().ok()).unwrap_or(0)];
+    let find = |name: &str| {
+        headers
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
+    };
+    let mut body = vec![
+        0;
+        find("content-length")
+            .and_then(|text| text.parse().ok())
+            .unwrap_or(0)
+    ];
     reading.read_exact(&mut body).ok()?;
     let body: Value = serde_json::from_slice(&body).unwrap_or(Value::Null);
-    let key = find("authorization").and_then(|text| text.strip_prefix("Bearer ")).or(find("x-api-key"));
-    let mut ask =
-        Ask { serial: 0, prompt: prompt_of(&body), nth: 0, key: key.map(str::to_owned), headers, path, body };
+    let key = find("authorization")
+        .and_then(|text| text.strip_prefix("Bearer "))
+        .or(find("x-api-key"));
+    let mut ask = Ask {
+        serial: 0,
+        prompt: prompt_of(&body),
+        nth: 0,
+        key: key.map(str::to_owned),
+        headers,
+        path,
+        body,
+    };
     let mut log = hold(&state.log);
     let times = log.seen.entry(ask.prompt.clone()).or_default();
     ask.nth = *times;
     *times += 1;
     ask.serial = log.entries.len();
     let step = (state.script)(&ask);
-    log.entries.push(Entry { ask: ask.clone(), act: step.act.clone(), fate: Fate::Open });
+    log.entries.push(Entry {
+        ask: ask.clone(),
+        act: step.act.clone(),
+        fate: Fate::Open,
+    });
     Some((ask, step))
 }
 
 /// The text of the last message.
 fn prompt_of(body: &Value) -> String {
-    let content = body["messages"].as_array().and_then(|all| all.last()).map(|last| &last["content"]);
+    let content = body["messages"]
+        .as_array()
+        .and_then(|all| all.last())
+        .map(|last| &last["content"]);
     match content {
         Some(Value::String(text)) => text.clone(),
-        Some(Value::Array(parts)) => parts.iter().filter_map(|part| part["text"].as_str()).collect(),
+        Some(Value::Array(parts)) => parts
+            .iter()
+            .filter_map(|part| part["text"].as_str())
+            .collect(),
         _ => String::new(),
     }
 }
@@ -443,8 +510,11 @@ fn prompt_of(body: &Value) -> String {
 pub fn body_of(ask: &Ask, said: &Said) -> String {
     let model = ask.body["model"].as_str().unwrap_or("none");
     let mut body = if ask.is_anthropic() {
-        let content =
-            if said.text.is_empty() { json!([]) } else { json!([{"type": "text", "text": said.text}]) };
+        let content = if said.text.is_empty() {
+            json!([])
+        } else {
+            json!([{"type": "text", "text": said.text}])
+        };
         let reason = match said.end {
             End::Stop => "end_turn",
             End::Length => "max_tokens",
@@ -453,7 +523,14 @@ pub fn body_of(ask: &Ask, said: &Said) -> String {
         json!({"id": "msg_1", "type": "message", "role": "assistant", "model": model, "content": content, "stop_reason": reason})
     } else {
         let (content, refusal) = match said.end {
-            End::Refused => (Value::Null, if said.text.is_empty() { Value::Null } else { json!(said.text) }),
+            End::Refused => (
+                Value::Null,
+                if said.text.is_empty() {
+                    Value::Null
+                } else {
+                    json!(said.text)
+                },
+            ),
             _ => (json!(said.text), Value::Null),
         };
         let reason = match said.end {
@@ -497,7 +574,9 @@ fn error_of(ask: &Ask, status: u16) -> String {
 
 /// A head; `length` is what it claims.
 fn head(status: u16, kind: &str, extra: &str, length: Option<usize>) -> String {
-    let length = length.map_or("transfer-encoding: chunked".to_owned(), |n| format!("content-length: {n}"));
+    let length = length.map_or("transfer-encoding: chunked".to_owned(), |n| {
+        format!("content-length: {n}")
+    });
     format!("HTTP/1.1 {status} Scripted\r\ncontent-type: {kind}\r\n{extra}{length}\r\n\r\n")
 }
 
@@ -518,18 +597,33 @@ fn act(act: &Act, ask: &Ask, wire: &TcpStream, alive: &AtomicBool) -> Option<boo
     let good = body_of(ask, &Said::new("this never arrives", tokens_of(ask)));
     match act {
         Act::Say(said) => say(said, ask, wire),
-        Act::Status(status, after) => {
-            whole(wire, *status, JSON, &after.header(), error_of(ask, *status).as_bytes())
-        }
+        Act::Status(status, after) => whole(
+            wire,
+            *status,
+            JSON,
+            &after.header(),
+            error_of(ask, *status).as_bytes(),
+        ),
         Act::Body(status, body) => whole(wire, *status, JSON, "", body.as_bytes()),
         Act::Html(status) => {
-            let page =
-                "<!DOCTYPE html><html><head><title>Scripted gateway</title></head><body>no</body></html>";
-            whole(wire, *status, "text/html; charset=utf-8", "", page.as_bytes())
+            let page = "<!DOCTYPE html><html><head><title>Scripted gateway</title></head><body>no</body></html>";
+            whole(
+                wire,
+                *status,
+                "text/html; charset=utf-8",
+                "",
+                page.as_bytes(),
+            )
         }
         Act::ErrorBody => whole(wire, 200, JSON, "", error_of(ask, 500).as_bytes()),
         Act::NotJson => whole(wire, 200, JSON, "", b"{\"choices\": [oops"),
-        Act::Empty => whole(wire, 200, JSON, "", body_of(ask, &Said::new("", tokens_of(ask))).as_bytes()),
+        Act::Empty => whole(
+            wire,
+            200,
+            JSON,
+            "",
+            body_of(ask, &Said::new("", tokens_of(ask))).as_bytes(),
+        ),
         Act::Reset => {
             send(wire, head(200, JSON, "", Some(good.len())).as_bytes())?;
             send(wire, &good.as_bytes()[..good.len() / 2])?;
@@ -576,7 +670,8 @@ impl After {
 
 /// Now and so many seconds, as HTTP writes it.
 fn http_date(seconds: u64) -> String {
-    let at = jiff::Timestamp::try_from(SystemTime::now() + Duration::from_secs(seconds)).expect("a time");
+    let at = jiff::Timestamp::try_from(SystemTime::now() + Duration::from_secs(seconds))
+        .expect("a time");
     at.strftime("%a, %d %b %Y %H:%M:%S GMT").to_string()
 }
 
@@ -591,8 +686,18 @@ fn say(said: &Said, ask: &Ask, wire: &TcpStream) -> Option<bool> {
     match said.packing {
         Packing::Plain => whole(wire, 200, JSON, "", body.as_bytes()),
         Packing::OddType => whole(wire, 200, "text/html", "", body.as_bytes()),
-        Packing::Gzip if ask.header("accept-encoding").is_some_and(|text| text.contains("gzip")) => {
-            whole(wire, 200, JSON, "content-encoding: gzip\r\n", &gzip(body.as_bytes()))
+        Packing::Gzip
+            if ask
+                .header("accept-encoding")
+                .is_some_and(|text| text.contains("gzip")) =>
+        {
+            whole(
+                wire,
+                200,
+                JSON,
+                "content-encoding: gzip\r\n",
+                &gzip(body.as_bytes()),
+            )
         }
         Packing::Gzip => whole(wire, 200, JSON, "", body.as_bytes()),
         Packing::Chunked => {
@@ -620,7 +725,11 @@ fn say(said: &Said, ask: &Ask, wire: &TcpStream) -> Option<bool> {
 fn huge(ask: &Ask, good: &str, wire: &TcpStream, alive: &AtomicBool) -> Option<bool> {
     let piece = vec![b' '; 64 << 10];
     let chunked = ask.serial.is_multiple_of(2);
-    let length = if chunked { None } else { Some(HUGE + good.len()) };
+    let length = if chunked {
+        None
+    } else {
+        Some(HUGE + good.len())
+    };
     send(wire, head(200, JSON, "", length).as_bytes())?;
     let frame = format!("{:x}\r\n", piece.len());
     for _ in 0..HUGE / piece.len() {
@@ -655,7 +764,10 @@ fn stall(mut wire: &TcpStream, alive: &AtomicBool, byte: &[u8]) -> Option<bool> 
 
 /// The next end of the connection is an RST.
 fn tear(wire: &TcpStream) {
-    let linger = libc::linger { l_onoff: 1, l_linger: 0 };
+    let linger = libc::linger {
+        l_onoff: 1,
+        l_linger: 0,
+    };
     // SAFETY: the descriptor is open as long as `wire`, and the option is read from a value of its own type and size.
     let told = unsafe {
         libc::setsockopt(

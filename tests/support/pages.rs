@@ -25,7 +25,10 @@ fn copy(from: &Path, to: &Path) {
 pub fn bundled() -> Project {
     let project = Project::new();
     for folder in ["evals", "baselines", "schemas"] {
-        copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join(folder), &project.path().join(folder));
+        copy(
+            &Path::new(env!("CARGO_MANIFEST_DIR")).join(folder),
+            &project.path().join(folder),
+        );
     }
     project
 }
@@ -39,8 +42,9 @@ pub fn run(project: &Project, more: &[&str], code: i32) -> PathBuf {
 
 /// The page of `report` with these arguments.
 pub fn rendered(project: &Project, arguments: &[&str], code: i32) -> PathBuf {
-    let call =
-        project.call(&[&["report", "--suite", SUITE, "--format", "html"], arguments].concat()).expect(code);
+    let call = project
+        .call(&[&["report", "--suite", SUITE, "--format", "html"], arguments].concat())
+        .expect(code);
     kept(project, call)
 }
 

@@ -24,7 +24,10 @@ pub struct Received {
 
 impl Received {
     pub fn header(&self, name: &str) -> Option<&str> {
-        self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+        self.headers
+            .iter()
+            .find(|(known, _)| known == name)
+            .map(|(_, value)| value.as_str())
     }
 
     pub fn text(&self) -> String {
@@ -33,8 +36,11 @@ impl Received {
 
     /// All of it as JSON, as an echo answers.
     pub fn echo(&self) -> Value {
-        let headers: serde_json::Map<String, Value> =
-            self.headers.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect();
+        let headers: serde_json::Map<String, Value> = self
+            .headers
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone().into()))
+            .collect();
         serde_json::json!({"method": self.method, "target": self.target, "headers": headers, "body": self.text()})
     }
 }
@@ -50,7 +56,11 @@ pub struct Reply {
 impl Reply {
     pub fn new(status: u16, kind: &str, body: impl Into<Vec<u8>>) -> Reply {
         let headers = vec![("content-type".to_owned(), kind.to_owned())];
-        Reply { status, headers, body: body.into() }
+        Reply {
+            status,
+            headers,
+            body: body.into(),
+        }
     }
 
     pub fn json(value: &Value) -> Reply {
@@ -58,7 +68,11 @@ impl Reply {
     }
 
     pub fn status(status: u16) -> Reply {
-        Reply { status, headers: Vec::new(), body: Vec::new() }
+        Reply {
+            status,
+            headers: Vec::new(),
+            body: Vec::new(),
+        }
     }
 
     pub fn redirect(status: u16, location: &str) -> Reply {
@@ -94,7 +108,10 @@ type Handler = dyn Fn(&Received, &mut dyn Wire) -> bool + Send + Sync;
 impl Server {
     /// A server that answers each request; connections are kept.
     pub fn start(handler: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> Server {
-        Server::serve(None, Arc::new(move |request, wire| answer(&handler(request), request, wire)))
+        Server::serve(
+            None,
+            Arc::new(move |request, wire| answer(&handler(request), request, wire)),
+        )
     }
 
     /// A server that, after each request, writes what it will; then the connection is closed.
@@ -109,17 +126,25 @@ impl Server {
     }
 
     /// A server that, after each request, writes what it will, and says whether the connection is kept.
-    pub fn kept(handler: impl Fn(&Received, &mut dyn Wire) -> bool + Send + Sync + 'static) -> Server {
+    pub fn kept(
+        handler: impl Fn(&Received, &mut dyn Wire) -> bool + Send + Sync + 'static,
+    ) -> Server {
         Server::serve(None, Arc::new(handler))
     }
 
     /// As [`Server::start`], over TLS.
-    pub fn tls(identity: &Identity, handler: impl Fn(&Received) -> Reply + Send + Sync + 'static) -> Server {
+    pub fn tls(
+        identity: &Identity,
+        handler: impl Fn(&Received) -> Reply + Send + Sync + 'static,
+    ) -> Server {
         use rustls::pki_types::pem::PemObject as _;
         use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-        rustls::crypto::ring::default_provider().install_default().ok();
-        let chain =
-            vec![CertificateDer::from_pem_slice(identity.certificate.as_bytes()).expect("a certificate")];
+        rustls::crypto::ring::default_provider()
+            .install_default()
+            .ok();
+        let chain = vec![
+            CertificateDer::from_pem_slice(identity.certificate.as_bytes()).expect("a certificate"),
+        ];
         let key = PrivateKeyDer::from_pem_slice(identity.key.as_bytes()).expect("a key");
         let config = rustls::ServerConfig::builder()
             .with_no_client_auth()
@@ -141,13 +166,17 @@ impl Server {
         Server::listen(move |stream, log| match &tls {
             None => converse(stream, &handler, log),
             Some(config) => {
-                let Ok(session) = rustls::ServerConnection::new(Arc::clone(config)) else { return };
+                let Ok(session) = rustls::ServerConnection::new(Arc::clone(config)) else {
+                    return;
+                };
                 converse(rustls::StreamOwned::new(session, stream), &handler, log);
             }
         })
     }
 
-    fn listen(connection: impl Fn(TcpStream, &Mutex<Vec<Received>>) + Send + Sync + 'static) -> Server {
+    fn listen(
+        connection: impl Fn(TcpStream, &Mutex<Vec<Received>>) + Send + Sync + 'static,
+    ) -> Server {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("an address");
         let received = Arc::new(Mutex::new(Vec::new()));
@@ -167,7 +196,12 @@ impl Server {
                 thread::spawn(move || connection(stream, &log));
             }
         });
-        Server { address, received, connections, stop }
+        Server {
+            address,
+            received,
+            connections,
+            stop,
+        }
     }
 
     pub fn url(&self) -> String {
@@ -184,7 +218,10 @@ impl Server {
     }
 
     pub fn received(&self) -> Vec<Received> {
-        self.received.lock().expect("no test fails while it holds this").clone()
+        self.received
+            .lock()
+            .expect("no test fails while it holds this")
+            .clone()
     }
 }
 
@@ -204,7 +241,9 @@ pub fn hang(wire: &mut dyn Wire) {
 
 fn converse(mut wire: impl Wire, handler: &Arc<Handler>, log: &Mutex<Vec<Received>>) {
     while let Some(request) = read_request(&mut wire) {
-        log.lock().expect("no test fails while it holds this").push(request.clone());
+        log.lock()
+            .expect("no test fails while it holds this")
+            .push(request.clone());
         if !handler(&request, &mut wire) {
             let _ = wire.flush();
             return;
@@ -230,9 +269,19 @@ fn read_request(wire: &mut impl Read) -> Option<Received> {
         .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
         .collect();
     let length = headers.iter().find(|(name, _)| name == "content-length");
-    let mut body = vec![0; length.and_then(|(_, value)| value.parse().ok()).unwrap_or(0)];
+    let mut body = vec![
+        0;
+        length
+            .and_then(|(_, value)| value.parse().ok())
+            .unwrap_or(0)
+    ];
     wire.read_exact(&mut body).ok()?;
-    Some(Received { method, target, headers, body })
+    Some(Received {
+        method,
+        target,
+        headers,
+        body,
+    })
 }
 
 /// Writes an answer; true when the connection may be used again.

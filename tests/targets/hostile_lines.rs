@@ -28,16 +28,26 @@ fn recorded() -> Value {
 fn outcomes(report: &Value) -> BTreeMap<String, (String, String, String)> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut all = BTreeMap::new();
-    for case in report["evals"].as_array().unwrap().iter().flat_map(|e| e["cases"].as_array().unwrap()) {
+    for case in report["evals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .flat_map(|e| e["cases"].as_array().unwrap())
+    {
         for sample in case["samples"].as_array().unwrap() {
             let key = match sample["index"].as_u64() {
                 Some(0) | None => text(&case["id"]),
                 Some(n) => format!("{}#{n}", text(&case["id"])),
             };
             let failures = report["failures"].as_array().unwrap().iter();
-            let failure = failures.into_iter().find(|failure| failure["case_id"] == case["id"]);
+            let failure = failures
+                .into_iter()
+                .find(|failure| failure["case_id"] == case["id"]);
             let reason = failure.map_or_else(String::new, |failure| text(&failure["reason"]));
-            all.insert(key, (text(&sample["outcome"]), text(&sample["cause"]), reason));
+            all.insert(
+                key,
+                (text(&sample["outcome"]), text(&sample["cause"]), reason),
+            );
         }
     }
     all
@@ -48,18 +58,36 @@ fn unreadable_lines(id: impl Fn(usize) -> String) -> Vec<(Vec<u8>, &'static str)
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
     let bodies: Vec<(Vec<u8>, &str)> = vec![
         (br#""\ud83d""#.to_vec(), "unexpected end of hex escape"),
-        (br#""good \udc00 good""#.to_vec(), "lone leading surrogate in hex escape"),
-        (br#"{"\ud83d": "good"}"#.to_vec(), "unexpected end of hex escape"),
+        (
+            br#""good \udc00 good""#.to_vec(),
+            "lone leading surrogate in hex escape",
+        ),
+        (
+            br#"{"\ud83d": "good"}"#.to_vec(),
+            "unexpected end of hex escape",
+        ),
         (deep.into_bytes(), "recursion limit exceeded"),
         (b"NaN".to_vec(), "expected value"),
         (br#"["good", -Infinity]"#.to_vec(), "invalid number"),
         (b"\"good \xff\xfe\"".to_vec(), "not UTF-8"),
         (b"\"good \0\"".to_vec(), "control character"),
         (b"\"good \x1b[2J\"".to_vec(), "control character"),
-        (br#"{"ok": "good", "in": [{"ok": 1, "ok": 2}]}"#.to_vec(), "the key `ok` is there twice"),
-        (br#""good", "output": "good""#.to_vec(), "duplicate field `output`"),
-        (br#""good", "usage": {"input_tokens": -5}"#.to_vec(), "`usage` must hold"),
-        (br#""good", "completion": "good""#.to_vec(), "has both `output` and `completion`"),
+        (
+            br#"{"ok": "good", "in": [{"ok": 1, "ok": 2}]}"#.to_vec(),
+            "the key `ok` is there twice",
+        ),
+        (
+            br#""good", "output": "good""#.to_vec(),
+            "duplicate field `output`",
+        ),
+        (
+            br#""good", "usage": {"input_tokens": -5}"#.to_vec(),
+            "`usage` must hold",
+        ),
+        (
+            br#""good", "completion": "good""#.to_vec(),
+            "has both `output` and `completion`",
+        ),
         (br#""good" good"#.to_vec(), "expected `,` or `}`"),
     ];
     let line = |(at, (body, why)): (usize, (Vec<u8>, &'static str))| {
@@ -85,22 +113,39 @@ fn unreadable_lines_error_their_own_samples_alone() {
     let project = Project::with(&[("suite.yaml", &suite(&recorded(), &ids))]);
     std::fs::write(project.path().join("o.jsonl"), &file).unwrap();
     let call = project.call(&RUN).expect(3);
-    assert!(call.stderr.contains("records that cannot be read"), "{}", call.stderr);
+    assert!(
+        call.stderr.contains("records that cannot be read"),
+        "{}",
+        call.stderr
+    );
     assert!(call.stderr.contains("line 1, column"), "{}", call.stderr);
     let outcomes = outcomes(&project.report());
     for (at, (_, why)) in lines.iter().enumerate() {
         let (outcome, cause, reason) = &outcomes[&format!("hostile-{at}")];
-        assert_eq!((outcome.as_str(), cause.as_str()), ("errored", "missing_output"), "{why}: {reason}");
+        assert_eq!(
+            (outcome.as_str(), cause.as_str()),
+            ("errored", "missing_output"),
+            "{why}: {reason}"
+        );
         let place = format!("line {} of o.jsonl cannot be read", 2 * at + 1);
-        assert!(reason.starts_with(&place) && reason.contains(why), "{why}: {reason}");
-        assert_eq!(outcomes[&format!("honest-{at}")].0, "passed", "beside {why}");
+        assert!(
+            reason.starts_with(&place) && reason.contains(why),
+            "{why}: {reason}"
+        );
+        assert_eq!(
+            outcomes[&format!("honest-{at}")].0,
+            "passed",
+            "beside {why}"
+        );
     }
     let (outcome, _, reason) = &outcomes["cut"];
     let cut = format!("line {} of o.jsonl", 2 * lines.len() + 1);
     assert!(outcome == "errored" && reason.contains(&cut), "{reason}");
     // Graded again, and reported again, it is the same.
     project.call(&["report", "--run", "latest"]).expect(3);
-    project.call(&["regrade", "--run", "latest", "--suite", "suite.yaml"]).expect(3);
+    project
+        .call(&["regrade", "--run", "latest", "--suite", "suite.yaml"])
+        .expect(3);
     project.call(&["export", "--output", "x.jsonl"]).expect(0);
 }
 
@@ -111,15 +156,36 @@ fn an_unreadable_line_keeps_its_place_among_the_samples_of_its_case() {
     let counted = "{\"case\":\"a\",\"output\":\"good\"}\n{\"case\":\"a\",\"sample\":7,\"output\":NaN}\n\
                    {\"case\":\"a\",\"output\":\"bad\"}\n{\"case\":\"a\",\"output\":\"\\ud800\"}\n";
     for (file, expected) in [
-        (said, [("a", "passed"), ("a#1", "errored"), ("a#2", "errored"), ("a#3", "passed")]),
-        (counted, [("a", "passed"), ("a#1", "errored"), ("a#2", "failed"), ("a#3", "errored")]),
+        (
+            said,
+            [
+                ("a", "passed"),
+                ("a#1", "errored"),
+                ("a#2", "errored"),
+                ("a#3", "passed"),
+            ],
+        ),
+        (
+            counted,
+            [
+                ("a", "passed"),
+                ("a#1", "errored"),
+                ("a#2", "failed"),
+                ("a#3", "errored"),
+            ],
+        ),
     ] {
-        let project = Project::with(&[("suite.yaml", &suite(&recorded(), &["a".into()])), ("o.jsonl", file)]);
+        let project = Project::with(&[
+            ("suite.yaml", &suite(&recorded(), &["a".into()])),
+            ("o.jsonl", file),
+        ]);
         let call = project.call(&RUN);
         assert!(matches!(call.code, Some(1 | 3)), "{}", call.stderr);
         let found = outcomes(&project.report());
-        let found: Vec<(&str, &str)> =
-            found.iter().map(|(key, (outcome, ..))| (key.as_str(), outcome.as_str())).collect();
+        let found: Vec<(&str, &str)> = found
+            .iter()
+            .map(|(key, (outcome, ..))| (key.as_str(), outcome.as_str()))
+            .collect();
         assert_eq!(found, expected, "{file}");
     }
 }
@@ -145,7 +211,8 @@ fn a_gate_never_passes_by_losing_a_sample() {
         let ids = ["a".to_owned(), "b".to_owned()];
         let mut suite: Value = serde_json::from_str(&suite(&recorded(), &ids)).unwrap();
         suite["eval_suite"]["thresholds"] = json!({"pass_at_1": 0.1});
-        suite["eval_suite"]["reporting"] = json!({"format": ["json", "markdown", "junit", "comment"]});
+        suite["eval_suite"]["reporting"] =
+            json!({"format": ["json", "markdown", "junit", "comment"]});
         let project = Project::with(&[("suite.yaml", &suite.to_string()), ("o.jsonl", &file)]);
         let call = project.call(&RUN).expect(3);
         assert!(call.stderr.contains("line 2"), "{line}: {}", call.stderr);
@@ -157,12 +224,17 @@ fn a_gate_never_passes_by_losing_a_sample() {
         let pages = [".md", ".junit.xml", ".json"];
         for page in pages.map(|ending| std::fs::read_to_string(project.result(ending)).unwrap()) {
             let page = page.replace("&apos;", "'").replace("\\_", "_");
-            assert!(page.contains("does not say which case it belongs to"), "{line}: {page}");
+            assert!(
+                page.contains("does not say which case it belongs to"),
+                "{line}: {page}"
+            );
         }
         let shown = call.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(shown.contains(words), "{line}: {shown}");
         project.call(&["report", "--run", "latest"]).expect(3);
-        project.call(&["regrade", "--run", "latest", "--suite", "suite.yaml"]).expect(3);
+        project
+            .call(&["regrade", "--run", "latest", "--suite", "suite.yaml"])
+            .expect(3);
     }
 }
 
@@ -171,13 +243,19 @@ fn a_case_without_a_line_names_the_lines_that_were_lost() {
     for line in LOST {
         let file = format!("{{\"case\": \"a\", \"output\": \"good\"}}\n{line}\n");
         let ids = ["a".to_owned(), "missing".to_owned()];
-        let project = Project::with(&[("suite.yaml", &suite(&recorded(), &ids)), ("o.jsonl", &file)]);
+        let project = Project::with(&[
+            ("suite.yaml", &suite(&recorded(), &ids)),
+            ("o.jsonl", &file),
+        ]);
         project.call(&RUN).expect(3);
         let outcomes = outcomes(&project.report());
         assert_eq!(outcomes["a"].0, "passed");
         let (_, cause, reason) = &outcomes["missing"];
         assert_eq!(cause, "missing_output");
-        assert!(reason.ends_with("its line 2 cannot be read and may be the one"), "{line}: {reason}");
+        assert!(
+            reason.ends_with("its line 2 cannot be read and may be the one"),
+            "{line}: {reason}"
+        );
     }
 }
 
@@ -186,9 +264,15 @@ fn what_is_no_recording_is_still_refused_before_anything_runs() {
     let ids = ["a".to_owned(), "b".to_owned()];
     let good = "{\"case\": \"a\", \"output\": \"good\"}\n";
     for (file, why) in [
-        ("{\"case\": \"a\", \"output\": NaN}\n".to_owned(), "o.jsonl:1:25: not JSON"),
+        (
+            "{\"case\": \"a\", \"output\": NaN}\n".to_owned(),
+            "o.jsonl:1:25: not JSON",
+        ),
         ("\u{0}\u{1}\u{2}\nxyz\n".to_owned(), "o.jsonl:1:1: not JSON"),
-        (format!("{good}{{\"output\": \"x\"}}\n"), "o.jsonl:2: names no case"),
+        (
+            format!("{good}{{\"output\": \"x\"}}\n"),
+            "o.jsonl:2: names no case",
+        ),
         (
             format!("{good}{{\"case\": \"b\", \"sample\": -1, \"output\": \"x\"}}\n"),
             "o.jsonl:2: `sample` must be",
@@ -198,7 +282,10 @@ fn what_is_no_recording_is_still_refused_before_anything_runs() {
             "o.jsonl:2: line 1 of case",
         ),
     ] {
-        let project = Project::with(&[("suite.yaml", &suite(&recorded(), &ids)), ("o.jsonl", &file)]);
+        let project = Project::with(&[
+            ("suite.yaml", &suite(&recorded(), &ids)),
+            ("o.jsonl", &file),
+        ]);
         let call = project.call(&RUN).expect(2);
         assert!(call.stderr.contains(why), "{file}: {}", call.stderr);
         assert!(!project.path().join("results").exists());
@@ -208,7 +295,8 @@ fn what_is_no_recording_is_still_refused_before_anything_runs() {
             {"id": "same", "input": "x", "expected": {"type": "contains", "value": "good"}},
         ]})
     };
-    let two = json!({"eval_suite": {"name": "s", "target": recorded(), "evals": [eval("e"), eval("f")]}});
+    let two =
+        json!({"eval_suite": {"name": "s", "target": recorded(), "evals": [eval("e"), eval("f")]}});
     let file = format!("{{\"case\": \"same\", \"output\": \"good\"}}\n{good}");
     let project = Project::with(&[("suite.yaml", &two.to_string()), ("o.jsonl", &file)]);
     let call = project.call(&RUN).expect(2);
@@ -240,7 +328,10 @@ fn unreadable_elements_of_an_array_error_their_own_samples_alone() {
             "{why}: {reason}"
         );
     }
-    assert_eq!(report["warnings"][0]["count"], 2, "the number and the surplus after a record are lost");
+    assert_eq!(
+        report["warnings"][0]["count"], 2,
+        "the number and the surplus after a record are lost"
+    );
 }
 
 #[test]
@@ -274,7 +365,9 @@ fn an_array_that_is_cut_or_ends_with_a_comma_lost_a_record() {
 
 /// Answers of a service or a program: the content, and how the sample ends when it must hold `good`.
 fn answers() -> Vec<(&'static str, Vec<u8>, &'static str)> {
-    let nested = |levels: usize| format!("{}\"good\"{}", "[".repeat(levels), "]".repeat(levels)).into_bytes();
+    let nested = |levels: usize| {
+        format!("{}\"good\"{}", "[".repeat(levels), "]".repeat(levels)).into_bytes()
+    };
     vec![
         ("surrogate", br#"{"a": "\ud83d"}"#.to_vec(), "errored"),
         ("deep", nested(100_000), "errored"),
@@ -287,9 +380,17 @@ fn answers() -> Vec<(&'static str, Vec<u8>, &'static str)> {
         ("control", b"\"a \0 b\"".to_vec(), "errored"),
         ("empty", Vec::new(), "errored"),
         ("cut", br#"{"a": "go"#.to_vec(), "errored"),
-        ("flood", [b"\"".to_vec(), vec![b'x'; 3 << 20], b"\"".to_vec()].concat(), "errored"),
+        (
+            "flood",
+            [b"\"".to_vec(), vec![b'x'; 3 << 20], b"\"".to_vec()].concat(),
+            "errored",
+        ),
         ("honest-1", br#"{"a": "good"}"#.to_vec(), "passed"),
-        ("honest-2", br#"["good", 1e400, 12345678901234567890123]"#.to_vec(), "passed"),
+        (
+            "honest-2",
+            br#"["good", 1e400, 12345678901234567890123]"#.to_vec(),
+            "passed",
+        ),
     ]
 }
 
@@ -300,7 +401,10 @@ fn check_answers(project: &Project, expected: impl Fn(&str, &'static str) -> Vec
     let found = outcomes(&report);
     for (id, _, outcome) in answers() {
         let (was, _, reason) = &found[id];
-        assert!(expected(id, outcome).contains(&was.as_str()), "{id} is {was}: {reason}");
+        assert!(
+            expected(id, outcome).contains(&was.as_str()),
+            "{id} is {was}: {reason}"
+        );
     }
     // The journal can be read again, whatever is in it.
     let again = project.call(&["report", "--run", "latest"]);
@@ -312,8 +416,7 @@ fn check_answers(project: &Project, expected: impl Fn(&str, &'static str) -> Vec
 #[test]
 fn hostile_output_of_a_command_ends_no_run() {
     let ids: Vec<String> = answers().iter().map(|(id, ..)| (*id).to_owned()).collect();
-    let target =
-        json!({"type": "command", "command": ["sh", "-c", "cat \"answers/$(cat)\""], "output": "json"});
+    let target = json!({"type": "command", "command": ["sh", "-c", "cat \"answers/$(cat)\""], "output": "json"});
     let project = Project::with(&[("suite.yaml", &suite(&target, &ids))]);
     for (id, content, _) in answers() {
         std::fs::create_dir_all(project.path().join("answers")).unwrap();
@@ -328,7 +431,13 @@ fn hostile_answers_of_a_service_end_no_run() {
     let all = answers();
     let server = Server::start(move |request| {
         let found = all.iter().find(|(id, ..)| request.text() == **id);
-        Reply::new(200, "application/json", found.map(|(_, content, _)| content.clone()).unwrap_or_default())
+        Reply::new(
+            200,
+            "application/json",
+            found
+                .map(|(_, content, _)| content.clone())
+                .unwrap_or_default(),
+        )
     });
     let target = json!({
         "type": "http", "base_url": server.url(), "endpoint": "/x", "method": "POST", "body": "{{ prompt }}",
@@ -353,11 +462,23 @@ fn hostile_answers_of_a_model_end_no_run() {
     };
     let nested = |levels: usize| "[".repeat(levels) + &"]".repeat(levels);
     let answers: Vec<(&str, Vec<u8>, &str)> = vec![
-        ("surrogate", chat(r#""\ud83d good""#).into_bytes(), "errored"),
+        (
+            "surrogate",
+            chat(r#""\ud83d good""#).into_bytes(),
+            "errored",
+        ),
         ("deep", chat(&nested(100_000)).into_bytes(), "errored"),
-        ("deep-beside", chat(&format!("\"good\",\"extra\":{}", nested(100_000))).into_bytes(), "errored"),
+        (
+            "deep-beside",
+            chat(&format!("\"good\",\"extra\":{}", nested(100_000))).into_bytes(),
+            "errored",
+        ),
         ("nan", chat("NaN").into_bytes(), "errored"),
-        ("bytes", [&b"\xff\xfe"[..], chat("\"good\"").as_bytes()].concat(), "errored"),
+        (
+            "bytes",
+            [&b"\xff\xfe"[..], chat("\"good\"").as_bytes()].concat(),
+            "errored",
+        ),
         ("control", chat("\"good \0\"").into_bytes(), "errored"),
         ("nul", chat(r#""good \u0000""#).into_bytes(), "passed"),
         ("honest", chat(r#""good""#).into_bytes(), "passed"),
@@ -366,12 +487,21 @@ fn hostile_answers_of_a_model_end_no_run() {
     let served = answers.clone();
     let server = Server::start(move |request| {
         let asked: Value = serde_json::from_slice(&request.body).unwrap_or_default();
-        let prompt =
-            asked["messages"].as_array().and_then(|all| all.last()).map(|last| last["content"].clone());
-        let found = served.iter().find(|(id, ..)| prompt == Some(Value::from(*id)));
-        Reply::new(200, "application/json", found.map(|(_, body, _)| body.clone()).unwrap_or_default())
+        let prompt = asked["messages"]
+            .as_array()
+            .and_then(|all| all.last())
+            .map(|last| last["content"].clone());
+        let found = served
+            .iter()
+            .find(|(id, ..)| prompt == Some(Value::from(*id)));
+        Reply::new(
+            200,
+            "application/json",
+            found.map(|(_, body, _)| body.clone()).unwrap_or_default(),
+        )
     });
-    let target = json!({"type": "model", "model": "openai:m", "base_url": server.url(), "retries": 0});
+    let target =
+        json!({"type": "model", "model": "openai:m", "base_url": server.url(), "retries": 0});
     let project = Project::with(&[("suite.yaml", &suite(&target, &ids))]);
     project.call(&RUN).expect(3);
     let found = outcomes(&project.report());
@@ -390,7 +520,9 @@ fn deep_values_are_graded_and_the_journal_stays_readable() {
     for levels in levels {
         let value = nested(levels);
         // As data, and as a text from which data is taken; the expectation is as deep.
-        file.push_str(&format!("{{\"case\":\"data-{levels}\",\"output\":{value}}}\n"));
+        file.push_str(&format!(
+            "{{\"case\":\"data-{levels}\",\"output\":{value}}}\n"
+        ));
         file.push_str(&format!(
             "{{\"case\":\"text-{levels}\",\"output\":{}}}\n",
             Value::from(value.as_str())
@@ -407,7 +539,8 @@ fn deep_values_are_graded_and_the_journal_stays_readable() {
         let grader = json!({"type": "code", "config": {"method": "json", "value": [["other"]]}});
         evals.push(json!({"id": format!("fail-{levels}"), "input": "x", "grader": grader}));
     }
-    let suite = json!({"eval_suite": {"name": "s", "target": recorded(), "evals": evals}}).to_string();
+    let suite =
+        json!({"eval_suite": {"name": "s", "target": recorded(), "evals": evals}}).to_string();
     let project = Project::with(&[("suite.yaml", &suite), ("o.jsonl", &file)]);
     project.call(&RUN).expect(1);
     project.call(&["report", "--run", "latest"]).expect(1);
@@ -419,7 +552,9 @@ fn deep_values_are_graded_and_the_journal_stays_readable() {
         assert_eq!(found[&format!("text-{levels}")].0, extracted, "{levels}");
         assert_eq!(found[&format!("fail-{levels}")].0, "failed", "{levels}");
     }
-    project.call(&["regrade", "--run", "latest", "--suite", "suite.yaml"]).expect(1);
+    project
+        .call(&["regrade", "--run", "latest", "--suite", "suite.yaml"])
+        .expect(1);
     assert_ne!(project.call(&["compare", "latest", "latest"]).code, None);
 }
 
@@ -463,7 +598,10 @@ fn named_pipes_are_errors_at_once_wherever_a_file_is_named() {
         ("ref.yaml", &with(json!([{"$ref": "pipe"}]), "o.jsonl")),
         (
             "recorded.yaml",
-            &with(json!([{"id": "a", "input": "x", "expected": {"type": "exact", "value": "x"}}]), "pipe"),
+            &with(
+                json!([{"id": "a", "input": "x", "expected": {"type": "exact", "value": "x"}}]),
+                "pipe",
+            ),
         ),
         (
             "dataset.yaml",
@@ -472,9 +610,15 @@ fn named_pipes_are_errors_at_once_wherever_a_file_is_named() {
                 "o.jsonl",
             ),
         ),
-        ("trigger.yaml", "eval_trigger: {when: after_tests_pass, suite: pipe}\n"),
+        (
+            "trigger.yaml",
+            "eval_trigger: {when: after_tests_pass, suite: pipe}\n",
+        ),
     ]);
-    let made = std::process::Command::new("mkfifo").arg(project.path().join("pipe")).status().unwrap();
+    let made = std::process::Command::new("mkfifo")
+        .arg(project.path().join("pipe"))
+        .status()
+        .unwrap();
     assert!(made.success());
     for args in [
         &["run", "--suite", "pipe"][..],
@@ -491,7 +635,10 @@ fn named_pipes_are_errors_at_once_wherever_a_file_is_named() {
         let call = finish(&project, args, None);
         assert_eq!(call.code, Some(2), "{args:?}: {}", call.stderr);
         let shown = call.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(shown.contains("named pipe") || shown.contains("no regular file"), "{args:?}: {shown}");
+        assert!(
+            shown.contains("named pipe") || shown.contains("no regular file"),
+            "{args:?}: {shown}"
+        );
     }
 }
 
@@ -500,26 +647,55 @@ fn devices_are_errors_and_a_pipe_of_the_command_line_is_read() {
     let good = suite(&recorded(), &["a".into()]);
     let project = Project::with(&[("suite.yaml", &good)]);
     for device in ["/dev/zero", "/dev/null"] {
-        let call = finish(&project, &["run", "--suite", "suite.yaml", "--outputs", device], None).expect(2);
-        assert!(call.stderr.contains("it is a device, not a regular file"), "{}", call.stderr);
+        let call = finish(
+            &project,
+            &["run", "--suite", "suite.yaml", "--outputs", device],
+            None,
+        )
+        .expect(2);
+        assert!(
+            call.stderr.contains("it is a device, not a regular file"),
+            "{}",
+            call.stderr
+        );
     }
     let line = "{\"case\": \"a\", \"output\": \"good\"}\n";
-    finish(&project, &["run", "--suite", "suite.yaml", "--outputs", "/dev/stdin"], Some(line)).expect(0);
+    finish(
+        &project,
+        &["run", "--suite", "suite.yaml", "--outputs", "/dev/stdin"],
+        Some(line),
+    )
+    .expect(0);
     let hostile = format!("{line}{{\"case\": \"a\", \"output\": NaN}}\n");
-    finish(&project, &["run", "--suite", "suite.yaml", "--outputs", "/dev/stdin"], Some(&hostile)).expect(3);
+    finish(
+        &project,
+        &["run", "--suite", "suite.yaml", "--outputs", "/dev/stdin"],
+        Some(&hostile),
+    )
+    .expect(3);
 }
 
 #[test]
 fn a_named_pipe_as_standard_input_is_read_and_not_opened_again() {
     let project = Project::with(&[("suite.yaml", &suite(&recorded(), &["a".into()]))]);
-    let made = std::process::Command::new("mkfifo").arg(project.path().join("pipe")).status().unwrap();
+    let made = std::process::Command::new("mkfifo")
+        .arg(project.path().join("pipe"))
+        .status()
+        .unwrap();
     assert!(made.success());
     // The only writer is gone before the program starts: a second opening would wait for another one.
     let script = "exec 3<>pipe; echo '{\"case\": \"a\", \"output\": \"good\"}' > pipe; exec 0<pipe 3>&-; exec \"$0\" \"$@\"";
     let run = project.command(&["run", "--suite", "suite.yaml", "--outputs", "/dev/stdin"]);
     let mut shell = std::process::Command::new("sh");
-    shell.arg("-c").arg(script).arg(run.get_program()).args(run.get_args());
-    shell.current_dir(project.path()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    shell
+        .arg("-c")
+        .arg(script)
+        .arg(run.get_program())
+        .args(run.get_args());
+    shell
+        .current_dir(project.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     for (name, value) in run.get_envs() {
         match value {
             Some(value) => shell.env(name, value),
@@ -532,10 +708,17 @@ fn a_named_pipe_as_standard_input_is_read_and_not_opened_again() {
 #[test]
 fn an_input_file_that_is_a_pipe_errors_its_sample_alone() {
     let eval = |id: &str, input: Value| json!({"id": id, "input": input, "expected": {"type": "contains", "value": "good"}});
-    let evals = [eval("pipe", json!({"type": "file", "path": "pipe"})), eval("honest", json!("good"))];
-    let suite = json!({"eval_suite": {"name": "s", "target": {"type": "echo"}, "evals": evals}}).to_string();
+    let evals = [
+        eval("pipe", json!({"type": "file", "path": "pipe"})),
+        eval("honest", json!("good")),
+    ];
+    let suite = json!({"eval_suite": {"name": "s", "target": {"type": "echo"}, "evals": evals}})
+        .to_string();
     let project = Project::with(&[("suite.yaml", &suite)]);
-    let made = std::process::Command::new("mkfifo").arg(project.path().join("pipe")).status().unwrap();
+    let made = std::process::Command::new("mkfifo")
+        .arg(project.path().join("pipe"))
+        .status()
+        .unwrap();
     assert!(made.success());
     let call = finish(&project, &RUN, None);
     if call.code == Some(2) {
@@ -546,14 +729,17 @@ fn an_input_file_that_is_a_pipe_errors_its_sample_alone() {
     assert_eq!(call.code, Some(3), "{}", call.stderr);
     let found = outcomes(&project.report());
     assert_eq!(found["honest"].0, "passed");
-    assert!(found["pipe"].2.contains("named pipe"), "{}", found["pipe"].2);
+    assert!(
+        found["pipe"].2.contains("named pipe"),
+        "{}",
+        found["pipe"].2
+    );
 }
 
 /// The journal of a run in which one of two samples failed, changed by `change`.
 fn changed_journal(grader: &Value, change: impl Fn(String) -> String) -> (Project, Call) {
     let eval = |id: &str| json!({"id": id, "input": "x", "graders": grader["graders"], "combine": grader["combine"]});
-    let suite =
-        json!({"eval_suite": {"name": "s", "target": recorded(), "evals": [eval("honest"), eval("wrong")]}});
+    let suite = json!({"eval_suite": {"name": "s", "target": recorded(), "evals": [eval("honest"), eval("wrong")]}});
     let lines = "{\"case\": \"honest\", \"output\": \"good and right\"}\n{\"case\": \"wrong\", \"output\": \"bad\"}\n";
     let project = Project::with(&[("suite.yaml", &suite.to_string()), ("o.jsonl", lines)]);
     project.call(&RUN).expect(1);
@@ -566,14 +752,15 @@ fn changed_journal(grader: &Value, change: impl Fn(String) -> String) -> (Projec
 
 #[test]
 fn a_verdict_that_contradicts_its_grades_never_passes_the_gate() {
-    let contains =
-        |text: &str| json!({"type": "code", "config": {"method": "contains", "must_include": [text]}});
+    let contains = |text: &str| json!({"type": "code", "config": {"method": "contains", "must_include": [text]}});
     let both = json!({"graders": [contains("good"), contains("right")], "combine": "all"});
     let any = json!({"graders": [contains("good"), contains("right")], "combine": "any"});
     let two = json!({"graders": [contains("good"), contains("right")], "combine": {"at_least": 2}});
     let passed = |text: String| text.replace("\"outcome\":\"failed\"", "\"outcome\":\"passed\"");
-    let no_cause =
-        |text: String| text.replace("\"cause\":\"wrong_answer\",", "").replace("\"score\":0.0,", "");
+    let no_cause = |text: String| {
+        text.replace("\"cause\":\"wrong_answer\",", "")
+            .replace("\"score\":0.0,", "")
+    };
     let verdict = |text: String| {
         text.replace(
             "\"verdict\":{\"outcome\":\"failed\",\"score\":0.0,\"cause\":\"wrong_answer\"",
@@ -585,24 +772,36 @@ fn a_verdict_that_contradicts_its_grades_never_passes_the_gate() {
             ("everything", &|text| passed(text)),
             ("the verdict", &|text| verdict(text)),
             ("the verdict and its cause", &|text| no_cause(verdict(text))),
-            ("everything but one grade's cause", &|text| passed(verdict(text))),
+            ("everything but one grade's cause", &|text| {
+                passed(verdict(text))
+            }),
         ];
         for (what, change) in changes {
             let (project, call) = changed_journal(grader, change);
             assert_eq!(call.code, Some(3), "{name}, {what}: {}", call.stdout);
             let words = "the record contradicts itself: wrong/wrong (sample 0)";
-            assert!(call.stdout.replace('\\', "").contains(words), "{name}, {what}: {}", call.stdout);
+            assert!(
+                call.stdout.replace('\\', "").contains(words),
+                "{name}, {what}: {}",
+                call.stdout
+            );
             let report = project.report();
-            assert_eq!(report["warnings"][0]["kind"], "contradiction", "{name}, {what}");
+            assert_eq!(
+                report["warnings"][0]["kind"], "contradiction",
+                "{name}, {what}"
+            );
             assert_eq!(
                 (&report["gate"]["decision"], &report["gate"]["exit_code"]),
                 (&json!("incomplete"), &json!(3))
             );
             for format in ["terminal", "comment", "junit", "json", "html"] {
-                let page =
-                    project.call(&["report", "--run", "latest", "--format", format, "--output", "page"]);
+                let page = project.call(&[
+                    "report", "--run", "latest", "--format", format, "--output", "page",
+                ]);
                 let text = match page.stdout.is_empty() {
-                    true => std::fs::read_to_string(project.path().join("page")).unwrap_or_default(),
+                    true => {
+                        std::fs::read_to_string(project.path().join("page")).unwrap_or_default()
+                    }
                     false => page.stdout,
                 };
                 let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -615,8 +814,19 @@ fn a_verdict_that_contradicts_its_grades_never_passes_the_gate() {
             let changed = project.path().join("changed.journal.jsonl");
             std::fs::copy(project.result(".journal.jsonl"), &changed).unwrap();
             project.call(&RUN).expect(1);
-            for sides in [["latest", "changed.journal.jsonl"], ["changed.journal.jsonl", "latest"]] {
-                let compare = ["compare", sides[0], sides[1], "--fail-on", "never", "--format", "json"];
+            for sides in [
+                ["latest", "changed.journal.jsonl"],
+                ["changed.journal.jsonl", "latest"],
+            ] {
+                let compare = [
+                    "compare",
+                    sides[0],
+                    sides[1],
+                    "--fail-on",
+                    "never",
+                    "--format",
+                    "json",
+                ];
                 let compared = project.call(&compare).expect(3);
                 assert!(
                     compared.stderr.contains("contradicts itself"),
@@ -626,7 +836,10 @@ fn a_verdict_that_contradicts_its_grades_never_passes_the_gate() {
                 let page: Value = serde_json::from_str(&compared.stdout).unwrap();
                 assert_eq!(page["decision"], "incomplete", "{name}, {what}");
                 let reason = page["reasons"][0].as_str().unwrap_or_default();
-                assert!(reason.contains("contradicts itself"), "{name}, {what}: {reason}");
+                assert!(
+                    reason.contains("contradicts itself"),
+                    "{name}, {what}: {reason}"
+                );
             }
         }
         let (_, honest) = changed_journal(grader, |text| text);
@@ -645,7 +858,9 @@ fn without_rules(journal: &str) -> String {
                 started.remove("rules_recorded");
             }
         }
-        let cases = event.get_mut("cases_planned").and_then(|planned| planned["cases"].as_array_mut());
+        let cases = event
+            .get_mut("cases_planned")
+            .and_then(|planned| planned["cases"].as_array_mut());
         for case in cases.into_iter().flatten().filter_map(Value::as_object_mut) {
             case.remove("combine");
         }
@@ -656,34 +871,61 @@ fn without_rules(journal: &str) -> String {
 
 #[test]
 fn a_journal_without_rules_contradicts_nothing() {
-    let contains =
-        |text: &str| json!({"type": "code", "config": {"method": "contains", "must_include": [text]}});
+    let contains = |text: &str| json!({"type": "code", "config": {"method": "contains", "must_include": [text]}});
     for (combine, outputs) in [
         (json!("any"), ["bad good", "right"]),
         (json!({"at_least": 1}), ["bad good", "right"]),
-        (json!({"weighted": {"pass_threshold": 0.5}}), ["bad good", "right"]),
+        (
+            json!({"weighted": {"pass_threshold": 0.5}}),
+            ["bad good", "right"],
+        ),
     ] {
         let eval = |id: &str| json!({"id": id, "input": "x", "graders": [contains("right"), contains("good")], "combine": combine});
-        let suite =
-            json!({"eval_suite": {"name": "s", "target": recorded(), "evals": [eval("a"), eval("b")]}});
+        let suite = json!({"eval_suite": {"name": "s", "target": recorded(), "evals": [eval("a"), eval("b")]}});
         let [a, b] = outputs.map(|output| json!(output));
-        let lines = format!("{}\n{}\n", json!({"case": "a", "output": a}), json!({"case": "b", "output": b}));
+        let lines = format!(
+            "{}\n{}\n",
+            json!({"case": "a", "output": a}),
+            json!({"case": "b", "output": b})
+        );
         let project = Project::with(&[("suite.yaml", &suite.to_string()), ("o.jsonl", &lines)]);
         project.call(&RUN).expect(0);
         let journal = project.result(".journal.jsonl");
         let text = std::fs::read_to_string(&journal).unwrap();
-        assert!(text.contains("\"rules_recorded\":true") && text.contains("\"combine\":"), "{text}");
+        assert!(
+            text.contains("\"rules_recorded\":true") && text.contains("\"combine\":"),
+            "{text}"
+        );
         let earlier = without_rules(&text);
         std::fs::write(&journal, &earlier).unwrap();
-        let call = project.call(&["report", "--run", "latest", "--format", "markdown"]).expect(0);
-        assert!(!call.stdout.contains("contradicts"), "{combine}: {}", call.stdout);
+        let call = project
+            .call(&["report", "--run", "latest", "--format", "markdown"])
+            .expect(0);
+        assert!(
+            !call.stdout.contains("contradicts"),
+            "{combine}: {}",
+            call.stdout
+        );
         // A run that began without rules goes on without them.
-        let begun: Vec<&str> = earlier.lines().filter(|line| !line.contains("\"run_finished\"")).collect();
-        std::fs::write(&journal, format!("{}\n", begun[..begun.len() - 1].join("\n"))).unwrap();
-        project.call(&["run", "--resume", "latest", "--progress", "none"]).expect(0);
-        project.call(&["report", "--run", "latest", "--format", "markdown"]).expect(0);
+        let begun: Vec<&str> = earlier
+            .lines()
+            .filter(|line| !line.contains("\"run_finished\""))
+            .collect();
+        std::fs::write(
+            &journal,
+            format!("{}\n", begun[..begun.len() - 1].join("\n")),
+        )
+        .unwrap();
+        project
+            .call(&["run", "--resume", "latest", "--progress", "none"])
+            .expect(0);
+        project
+            .call(&["report", "--run", "latest", "--format", "markdown"])
+            .expect(0);
         // A regrade is a run of its own, whose graders and rules are those of this version.
-        project.call(&["regrade", "--run", "latest", "--suite", "suite.yaml"]).expect(0);
+        project
+            .call(&["regrade", "--run", "latest", "--suite", "suite.yaml"])
+            .expect(0);
         let regraded = std::fs::read_to_string(project.result(".journal.jsonl")).unwrap();
         assert!(regraded.contains("\"rules_recorded\":true"), "{combine}");
     }
@@ -695,7 +937,8 @@ fn commands(page: &str) -> Vec<&str> {
     lines
         .filter(|line| {
             let body = line.trim();
-            body.strip_prefix("::").is_some_and(|rest| rest.contains("::"))
+            body.strip_prefix("::")
+                .is_some_and(|rest| rest.contains("::"))
                 || line.contains("##[")
                 || line.contains("##vso[")
         })
@@ -720,7 +963,8 @@ fn no_report_holds_a_command_to_a_runner() {
     let hidden = "\u{202e}\u{2066}\u{9b}31m\u{61c}\u{200f}";
     let ids = ["a".to_owned(), "b".to_owned()];
     let mut suite: Value = serde_json::from_str(&suite(&recorded(), &ids)).unwrap();
-    suite["eval_suite"]["evals"][0]["expected"] = json!({"type": "exact", "value": COMMANDS.join("\r\n")});
+    suite["eval_suite"]["evals"][0]["expected"] =
+        json!({"type": "exact", "value": COMMANDS.join("\r\n")});
     suite["eval_suite"]["reporting"] =
         json!({"format": ["json", "markdown", "junit", "comment"], "include_details": true});
     let lines = format!(
@@ -743,24 +987,39 @@ fn no_report_holds_a_command_to_a_runner() {
     let mut pages = vec![("stdout".to_owned(), call.stdout)];
     pages.push(("summary".into(), std::fs::read_to_string(&summary).unwrap()));
     for ending in [".md", ".comment.md", ".junit.xml", ".json"] {
-        pages.push((ending.into(), std::fs::read_to_string(project.result(ending)).unwrap()));
+        pages.push((
+            ending.into(),
+            std::fs::read_to_string(project.result(ending)).unwrap(),
+        ));
     }
     for (name, page) in &pages {
         assert_eq!(commands(page), Vec::<&str>::new(), "{name}");
-        let hidden: Vec<char> =
-            page.chars().filter(|c| "\u{202e}\u{2066}\u{9b}\u{61c}\u{200f}".contains(*c)).collect();
+        let hidden: Vec<char> = page
+            .chars()
+            .filter(|c| "\u{202e}\u{2066}\u{9b}\u{61c}\u{200f}".contains(*c))
+            .collect();
         assert_eq!(hidden, Vec::<char>::new(), "{name}");
     }
     // They are still there to be read.
     let all: String = pages.iter().map(|(_, page)| page.as_str()).collect();
-    assert!(all.contains(": :stop-commands::token") && all.contains("# #[error]forged"), "{all}");
+    assert!(
+        all.contains(": :stop-commands::token") && all.contains("# #[error]forged"),
+        "{all}"
+    );
     // The harness's own annotations are commands, as they should be.
-    assert!(call.stderr.lines().any(|line| line.starts_with("::error ")), "{}", call.stderr);
+    assert!(
+        call.stderr.lines().any(|line| line.starts_with("::error ")),
+        "{}",
+        call.stderr
+    );
     let json: Value = serde_json::from_str(&pages.last().unwrap().1).unwrap();
     let output = &json["eval_report"]["evals"][1]["cases"][0]["samples"][0]["output"];
     assert!(output.to_string().contains("task.complete"), "{output}");
-    let output =
-        output.as_str().or(output["value"]["text"].as_str()).or(output["text"].as_str()).unwrap_or_default();
+    let output = output
+        .as_str()
+        .or(output["value"]["text"].as_str())
+        .or(output["text"].as_str())
+        .unwrap_or_default();
     assert_eq!(output, format!("{hidden}{text}"));
 }
 
@@ -768,14 +1027,39 @@ fn no_report_holds_a_command_to_a_runner() {
 fn machine_readable_output_hides_nothing() {
     let hidden = "\u{202e}\u{2066}\u{9b}31m\u{61c}\u{200f}\u{7f}";
     let ids = ["a".to_owned()];
-    let lines = format!("{}\n", json!({"case": "a", "output": format!("good {hidden} ##[error]x")}));
-    let project = Project::with(&[("suite.yaml", &suite(&recorded(), &ids)), ("o.jsonl", &lines)]);
-    let events =
-        project.call(&["run", "--suite", "suite.yaml", "--progress", "none", "--events"]).expect(0).stdout;
+    let lines = format!(
+        "{}\n",
+        json!({"case": "a", "output": format!("good {hidden} ##[error]x")})
+    );
+    let project = Project::with(&[
+        ("suite.yaml", &suite(&recorded(), &ids)),
+        ("o.jsonl", &lines),
+    ]);
+    let events = project
+        .call(&[
+            "run",
+            "--suite",
+            "suite.yaml",
+            "--progress",
+            "none",
+            "--events",
+        ])
+        .expect(0)
+        .stdout;
     let journal = std::fs::read_to_string(project.result(".journal.jsonl")).unwrap();
-    let report = project.call(&["report", "--run", "latest", "--format", "json"]).expect(0).stdout;
+    let report = project
+        .call(&["report", "--run", "latest", "--format", "json"])
+        .expect(0)
+        .stdout;
     let exported = project.call(&["export"]).expect(0).stdout;
-    let observe = ["doctor", "--format", "json", "--observe", "/usr/bin/true", hidden];
+    let observe = [
+        "doctor",
+        "--format",
+        "json",
+        "--observe",
+        "/usr/bin/true",
+        hidden,
+    ];
     let observed = project.call(&observe).expect(0).stdout;
     for (name, page) in [
         ("doctor", observed),
@@ -784,9 +1068,15 @@ fn machine_readable_output_hides_nothing() {
         ("report", report),
         ("export", exported),
     ] {
-        assert!(!page.contains(|c: char| hidden.contains(c) && !c.is_ascii_graphic()), "{name}: {page}");
+        assert!(
+            !page.contains(|c: char| hidden.contains(c) && !c.is_ascii_graphic()),
+            "{name}: {page}"
+        );
         assert_eq!(commands(&page), Vec::<&str>::new(), "{name}");
-        assert!(page.contains("\\u202e\\u2066\\u009b31m\\u061c\\u200f\\u007f"), "{name}: {page}");
+        assert!(
+            page.contains("\\u202e\\u2066\\u009b31m\\u061c\\u200f\\u007f"),
+            "{name}: {page}"
+        );
     }
     let again = project.call(&["regrade", "--run", "latest", "--suite", "suite.yaml"]);
     assert_eq!(again.code, Some(0), "{}", again.stderr);

@@ -24,23 +24,35 @@ fn try_plan(dir: &Path, vars: &[(&str, &str)]) -> Result<Plan, String> {
         suite: "suite.yaml".into(),
         purpose: Purpose::Run,
         overrides: Overrides {
-            vars: vars.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
+            vars: vars
+                .iter()
+                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+                .collect(),
             ..Overrides::default()
         },
         env: BTreeMap::new(),
         cwd: dir.to_owned(),
         cpus: 1,
     });
-    let told = |sources: &Sources| render::human(&loaded.problems, sources, render::HumanOptions::default());
+    let told = |sources: &Sources| {
+        render::human(&loaded.problems, sources, render::HumanOptions::default())
+    };
     loaded.plan.ok_or_else(|| told(&loaded.sources))
 }
 
 /// What asking for the first case comes to.
 fn ask_in(project: &Project) -> Answer {
     let plan = try_plan(project.path(), &[]).unwrap_or_else(|problems| panic!("{problems}"));
-    let case = plan.evals[0].cases.get(0).expect("a case").expect("a whole case");
+    let case = plan.evals[0]
+        .cases
+        .get(0)
+        .expect("a case")
+        .expect("a whole case");
     let targets = Targets::open(&plan).expect("targets");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .expect("a runtime");
     runtime.block_on(targets.ask("e", &case, 0, 0))
 }
 
@@ -49,7 +61,10 @@ fn ask(target: &str, input: &str) -> Answer {
 }
 
 fn get(server: &Server, more: &str) -> Answer {
-    ask(&format!("{{type: http, base_url: \"{}\"{more}}}", server.url()), "{type: api_call, endpoint: /x}")
+    ask(
+        &format!("{{type: http, base_url: \"{}\"{more}}}", server.url()),
+        "{type: api_call, endpoint: /x}",
+    )
 }
 
 fn output(answer: Answer) -> Value {
@@ -64,11 +79,17 @@ fn said(answer: &Answer, server: &Server) -> String {
     let said = match &answer.result {
         Ok(output) => {
             let value = serde_json::to_string(&output.value).unwrap();
-            format!("{}{value}", if output.truncated { "truncated " } else { "" })
+            format!(
+                "{}{value}",
+                if output.truncated { "truncated " } else { "" }
+            )
         }
         Err(failure) => {
             let again = if failure.retryable { "again" } else { "final" };
-            let part = failure.output.as_ref().map(|output| serde_json::to_string(&output.value).unwrap());
+            let part = failure
+                .output
+                .as_ref()
+                .map(|output| serde_json::to_string(&output.value).unwrap());
             let part = part.map(|part| format!(" -- {part}")).unwrap_or_default();
             format!("{} ({again}): {}{part}", failure.cause, failure.reason)
         }
@@ -90,13 +111,30 @@ fn a_request_is_what_its_author_wrote() {
     );
     assert_eq!(
         (whole["method"].as_str(), whole["target"].as_str()),
-        (Some("PATCH"), Some("/api/v1/users?a=%2F+x&a=&b&c=1&d=x%20y&d=true"))
+        (
+            Some("PATCH"),
+            Some("/api/v1/users?a=%2F+x&a=&b&c=1&d=x%20y&d=true")
+        )
     );
     assert_eq!(whole["body"], "{\"n\":12345678901234567890123,\"t\":\"é\"}");
     let headers = &whole["headers"];
-    let told = ["x-both", "x-target", "authorization", "accept", "content-type"].map(|name| &headers[name]);
-    assert_eq!(told, ["input", "t", "Bearer t", "text/plain", "application/json"]);
-    assert!(headers["user-agent"].as_str().is_some_and(|agent| agent.starts_with("eval-harness/")));
+    let told = [
+        "x-both",
+        "x-target",
+        "authorization",
+        "accept",
+        "content-type",
+    ]
+    .map(|name| &headers[name]);
+    assert_eq!(
+        told,
+        ["input", "t", "Bearer t", "text/plain", "application/json"]
+    );
+    assert!(
+        headers["user-agent"]
+            .as_str()
+            .is_some_and(|agent| agent.starts_with("eval-harness/"))
+    );
     assert_eq!(headers["accept-encoding"], Value::Null);
 
     let text = echo("{type: api_call, method: POST, endpoint: v1, body: 'a text'}");
@@ -112,9 +150,15 @@ fn a_request_is_what_its_author_wrote() {
         (&json!("{\"a\":1}"), &json!("application/x-own"))
     );
     let bare = echo("{type: api_call, endpoint: ''}");
-    assert_eq!((&bare["method"], &bare["target"]), (&json!("GET"), &json!("/api")));
     assert_eq!(
-        (&bare["headers"]["content-type"], &bare["headers"]["content-length"]),
+        (&bare["method"], &bare["target"]),
+        (&json!("GET"), &json!("/api"))
+    );
+    assert_eq!(
+        (
+            &bare["headers"]["content-type"],
+            &bare["headers"]["content-length"]
+        ),
         (&Value::Null, &Value::Null)
     );
 }
@@ -122,11 +166,17 @@ fn a_request_is_what_its_author_wrote() {
 #[test]
 fn any_status_is_an_output_and_none_is_asked_twice() {
     for status in [200, 201, 204, 206, 304, 400, 401, 404, 429, 500, 503] {
-        let server =
-            Server::start(move |_| Reply { status, ..Reply::new(status, "application/json", "{\"a\": 1}") });
+        let server = Server::start(move |_| Reply {
+            status,
+            ..Reply::new(status, "application/json", "{\"a\": 1}")
+        });
         let value = output(get(&server, ""));
         assert_eq!(value["status"], status);
-        let body = if matches!(status, 204 | 304) { json!("") } else { json!({"a": 1}) };
+        let body = if matches!(status, 204 | 304) {
+            json!("")
+        } else {
+            json!({"a": 1})
+        };
         assert_eq!(value["body"], body, "{status}");
         assert_eq!(server.received().len(), 1);
     }
@@ -140,8 +190,16 @@ fn answers_become_outputs_whatever_they_hold() {
         ("bytes", "application/octet-stream", b"\xff\xfe\x00"),
         ("bad UTF-8", "text/plain; charset=utf-8", b"caf\xe9"),
         ("Latin-1", "text/plain; charset=iso-8859-1", b"caf\xe9"),
-        ("gzip not asked for", "application/json", b"\x1f\x8b\x08\x00\x00"),
-        ("problem", "application/problem+json", b"{\"title\": \"no\"}"),
+        (
+            "gzip not asked for",
+            "application/json",
+            b"\x1f\x8b\x08\x00\x00",
+        ),
+        (
+            "problem",
+            "application/problem+json",
+            b"{\"title\": \"no\"}",
+        ),
         ("nothing", "application/json", b""),
     ];
     let mut told = String::new();
@@ -167,7 +225,10 @@ fn answers_become_outputs_whatever_they_hold() {
             .with("vary", "b")
     });
     let headers = output(get(&server, ""))["headers"].clone();
-    assert_eq!(headers, json!({"set-cookie": "[redacted]", "vary": "a, b", "content-length": "0"}));
+    assert_eq!(
+        headers,
+        json!({"set-cookie": "[redacted]", "vary": "a, b", "content-length": "0"})
+    );
 }
 
 #[test]
@@ -197,16 +258,44 @@ fn servers_that_misbehave_are_told_apart() {
         told.push_str(&format!("{name}: {}\n", said(&get(&server, more), &server)));
     };
     tell("no answer", Server::raw(|_, _| {}), "");
-    tell("cut in the head", Server::raw(|_, wire| wire.write_all(b"HTTP/1.1 200 OK\r\ncont").unwrap()), "");
-    tell("cut in the body", Server::raw(move |_, wire| wire.write_all(start.as_bytes()).unwrap()), "");
+    tell(
+        "cut in the head",
+        Server::raw(|_, wire| wire.write_all(b"HTTP/1.1 200 OK\r\ncont").unwrap()),
+        "",
+    );
+    tell(
+        "cut in the body",
+        Server::raw(move |_, wire| wire.write_all(start.as_bytes()).unwrap()),
+        "",
+    );
     let chunk = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nab";
-    tell("cut in a chunk", Server::raw(move |_, wire| wire.write_all(chunk.as_bytes()).unwrap()), "");
+    tell(
+        "cut in a chunk",
+        Server::raw(move |_, wire| wire.write_all(chunk.as_bytes()).unwrap()),
+        "",
+    );
     let bad = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\nab";
-    tell("a bad chunk", Server::raw(move |_, wire| wire.write_all(bad.as_bytes()).unwrap()), "");
-    tell("garbage", Server::raw(|_, wire| wire.write_all(b"SSH-2.0-OpenSSH_9.6\r\n\r\n").unwrap()), "");
-    tell("noise", Server::raw(|_, wire| wire.write_all(&[0; 4096]).unwrap()), "");
+    tell(
+        "a bad chunk",
+        Server::raw(move |_, wire| wire.write_all(bad.as_bytes()).unwrap()),
+        "",
+    );
+    tell(
+        "garbage",
+        Server::raw(|_, wire| wire.write_all(b"SSH-2.0-OpenSSH_9.6\r\n\r\n").unwrap()),
+        "",
+    );
+    tell(
+        "noise",
+        Server::raw(|_, wire| wire.write_all(&[0; 4096]).unwrap()),
+        "",
+    );
     let twice = "HTTP/1.1 200 OK\r\ncontent-length: 1\r\ncontent-length: 2\r\n\r\nab";
-    tell("two lengths", Server::raw(move |_, wire| wire.write_all(twice.as_bytes()).unwrap()), "");
+    tell(
+        "two lengths",
+        Server::raw(move |_, wire| wire.write_all(twice.as_bytes()).unwrap()),
+        "",
+    );
     tell(
         "an endless head",
         Server::raw(|_, wire| {
@@ -253,7 +342,10 @@ fn a_slow_drip_ends_with_the_time_and_a_flood_with_the_bound() {
     let answer = get(&drip, ", timeout_seconds: 0.5");
     let failure = answer.result.unwrap_err();
     assert_eq!(failure.cause.to_string(), "target_timeout");
-    assert!(failure.reason.contains("did not end its answer") && failure.reason.ends_with("within 0.5 s"));
+    assert!(
+        failure.reason.contains("did not end its answer")
+            && failure.reason.ends_with("within 0.5 s")
+    );
 
     let flood = Server::raw(|_, wire| {
         let mut bytes = b"HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\n\r\n".to_vec();
@@ -264,15 +356,24 @@ fn a_slow_drip_ends_with_the_time_and_a_flood_with_the_bound() {
     let answer = get(&flood, ", max_body_bytes: 1000");
     let output = answer.result.unwrap();
     assert!(output.truncated);
-    let OutputValue::Json(value) = output.value else { panic!() };
+    let OutputValue::Json(value) = output.value else {
+        panic!()
+    };
     assert_eq!(value["body"].as_str().map(str::len), Some(1000));
     let exact = Server::start(|_| Reply::new(200, "text/plain", vec![b'x'; 1000]));
-    assert!(!get(&exact, ", max_body_bytes: 1000").result.unwrap().truncated);
+    assert!(
+        !get(&exact, ", max_body_bytes: 1000")
+            .result
+            .unwrap()
+            .truncated
+    );
 }
 
 #[test]
 fn ten_megabytes_of_json_are_one_output() {
-    let rows: Vec<Value> = (0..100_000).map(|n| json!({"id": n, "text": "x".repeat(80)})).collect();
+    let rows: Vec<Value> = (0..100_000)
+        .map(|n| json!({"id": n, "text": "x".repeat(80)}))
+        .collect();
     let text = json!(rows).to_string();
     assert!(text.len() > 10_000_000);
     let server = Server::start(move |_| Reply::new(200, "application/json", text.clone()));
@@ -288,7 +389,10 @@ fn what_nobody_answers_is_unreachable() {
     drop(gone);
     let mut told = String::new();
     let mut tell = |target: String| {
-        let answer = ask(&format!("{{type: http, {target}}}"), "{type: api_call, endpoint: /x}");
+        let answer = ask(
+            &format!("{{type: http, {target}}}"),
+            "{type: api_call, endpoint: /x}",
+        );
         let failure = answer.result.unwrap_err();
         let reason = failure.reason.replace(&port.to_string(), "PORT");
         told.push_str(&format!(
@@ -301,7 +405,10 @@ fn what_nobody_answers_is_unreachable() {
     crate::support::eventually("the port is closed", || {
         std::net::TcpStream::connect(("127.0.0.1", port)).is_err()
     });
-    tell(format!("base_url: \"{}\"", url.replace("http://", "http://user:hunter22@")));
+    tell(format!(
+        "base_url: \"{}\"",
+        url.replace("http://", "http://user:hunter22@")
+    ));
     tell("base_url: \"http://no-such-host.invalid/secret-path?\"".replace('?', ""));
     insta::assert_snapshot!(told, @r##"
     target_unreachable again: 127.0.0.1:PORT refuses the connection: nothing listens there
@@ -323,13 +430,19 @@ fn a_full_queue_of_connections_is_a_time_out_of_connecting() {
             panic!("the queue never fills");
         }
     }
-    let target = format!("{{type: http, base_url: \"http://{address}\", connect_timeout_seconds: 0.3}}");
-    let failure = ask(&target, "{type: api_call, endpoint: /x}").result.unwrap_err();
+    let target =
+        format!("{{type: http, base_url: \"http://{address}\", connect_timeout_seconds: 0.3}}");
+    let failure = ask(&target, "{type: api_call, endpoint: /x}")
+        .result
+        .unwrap_err();
     assert_eq!(
         failure.reason.replace(&address.port().to_string(), "PORT"),
         "127.0.0.1:PORT did not accept a connection within 0.3 s"
     );
-    assert_eq!((failure.cause.to_string().as_str(), failure.retryable), ("target_unreachable", true));
+    assert_eq!(
+        (failure.cause.to_string().as_str(), failure.retryable),
+        ("target_unreachable", true)
+    );
 }
 
 #[test]
@@ -417,17 +530,27 @@ fn a_redirect_to_a_stranger_takes_no_secrets_along() {
 #[test]
 fn at_home_the_user_of_the_address_comes_along_however_the_redirect_is_written() {
     let server = Server::start(|request| match request.target.as_str() {
-        "/absolute" => {
-            Reply::redirect(302, &format!("http://{}/end", request.header("host").unwrap_or_default()))
-        }
+        "/absolute" => Reply::redirect(
+            302,
+            &format!("http://{}/end", request.header("host").unwrap_or_default()),
+        ),
         "/relative" => Reply::redirect(302, "/end"),
         _ => Reply::json(&request.echo()),
     });
-    let target =
-        format!("{{type: http, base_url: \"{}\"}}", server.url().replace("http://", "http://user:hunter22@"));
+    let target = format!(
+        "{{type: http, base_url: \"{}\"}}",
+        server.url().replace("http://", "http://user:hunter22@")
+    );
     for place in ["absolute", "relative"] {
-        let echo = output(ask(&target, &format!("{{type: api_call, endpoint: /{place}}}")))["body"].clone();
-        assert_eq!(echo["headers"]["authorization"], "Basic dXNlcjpodW50ZXIyMg==", "{place}");
+        let echo = output(ask(
+            &target,
+            &format!("{{type: api_call, endpoint: /{place}}}"),
+        ))["body"]
+            .clone();
+        assert_eq!(
+            echo["headers"]["authorization"], "Basic dXNlcjpodW50ZXIyMg==",
+            "{place}"
+        );
     }
 }
 
@@ -442,7 +565,13 @@ fn signed(change: impl FnOnce(&mut rcgen::CertificateParams), name: &str) -> (St
     change(&mut params);
     let own = rcgen::KeyPair::generate().unwrap();
     let certificate = params.signed_by(&own, &issuer).unwrap();
-    (root.pem(), Identity { certificate: certificate.pem(), key: own.serialize_pem() })
+    (
+        root.pem(),
+        Identity {
+            certificate: certificate.pem(),
+            key: own.serialize_pem(),
+        },
+    )
 }
 
 /// A certificate as `openssl req -x509` makes it: its own authority.
@@ -451,7 +580,13 @@ fn self_signed(name: &str) -> (String, Identity) {
     let mut params = rcgen::CertificateParams::new(vec![name.to_owned()]).unwrap();
     params.is_ca = rcgen::IsCa::Ca(rcgen::BasicConstraints::Unconstrained);
     let certificate = params.self_signed(&key).unwrap().pem();
-    (certificate.clone(), Identity { certificate, key: key.serialize_pem() })
+    (
+        certificate.clone(),
+        Identity {
+            certificate,
+            key: key.serialize_pem(),
+        },
+    )
 }
 
 #[test]
@@ -465,8 +600,10 @@ fn certificates_are_checked() {
         },
         "127.0.0.1",
     );
-    let (early_root, early) =
-        signed(|params| params.not_before = rcgen::date_time_ymd(4000, 1, 1), "127.0.0.1");
+    let (early_root, early) = signed(
+        |params| params.not_before = rcgen::date_time_ymd(4000, 1, 1),
+        "127.0.0.1",
+    );
     let (named_root, named) = signed(|_| {}, "elsewhere.example");
     let (own_root, own) = self_signed("127.0.0.1");
     let (other_own_root, _) = self_signed("127.0.0.1");
@@ -482,13 +619,21 @@ fn certificates_are_checked() {
         ("expired", &expired, &expired_root, ""),
         ("too early", &early, &early_root, ""),
         ("wrong name", &named, &named_root, ""),
-        ("wrong name, insecure", &named, &named_root, ", insecure: true"),
+        (
+            "wrong name, insecure",
+            &named,
+            &named_root,
+            ", insecure: true",
+        ),
     ] {
         let server = Server::tls(identity, |_| Reply::json(&json!({"secure": true})));
         let url = server.url().replace("http://", "https://");
         let target = format!("{{type: http, base_url: \"{url}\", ca_file: certs/ca.pem{more}}}");
         let project = Project::with(&[
-            ("suite.yaml", &suite(&target, "{type: api_call, endpoint: /x}")),
+            (
+                "suite.yaml",
+                &suite(&target, "{type: api_call, endpoint: /x}"),
+            ),
             ("certs/ca.pem", trusted),
         ]);
         let mut answer = ask_in(&project);
@@ -504,10 +649,16 @@ fn certificates_are_checked() {
         let _ = wire.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
     });
     let url = plain.url().replace("http://", "https://");
-    let answer = ask(&format!("{{type: http, base_url: \"{url}\"}}"), "{type: api_call, endpoint: /x}");
+    let answer = ask(
+        &format!("{{type: http, base_url: \"{url}\"}}"),
+        "{type: api_call, endpoint: /x}",
+    );
     told.push_str(&format!("no TLS there: {}\n", said(&answer, &plain)));
     let secure = Server::tls(&good, |_| Reply::status(200));
-    told.push_str(&format!("TLS there: {}\n", said(&get(&secure, ""), &secure)));
+    told.push_str(&format!(
+        "TLS there: {}\n",
+        said(&get(&secure, ""), &secure)
+    ));
     insta::assert_snapshot!(told, @r##"
     self-signed: {"json":{"secure":true}}
     another self-signed: target_unreachable (final): no TLS connection to 127.0.0.1:PORT: its certificate is its own authority and is not the one in `ca_file`; name that very certificate with `ca_file`

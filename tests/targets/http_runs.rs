@@ -32,7 +32,10 @@ fn assert_nowhere(project: &Project, printed: &str, secrets: &[&str]) {
     }
     for (place, text) in texts {
         for secret in secrets {
-            assert!(!text.contains(secret), "{secret} stands in {place}:\n{text}");
+            assert!(
+                !text.contains(secret),
+                "{secret} stands in {place}:\n{text}"
+            );
         }
     }
 }
@@ -76,7 +79,10 @@ eval_suite:
 #[test]
 fn a_token_is_written_nowhere_also_when_it_comes_back() {
     let server = Server::start(|request| {
-        let plain = request.header("authorization").unwrap_or_default().replace("Bearer ", "seen: ");
+        let plain = request
+            .header("authorization")
+            .unwrap_or_default()
+            .replace("Bearer ", "seen: ");
         Reply::json(&request.echo()).with("x-token-was", &plain)
     });
     let project = Project::with(&[
@@ -87,7 +93,14 @@ fn a_token_is_written_nowhere_also_when_it_comes_back() {
         ),
     ]);
     let url = format!("url={}", server.url());
-    let vars = ["--var", &url, "--var", "token=tok-secret-1111", "--var", "key=key-secret-5555"];
+    let vars = [
+        "--var",
+        &url,
+        "--var",
+        "token=tok-secret-1111",
+        "--var",
+        "key=key-secret-5555",
+    ];
     let call = project.call(&[&RUN[..], &vars].concat()).expect(1);
     let secrets = [
         "tok-secret-1111",
@@ -101,11 +114,22 @@ fn a_token_is_written_nowhere_also_when_it_comes_back() {
         "row-token-1",
         "row-token-2",
     ];
-    assert_nowhere(&project, &format!("{}{}", call.stdout, call.stderr), &secrets);
+    assert_nowhere(
+        &project,
+        &format!("{}{}", call.stdout, call.stderr),
+        &secrets,
+    );
     let report = project.report();
-    let outcomes: Vec<&str> =
-        report["evals"].as_array().unwrap().iter().map(|eval| eval["outcome"].as_str().unwrap()).collect();
-    assert_eq!(outcomes, ["passed", "failed", "passed", "failed", "passed", "passed"]);
+    let outcomes: Vec<&str> = report["evals"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|eval| eval["outcome"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        outcomes,
+        ["passed", "failed", "passed", "failed", "passed", "passed"]
+    );
     let journal = std::fs::read_to_string(project.result(".journal.jsonl")).unwrap();
     assert_eq!(journal.matches("\"redacted\":true").count(), 7, "{journal}");
     assert!(journal.contains("[redacted]") && journal.contains("page_token=next-page-1"));
@@ -126,16 +150,30 @@ fn a_token_is_written_nowhere_also_when_it_comes_back() {
 #[test]
 fn a_secret_at_the_wrong_place_is_not_repeated() {
     for (target, message) in [
-        ("{type: http, base_url: '{{ env.TOKEN }}'}", "`[redacted]` is not an HTTP address"),
-        ("{type: command, command: ['{{ env.TOKEN }}']}", "the program `[redacted]` cannot be found"),
+        (
+            "{type: http, base_url: '{{ env.TOKEN }}'}",
+            "`[redacted]` is not an HTTP address",
+        ),
+        (
+            "{type: command, command: ['{{ env.TOKEN }}']}",
+            "the program `[redacted]` cannot be found",
+        ),
     ] {
         let suite = format!(
             "eval_suite:\n  name: s\n  env: [TOKEN]\n  target: {target}\n  evals: [{{id: e, input: x, expected: {{type: exact, value: x}}}}]\n"
         );
         let project = Project::with(&[("suite.yaml", &suite)]);
-        let output = project.command(&RUN).env("TOKEN", "tok-secret-1111").output().unwrap();
+        let output = project
+            .command(&RUN)
+            .env("TOKEN", "tok-secret-1111")
+            .output()
+            .unwrap();
         let call = crate::support::Call::of(output).expect(2);
-        assert!(call.stderr.contains(message) && !call.stderr.contains("tok-secret"), "{}", call.stderr);
+        assert!(
+            call.stderr.contains(message) && !call.stderr.contains("tok-secret"),
+            "{}",
+            call.stderr
+        );
     }
 }
 
@@ -149,18 +187,72 @@ fn another_token_is_the_same_input_and_the_same_target() {
     let url = format!("url={}", server.url());
     let first = [&RUN[..], &["--var", &url, "--var", "token=first-token"]].concat();
     project.call(&first).expect(0);
-    let run = project.report()["metadata"]["run_id"].as_str().unwrap().to_owned();
-    let lost = project.call(&["run", "--resume", &run, "--progress", "none", "--samples", "2"]).expect(2);
-    assert!(lost.stderr.contains("give them again: `--var token=...`"), "{}", lost.stderr);
-    project.call(&["regrade", "--run", "latest", "--progress", "none"]).expect(3);
-    let again = ["run", "--resume", &run, "--progress", "none", "--samples", "2", "--var"];
-    project.call(&[&again[..], &["token=second-token"]].concat()).expect(0);
-    let sent: Vec<Option<String>> =
-        server.received().iter().map(|request| request.header("x-api-key").map(str::to_owned)).collect();
-    assert_eq!(sent, [Some("first-token".to_owned()), Some("second-token".to_owned())]);
-    let again = ["run", "--resume", &run, "--progress", "none", "--samples", "3", "--var"];
-    let refused = project.call(&[&again[..], &["plain=q", "--var", "token=second-token"]].concat()).expect(2);
-    assert!(refused.stderr.contains("the input of"), "{}", refused.stderr);
+    let run = project.report()["metadata"]["run_id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    let lost = project
+        .call(&[
+            "run",
+            "--resume",
+            &run,
+            "--progress",
+            "none",
+            "--samples",
+            "2",
+        ])
+        .expect(2);
+    assert!(
+        lost.stderr.contains("give them again: `--var token=...`"),
+        "{}",
+        lost.stderr
+    );
+    project
+        .call(&["regrade", "--run", "latest", "--progress", "none"])
+        .expect(3);
+    let again = [
+        "run",
+        "--resume",
+        &run,
+        "--progress",
+        "none",
+        "--samples",
+        "2",
+        "--var",
+    ];
+    project
+        .call(&[&again[..], &["token=second-token"]].concat())
+        .expect(0);
+    let sent: Vec<Option<String>> = server
+        .received()
+        .iter()
+        .map(|request| request.header("x-api-key").map(str::to_owned))
+        .collect();
+    assert_eq!(
+        sent,
+        [
+            Some("first-token".to_owned()),
+            Some("second-token".to_owned())
+        ]
+    );
+    let again = [
+        "run",
+        "--resume",
+        &run,
+        "--progress",
+        "none",
+        "--samples",
+        "3",
+        "--var",
+    ];
+    let refused = project
+        .call(&[&again[..], &["plain=q", "--var", "token=second-token"]].concat())
+        .expect(2);
+    assert!(
+        refused.stderr.contains("the input of"),
+        "{}",
+        refused.stderr
+    );
 }
 
 fn one(target: &str) -> String {
@@ -187,7 +279,10 @@ fn what_did_not_get_through_is_tried_again_as_often_as_was_said() {
     let project = Project::with(&[("suite.yaml", &one(&target("")))]);
     project.call(&RUN).expect(0);
     let journal = std::fs::read_to_string(project.result(".journal.jsonl")).unwrap();
-    assert!(journal.contains("\"infrastructure_retries\":2"), "{journal}");
+    assert!(
+        journal.contains("\"infrastructure_retries\":2"),
+        "{journal}"
+    );
     calls.store(0, Ordering::SeqCst);
     project.write("suite.yaml", &one(&target(", retries: 1")));
     project.call(&RUN).expect(3);
@@ -196,7 +291,10 @@ fn what_did_not_get_through_is_tried_again_as_often_as_was_said() {
 
     // A server that is there and busy is an answer, once.
     let busy = Server::start(|_| Reply::status(503).with("retry-after", "0"));
-    project.write("suite.yaml", &one(&format!("{{type: http, base_url: '{}'}}", busy.url())));
+    project.write(
+        "suite.yaml",
+        &one(&format!("{{type: http, base_url: '{}'}}", busy.url())),
+    );
     project.call(&RUN).expect(1);
     assert_eq!(busy.received().len(), 1);
 }
@@ -206,26 +304,46 @@ fn a_body_above_the_bound_fails_and_a_post_without_an_answer_is_not_sent_again()
     let large = Server::start(|_| Reply::new(200, "text/plain", vec![b'x'; 2000]));
     let project = Project::with(&[(
         "suite.yaml",
-        &one(&format!("{{type: http, base_url: '{}', max_body_bytes: 1000}}", large.url())),
+        &one(&format!(
+            "{{type: http, base_url: '{}', max_body_bytes: 1000}}",
+            large.url()
+        )),
     )]);
     project.call(&RUN).expect(1);
     assert_eq!(sample(&project)["cause"], "output_limit");
     let silent = Server::raw(|_, _| {});
     let suite = one(&format!("{{type: http, base_url: '{}'}}", silent.url()));
-    project.write("suite.yaml", &suite.replace("api_call,", "api_call, method: POST,"));
+    project.write(
+        "suite.yaml",
+        &suite.replace("api_call,", "api_call, method: POST,"),
+    );
     project.call(&RUN).expect(3);
     let sample = sample(&project);
-    assert_eq!((&sample["cause"], silent.received().len()), (&json!("target_failed"), 1));
+    assert_eq!(
+        (&sample["cause"], silent.received().len()),
+        (&json!("target_failed"), 1)
+    );
 }
 
 #[test]
 fn proxies_of_the_environment_are_used_but_not_for_this_machine() {
-    let proxy =
-        Server::start(|request| Reply::new(200, "text/plain", format!("fine by proxy: {}", request.target)));
+    let proxy = Server::start(|request| {
+        Reply::new(
+            200,
+            "text/plain",
+            format!("fine by proxy: {}", request.target),
+        )
+    });
     let direct = Server::start(|_| Reply::new(200, "text/plain", "fine"));
     let project = Project::new();
-    for (url, proxied) in [("http://service.invalid/base", true), (direct.url().as_str(), false)] {
-        project.write("suite.yaml", &one(&format!("{{type: http, base_url: '{url}'}}")));
+    for (url, proxied) in [
+        ("http://service.invalid/base", true),
+        (direct.url().as_str(), false),
+    ] {
+        project.write(
+            "suite.yaml",
+            &one(&format!("{{type: http, base_url: '{url}'}}")),
+        );
         let output = project
             .command(&RUN)
             .env("HTTP_PROXY", proxy.url())
@@ -237,7 +355,11 @@ fn proxies_of_the_environment_are_used_but_not_for_this_machine() {
         crate::support::Call::of(output).expect(0);
         assert_eq!(sample(&project)["output"]["body"] == "fine", !proxied);
     }
-    let seen: Vec<String> = proxy.received().iter().map(|request| request.target.clone()).collect();
+    let seen: Vec<String> = proxy
+        .received()
+        .iter()
+        .map(|request| request.target.clone())
+        .collect();
     assert_eq!(seen, ["http://service.invalid/base/a"]);
 }
 
@@ -246,7 +368,10 @@ fn without_certificates_of_authorities_only_tls_is_impossible() {
     let plain = Server::start(|_| Reply::new(200, "text/plain", "fine"));
     let project = Project::new();
     let run = |url: &str, code: i32| {
-        project.write("suite.yaml", &one(&format!("{{type: http, base_url: '{url}'}}")));
+        project.write(
+            "suite.yaml",
+            &one(&format!("{{type: http, base_url: '{url}'}}")),
+        );
         let nowhere = project.path().join("nowhere.pem");
         let output = project
             .command(&RUN)
@@ -255,7 +380,10 @@ fn without_certificates_of_authorities_only_tls_is_impossible() {
             .output()
             .unwrap();
         crate::support::Call::of(output).expect(code);
-        sample(&project)["reason"].as_str().unwrap_or_default().to_owned()
+        sample(&project)["reason"]
+            .as_str()
+            .unwrap_or_default()
+            .to_owned()
     };
     run(&plain.url(), 0);
     let told = run(&plain.url().replace("http://", "https://"), 3);
@@ -267,9 +395,14 @@ fn recorded_outputs_take_the_place_of_executions_too() {
     let suite = "- id: e\n  baseline: {output: {status: 200}}\n  current: {input: {method: GET, endpoint: /a}, execution: {type: http}}\n";
     let project = Project::with(&[
         ("suite.yaml", suite),
-        ("out.jsonl", "{\"case\": \"e\", \"output\": {\"status\": 200}}\n"),
+        (
+            "out.jsonl",
+            "{\"case\": \"e\", \"output\": {\"status\": 200}}\n",
+        ),
     ]);
-    project.call(&[&RUN[..], &["--outputs", "out.jsonl"]].concat()).expect(0);
+    project
+        .call(&[&RUN[..], &["--outputs", "out.jsonl"]].concat())
+        .expect(0);
     project.call(&["validate", "suite.yaml"]).expect(0);
 }
 
@@ -287,7 +420,10 @@ fn a_service_is_given_prompts_as_its_target_says() {
     project.call(&RUN).expect(1);
     let request = &server.received()[0];
     assert_eq!(request.target, "/chat?q=a%20b%26%22%7B%7B%20input%20%7D%7D");
-    assert_eq!(request.text(), r#"{"model":"small","text":"<a b&\"{{ input }}>","facts":{"k":[1]}}"#);
+    assert_eq!(
+        request.text(),
+        r#"{"model":"small","text":"<a b&\"{{ input }}>","facts":{"k":[1]}}"#
+    );
     assert_eq!(sample(&project)["output"]["body"]["method"], "POST");
 }
 
@@ -302,7 +438,10 @@ fn bodies_of_api_calls_keep_the_order_of_their_keys() {
     );
     let project = Project::with(&[("suite.yaml", &suite)]);
     project.call(&RUN).expect(1);
-    assert_eq!(server.received()[0].text(), r#"{"z":[{"y":1,"b":2}],"a":3}"#);
+    assert_eq!(
+        server.received()[0].text(),
+        r#"{"z":[{"y":1,"b":2}],"a":3}"#
+    );
 }
 
 #[test]
@@ -316,13 +455,25 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
         (&format!("{http}, headers: {{'X Y': v}}}}"), "endpoint: /a"),
         (&format!("{http}, ca_file: gone.pem}}"), "endpoint: /a"),
         (&format!("{http}, ca_file: suite.yaml}}"), "endpoint: /a"),
-        (&format!("{http}, body: '{{{{ prompt }}}}'}}"), "endpoint: /a"),
-        (&format!("{http}, endpoint: /a, body: '{{{{ prompt | upper }}}}'}}"), "endpoint: /a"),
+        (
+            &format!("{http}, body: '{{{{ prompt }}}}'}}"),
+            "endpoint: /a",
+        ),
+        (
+            &format!("{http}, endpoint: /a, body: '{{{{ prompt | upper }}}}'}}"),
+            "endpoint: /a",
+        ),
         (&format!("{http}}}"), "endpoint: 'http://other/api/a'"),
         (&format!("{http}}}"), "endpoint: ../admin"),
         (&format!("{http}}}"), "method: 'GE T', endpoint: /a"),
-        (&format!("{http}}}"), "endpoint: /a, headers: {X-Token: \"secret-123\\nHost: evil\"}"),
-        (&format!("{http}}}"), "endpoint: /a, headers: {Content-Length: '3'}"),
+        (
+            &format!("{http}}}"),
+            "endpoint: /a, headers: {X-Token: \"secret-123\\nHost: evil\"}",
+        ),
+        (
+            &format!("{http}}}"),
+            "endpoint: /a, headers: {Content-Length: '3'}",
+        ),
         (&format!("{http}}}"), "endpoint: /a, query: {a: {b: 1}}"),
         (&format!("{http}}}"), ""),
     ] {
@@ -331,7 +482,9 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
             call => one(target).replace("endpoint: /a}, ex", &format!("{call}}}, ex")),
         };
         let project = Project::with(&[("suite.yaml", &suite)]);
-        let call = project.call(&[&RUN[..], &["--color", "never"]].concat()).expect(2);
+        let call = project
+            .call(&[&RUN[..], &["--color", "never"]].concat())
+            .expect(2);
         told.push_str(&format!("{}\n", call.stderr.trim()));
     }
     insta::assert_snapshot!(told, @r##"

@@ -10,10 +10,14 @@ use crate::support::{Call, PROGRAM, Project};
 
 /// Whether code can be isolated here, and refused calls are noticed; says so where it can't.
 fn notices() -> bool {
-    let output = Command::new(PROGRAM).args(["doctor", "--format", "json"]).output().unwrap();
+    let output = Command::new(PROGRAM)
+        .args(["doctor", "--format", "json"])
+        .output()
+        .unwrap();
     let doctor: Value = serde_json::from_slice(&output.stdout).unwrap();
     let sandbox = &doctor["sandbox"];
-    let notices = sandbox["tier"].is_string() && !sandbox["notes"].to_string().contains("are not named");
+    let notices =
+        sandbox["tier"].is_string() && !sandbox["notes"].to_string().contains("are not named");
     if !notices {
         eprintln!("skipped: no isolation here, or nothing can listen: {doctor}");
     }
@@ -64,8 +68,10 @@ fn failed_grade_names_the_first_refused_call() {
         ("function", format!("{inotify}def f(x):\n    l.inotify_init()\n    l.fanotify_init(0, 0)\n    raise OSError(38)")),
         ("tests", format!("{inotify}def f(x):\n    l.inotify_init()\n    return 0")),
     ];
-    let outputs: String =
-        codes.iter().map(|(id, code)| json!({"case": id, "output": code}).to_string() + "\n").collect();
+    let outputs: String = codes
+        .iter()
+        .map(|(id, code)| json!({"case": id, "output": code}).to_string() + "\n")
+        .collect();
     let project = Project::with(&[("suite.yaml", SUITE), ("outputs.jsonl", &outputs)]);
     project.call(&["run", "--suite", "suite.yaml"]).expect(1);
     let report = project.report();
@@ -77,9 +83,18 @@ fn failed_grade_names_the_first_refused_call() {
     let refused = |id: &str| grade(id)["details"]["refused_call"].clone();
     assert_eq!(refused("program"), "socket");
     let reason = grade("program")["reason"].as_str().unwrap().to_owned();
-    assert!(reason.ends_with("(the sandbox refuses the system call `socket`)"), "{reason}");
-    assert_eq!((grade("survivor")["outcome"].as_str(), refused("survivor")), (Some("passed"), Value::Null));
-    assert_eq!((grade("probing")["cause"].as_str(), refused("probing")), (Some("exception"), Value::Null));
+    assert!(
+        reason.ends_with("(the sandbox refuses the system call `socket`)"),
+        "{reason}"
+    );
+    assert_eq!(
+        (grade("survivor")["outcome"].as_str(), refused("survivor")),
+        (Some("passed"), Value::Null)
+    );
+    assert_eq!(
+        (grade("probing")["cause"].as_str(), refused("probing")),
+        (Some("exception"), Value::Null)
+    );
     assert_eq!(refused("function"), "inotify_init");
     assert_eq!(
         (grade("tests")["cause"].as_str(), refused("tests")),
@@ -103,7 +118,13 @@ fn doctor_observes_a_command_of_the_working_folder() {
     let project = open_project(&[("main.py", script)]);
     let observe = |options: &[&str], command: &[&str]| {
         let words = [&["doctor"], options, &["--observe"], command].concat();
-        Call::of(Command::new(PROGRAM).args(words).current_dir(project.path()).output().unwrap())
+        Call::of(
+            Command::new(PROGRAM)
+                .args(words)
+                .current_dir(project.path())
+                .output()
+                .unwrap(),
+        )
     };
     let call = observe(&["--format", "json"], &["python3", "main.py", "--format"]).expect(0);
     let told: Value = serde_json::from_str(&call.stdout).unwrap();
@@ -111,9 +132,18 @@ fn doctor_observes_a_command_of_the_working_folder() {
     assert_eq!(told["stderr"], "no watch: --format");
     assert_eq!(told["command"], json!(["python3", "main.py", "--format"]));
     let calls = told["calls"].as_array().unwrap();
-    let of = |name: &str| calls.iter().find(|call| call["name"] == name).cloned().unwrap_or_default();
+    let of = |name: &str| {
+        calls
+            .iter()
+            .find(|call| call["name"] == name)
+            .cloned()
+            .unwrap_or_default()
+    };
     let inotify = json!({"name": "inotify_init", "count": 1, "refused": 1, "ends_program": false});
-    assert!(of("inotify_init") == inotify || of("inotify_init1")["refused"] == 1, "{told}");
+    assert!(
+        of("inotify_init") == inotify || of("inotify_init1")["refused"] == 1,
+        "{told}"
+    );
     assert_eq!(of("read")["refused"], 0);
     let page = observe(&[], &["python3", "main.py", "x"]).expect(0).stdout;
     assert!(page.contains("exited with 1\n  no watch: x\n"), "{page}");
@@ -122,6 +152,16 @@ fn doctor_observes_a_command_of_the_working_folder() {
         "{page}"
     );
     let missing = observe(&[], &["./nothing"]).expect(3);
-    assert!(missing.stderr.contains("./nothing could not be started in the sandbox"), "{}", missing.stderr);
-    assert!(missing.stderr.contains("hint: inside, a program sees"), "{}", missing.stderr);
+    assert!(
+        missing
+            .stderr
+            .contains("./nothing could not be started in the sandbox"),
+        "{}",
+        missing.stderr
+    );
+    assert!(
+        missing.stderr.contains("hint: inside, a program sees"),
+        "{}",
+        missing.stderr
+    );
 }

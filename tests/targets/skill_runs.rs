@@ -69,9 +69,15 @@ eval_suite:
 #[test]
 fn the_second_example_of_the_seeds_runs() {
     let passes = project(SEED, REVIEWER);
-    assert_eq!(output(&passes, &[], 0)["quality_scores"]["actionability"].to_string(), "4.9");
+    assert_eq!(
+        output(&passes, &[], 0)["quality_scores"]["actionability"].to_string(),
+        "4.9"
+    );
     let fails = project(SEED, &REVIEWER.replace("4.0", "3.8"));
-    assert_eq!(output(&fails, &[], 1)["quality_scores"]["specificity"].to_string(), "3.8");
+    assert_eq!(
+        output(&fails, &[], 1)["quality_scores"]["specificity"].to_string(),
+        "3.8"
+    );
     let report = fails.report();
     assert_eq!(report["failures"][0]["cause"], "wrong_answer");
 }
@@ -95,7 +101,9 @@ fn every_part_stays_one_argument_and_the_input_is_only_data() {
     let project = project(&suite, AGENT);
     let text = output(&project, &["--var", "braces={{ 7*7 }} {{ vars.n }}"], 1);
     let text = text.as_str().unwrap();
-    let (said, file) = text.split_once("[/tmp").map_or((text, ""), |(said, rest)| (said, rest));
+    let (said, file) = text
+        .split_once("[/tmp")
+        .map_or((text, ""), |(said, rest)| (said, rest));
     insta::assert_snapshot!(said, @r##"
     [/look {"depth": "deep", "kept": "a b"}]
     [n=7]
@@ -118,7 +126,10 @@ fn an_eval_says_what_differs_and_takes_the_rest_from_the_suite() {
     // The suite's target serves as the way to run skills, and for cases without an execution of their own.
     let suite = "eval_suite:\n  name: s\n  target: {type: skill, skill_name: usual, command: [./agent.sh, '{{ skill_name }}', \
                  '{{ prompt }}']}\n  evals:\n    - {id: e, input: hello, expected: x}\n";
-    assert_eq!(output(&project(suite, AGENT), &[], 1), "[usual]\n[hello]\nhello");
+    assert_eq!(
+        output(&project(suite, AGENT), &[], 1),
+        "[usual]\n[hello]\nhello"
+    );
 }
 
 #[test]
@@ -128,15 +139,24 @@ fn an_exit_code_and_a_time_out_are_what_they_are_of_commands() {
     let mut told = String::new();
     for (agent, skill) in [
         ("#!/bin/sh\necho no >&2; exit 7\n", skill.to_owned()),
-        ("#!/bin/sh\necho no >&2; exit 7\n", skill.replace('}', ", on_error: fail}")),
+        (
+            "#!/bin/sh\necho no >&2; exit 7\n",
+            skill.replace('}', ", on_error: fail}"),
+        ),
         ("#!/bin/sh\nsleep 60\n", skill.to_owned()),
-        ("#!/bin/sh\necho text\n", skill.replace('}', ", output: json}")),
+        (
+            "#!/bin/sh\necho text\n",
+            skill.replace('}', ", output: json}"),
+        ),
     ] {
         let project = project(&regression(&skill, "p", execution), agent);
         project.call(&["run", "--suite", "suite.yaml", "--progress", "none"]);
         let report = project.report();
         let sample = &report["evals"][0]["cases"][0]["samples"][0];
-        told.push_str(&format!("{} {}: {}\n", sample["outcome"], sample["cause"], sample["reason"]));
+        told.push_str(&format!(
+            "{} {}: {}\n",
+            sample["outcome"], sample["cause"], sample["reason"]
+        ));
     }
     insta::assert_snapshot!(told, @r##"
     "errored" "target_failed": "./agent.sh exited with code 7: no"
@@ -150,20 +170,34 @@ fn an_exit_code_and_a_time_out_are_what_they_are_of_commands() {
 fn what_is_wrong_with_a_skill_is_said_before_anything_runs() {
     let mut told = String::new();
     for (skill, execution) in [
-        ("{command: [./agent.sh, '{{ skil_name }}']}", "{type: skill, skill_name: x}"),
+        (
+            "{command: [./agent.sh, '{{ skil_name }}']}",
+            "{type: skill, skill_name: x}",
+        ),
         (
             "{command: [./agent.sh, '{{ parameters.deph }}']}",
             "{type: skill, skill_name: x, parameters: {depth: 1}}",
         ),
-        ("{command: [./agent.sh, '{{ prompt }} {{ vars.n }}']}", "{type: skill, skill_name: x}"),
-        ("{command: ['{{ prompt }}']}", "{type: skill, skill_name: x}"),
+        (
+            "{command: [./agent.sh, '{{ prompt }} {{ vars.n }}']}",
+            "{type: skill, skill_name: x}",
+        ),
+        (
+            "{command: ['{{ prompt }}']}",
+            "{type: skill, skill_name: x}",
+        ),
         ("{command: [./gone.sh]}", "{type: skill, skill_name: x}"),
-        ("{command: [./agent.sh, '{{ skill_name']}", "{type: skill, skill_name: x}"),
+        (
+            "{command: [./agent.sh, '{{ skill_name']}",
+            "{type: skill, skill_name: x}",
+        ),
         ("{command: [./agent.sh]}", "{type: skill}"),
         ("{}", "{type: skill, skill_name: x}"),
     ] {
         let project = project(&regression(skill, "p", execution), AGENT);
-        let call = project.call(&["run", "--suite", "suite.yaml", "--progress", "none"]).expect(2);
+        let call = project
+            .call(&["run", "--suite", "suite.yaml", "--progress", "none"])
+            .expect(2);
         told.push_str(&format!("== {skill} {execution}\n{}", call.stderr));
     }
     insta::assert_snapshot!(told, @r##"

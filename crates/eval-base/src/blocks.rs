@@ -113,7 +113,9 @@ pub struct Piece {
 
 impl Piece {
     pub fn bytes(&self) -> &[u8] {
-        self.bytes.get(self.start..self.start + self.length).unwrap_or_default()
+        self.bytes
+            .get(self.start..self.start + self.length)
+            .unwrap_or_default()
     }
 }
 
@@ -121,14 +123,33 @@ impl Blocks {
     /// `file` as it is now. Without `hold` it is opened again by its path for each read.
     pub fn of_file(file: File, path: &Path, expect: Expect, hold: bool) -> io::Result<Blocks> {
         let identity = Identity::of(&file.metadata()?);
-        let source = if hold { Source::Held(file) } else { Source::Closed(path.to_owned()) };
-        Ok(Blocks { source, identity, expect, kept: Mutex::default() })
+        let source = if hold {
+            Source::Held(file)
+        } else {
+            Source::Closed(path.to_owned())
+        };
+        Ok(Blocks {
+            source,
+            identity,
+            expect,
+            kept: Mutex::default(),
+        })
     }
 
     pub fn of_memory(bytes: Vec<u8>) -> Blocks {
-        let identity = Identity { device: 0, inode: 0, length: bytes.len() as u64, modified: (0, 0) };
+        let identity = Identity {
+            device: 0,
+            inode: 0,
+            length: bytes.len() as u64,
+            modified: (0, 0),
+        };
         let source = Source::Memory(Arc::new(bytes));
-        Blocks { source, identity, expect: Expect::Unchanged, kept: Mutex::default() }
+        Blocks {
+            source,
+            identity,
+            expect: Expect::Unchanged,
+            kept: Mutex::default(),
+        }
     }
 
     /// Fails when the file is not what it was.
@@ -138,42 +159,81 @@ impl Blocks {
             Source::Closed(path) => std::fs::metadata(path)?,
             Source::Memory(_) => return Ok(()),
         };
-        if self.identity.still(&now, self.expect) { Ok(()) } else { Err(BlockError::Changed) }
+        if self.identity.still(&now, self.expect) {
+            Ok(())
+        } else {
+            Err(BlockError::Changed)
+        }
     }
 
     /// The bytes from `offset` on.
     pub fn read(&self, offset: u64, length: usize) -> Result<Piece, BlockError> {
         if let Source::Memory(bytes) = &self.source {
             let start = usize::try_from(offset).map_err(|_| BlockError::Changed)?;
-            if start.checked_add(length).is_none_or(|end| end > bytes.len()) {
+            if start
+                .checked_add(length)
+                .is_none_or(|end| end > bytes.len())
+            {
                 return Err(BlockError::Changed);
             }
-            return Ok(Piece { bytes: Arc::clone(bytes), start, length });
+            return Ok(Piece {
+                bytes: Arc::clone(bytes),
+                start,
+                length,
+            });
         }
         if length > LARGEST {
             let bytes = Arc::new(self.fresh(offset, length)?);
-            return Ok(Piece { bytes, start: 0, length });
+            return Ok(Piece {
+                bytes,
+                start: 0,
+                length,
+            });
         }
         // Held while a block is read: the other threads most likely want the same one.
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = kept.iter().enumerate().rev().find_map(|(n, b)| Some((n, b.place(offset, length)?)));
+        let known = kept
+            .iter()
+            .enumerate()
+            .rev()
+            .find_map(|(n, b)| Some((n, b.place(offset, length)?)));
         if let Some((n, start)) = known {
             if n + 1 < kept.len() {
                 // The last one is the one used last.
                 kept.get_mut(n..).unwrap_or_default().rotate_left(1);
             }
-            let bytes = kept.last().map(|block| Arc::clone(&block.bytes)).unwrap_or_default();
-            return Ok(Piece { bytes, start, length });
+            let bytes = kept
+                .last()
+                .map(|block| Arc::clone(&block.bytes))
+                .unwrap_or_default();
+            return Ok(Piece {
+                bytes,
+                start,
+                length,
+            });
         }
-        let leads = kept.iter().filter(|block| block.leads_to(offset)).map(|block| block.window * 4).max();
+        let leads = kept
+            .iter()
+            .filter(|block| block.leads_to(offset))
+            .map(|block| block.window * 4)
+            .max();
         let window = leads.unwrap_or(FIRST).min(LARGEST);
-        let left = usize::try_from(self.identity.length.saturating_sub(offset)).unwrap_or(usize::MAX);
+        let left =
+            usize::try_from(self.identity.length.saturating_sub(offset)).unwrap_or(usize::MAX);
         let bytes = Arc::new(self.fresh(offset, window.min(left).max(length))?);
         if kept.len() >= KEPT {
             kept.remove(0);
         }
-        kept.push(Block { start: offset, bytes: Arc::clone(&bytes), window });
-        Ok(Piece { bytes, start: 0, length })
+        kept.push(Block {
+            start: offset,
+            bytes: Arc::clone(&bytes),
+            window,
+        });
+        Ok(Piece {
+            bytes,
+            start: 0,
+            length,
+        })
     }
 
     fn fresh(&self, offset: u64, length: usize) -> Result<Vec<u8>, BlockError> {
@@ -195,7 +255,11 @@ impl Blocks {
             };
         }
         // Asked after reading, so that what was read is from before any change.
-        if self.identity.still(&file.metadata()?, self.expect) { Ok(bytes) } else { Err(BlockError::Changed) }
+        if self.identity.still(&file.metadata()?, self.expect) {
+            Ok(bytes)
+        } else {
+            Err(BlockError::Changed)
+        }
     }
 }
 
@@ -212,7 +276,8 @@ mod tests {
     fn blocks(dir: &Path, content: &[u8], hold: bool) -> (PathBuf, Blocks) {
         let path = dir.join("f");
         std::fs::write(&path, content).unwrap();
-        let blocks = Blocks::of_file(File::open(&path).unwrap(), &path, Expect::Unchanged, hold).unwrap();
+        let blocks =
+            Blocks::of_file(File::open(&path).unwrap(), &path, Expect::Unchanged, hold).unwrap();
         (path, blocks)
     }
 
@@ -251,12 +316,22 @@ mod tests {
         let kept = ahead.kept.lock().unwrap();
         // 4, 16 and 64 KiB, then 64 each.
         assert_eq!(kept.len(), 18);
-        assert_eq!(kept.last().unwrap().bytes.len(), (1 << 20) - (4 << 10) - (16 << 10) - 15 * (64 << 10));
+        assert_eq!(
+            kept.last().unwrap().bytes.len(),
+            (1 << 20) - (4 << 10) - (16 << 10) - 15 * (64 << 10)
+        );
         let (_, jumping) = blocks(dir.path(), &content, true);
         for offset in (0..content.len() as u64).step_by(10_000) {
             jumping.read(offset, 64).unwrap();
         }
-        assert!(jumping.kept.lock().unwrap().iter().all(|block| block.bytes.len() <= FIRST));
+        assert!(
+            jumping
+                .kept
+                .lock()
+                .unwrap()
+                .iter()
+                .all(|block| block.bytes.len() <= FIRST)
+        );
     }
 
     #[test]
@@ -265,7 +340,12 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let (path, changed) = blocks(dir.path(), &content(100_000), hold);
             changed.read(0, 10).unwrap();
-            File::options().append(true).open(&path).unwrap().write_all(b"more").unwrap();
+            File::options()
+                .append(true)
+                .open(&path)
+                .unwrap()
+                .write_all(b"more")
+                .unwrap();
             assert!(matches!(changed.read(90_000, 10), Err(BlockError::Changed)));
             assert!(matches!(changed.check(), Err(BlockError::Changed)));
             let (path, shorter) = blocks(dir.path(), &content(100_000), hold);
@@ -283,8 +363,14 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("f");
         std::fs::write(&path, b"12345").unwrap();
-        let blocks = Blocks::of_file(File::open(&path).unwrap(), &path, Expect::Growth, true).unwrap();
-        File::options().append(true).open(&path).unwrap().write_all(b"6789").unwrap();
+        let blocks =
+            Blocks::of_file(File::open(&path).unwrap(), &path, Expect::Growth, true).unwrap();
+        File::options()
+            .append(true)
+            .open(&path)
+            .unwrap()
+            .write_all(b"6789")
+            .unwrap();
         assert_eq!(blocks.read(3, 2).unwrap().bytes(), b"45");
         std::fs::write(&path, b"1").unwrap();
         assert!(matches!(blocks.read(0, 2), Err(BlockError::Changed)));

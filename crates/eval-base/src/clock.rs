@@ -49,6 +49,9 @@ mod tests {
     fn times_are_written_in_utc() {
         let at: Timestamp = "2026-03-04T05:06:07.089+02:00".parse().unwrap();
         assert_eq!(rfc3339(at), "2026-03-04T03:06:07.089Z");
-        assert_eq!(calendar(at), ("2026-03-04".into(), "20260304".into(), "030607".into()));
+        assert_eq!(
+            calendar(at),
+            ("2026-03-04".into(), "20260304".into(), "030607".into())
+        );
     }
 }

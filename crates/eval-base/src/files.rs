@@ -13,7 +13,10 @@ use std::path::Path;
 pub fn open_file(path: &Path) -> io::Result<File> {
     // Before it is opened, which for some devices is an action; and after, since it may have been replaced.
     check(path.metadata()?.file_type())?;
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(libc::O_NONBLOCK)
+        .open(path)?;
     check(file.metadata()?.file_type())?;
     Ok(file)
 }
@@ -24,12 +27,17 @@ pub fn open_file(path: &Path) -> io::Result<File> {
 /// # Errors
 /// Also for a named pipe that is named by its descriptor: opening it waits for another writer.
 pub fn open_stream(path: &Path) -> io::Result<File> {
-    let Some(number) = inherited(path).filter(|_| is_pipe(path)) else { return open_file(path) };
+    let Some(number) = inherited(path).filter(|_| is_pipe(path)) else {
+        return open_file(path);
+    };
     if number == 0 {
         return Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?));
     }
     // Opening a pipe that has a name waits until it has a writer; one without a name is open at both ends.
-    let is_named = !std::fs::read_link(path)?.as_os_str().as_encoded_bytes().starts_with(b"pipe:[");
+    let is_named = !std::fs::read_link(path)?
+        .as_os_str()
+        .as_encoded_bytes()
+        .starts_with(b"pipe:[");
     if is_named {
         let why = "it is a named pipe; pass it as standard input and name /dev/stdin";
         return Err(io::Error::new(ErrorKind::InvalidInput, why));
@@ -61,8 +69,13 @@ fn inherited(path: &Path) -> Option<u32> {
     if path == Path::new("/dev/stdin") {
         return Some(0);
     }
-    let name = ["/dev/fd", "/proc/self/fd"].iter().find_map(|dir| path.strip_prefix(dir).ok())?.to_str()?;
-    name.bytes().all(|byte| byte.is_ascii_digit()).then(|| name.parse().ok())?
+    let name = ["/dev/fd", "/proc/self/fd"]
+        .iter()
+        .find_map(|dir| path.strip_prefix(dir).ok())?
+        .to_str()?;
+    name.bytes()
+        .all(|byte| byte.is_ascii_digit())
+        .then(|| name.parse().ok())?
 }
 
 fn is_pipe(path: &Path) -> bool {
@@ -81,7 +94,10 @@ fn check(kind: FileType) -> io::Result<()> {
     } else {
         "a device"
     };
-    Err(io::Error::new(ErrorKind::InvalidInput, format!("it is {what}, not a regular file")))
+    Err(io::Error::new(
+        ErrorKind::InvalidInput,
+        format!("it is {what}, not a regular file"),
+    ))
 }
 
 #[cfg(test)]
@@ -92,7 +108,8 @@ mod tests {
     use super::*;
 
     fn refusal(path: &Path) -> String {
-        let refused = [open_file(path), open_stream(path)].map(|opened| opened.unwrap_err().to_string());
+        let refused =
+            [open_file(path), open_stream(path)].map(|opened| opened.unwrap_err().to_string());
         assert_eq!(refused[0], refused[1]);
         refused[0].clone()
     }
@@ -105,23 +122,57 @@ mod tests {
         std::os::unix::fs::symlink(path("file"), path("link")).unwrap();
         assert_eq!(read_text(&path("link")).unwrap(), "text");
         assert_eq!(read_bytes(&path("file")).unwrap(), b"text");
-        assert!(std::process::Command::new("mkfifo").arg(path("pipe")).status().unwrap().success());
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(path("pipe"))
+                .status()
+                .unwrap()
+                .success()
+        );
         std::os::unix::fs::symlink(path("pipe"), path("link to pipe")).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(path("socket")).unwrap();
-        assert_eq!(refusal(&path("pipe")), "it is a named pipe, not a regular file");
-        assert_eq!(refusal(&path("link to pipe")), "it is a named pipe, not a regular file");
-        assert_eq!(refusal(&path("socket")), "it is a socket, not a regular file");
-        assert_eq!(refusal(Path::new("/dev/zero")), "it is a device, not a regular file");
-        assert_eq!(open_file(folder.path()).unwrap_err().kind(), ErrorKind::IsADirectory);
-        assert_eq!(open_file(&path("none")).unwrap_err().kind(), ErrorKind::NotFound);
+        assert_eq!(
+            refusal(&path("pipe")),
+            "it is a named pipe, not a regular file"
+        );
+        assert_eq!(
+            refusal(&path("link to pipe")),
+            "it is a named pipe, not a regular file"
+        );
+        assert_eq!(
+            refusal(&path("socket")),
+            "it is a socket, not a regular file"
+        );
+        assert_eq!(
+            refusal(Path::new("/dev/zero")),
+            "it is a device, not a regular file"
+        );
+        assert_eq!(
+            open_file(folder.path()).unwrap_err().kind(),
+            ErrorKind::IsADirectory
+        );
+        assert_eq!(
+            open_file(&path("none")).unwrap_err().kind(),
+            ErrorKind::NotFound
+        );
     }
 
     #[test]
     fn a_named_pipe_is_not_opened_again_by_its_descriptor() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
-        assert!(std::process::Command::new("mkfifo").arg(&pipe).status().unwrap().success());
-        let held = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+        assert!(
+            std::process::Command::new("mkfifo")
+                .arg(&pipe)
+                .status()
+                .unwrap()
+                .success()
+        );
+        let held = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open(&pipe)
+            .unwrap();
         let path = Path::new("/dev/fd").join(held.as_raw_fd().to_string());
         for _ in 0..2 {
             let why = open_stream(&path).unwrap_err().to_string();
@@ -138,12 +189,20 @@ mod tests {
         drop(writer);
         for dir in ["/dev/fd", "/proc/self/fd"] {
             let path = Path::new(dir).join(reader.as_raw_fd().to_string());
-            assert!(open_file(&path).unwrap_err().to_string().contains("a named pipe"));
+            assert!(
+                open_file(&path)
+                    .unwrap_err()
+                    .to_string()
+                    .contains("a named pipe")
+            );
             open_stream(&path).unwrap();
         }
         let mut text = String::new();
         let path = Path::new("/dev/fd").join(reader.as_raw_fd().to_string());
-        open_stream(&path).unwrap().read_to_string(&mut text).unwrap();
+        open_stream(&path)
+            .unwrap()
+            .read_to_string(&mut text)
+            .unwrap();
         assert_eq!(text, "text");
     }
 }

@@ -52,11 +52,13 @@ impl GitError {
             }
             GitError::Ownership { said, .. } => Some(format!("git says: {said}")),
             GitError::NoRevision { hint, .. } => hint.clone(),
-            GitError::Ambiguous { rev, .. } => {
-                Some(format!("write more of it, such as refs/heads/{rev} or refs/tags/{rev}, or more digits"))
-            }
+            GitError::Ambiguous { rev, .. } => Some(format!(
+                "write more of it, such as refs/heads/{rev} or refs/tags/{rev}, or more digits"
+            )),
             GitError::TimedOut { .. } => Some("is its disk or its network reachable?".to_owned()),
-            GitError::BadRevision { .. } | GitError::TooMuch { .. } | GitError::Failed { .. } => None,
+            GitError::BadRevision { .. } | GitError::TooMuch { .. } | GitError::Failed { .. } => {
+                None
+            }
         }
     }
 }
@@ -77,7 +79,10 @@ pub struct Checkout {
 pub fn checkout(dir: &Path) -> Result<Checkout, GitError> {
     let commit = line(call(dir, &["rev-parse", "--verify", "HEAD"])?.stdout);
     let changes = call(dir, &["status", "--porcelain", "--untracked-files=no"])?.stdout;
-    Ok(Checkout { commit, dirty: !changes.is_empty() })
+    Ok(Checkout {
+        commit,
+        dirty: !changes.is_empty(),
+    })
 }
 
 /// What people call the commit that is checked out: its tag, or the nearest one and the way from it, or its short hash; with
@@ -86,7 +91,9 @@ pub fn checkout(dir: &Path) -> Result<Checkout, GitError> {
 /// # Errors
 /// Also when the repository has no commit yet.
 pub fn describe(dir: &Path) -> Result<String, GitError> {
-    Ok(line(call(dir, &["describe", "--tags", "--always", "--dirty"])?.stdout))
+    Ok(line(
+        call(dir, &["describe", "--tags", "--always", "--dirty"])?.stdout,
+    ))
 }
 
 /// The full hash of the commit that a revision names.
@@ -94,7 +101,10 @@ pub fn describe(dir: &Path) -> Result<String, GitError> {
 /// # Errors
 /// With words for a revision that is not there (and what may bring it), that is ambiguous, or that begins with `-`.
 pub fn commit_of(dir: &Path, rev: &str) -> Result<String, GitError> {
-    let bad = |why| GitError::BadRevision { rev: rev.to_owned(), why };
+    let bad = |why| GitError::BadRevision {
+        rev: rev.to_owned(),
+        why,
+    };
     if rev.trim().is_empty() {
         return Err(bad("it is empty"));
     }
@@ -105,33 +115,55 @@ pub fn commit_of(dir: &Path, rev: &str) -> Result<String, GitError> {
         return Err(bad("it holds a control character"));
     }
     let wanted = format!("{rev}^{{commit}}");
-    let args = ["-c", "core.warnAmbiguousRefs=true", "rev-parse", "--verify", &wanted];
+    let args = [
+        "-c",
+        "core.warnAmbiguousRefs=true",
+        "rev-parse",
+        "--verify",
+        &wanted,
+    ];
     match call(dir, &args) {
         Ok(answer) => match ambiguity(&answer.stderr) {
-            Some(said) => Err(GitError::Ambiguous { rev: rev.to_owned(), said }),
+            Some(said) => Err(GitError::Ambiguous {
+                rev: rev.to_owned(),
+                said,
+            }),
             None => Ok(line(answer.stdout)),
         },
         Err(GitError::Failed { said, .. }) => Err(match ambiguity(&said) {
-            Some(said) => GitError::Ambiguous { rev: rev.to_owned(), said },
-            None => GitError::NoRevision { rev: rev.to_owned(), hint: Some(what_may_bring(dir, rev)) },
+            Some(said) => GitError::Ambiguous {
+                rev: rev.to_owned(),
+                said,
+            },
+            None => GitError::NoRevision {
+                rev: rev.to_owned(),
+                hint: Some(what_may_bring(dir, rev)),
+            },
         }),
         Err(error) => Err(error),
     }
 }
 
 fn ambiguity(said: &str) -> Option<String> {
-    let line = said.lines().find(|line| line.contains("ambiguous") && !line.contains("unknown revision"))?;
-    let line = line.trim_start_matches("warning: ").trim_start_matches("error: ");
+    let line = said
+        .lines()
+        .find(|line| line.contains("ambiguous") && !line.contains("unknown revision"))?;
+    let line = line
+        .trim_start_matches("warning: ")
+        .trim_start_matches("error: ");
     Some(line.trim_end_matches('.').to_owned())
 }
 
 /// What to do about a revision that is not there.
 fn what_may_bring(dir: &Path, rev: &str) -> String {
     let shallow = is_shallow(dir);
-    let names =
-        call(dir, &["for-each-ref", "--format=%(refname:short)"]).map(|a| a.stdout).unwrap_or_default();
+    let names = call(dir, &["for-each-ref", "--format=%(refname:short)"])
+        .map(|a| a.stdout)
+        .unwrap_or_default();
     let names = String::from_utf8_lossy(&names).into_owned();
-    let remote = names.lines().find(|name| name.split_once('/').is_some_and(|(_, rest)| rest == rev));
+    let remote = names
+        .lines()
+        .find(|name| name.split_once('/').is_some_and(|(_, rest)| rest == rev));
     if let Some(remote) = remote {
         return format!("did you mean `{remote}`?");
     }
@@ -170,7 +202,9 @@ pub fn folder(dir: &Path, commit: &str) -> Result<BTreeMap<String, Committed>, G
     let mut wanted = Vec::new();
     for row in listing.split(|byte| *byte == 0) {
         let row = String::from_utf8_lossy(row);
-        let Some((about, path)) = row.split_once('\t') else { continue };
+        let Some((about, path)) = row.split_once('\t') else {
+            continue;
+        };
         let mut about = about.split(' ');
         let (mode, kind, object) = (about.next(), about.next(), about.next());
         let name = path.rsplit('/').next().unwrap_or(path).to_owned();
@@ -182,19 +216,33 @@ pub fn folder(dir: &Path, commit: &str) -> Result<BTreeMap<String, Committed>, G
     }
     let objects: Vec<&str> = wanted.iter().map(|(_, object)| object.as_str()).collect();
     let contents = blobs(&there, &objects)?;
-    files
-        .extend(wanted.iter().zip(contents).map(|((name, _), bytes)| (name.clone(), Committed::File(bytes))));
+    files.extend(
+        wanted
+            .iter()
+            .zip(contents)
+            .map(|((name, _), bytes)| (name.clone(), Committed::File(bytes))),
+    );
     Ok(files)
 }
 
 /// A file as it was at a commit; `None` when it was not there. `path` is absolute and need not exist any more.
 pub fn file(path: &Path, commit: &str) -> Result<Option<Vec<u8>>, GitError> {
     let (there, inside) = place(path)?;
-    let rows = call(&there, &["ls-tree", "-z", "--full-tree", commit, "--", &inside])?.stdout;
+    let rows = call(
+        &there,
+        &["ls-tree", "-z", "--full-tree", commit, "--", &inside],
+    )?
+    .stdout;
     let row = String::from_utf8_lossy(&rows).into_owned();
-    let mut about = row.split(['\0', '\t']).next().unwrap_or_default().split(' ');
+    let mut about = row
+        .split(['\0', '\t'])
+        .next()
+        .unwrap_or_default()
+        .split(' ');
     match (about.next(), about.next(), about.next()) {
-        (Some("100644" | "100755"), Some("blob"), Some(object)) => Ok(blobs(&there, &[object])?.pop()),
+        (Some("100644" | "100755"), Some("blob"), Some(object)) => {
+            Ok(blobs(&there, &[object])?.pop())
+        }
         _ => Ok(None),
     }
 }
@@ -206,7 +254,10 @@ pub fn holds(path: &Path) -> bool {
 
 /// An existing folder of the repository, and the path relative to the repository's top with `/` between its parts.
 fn place(path: &Path) -> Result<(PathBuf, String), GitError> {
-    let there = path.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));
+    let there = path
+        .ancestors()
+        .find(|dir| dir.is_dir())
+        .unwrap_or(Path::new("/"));
     let below = path.strip_prefix(there).unwrap_or(Path::new(""));
     let mut inside = line(call(there, &["rev-parse", "--show-prefix"])?.stdout);
     for part in below.components() {
@@ -228,17 +279,25 @@ fn blobs(dir: &Path, objects: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
     let mut asked = objects.join("\n").into_bytes();
     asked.push(b'\n');
     let answer = call_with(dir, &["cat-file", "--batch"], Some(asked), MAX_FILES)?.stdout;
-    let broken = |said: String| GitError::Failed { what: "cat-file".to_owned(), said };
+    let broken = |said: String| GitError::Failed {
+        what: "cat-file".to_owned(),
+        said,
+    };
     let mut rest = answer.as_slice();
     let mut contents = Vec::with_capacity(objects.len());
     for object in objects {
         let end = rest.iter().position(|byte| *byte == b'\n');
         let end = end.ok_or_else(|| broken(format!("the object {object} is missing")))?;
         let head = String::from_utf8_lossy(&rest[..end]).into_owned();
-        let size = head.rsplit(' ').next().and_then(|size| size.parse::<usize>().ok());
+        let size = head
+            .rsplit(' ')
+            .next()
+            .and_then(|size| size.parse::<usize>().ok());
         // `<object> missing`: of a partial clone that can't reach its remote.
         let size = size.ok_or_else(|| broken(head.clone()))?;
-        let content = rest.get(end + 1..end + 1 + size).ok_or_else(|| broken("a short answer".to_owned()))?;
+        let content = rest
+            .get(end + 1..end + 1 + size)
+            .ok_or_else(|| broken("a short answer".to_owned()))?;
         contents.push(content.to_vec());
         rest = rest.get(end + 2 + size..).unwrap_or_default();
     }
@@ -246,5 +305,7 @@ fn blobs(dir: &Path, objects: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
 }
 
 fn line(output: Vec<u8>) -> String {
-    String::from_utf8_lossy(&output).trim_end_matches(['\n', '\r']).to_owned()
+    String::from_utf8_lossy(&output)
+        .trim_end_matches(['\n', '\r'])
+        .to_owned()
 }

@@ -16,15 +16,19 @@ pub fn to_writer<T: Serialize + ?Sized>(out: impl Write, value: &T) -> serde_jso
 }
 
 /// Writes a value, indented by two blanks.
-pub fn to_writer_pretty<T: Serialize + ?Sized>(out: impl Write, value: &T) -> serde_json::Result<()> {
+pub fn to_writer_pretty<T: Serialize + ?Sized>(
+    out: impl Write,
+    value: &T,
+) -> serde_json::Result<()> {
     serde_json::to_writer_pretty(EscapingWriter(out), value)
 }
 
 /// A text that is JSON, with its hiding characters escaped.
 pub fn escaped(json: &str) -> Cow<'_, str> {
     let bytes = json.as_bytes();
-    let begins =
-        |(at, byte): (usize, &u8)| may_begin_escape(byte) && bytes.get(at..).and_then(escape).is_some();
+    let begins = |(at, byte): (usize, &u8)| {
+        may_begin_escape(byte) && bytes.get(at..).and_then(escape).is_some()
+    };
     if !bytes.iter().enumerate().any(begins) {
         return Cow::Borrowed(json);
     }
@@ -55,7 +59,10 @@ impl<W: Write> Write for EscapingWriter<W> {
 fn write_escaped(bytes: &[u8], out: &mut impl Write) -> io::Result<()> {
     let (mut written, mut at) = (0, 0);
     // In nearly all pieces there is nothing to do.
-    while let Some(next) = bytes.get(at..).and_then(|rest| rest.iter().position(may_begin_escape)) {
+    while let Some(next) = bytes
+        .get(at..)
+        .and_then(|rest| rest.iter().position(may_begin_escape))
+    {
         at += next;
         match bytes.get(at..).and_then(escape) {
             None => at += 1,
@@ -81,9 +88,13 @@ fn escape(rest: &[u8]) -> Option<(usize, u32)> {
         [0x7f, ..] => Some((1, 0x7f)),
         [0xc2, second @ 0x80..=0x9f, ..] => Some((2, u32::from(second))),
         [0xd8, 0x9c, ..] => Some((2, 0x61c)),
-        [0xe2, 0x80, third @ (0x8e | 0x8f | 0xaa..=0xae), ..] => Some((3, 0x2000 + u32::from(third) - 0x80)),
+        [0xe2, 0x80, third @ (0x8e | 0x8f | 0xaa..=0xae), ..] => {
+            Some((3, 0x2000 + u32::from(third) - 0x80))
+        }
         [0xe2, 0x81, third @ 0xa6..=0xa9, ..] => Some((3, 0x2040 + u32::from(third) - 0x80)),
-        [b'#', b'#', b'[', ..] | [b'#', b'#', b'v', b's', b'o', b'[', ..] => Some((1, u32::from(b'#'))),
+        [b'#', b'#', b'[', ..] | [b'#', b'#', b'v', b's', b'o', b'[', ..] => {
+            Some((1, u32::from(b'#')))
+        }
         _ => None,
     }
 }
@@ -147,9 +158,14 @@ mod tests {
             .chain(0x2066..=0x2069)
             .filter_map(char::from_u32)
             .collect();
-        let text = format!("{hostile} ##[error]x ##vso[task.complete] # ## [ é 日 \u{200b} \" \\ \n");
+        let text =
+            format!("{hostile} ##[error]x ##vso[task.complete] # ## [ é 日 \u{200b} \" \\ \n");
         let mut out = Vec::new();
-        to_writer_pretty(&mut out, &serde_json::json!({ text.as_str(): [text.as_str()] })).unwrap();
+        to_writer_pretty(
+            &mut out,
+            &serde_json::json!({ text.as_str(): [text.as_str()] }),
+        )
+        .unwrap();
         let json = String::from_utf8(out).unwrap();
         assert!(!json.contains(|c: char| hostile.contains(c)), "{json}");
         assert!(!json.contains("##[") && !json.contains("##vso["), "{json}");
@@ -157,14 +173,21 @@ mod tests {
         let read: Value = serde_json::from_str(&json).unwrap();
         assert_eq!(read[&text][0], text.as_str());
         let plain = serde_json::to_string(&text).unwrap();
-        assert_eq!(serde_json::from_str::<String>(&escaped(&plain)).unwrap(), text);
+        assert_eq!(
+            serde_json::from_str::<String>(&escaped(&plain)).unwrap(),
+            text
+        );
         assert!(matches!(escaped("{\"a\": \"é #\"}"), Cow::Borrowed(_)));
-        assert_eq!(escaped("\"\u{202e}\u{9b}#\u{61c}\""), "\"\\u202e\\u009b#\\u061c\"");
+        assert_eq!(
+            escaped("\"\u{202e}\u{9b}#\u{61c}\""),
+            "\"\\u202e\\u009b#\\u061c\""
+        );
     }
 
     #[test]
     fn depth_counts_arrays_and_objects() {
-        let nested = |levels: usize| (0..levels).fold(Value::Null, |value, _| serde_json::json!([1, value]));
+        let nested =
+            |levels: usize| (0..levels).fold(Value::Null, |value, _| serde_json::json!([1, value]));
         for levels in [0, 1, 5] {
             assert!(!is_deeper(&nested(levels), levels));
             assert!(is_deeper(&nested(levels + 1), levels));

@@ -8,7 +8,10 @@
 //! ```
 
 #![forbid(unsafe_code)]
-#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, clippy::exit))]
+#![cfg_attr(
+    not(test),
+    warn(clippy::print_stdout, clippy::print_stderr, clippy::exit)
+)]
 
 pub mod blocks;
 pub mod clock;

@@ -19,25 +19,38 @@ impl Names {
     /// The number of a text, new or known; `None` when there are more texts than numbers (2^32).
     pub fn add(&mut self, name: &str) -> Option<u32> {
         let hash = self.hasher.hash_one(name);
-        let Names { text, ends, numbers, hasher } = self;
+        let Names {
+            text,
+            ends,
+            numbers,
+            hasher,
+        } = self;
         if let Some(known) = numbers.find(hash, |n| text_of(text, ends, *n) == Some(name)) {
             return Some(*known);
         }
         let number = u32::try_from(ends.len()).ok().filter(|n| *n < u32::MAX)?;
         text.push_str(name);
         ends.push(text.len());
-        numbers.insert_unique(hash, number, |n| hasher.hash_one(text_of(text, ends, *n).unwrap_or_default()));
+        numbers.insert_unique(hash, number, |n| {
+            hasher.hash_one(text_of(text, ends, *n).unwrap_or_default())
+        });
         Some(number)
     }
 
     pub fn number(&self, name: &str) -> Option<u32> {
         let hash = self.hasher.hash_one(name);
-        self.numbers.find(hash, |n| self.get(*n) == Some(name)).copied()
+        self.numbers
+            .find(hash, |n| self.get(*n) == Some(name))
+            .copied()
     }
 
     /// As [`Names::number`], without a search when the text is the one with this number.
     pub fn number_near(&self, name: &str, guess: u32) -> Option<u32> {
-        if self.get(guess) == Some(name) { Some(guess) } else { self.number(name) }
+        if self.get(guess) == Some(name) {
+            Some(guess)
+        } else {
+            self.number(name)
+        }
     }
 
     pub fn get(&self, number: u32) -> Option<&str> {
@@ -60,7 +73,9 @@ impl Names {
 fn text_of<'a>(text: &'a str, ends: &[usize], number: u32) -> Option<&'a str> {
     let number = number as usize;
     let end = *ends.get(number)?;
-    let start = number.checked_sub(1).map_or(Some(0), |before| ends.get(before).copied())?;
+    let start = number
+        .checked_sub(1)
+        .map_or(Some(0), |before| ends.get(before).copied())?;
     text.get(start..end)
 }
 

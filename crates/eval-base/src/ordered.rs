@@ -18,8 +18,15 @@ pub enum OrderedValue {
 
 impl OrderedValue {
     /// A map of these entries, no two of the same name.
-    pub fn map<N: Into<String>>(entries: impl IntoIterator<Item = (N, OrderedValue)>) -> OrderedValue {
-        OrderedValue::Map(entries.into_iter().map(|(name, value)| (name.into(), value)).collect())
+    pub fn map<N: Into<String>>(
+        entries: impl IntoIterator<Item = (N, OrderedValue)>,
+    ) -> OrderedValue {
+        OrderedValue::Map(
+            entries
+                .into_iter()
+                .map(|(name, value)| (name.into(), value))
+                .collect(),
+        )
     }
 
     /// The value alone.
@@ -55,10 +62,14 @@ impl From<Value> for OrderedValue {
     /// Keys in the order of the map, which is sorted.
     fn from(value: Value) -> OrderedValue {
         match value {
-            Value::Array(items) => OrderedValue::List(items.into_iter().map(OrderedValue::from).collect()),
-            Value::Object(fields) => {
-                OrderedValue::map(fields.into_iter().map(|(name, value)| (name, OrderedValue::from(value))))
+            Value::Array(items) => {
+                OrderedValue::List(items.into_iter().map(OrderedValue::from).collect())
             }
+            Value::Object(fields) => OrderedValue::map(
+                fields
+                    .into_iter()
+                    .map(|(name, value)| (name, OrderedValue::from(value))),
+            ),
             plain => OrderedValue::Plain(plain),
         }
     }
@@ -99,7 +110,9 @@ impl Serialize for AsWritten<'_> {
             OrderedValue::Plain(value) => value.serialize(serializer),
             OrderedValue::List(items) => {
                 let mut list = serializer.serialize_seq(Some(items.len()))?;
-                items.iter().try_for_each(|item| list.serialize_element(&item.as_written()))?;
+                items
+                    .iter()
+                    .try_for_each(|item| list.serialize_element(&item.as_written()))?;
                 list.end()
             }
             OrderedValue::Map(entries) => {
@@ -131,8 +144,14 @@ mod tests {
             ("q", OrderedValue::List(vec![inner])),
             ("b", json!({"d": 1, "c": 2}).into()),
         ]);
-        assert_eq!(value.to_string(), r#"{"q":[{"z":1,"a":1.50}],"b":{"c":2,"d":1}}"#);
-        assert_eq!(text(&value), r#"{"b":{"c":2,"d":1},"q":[{"a":1.50,"z":1}]}"#);
+        assert_eq!(
+            value.to_string(),
+            r#"{"q":[{"z":1,"a":1.50}],"b":{"c":2,"d":1}}"#
+        );
+        assert_eq!(
+            text(&value),
+            r#"{"b":{"c":2,"d":1},"q":[{"a":1.50,"z":1}]}"#
+        );
         let read: OrderedValue = serde_json::from_str(&text(&value.as_written())).unwrap();
         assert_eq!(read, value);
         assert_ne!(text(&read.as_written()), text(&value.as_written()));

@@ -35,12 +35,32 @@ mod tests {
 
     #[test]
     fn a_placeholder_is_filled_wherever_it_stands() {
-        let fill = |word, path: &str| fill(word, |name| (name == "input_file").then(|| path.to_owned()));
-        assert_eq!(fill("--in={{ input_file }}", "/t/i.json").as_deref(), Some("--in=/t/i.json"));
-        assert_eq!(fill("{{input_file}}:{{  input_file}}", "/t").as_deref(), Some("/t:/t"));
-        assert_eq!(fill("{{ other }} {{ input_file }}", "/t").as_deref(), Some("{{ other }} /t"));
-        assert_eq!(fill("{{ input_file }}", "{{ input_file }}").as_deref(), Some("{{ input_file }}"));
-        for untouched in ["plain", "{{ input_files }}", "{{ input_file", "input_file", "{{", "é{{é"] {
+        let fill =
+            |word, path: &str| fill(word, |name| (name == "input_file").then(|| path.to_owned()));
+        assert_eq!(
+            fill("--in={{ input_file }}", "/t/i.json").as_deref(),
+            Some("--in=/t/i.json")
+        );
+        assert_eq!(
+            fill("{{input_file}}:{{  input_file}}", "/t").as_deref(),
+            Some("/t:/t")
+        );
+        assert_eq!(
+            fill("{{ other }} {{ input_file }}", "/t").as_deref(),
+            Some("{{ other }} /t")
+        );
+        assert_eq!(
+            fill("{{ input_file }}", "{{ input_file }}").as_deref(),
+            Some("{{ input_file }}")
+        );
+        for untouched in [
+            "plain",
+            "{{ input_files }}",
+            "{{ input_file",
+            "input_file",
+            "{{",
+            "é{{é",
+        ] {
             assert_eq!(fill(untouched, "/t"), None, "{untouched}");
         }
         assert_eq!(lone(" {{ a }} "), Some("a"));

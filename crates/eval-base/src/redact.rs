@@ -25,16 +25,24 @@ pub const REDACTED: &str = "[redacted]";
 pub const SHORTEST_SECRET: usize = 6;
 
 /// Headers whose values are secrets.
-const SENSITIVE: [&str; 6] =
-    ["authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "api-key"];
+const SENSITIVE: [&str; 6] = [
+    "authorization",
+    "proxy-authorization",
+    "cookie",
+    "set-cookie",
+    "x-api-key",
+    "api-key",
+];
 
 /// True when the value of a header of this name (in any case) is a secret: it authorises, or its name says so. The key of
 /// `Idempotency-Key` opens nothing.
 pub fn is_sensitive_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let tells = ["token", "secret", "key", "password", "passwd", "credential"];
-    let authorises =
-        || name.split(['-', '_']).any(|word| matches!(word, "auth" | "authorization" | "session"));
+    let authorises = || {
+        name.split(['-', '_'])
+            .any(|word| matches!(word, "auth" | "authorization" | "session"))
+    };
     name != "idempotency-key"
         && (SENSITIVE.contains(&name.as_str())
             || tells.iter().any(|word| name.contains(word))
@@ -54,9 +62,15 @@ pub fn secrets_of_header(name: &str, value: &str) -> Vec<String> {
         let rest = rest.trim_start();
         found.push(rest.to_owned());
         if scheme.eq_ignore_ascii_case("basic")
-            && let Some(pair) = BASE64.decode(rest).ok().and_then(|bytes| String::from_utf8(bytes).ok())
+            && let Some(pair) = BASE64
+                .decode(rest)
+                .ok()
+                .and_then(|bytes| String::from_utf8(bytes).ok())
         {
-            found.extend(pair.split_once(':').map(|(_, password)| password.to_owned()));
+            found.extend(
+                pair.split_once(':')
+                    .map(|(_, password)| password.to_owned()),
+            );
             found.push(pair);
         }
     }
@@ -71,8 +85,19 @@ pub fn secrets_of_header(name: &str, value: &str) -> Vec<String> {
 /// True when the value of a query's parameter of this name is a secret. Only whole words tell: the value of `page_token` or
 /// `sort_key` is part of the question.
 pub fn is_sensitive_parameter(name: &str) -> bool {
-    let name: String = percent::decode(name).to_lowercase().replace(['-', '_', '.', '+'], "");
-    let whole = ["token", "key", "auth", "authorization", "jwt", "sig", "sid", "sessionid"];
+    let name: String = percent::decode(name)
+        .to_lowercase()
+        .replace(['-', '_', '.', '+'], "");
+    let whole = [
+        "token",
+        "key",
+        "auth",
+        "authorization",
+        "jwt",
+        "sig",
+        "sid",
+        "sessionid",
+    ];
     let ends = [
         "secret",
         "password",
@@ -116,7 +141,10 @@ pub fn secrets_of_query(endpoint: &str) -> Vec<String> {
 /// An endpoint without the values of its query's sensitive parameters.
 pub fn without_secret_parameters(endpoint: &str) -> String {
     let mut out = endpoint.to_owned();
-    let secret = |pair: &&str| pair.split_once('=').is_some_and(|(name, _)| is_sensitive_parameter(name));
+    let secret = |pair: &&str| {
+        pair.split_once('=')
+            .is_some_and(|(name, _)| is_sensitive_parameter(name))
+    };
     if parameters(endpoint).any(|pair| secret(&pair)) {
         let (path, rest) = endpoint.split_once('?').unwrap_or((endpoint, ""));
         let (query, fragment) = rest.split_at(rest.find('#').unwrap_or(rest.len()));
@@ -136,9 +164,13 @@ fn parameters(endpoint: &str) -> impl Iterator<Item = &str> {
 
 /// An address without the user and the password that it may hold.
 pub fn without_userinfo(text: &str) -> String {
-    let Some((scheme, rest)) = text.split_once("://") else { return text.to_owned() };
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return text.to_owned();
+    };
     let authority = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let at = rest.get(..authority).and_then(|authority| authority.rfind('@'));
+    let at = rest
+        .get(..authority)
+        .and_then(|authority| authority.rfind('@'));
     match at.and_then(|at| rest.get(at + 1..)) {
         Some(rest) => format!("{scheme}://{rest}"),
         None => text.to_owned(),
@@ -158,10 +190,14 @@ pub struct Redactor {
 /// A secret as services send it back: in an address, in either way of writing it, and in base64, with and without padding.
 fn forms(secret: &str) -> Vec<String> {
     let encoded = percent::encode(secret);
-    let lower = encoded.split('%').enumerate().map(|(at, part)| match (at, part.get(..2), part.get(2..)) {
-        (0, ..) | (_, None, _) | (_, _, None) => part.to_owned(),
-        (_, Some(code), Some(rest)) => format!("%{}{rest}", code.to_lowercase()),
-    });
+    let lower =
+        encoded
+            .split('%')
+            .enumerate()
+            .map(|(at, part)| match (at, part.get(..2), part.get(2..)) {
+                (0, ..) | (_, None, _) | (_, _, None) => part.to_owned(),
+                (_, Some(code), Some(rest)) => format!("%{}{rest}", code.to_lowercase()),
+            });
     let lower: String = lower.collect();
     let mut all = vec![secret.to_owned(), lower.clone()];
     for known in [secret, &encoded] {
@@ -185,7 +221,9 @@ impl Redactor {
     /// Values of fewer than [`SHORTEST_SECRET`] characters are left out.
     pub fn new<I: IntoIterator<Item = String>>(secrets: I) -> Self {
         let mut needles = Vec::new();
-        let secrets = secrets.into_iter().filter(|s| s.chars().count() >= SHORTEST_SECRET);
+        let secrets = secrets
+            .into_iter()
+            .filter(|s| s.chars().count() >= SHORTEST_SECRET);
         for mut needle in secrets.flat_map(|secret| forms(&secret)) {
             for _ in 0..4 {
                 let quoted = Value::String(needle.clone()).to_string();
@@ -227,8 +265,12 @@ impl Redactor {
             is_sensitive_parameter(&name) || ends.iter().any(|end| name.ends_with(end))
         };
         // A shorter value (`true`, `github`) is a word that would be missed in the text.
-        let values = env.iter().filter(|(name, _)| name.to_str().is_some_and(is_secret));
-        let values = values.filter_map(|(_, value)| value.to_str()).filter(|value| value.len() >= 8);
+        let values = env
+            .iter()
+            .filter(|(name, _)| name.to_str().is_some_and(is_secret));
+        let values = values
+            .filter_map(|(_, value)| value.to_str())
+            .filter(|value| value.len() >= 8);
         Redactor::new(values.map(str::to_owned))
     }
 
@@ -293,36 +335,73 @@ mod tests {
 
     #[test]
     fn a_secret_is_found_as_it_is_and_inside_json() {
-        let redactor = Redactor::new(["pa\"ss\\word".to_owned(), "abc".to_owned(), "tok-123456".to_owned()]);
+        let redactor = Redactor::new([
+            "pa\"ss\\word".to_owned(),
+            "abc".to_owned(),
+            "tok-123456".to_owned(),
+        ]);
         let json = serde_json::json!({ "k": "pa\"ss\\word and tok-123456, abc" }).to_string();
-        assert_eq!(redactor.redact(&json).unwrap(), r#"{"k":"[redacted] and [redacted], abc"}"#);
+        assert_eq!(
+            redactor.redact(&json).unwrap(),
+            r#"{"k":"[redacted] and [redacted], abc"}"#
+        );
         assert_eq!(redactor.redact("pa\"ss\\word").unwrap(), "[redacted]");
         assert_eq!(redactor.redact("abc"), None);
-        let twice = serde_json::json!({ "reason": format!("got {:?}", "pa\"ss\\word") }).to_string();
-        assert_eq!(redactor.redact(&twice).unwrap(), r#"{"reason":"got \"[redacted]\""}"#);
+        let twice =
+            serde_json::json!({ "reason": format!("got {:?}", "pa\"ss\\word") }).to_string();
+        assert_eq!(
+            redactor.redact(&twice).unwrap(),
+            r#"{"reason":"got \"[redacted]\""}"#
+        );
     }
 
     #[test]
     fn a_secret_is_found_in_json_that_hides_nothing() {
-        for secret in ["se##[cret", "##vso[secret", "sec\u{7f}ret", "sec\u{9b}ret", "se\u{202e}c\"ret"] {
+        for secret in [
+            "se##[cret",
+            "##vso[secret",
+            "sec\u{7f}ret",
+            "sec\u{9b}ret",
+            "se\u{202e}c\"ret",
+        ] {
             let redactor = Redactor::new([secret.to_owned()]);
             let plain = serde_json::json!({ "k": format!("a {secret} b") }).to_string();
             let escaped = json::escaped(&plain);
             assert_ne!(escaped, plain);
-            assert_eq!(redactor.redact(&escaped).unwrap(), r#"{"k":"a [redacted] b"}"#, "{secret:?}");
-            assert_eq!(redactor.redact(&plain).unwrap(), r#"{"k":"a [redacted] b"}"#, "{secret:?}");
+            assert_eq!(
+                redactor.redact(&escaped).unwrap(),
+                r#"{"k":"a [redacted] b"}"#,
+                "{secret:?}"
+            );
+            assert_eq!(
+                redactor.redact(&plain).unwrap(),
+                r#"{"k":"a [redacted] b"}"#,
+                "{secret:?}"
+            );
         }
     }
 
     #[test]
     fn headers_that_authorise_are_known_by_their_names() {
-        for yes in
-            ["Authorization", "X-API-Key", "cookie", "X-Access-Token", "x-auth", "my_password", "X-Session"]
-        {
+        for yes in [
+            "Authorization",
+            "X-API-Key",
+            "cookie",
+            "X-Access-Token",
+            "x-auth",
+            "my_password",
+            "X-Session",
+        ] {
             assert!(is_sensitive_header(yes), "{yes}");
         }
-        for no in ["Accept", "X-Author", "Idempotency-Key", "content-type", "X-Request-Id", "sessions-total"]
-        {
+        for no in [
+            "Accept",
+            "X-Author",
+            "Idempotency-Key",
+            "content-type",
+            "X-Request-Id",
+            "sessions-total",
+        ] {
             assert!(!is_sensitive_header(no), "{no}");
         }
         assert_eq!(
@@ -331,7 +410,12 @@ mod tests {
         );
         assert_eq!(
             secrets_of_header("Authorization", "Basic dXNlcjpodW50ZXIyMg=="),
-            ["Basic dXNlcjpodW50ZXIyMg==", "dXNlcjpodW50ZXIyMg==", "hunter22", "user:hunter22"]
+            [
+                "Basic dXNlcjpodW50ZXIyMg==",
+                "dXNlcjpodW50ZXIyMg==",
+                "hunter22",
+                "user:hunter22"
+            ]
         );
         assert_eq!(
             secrets_of_header("Cookie", "sid=abcdef123; lang=en"),
@@ -343,18 +427,46 @@ mod tests {
 
     #[test]
     fn parameters_that_authorise_are_known_by_their_names() {
-        for yes in
-            ["api_key", "apiKey", "key", "access_token", "TOKEN", "X-Amz-Signature", "sig", "client%5Fsecret"]
-        {
+        for yes in [
+            "api_key",
+            "apiKey",
+            "key",
+            "access_token",
+            "TOKEN",
+            "X-Amz-Signature",
+            "sig",
+            "client%5Fsecret",
+        ] {
             assert!(is_sensitive_parameter(yes), "{yes}");
         }
-        for no in ["page_token", "next_token", "sort_key", "keyword", "q", "author", "design", ""] {
+        for no in [
+            "page_token",
+            "next_token",
+            "sort_key",
+            "keyword",
+            "q",
+            "author",
+            "design",
+            "",
+        ] {
             assert!(!is_sensitive_parameter(no), "{no}");
         }
         let endpoint = "/a?x=1&api_key=s3cr%2Ft+v&token=short&key#token=fragment1";
-        assert_eq!(secrets_of_query(endpoint), ["s3cr%2Ft+v", "s3cr/t+v", "s3cr/t v"]);
-        assert_eq!(without_secret_parameters(endpoint), "/a?x=1&api_key=&token=&key#token=fragment1");
-        for untouched in ["/a", "/a?", "/a?x=1#y?token=zzzzzz", "?page_token=abcdef", ""] {
+        assert_eq!(
+            secrets_of_query(endpoint),
+            ["s3cr%2Ft+v", "s3cr/t+v", "s3cr/t v"]
+        );
+        assert_eq!(
+            without_secret_parameters(endpoint),
+            "/a?x=1&api_key=&token=&key#token=fragment1"
+        );
+        for untouched in [
+            "/a",
+            "/a?",
+            "/a?x=1#y?token=zzzzzz",
+            "?page_token=abcdef",
+            "",
+        ] {
             assert_eq!(without_secret_parameters(untouched), untouched);
             assert!(secrets_of_query(untouched).is_empty());
         }
@@ -362,8 +474,11 @@ mod tests {
 
     #[test]
     fn a_secret_is_found_as_services_send_it_back() {
-        let redactor =
-            Redactor::new(["s3cr/t v@lue".to_owned(), "dXNlcjpwdw==".to_owned(), "sk/a+b==c".to_owned()]);
+        let redactor = Redactor::new([
+            "s3cr/t v@lue".to_owned(),
+            "dXNlcjpwdw==".to_owned(),
+            "sk/a+b==c".to_owned(),
+        ]);
         for told in [
             "s3cr%2Ft%20v%40lue",
             "s3cr%2ft%20v%40lue",
@@ -378,7 +493,11 @@ mod tests {
             "s3cr/t%20v%40lue",
         ] {
             let text = format!("<{told}>");
-            assert_eq!(redactor.redact(&text).as_deref(), Some("<[redacted]>"), "{told}");
+            assert_eq!(
+                redactor.redact(&text).as_deref(),
+                Some("<[redacted]>"),
+                "{told}"
+            );
         }
         assert_eq!(redactor.redact("s3cr, t v@lue"), None);
     }

@@ -90,8 +90,11 @@ fn is_variation_selector(c: char) -> bool {
 /// True for a joiner between two characters that it can join, and for a lone variation selector after one that it can
 /// vary. `before` is what was written so far.
 fn shapes_its_neighbour(before: &str, c: char, after: &str) -> bool {
-    let Some(last) = before.chars().next_back() else { return false };
-    let takes_shape = |c: char| !c.is_ascii() && !c.is_control() && !c.is_whitespace() && !is_hidden(c);
+    let Some(last) = before.chars().next_back() else {
+        return false;
+    };
+    let takes_shape =
+        |c: char| !c.is_ascii() && !c.is_control() && !c.is_whitespace() && !is_hidden(c);
     match c {
         '\u{200c}' | '\u{200d}' => {
             (takes_shape(last) || is_variation_selector(last))
@@ -107,7 +110,10 @@ fn after_sequence(introducer: char, after: &str) -> &str {
     let (kind, body) = match introducer {
         '\u{1b}' => match after.chars().next() {
             Some(kind @ ('[' | ']' | 'P' | 'X' | '^' | '_')) => (kind, &after[1..]),
-            _ => return skip_final(after.trim_start_matches(is_intermediate), '0'..='~').unwrap_or(after),
+            _ => {
+                return skip_final(after.trim_start_matches(is_intermediate), '0'..='~')
+                    .unwrap_or(after);
+            }
         },
         '\u{9b}' => ('[', after),
         '\u{9d}' => (']', after),
@@ -115,7 +121,9 @@ fn after_sequence(introducer: char, after: &str) -> &str {
         _ => return after,
     };
     if kind == '[' {
-        let end = body.trim_start_matches(|c| matches!(c, '0'..='?')).trim_start_matches(is_intermediate);
+        let end = body
+            .trim_start_matches(|c| matches!(c, '0'..='?'))
+            .trim_start_matches(is_intermediate);
         return skip_final(end, '@'..='~').unwrap_or(end);
     }
     after_control_string(body).unwrap_or(body)
@@ -169,7 +177,9 @@ pub fn exact_line(text: &str) -> String {
         match c {
             ' ' => out.push(c),
             '\t' => out.push('⇥'),
-            _ if c.is_control() || c.is_whitespace() => drop(write!(out, "⟨U+{:04X}⟩", u32::from(c))),
+            _ if c.is_control() || c.is_whitespace() => {
+                drop(write!(out, "⟨U+{:04X}⟩", u32::from(c)))
+            }
             _ if is_plain(c) || shapes_its_neighbour(&out, c, after) => out.push(c),
             _ => drop(write!(out, "⟨U+{:04X}⟩", u32::from(c))),
         }
@@ -230,7 +240,11 @@ pub fn prefix_of_width(text: &str, columns: usize) -> &str {
     let mut end = 0;
     for (at, c) in text.char_indices() {
         // A variation selector may make its character wide.
-        used += if is_variation_selector(c) { 1 } else { c.width().unwrap_or(1) };
+        used += if is_variation_selector(c) {
+            1
+        } else {
+            c.width().unwrap_or(1)
+        };
         if used > columns {
             break;
         }
@@ -254,7 +268,11 @@ pub fn truncate_bytes(text: &str, max: usize) -> &str {
 /// A text of at most `max` bytes, or its beginning and a mark that there is more.
 pub fn shortened(text: &str, max: usize) -> Cow<'_, str> {
     let kept = truncate_bytes(text, max);
-    if kept.len() < text.len() { Cow::Owned(format!("{kept}{ELLIPSIS}")) } else { Cow::Borrowed(text) }
+    if kept.len() < text.len() {
+        Cow::Owned(format!("{kept}{ELLIPSIS}"))
+    } else {
+        Cow::Borrowed(text)
+    }
 }
 
 /// The hash of a commit as people are shown it: its first 12 digits.
@@ -345,7 +363,10 @@ pub fn plural(n: usize, noun: &str) -> String {
     let after_consonant = |stem: &str| !stem.ends_with(['a', 'e', 'i', 'o', 'u']);
     match noun.strip_suffix('y') {
         Some(stem) if after_consonant(stem) => format!("{digits} {stem}ies"),
-        _ if ["s", "x", "z", "ch", "sh"].iter().any(|end| noun.ends_with(end)) => {
+        _ if ["s", "x", "z", "ch", "sh"]
+            .iter()
+            .any(|end| noun.ends_with(end)) =>
+        {
             format!("{digits} {noun}es")
         }
         _ => format!("{digits} {noun}s"),
@@ -430,9 +451,13 @@ mod tests {
 
     #[test]
     fn emoji_and_scripts_keep_their_shape() {
-        for text in
-            ["👩\u{200d}💻", "❤\u{fe0f}", "1\u{fe0f}\u{20e3}", "🏳\u{fe0f}\u{200d}🌈", "می\u{200c}خواهم"]
-        {
+        for text in [
+            "👩\u{200d}💻",
+            "❤\u{fe0f}",
+            "1\u{fe0f}\u{20e3}",
+            "🏳\u{fe0f}\u{200d}🌈",
+            "می\u{200c}خواهم",
+        ] {
             assert_eq!(sanitize(text), text);
         }
     }
@@ -445,7 +470,10 @@ mod tests {
 
     #[test]
     fn quoted_shows_every_character() {
-        assert_eq!(quoted("a\"\\\n\r\t\x1b\u{200b}é"), r#""a\"\\\n\r\t\u{1b}\u{200b}é""#);
+        assert_eq!(
+            quoted("a\"\\\n\r\t\x1b\u{200b}é"),
+            r#""a\"\\\n\r\t\u{1b}\u{200b}é""#
+        );
     }
 
     #[test]
@@ -484,7 +512,10 @@ mod tests {
         }
         let long = "x/".repeat(200);
         let name = escape_path_component(&long);
-        assert!(name.len() <= MAX_PATH_COMPONENT && name.contains('~'), "{name}");
+        assert!(
+            name.len() <= MAX_PATH_COMPONENT && name.contains('~'),
+            "{name}"
+        );
         assert_eq!(unescape_path_component(&name), None);
         assert_ne!(name, escape_path_component(&"x/".repeat(201)));
     }
@@ -504,8 +535,9 @@ mod tests {
         let piece = prop_oneof![
             any::<char>().prop_map(|c| c.to_string()),
             prop::sample::select(vec![
-                "\x1b[", "\x1b]", "\x1b\\", "\x07", "\u{9b}", "\u{9d}", "\u{9c}", "\r", "\n", "\u{202e}",
-                "\u{200d}", "\u{fe0f}", "👩", "日", "a", "1", "\u{301}", "/", ".", "%", "~",
+                "\x1b[", "\x1b]", "\x1b\\", "\x07", "\u{9b}", "\u{9d}", "\u{9c}", "\r", "\n",
+                "\u{202e}", "\u{200d}", "\u{fe0f}", "👩", "日", "a", "1", "\u{301}", "/", ".", "%",
+                "~",
             ])
             .prop_map(str::to_owned),
         ];

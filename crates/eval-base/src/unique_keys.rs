@@ -80,7 +80,10 @@ impl UniqueKeySet {
     pub fn insert<E: Error>(&mut self, key: String) -> Result<(), E> {
         match self.0.replace(key) {
             None => Ok(()),
-            Some(again) => Err(E::custom(format!("the key `{}` is there twice", shortened(&again, SHOWN)))),
+            Some(again) => Err(E::custom(format!(
+                "the key `{}` is there twice",
+                shortened(&again, SHOWN)
+            ))),
         }
     }
 }
@@ -98,13 +101,22 @@ mod tests {
 
     #[test]
     fn every_object_is_looked_at() {
-        let why = |text: &str| serde_json::from_str::<UniqueKeys>(text).err().map(|error| error.to_string());
+        let why = |text: &str| {
+            serde_json::from_str::<UniqueKeys>(text)
+                .err()
+                .map(|error| error.to_string())
+        };
         assert_eq!(
-            why(r#"{"a": [1, -2, 3.5, 1e999, "x", null, true, {"a": 12345678901234567890123}], "b": {}}"#),
+            why(
+                r#"{"a": [1, -2, 3.5, 1e999, "x", null, true, {"a": 12345678901234567890123}], "b": {}}"#
+            ),
             None
         );
         for twice in [r#"{"a": 1, "a": 1}"#, r#"[{"b": {"a": 1, "\u0061": 2}}]"#] {
-            assert!(why(twice).is_some_and(|why| why.starts_with("the key `a` is there twice")), "{twice}");
+            assert!(
+                why(twice).is_some_and(|why| why.starts_with("the key `a` is there twice")),
+                "{twice}"
+            );
         }
     }
 }

@@ -21,14 +21,22 @@ impl WholeFile {
     pub fn create(path: &Path) -> io::Result<WholeFile> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         match std::fs::metadata(path) {
-            Ok(there) if there.is_dir() => return Err(io::Error::from(io::ErrorKind::IsADirectory)),
+            Ok(there) if there.is_dir() => {
+                return Err(io::Error::from(io::ErrorKind::IsADirectory));
+            }
             Ok(there) if !there.is_file() => {
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no ordinary file"));
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidInput,
+                    "it is no ordinary file",
+                ));
             }
             _ => {}
         }
         let Some(name) = path.file_name() else {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it has no file name"));
+            return Err(io::Error::new(
+                io::ErrorKind::InvalidInput,
+                "it has no file name",
+            ));
         };
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let mut name = name.to_owned();
@@ -36,9 +44,16 @@ impl WholeFile {
         let fresh = path.with_file_name(name);
         // Never through what somebody laid in the way.
         let _ = std::fs::remove_file(&fresh);
-        let file = OpenOptions::new().write(true).create_new(true).open(&fresh)?;
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&fresh)?;
         let out = Some(BufWriter::with_capacity(1 << 16, file));
-        Ok(WholeFile { out, fresh, path: path.to_owned() })
+        Ok(WholeFile {
+            out,
+            fresh,
+            path: path.to_owned(),
+        })
     }
 
     /// Puts it in its place.
@@ -64,7 +79,9 @@ impl WholeFile {
 
 impl Write for WholeFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.out.as_mut().map_or(Ok(bytes.len()), |out| out.write(bytes))
+        self.out
+            .as_mut()
+            .map_or(Ok(bytes.len()), |out| out.write(bytes))
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -95,8 +112,14 @@ mod tests {
 
     fn names(dir: &Path) -> Vec<String> {
         let entries = std::fs::read_dir(dir).expect("a folder");
-        let mut names: Vec<String> =
-            entries.map(|e| e.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<String> = entries
+            .map(|e| {
+                e.expect("an entry")
+                    .file_name()
+                    .to_string_lossy()
+                    .into_owned()
+            })
+            .collect();
         names.sort();
         names
     }
@@ -112,14 +135,20 @@ mod tests {
         });
         assert_eq!(failed.expect_err("failed").to_string(), "broken off");
         assert_eq!(
-            (std::fs::read_to_string(&path).expect("there"), names(folder.path())),
+            (
+                std::fs::read_to_string(&path).expect("there"),
+                names(folder.path())
+            ),
             ("old".into(), vec!["r.md".into()])
         );
         let mut file = WholeFile::create(&path).expect("begun");
         file.write_all(b"kept").expect("written");
         file.keep_durably().expect("kept");
         assert_eq!(
-            (std::fs::read_to_string(&path).expect("there"), names(folder.path())),
+            (
+                std::fs::read_to_string(&path).expect("there"),
+                names(folder.path())
+            ),
             ("kept".into(), vec!["r.md".into()])
         );
     }

@@ -32,17 +32,26 @@ pub fn bleu<'r>(
         others.push(bleu_words(bounded(reference)?, tokenizer));
     }
     let text: Vec<&str> = split_at_blanks(&text).collect();
-    let others: Vec<Vec<&str>> = others.iter().map(|other| split_at_blanks(other).collect()).collect();
+    let others: Vec<Vec<&str>> = others
+        .iter()
+        .map(|other| split_at_blanks(other).collect())
+        .collect();
     Ok(of_words(&text, &others))
 }
 
 fn bounded(text: &str) -> Result<&str, TooLong> {
-    if text.len() <= LONGEST { Ok(text) } else { Err(TooLong::One(text.len())) }
+    if text.len() <= LONGEST {
+        Ok(text)
+    } else {
+        Err(TooLong::One(text.len()))
+    }
 }
 
 fn of_words(text: &[&str], references: &[Vec<&str>]) -> f64 {
     let length = |words: &Vec<&str>| (words.len().abs_diff(text.len()), words.len());
-    let Some(closest) = references.iter().min_by_key(|words| length(words)) else { return 0.0 };
+    let Some(closest) = references.iter().min_by_key(|words| length(words)) else {
+        return 0.0;
+    };
     let (mut logarithms, mut order, mut smoothing) = (0.0, 0, 1.0);
     for n in 1..=ORDER.min(text.len()) {
         let (matched, total) = matches(text, references, n);
@@ -61,7 +70,9 @@ fn of_words(text: &[&str], references: &[Vec<&str>]) -> f64 {
     if order == 0 {
         return 0.0;
     }
-    let brevity = (1.0 - closest.len() as f64 / text.len() as f64).min(0.0).exp();
+    let brevity = (1.0 - closest.len() as f64 / text.len() as f64)
+        .min(0.0)
+        .exp();
     (brevity * (logarithms / order as f64).exp()).clamp(0.0, 1.0)
 }
 
@@ -76,13 +87,18 @@ fn matches(text: &[&str], references: &[Vec<&str>], n: usize) -> (usize, usize) 
     }
     let counts = counted(text, n);
     let total = counts.values().sum();
-    let matched = counts.iter().map(|(gram, count)| (*count).min(most.get(gram).copied().unwrap_or(0))).sum();
+    let matched = counts
+        .iter()
+        .map(|(gram, count)| (*count).min(most.get(gram).copied().unwrap_or(0)))
+        .sum();
     (matched, total)
 }
 
 fn counted<'w, 't>(words: &'w [&'t str], n: usize) -> HashMap<&'w [&'t str], usize> {
     let mut counts = HashMap::new();
-    words.windows(n).for_each(|gram| *counts.entry(gram).or_default() += 1);
+    words
+        .windows(n)
+        .for_each(|gram| *counts.entry(gram).or_default() += 1);
     counts
 }
 
@@ -99,7 +115,9 @@ mod tests {
     #[test]
     fn words_are_those_of_13a() {
         let words = |text: &str| {
-            split_at_blanks(&bleu_words(text, Tokenizer::ThirteenA)).collect::<Vec<_>>().join("|")
+            split_at_blanks(&bleu_words(text, Tokenizer::ThirteenA))
+                .collect::<Vec<_>>()
+                .join("|")
         };
         insta::assert_snapshot!(words("Hello, world! It's 3.14 (or 1,000) &amp; more-or-less 5-6."), @"Hello|,|world|!|It's|3.14|(|or|1,000|)|&|more-or-less|5|-|6|.");
         insta::assert_snapshot!(words("a [b] {c} x/y a_b \"q\" e.g.,"), @r#"a|[|b|]|{|c|}|x|/|y|a|_|b|"|q|"|e|.|g|.|,"#);
@@ -107,15 +125,26 @@ mod tests {
 
     #[test]
     fn by_hand() {
-        assert_eq!(score("the cat sat on the mat", &["the cat sat on the mat"]), 1.0);
+        assert_eq!(
+            score("the cat sat on the mat", &["the cat sat on the mat"]),
+            1.0
+        );
         // Papineni's example of clipping: 2 of 7 unigrams; then smoothed 1/(2*6), 1/(4*5), 1/(8*4); the reference is not longer.
         let expected = (2.0 / 7.0 * (1.0 / 12.0) * (1.0 / 20.0) * (1.0 / 32.0_f64)).powf(0.25);
-        assert!((score("the the the the the the the", &["the cat is on the mat"]) - expected).abs() < 1e-12);
+        assert!(
+            (score("the the the the the the the", &["the cat is on the mat"]) - expected).abs()
+                < 1e-12
+        );
         // Two words: 1- and 2-grams only; exp(1 - 4/2) for being half as long.
         assert!((score("a b", &["a b c d"]) - (-1.0_f64).exp()).abs() < 1e-12);
         // Of two lengths that are as close, the shorter: no penalty.
         assert_eq!(score("a b c", &["a b", "a b c d"]), 1.0);
-        for nothing in [score("", &["a"]), score("a", &[""]), score("a", &["b"]), score("a", &[])] {
+        for nothing in [
+            score("", &["a"]),
+            score("a", &[""]),
+            score("a", &["b"]),
+            score("a", &[]),
+        ] {
             assert_eq!(nothing, 0.0);
         }
     }
@@ -123,8 +152,14 @@ mod tests {
     #[test]
     fn long_texts_are_refused() {
         let long = ".".repeat(LONGEST + 1);
-        assert_eq!(bleu(&long, ["a"], Tokenizer::ThirteenA), Err(TooLong::One(LONGEST + 1)));
-        assert_eq!(bleu("a", [long.as_str()], Tokenizer::ThirteenA), Err(TooLong::One(LONGEST + 1)));
+        assert_eq!(
+            bleu(&long, ["a"], Tokenizer::ThirteenA),
+            Err(TooLong::One(LONGEST + 1))
+        );
+        assert_eq!(
+            bleu("a", [long.as_str()], Tokenizer::ThirteenA),
+            Err(TooLong::One(LONGEST + 1))
+        );
     }
 
     /// What sacrebleu 2 says: `sentence_bleu(text, references).score / 100`.
@@ -135,16 +170,27 @@ mod tests {
             "It is the guiding principle which guarantees the military forces always being under the command of the Party",
             "It is the practical guide for the army always to heed the directions of the party",
         ];
-        let text =
-            "It is a guide to action which ensures that the military always obeys the commands of the party";
+        let text = "It is a guide to action which ensures that the military always obeys the commands of the party";
         let fox = "The quick brown fox jumps over the lazy dog.";
         let rotation = "Fixes 3 bugs, e.g. the log-rotation (1,000 lines).";
         for (got, expected) in [
             (score(text, &papineni), 0.5045666840058485),
-            (score(fox, &["The fast brown fox jumped over the lazy dog."]), 0.4671379777281999),
-            (score(rotation, &["Fixes three bugs, e.g. log rotation of 1,000 lines."]), 0.3850322886878713),
+            (
+                score(fox, &["The fast brown fox jumped over the lazy dog."]),
+                0.4671379777281999,
+            ),
+            (
+                score(
+                    rotation,
+                    &["Fixes three bugs, e.g. log rotation of 1,000 lines."],
+                ),
+                0.3850322886878713,
+            ),
             (score("a b", &["a b c d"]), 0.3678794411714425),
-            (score("the the the the the the the", &["the cat is on the mat"]), 0.07809849842300637),
+            (
+                score("the the the the the the the", &["the cat is on the mat"]),
+                0.07809849842300637,
+            ),
         ] {
             assert!((got - expected).abs() < 1e-12, "{got} {expected}");
         }
@@ -154,7 +200,11 @@ mod tests {
     #[test]
     fn tokenizers_as_sacrebleu_computes_them() {
         let pairs: [(&str, &[&str], [f64; 3]); 10] = [
-            ("猫が好きです", &["猫は好きです"], [0.0, 0.537284965911771, 0.35355339059327373]),
+            (
+                "猫が好きです",
+                &["猫は好きです"],
+                [0.0, 0.537284965911771, 0.35355339059327373],
+            ),
             (
                 "我喜欢吃苹果，也喜欢吃香蕉。",
                 &["我爱吃苹果和香蕉。"],
@@ -163,19 +213,34 @@ mod tests {
             // A full stop after a digit at the end stays with it under `zh`, and not under `13a`.
             (
                 "今天天气很好，我们去公园玩5.",
-                &["今天的天气真好，我们去公园玩3.5小时。", "今天天气不错，我们到公园去玩。"],
+                &[
+                    "今天的天气真好，我们去公园玩3.5小时。",
+                    "今天天气不错，我们到公园去玩。",
+                ],
                 [0.0, 0.6729864884660307, 0.6515132562023375],
             ),
-            ("ผมชอบกินข้าวผัด", &["ฉันชอบกินข้าวต้ม"], [0.0, 0.6132167468990616, 0.0]),
+            (
+                "ผมชอบกินข้าวผัด",
+                &["ฉันชอบกินข้าวต้ม"],
+                [0.0, 0.6132167468990616, 0.0],
+            ),
             (
                 "iPhone 15 的价格是 5,999 元。",
                 &["iPhone 15 售价为 5,999.00 元"],
                 [0.21364350319811698, 0.5485292191279825, 0.11339582221952005],
             ),
             // Signs from U+2001 to U+2A6D are Chinese to it.
-            ("“你好”…他说：①②", &["“您好”，他说：①③"], [0.0, 0.32466791547509893, 0.32466791547509893]),
+            (
+                "“你好”…他说：①②",
+                &["“您好”，他说：①③"],
+                [0.0, 0.32466791547509893, 0.32466791547509893],
+            ),
             // Ideographs beyond U+FFFF are not.
-            ("𠮷野家的牛肉飯", &["𠮷野家的豬肉飯"], [0.0, 0.4889230224349009, 0.4889230224349009]),
+            (
+                "𠮷野家的牛肉飯",
+                &["𠮷野家的豬肉飯"],
+                [0.0, 0.4889230224349009, 0.4889230224349009],
+            ),
             (
                 "the cat sat on the mat.",
                 &["the cat is on the mat."],
@@ -183,13 +248,21 @@ mod tests {
             ),
             // U+001C to U+001F are white space for Python.
             ("a\u{1c}b c d e", &["a b c d e f"], [0.8187307530779823; 3]),
-            ("コーヒーを飲む", &["コーヒーを飲んだ"], [0.0, 0.7013967267997689, 0.5503212081491042]),
+            (
+                "コーヒーを飲む",
+                &["コーヒーを飲んだ"],
+                [0.0, 0.7013967267997689, 0.5503212081491042],
+            ),
         ];
         for (text, references, expected) in pairs {
             let tokenizers = [Tokenizer::ThirteenA, Tokenizer::Characters, Tokenizer::Zh];
             for (tokenizer, expected) in tokenizers.into_iter().zip(expected) {
                 let got = bleu(text, references.iter().copied(), tokenizer).unwrap();
-                assert!((got - expected).abs() < 1e-12, "{} {got} {expected} {text}", tokenizer.name());
+                assert!(
+                    (got - expected).abs() < 1e-12,
+                    "{} {got} {expected} {text}",
+                    tokenizer.name()
+                );
             }
         }
     }
@@ -197,7 +270,10 @@ mod tests {
     #[test]
     fn mixed_is_zh_with_letters_of_other_scripts() {
         let by = |tokenizer, a, b| bleu(a, [b], tokenizer).unwrap();
-        let (a, b) = ("我喜欢吃苹果，也喜欢吃3.5斤香蕉。", "我爱吃苹果和香蕉，3.5斤。");
+        let (a, b) = (
+            "我喜欢吃苹果，也喜欢吃3.5斤香蕉。",
+            "我爱吃苹果和香蕉，3.5斤。",
+        );
         assert_eq!(by(Tokenizer::Mixed, a, b), by(Tokenizer::Zh, a, b));
         let (a, b) = ("ผมชอบกินข้าวผัด", "ฉันชอบกินข้าวต้ม");
         assert_eq!(by(Tokenizer::Mixed, a, b), by(Tokenizer::Characters, a, b));

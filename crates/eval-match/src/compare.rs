@@ -13,8 +13,12 @@ use super::pattern::Pattern;
 use super::value::Datum;
 
 /// What `approx` allows when the author says nothing: Python's `math.isclose`.
-const DEFAULT_TOLERANCE: Tolerance =
-    Tolerance { absolute: None, relative: Some(1e-9), min_delta: None, max_delta: None };
+const DEFAULT_TOLERANCE: Tolerance = Tolerance {
+    absolute: None,
+    relative: Some(1e-9),
+    min_delta: None,
+    max_delta: None,
+};
 
 /// Compares a returned value with what an author wrote, by [`Equality::Yaml`].
 ///
@@ -66,10 +70,12 @@ fn not_equals(actual: &Datum, expected: &Datum) -> Comparison {
 fn opaque_within(datum: &Datum) -> Option<&str> {
     match datum {
         Datum::Opaque { type_name, .. } => Some(type_name),
-        Datum::List(items) | Datum::Tuple(items) | Datum::Set(items) => items.iter().find_map(opaque_within),
-        Datum::Dict(entries) => {
-            entries.iter().find_map(|(key, value)| opaque_within(key).or_else(|| opaque_within(value)))
+        Datum::List(items) | Datum::Tuple(items) | Datum::Set(items) => {
+            items.iter().find_map(opaque_within)
         }
+        Datum::Dict(entries) => entries
+            .iter()
+            .find_map(|(key, value)| opaque_within(key).or_else(|| opaque_within(value))),
         _ => None,
     }
 }
@@ -118,11 +124,17 @@ fn approx(actual: &Datum, expected: &Datum, near: Near) -> bool {
 
 /// A dict's key in canonical bytes, as it would be spelled as a key: the key of a dict of its own.
 fn key_of(key: &Datum) -> Option<Vec<u8>> {
-    canonical(&Datum::Dict(vec![(key.clone(), Datum::None)]), Equality::Yaml)
+    canonical(
+        &Datum::Dict(vec![(key.clone(), Datum::None)]),
+        Equality::Yaml,
+    )
 }
 
 fn by_key(entries: &[(Datum, Datum)]) -> HashMap<Vec<u8>, &Datum> {
-    entries.iter().filter_map(|(key, value)| Some((key_of(key)?, value))).collect()
+    entries
+        .iter()
+        .filter_map(|(key, value)| Some((key_of(key)?, value)))
+        .collect()
 }
 
 fn contains(actual: &Datum, expected: &Datum) -> Comparison {
@@ -130,7 +142,9 @@ fn contains(actual: &Datum, expected: &Datum) -> Comparison {
         (Datum::Text(text), Datum::Text(part)) => text.contains(part.as_str()),
         (Datum::List(items) | Datum::Tuple(items) | Datum::Set(items), _) => {
             canonical(expected, Equality::Yaml).is_some_and(|e| {
-                items.iter().any(|item| canonical(item, Equality::Yaml).as_ref() == Some(&e))
+                items
+                    .iter()
+                    .any(|item| canonical(item, Equality::Yaml).as_ref() == Some(&e))
             })
         }
         (Datum::Dict(entries), Datum::Dict(wanted)) => {
@@ -141,9 +155,11 @@ fn contains(actual: &Datum, expected: &Datum) -> Comparison {
                     .is_some_and(|actual| equals(actual, value, Equality::Yaml))
             })
         }
-        (Datum::Dict(entries), key) => {
-            key_of(key).is_some_and(|key| entries.iter().any(|(k, _)| key_of(k).as_ref() == Some(&key)))
-        }
+        (Datum::Dict(entries), key) => key_of(key).is_some_and(|key| {
+            entries
+                .iter()
+                .any(|(k, _)| key_of(k).as_ref() == Some(&key))
+        }),
         (Datum::Range { start, step, .. }, Datum::Int(wanted)) => {
             let offset = wanted - start;
             &offset % step == BigInt::ZERO
@@ -151,7 +167,11 @@ fn contains(actual: &Datum, expected: &Datum) -> Comparison {
                 && range_len(actual).is_some_and(|length| offset / step < length)
         }
         _ => {
-            let reason = format!("a {} can't contain a {}", actual.type_name(), expected.type_name());
+            let reason = format!(
+                "a {} can't contain a {}",
+                actual.type_name(),
+                expected.type_name()
+            );
             return Comparison::differs(reason);
         }
     };
@@ -175,22 +195,34 @@ pub fn expected_pattern(expected: &Datum) -> Result<Pattern, String> {
 }
 
 /// [`compare`] by [`Comparator::Regex`] with the pattern that [`expected_pattern`] gave.
-pub fn compare_pattern(pattern: &Pattern, actual: &Datum, expected: &Datum) -> Result<Comparison, String> {
+pub fn compare_pattern(
+    pattern: &Pattern,
+    actual: &Datum,
+    expected: &Datum,
+) -> Result<Comparison, String> {
     let Datum::Text(text) = actual else {
-        return Ok(Comparison::differs(format!("expected a str that matches, got {actual}")));
+        return Ok(Comparison::differs(format!(
+            "expected a str that matches, got {actual}"
+        )));
     };
-    Ok(match pattern.search(text).map_err(|error| error.to_string())? {
-        Some(_) => Comparison::matched(),
-        None => Comparison::differs(format!("{actual} doesn't match {expected}")),
-    })
+    Ok(
+        match pattern.search(text).map_err(|error| error.to_string())? {
+            Some(_) => Comparison::matched(),
+            None => Comparison::differs(format!("{actual} doesn't match {expected}")),
+        },
+    )
 }
 
 fn unordered(actual: &Datum, expected: &Datum) -> Result<Comparison, String> {
     let (Datum::List(wanted) | Datum::Tuple(wanted) | Datum::Set(wanted)) = expected else {
-        return Err(format!("comparator unordered expects a list, not {expected}"));
+        return Err(format!(
+            "comparator unordered expects a list, not {expected}"
+        ));
     };
     let (Datum::List(items) | Datum::Tuple(items) | Datum::Set(items)) = actual else {
-        return Ok(Comparison::differs(format!("expected a list, got {actual}")));
+        return Ok(Comparison::differs(format!(
+            "expected a list, got {actual}"
+        )));
     };
     let mut left: HashMap<Vec<u8>, i64> = HashMap::new();
     for item in items {
@@ -200,14 +232,21 @@ fn unordered(actual: &Datum, expected: &Datum) -> Result<Comparison, String> {
         }
     }
     for item in wanted {
-        let count = canonical(item, Equality::Yaml).and_then(|key| left.get_mut(&key)).filter(|n| **n > 0);
+        let count = canonical(item, Equality::Yaml)
+            .and_then(|key| left.get_mut(&key))
+            .filter(|n| **n > 0);
         match count {
             Some(count) => *count -= 1,
-            None => return Ok(Comparison::differs(format!("{item} is missing from {actual}"))),
+            None => {
+                return Ok(Comparison::differs(format!(
+                    "{item} is missing from {actual}"
+                )));
+            }
         }
     }
-    let surplus =
-        items.iter().find(|i| canonical(i, Equality::Yaml).is_some_and(|key| left.get(&key) > Some(&0)));
+    let surplus = items
+        .iter()
+        .find(|i| canonical(i, Equality::Yaml).is_some_and(|key| left.get(&key) > Some(&0)));
     Ok(match surplus {
         Some(item) => Comparison::differs(format!("{item} is one too many in {actual}")),
         None => Comparison::matched(),
@@ -224,7 +263,11 @@ fn difference(actual: &Datum, expected: &Datum, near: Near) -> String {
         (Some(a), None) => format!("{a} is one too many"),
         (None, None) => "the values differ".to_owned(),
     };
-    if path.is_empty() { what } else { format!("at {path}: {what}") }
+    if path.is_empty() {
+        what
+    } else {
+        format!("at {path}: {what}")
+    }
 }
 
 /// Two unequal values whose texts may look alike.
@@ -238,7 +281,11 @@ fn told_apart(actual: &Datum, expected: &Datum) -> String {
             format!("{plain} (a {type_name} object equals no plain value)")
         }
         _ if actual.type_name() != expected.type_name() => {
-            format!("{plain} (a {} where a {} is expected)", actual.type_name(), expected.type_name())
+            format!(
+                "{plain} (a {} where a {} is expected)",
+                actual.type_name(),
+                expected.type_name()
+            )
         }
         _ => plain,
     }

@@ -40,7 +40,11 @@ impl Number {
             b'+' => (false, &text[1..]),
             _ => (false, text),
         };
-        match unsigned.trim_start_matches('.').to_ascii_lowercase().as_str() {
+        match unsigned
+            .trim_start_matches('.')
+            .to_ascii_lowercase()
+            .as_str()
+        {
             "nan" => return Some(Number::Nan),
             "inf" | "infinity" => return Some(Number::Infinite { negative }),
             _ => {}
@@ -57,14 +61,20 @@ impl Number {
         if value.is_nan() {
             Number::Nan
         } else if value.is_infinite() {
-            Number::Infinite { negative: value < 0.0 }
+            Number::Infinite {
+                negative: value < 0.0,
+            }
         } else {
             Number::parse(&format!("{value:e}")).unwrap_or(Number::Nan)
         }
     }
 
     pub fn from_int(value: &BigInt) -> Number {
-        Number::Finite(Decimal { digits: value.clone(), exponent: 0, float: false })
+        Number::Finite(Decimal {
+            digits: value.clone(),
+            exponent: 0,
+            float: false,
+        })
     }
 
     /// Whether writing it out takes at most this many digits more than it was written with.
@@ -75,10 +85,12 @@ impl Number {
     /// The integer that it is, if it is one.
     pub fn to_int(&self) -> Option<BigInt> {
         match self {
-            Number::Finite(decimal) if decimal.is_whole() => Some(match u32::try_from(decimal.exponent) {
-                Ok(power) => &decimal.digits * ten_to(power),
-                Err(_) => &decimal.digits / ten_to((-decimal.exponent) as u32),
-            }),
+            Number::Finite(decimal) if decimal.is_whole() => {
+                Some(match u32::try_from(decimal.exponent) {
+                    Ok(power) => &decimal.digits * ten_to(power),
+                    Err(_) => &decimal.digits / ten_to((-decimal.exponent) as u32),
+                })
+            }
             _ => None,
         }
     }
@@ -118,22 +130,29 @@ impl Number {
         if self.same(expected) {
             return true;
         }
-        let (Number::Finite(actual), Number::Finite(wanted)) = (self, expected) else { return false };
+        let (Number::Finite(actual), Number::Finite(wanted)) = (self, expected) else {
+            return false;
+        };
         let delta = actual.minus(wanted);
         let mut bounded = false;
         if tolerance.absolute.is_some() || tolerance.relative.is_some() {
             bounded = true;
-            let near =
-                |limit: Option<Decimal>| limit.is_some_and(|l| delta.abs().compare(&l) != Ordering::Greater);
+            let near = |limit: Option<Decimal>| {
+                limit.is_some_and(|l| delta.abs().compare(&l) != Ordering::Greater)
+            };
             let absolute = tolerance.absolute.and_then(Decimal::from_f64);
-            let relative = tolerance.relative.and_then(Decimal::from_f64).map(|r| r.times(&wanted.abs()));
+            let relative = tolerance
+                .relative
+                .and_then(Decimal::from_f64)
+                .map(|r| r.times(&wanted.abs()));
             if !near(absolute) && !near(relative) {
                 return false;
             }
         }
-        for (bound, wrong) in
-            [(tolerance.min_delta, Ordering::Less), (tolerance.max_delta, Ordering::Greater)]
-        {
+        for (bound, wrong) in [
+            (tolerance.min_delta, Ordering::Less),
+            (tolerance.max_delta, Ordering::Greater),
+        ] {
             let Some(bound) = bound else { continue };
             bounded = true;
             match Number::from_f64(bound) {
@@ -163,7 +182,8 @@ impl Decimal {
         };
         let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
         let all_digits = |s: &str| s.bytes().all(|b| b.is_ascii_digit());
-        if !all_digits(whole) || !all_digits(fraction) || (whole.is_empty() && fraction.is_empty()) {
+        if !all_digits(whole) || !all_digits(fraction) || (whole.is_empty() && fraction.is_empty())
+        {
             return None;
         }
         let power: i64 = match exponent {
@@ -211,7 +231,11 @@ impl Decimal {
             return signs;
         }
         let ((least, most), (other_least, other_most)) = (self.magnitude(), other.magnitude());
-        let larger = if self.digits.sign() == Sign::Minus { Ordering::Less } else { Ordering::Greater };
+        let larger = if self.digits.sign() == Sign::Minus {
+            Ordering::Less
+        } else {
+            Ordering::Greater
+        };
         if least > other_most {
             return larger;
         }
@@ -226,12 +250,19 @@ impl Decimal {
     fn magnitude(&self) -> (i64, i64) {
         // A power of two is one of ten times a number between 0.30102 and 0.30103.
         let bits = i64::try_from(self.digits.bits()).unwrap_or(i64::MAX / 40_000);
-        ((bits - 1) * 30_102 / 100_000 + self.exponent, bits * 30_103 / 100_000 + 1 + self.exponent)
+        (
+            (bits - 1) * 30_102 / 100_000 + self.exponent,
+            bits * 30_103 / 100_000 + 1 + self.exponent,
+        )
     }
 
     fn minus(&self, other: &Decimal) -> Decimal {
         let (a, b, exponent) = self.aligned(other);
-        Decimal { digits: a - b, exponent, float: false }
+        Decimal {
+            digits: a - b,
+            exponent,
+            float: false,
+        }
     }
 
     fn times(&self, other: &Decimal) -> Decimal {
@@ -243,7 +274,11 @@ impl Decimal {
     }
 
     fn abs(&self) -> Decimal {
-        let digits = if self.digits.sign() == Sign::Minus { -&self.digits } else { self.digits.clone() };
+        let digits = if self.digits.sign() == Sign::Minus {
+            -&self.digits
+        } else {
+            self.digits.clone()
+        };
         Decimal { digits, ..*self }
     }
 
@@ -262,9 +297,8 @@ impl Decimal {
         }
         let double = |d: &Decimal| format!("{}e{}", d.digits, d.exponent).parse::<f64>().ok();
         match (double(self), double(other)) {
-            (Some(a), Some(b)) if a.is_finite() && a == b => {
-                Decimal::from_f64(a).is_some_and(|shortest| shortest.compare(self) == Ordering::Equal)
-            }
+            (Some(a), Some(b)) if a.is_finite() && a == b => Decimal::from_f64(a)
+                .is_some_and(|shortest| shortest.compare(self) == Ordering::Equal),
             _ => false,
         }
     }
@@ -286,7 +320,11 @@ impl std::fmt::Display for Number {
                 let places = (-d.exponent) as usize;
                 let digits = format!("{:0>width$}", d.digits.magnitude(), width = places + 1);
                 let (whole, fraction) = digits.split_at(digits.len() - places);
-                let sign = if d.digits.sign() == Sign::Minus { "-" } else { "" };
+                let sign = if d.digits.sign() == Sign::Minus {
+                    "-"
+                } else {
+                    ""
+                };
                 write!(f, "{sign}{whole}.{fraction}")
             }
         }
@@ -332,13 +370,30 @@ mod tests {
 
     #[test]
     fn what_is_not_a_number() {
-        for text in
-            ["", "-", ".", "e5", "1e", "1e+", "1_000", "0x10", "1 2", "--1", "1.2.3", "٣", "1e99999999"]
-        {
+        for text in [
+            "",
+            "-",
+            ".",
+            "e5",
+            "1e",
+            "1e+",
+            "1_000",
+            "0x10",
+            "1 2",
+            "--1",
+            "1.2.3",
+            "٣",
+            "1e99999999",
+        ] {
             assert!(Number::parse(text).is_none(), "{text}");
         }
         // The lowest i64 has no magnitude of its own.
-        for power in ["-9223372036854775808", "9223372036854775807", "-20001", "99999999999999999999"] {
+        for power in [
+            "-9223372036854775808",
+            "9223372036854775807",
+            "-20001",
+            "99999999999999999999",
+        ] {
             assert!(Number::parse(&format!("1e{power}")).is_none(), "{power}");
         }
         assert!(Number::parse(&"9".repeat(MAX_DIGITS + 1)).is_none());
@@ -346,22 +401,39 @@ mod tests {
 
     #[test]
     fn tolerances_are_inclusive_in_decimals() {
-        let delta = Tolerance { min_delta: Some(-0.3), ..Tolerance::default() };
+        let delta = Tolerance {
+            min_delta: Some(-0.3),
+            ..Tolerance::default()
+        };
         assert!(n("3.9").within(&n("4.2"), &delta));
         assert!(n("5").within(&n("4.2"), &delta));
         assert!(!n("3.89999999999999").within(&n("4.2"), &delta));
-        let absolute = Tolerance { absolute: Some(0.1), ..Tolerance::default() };
+        let absolute = Tolerance {
+            absolute: Some(0.1),
+            ..Tolerance::default()
+        };
         assert!(n("0.4").within(&n("0.3"), &absolute));
         assert!(!n("0.41").within(&n("0.3"), &absolute));
-        let relative = Tolerance { relative: Some(0.01), ..Tolerance::default() };
+        let relative = Tolerance {
+            relative: Some(0.01),
+            ..Tolerance::default()
+        };
         assert!(n("-101").within(&n("-100"), &relative));
         assert!(!n("-101.1").within(&n("-100"), &relative));
         assert!(!n("0.0001").within(&n("0"), &relative));
-        let both = Tolerance { absolute: Some(0.5), relative: Some(1e-9), ..Tolerance::default() };
+        let both = Tolerance {
+            absolute: Some(0.5),
+            relative: Some(1e-9),
+            ..Tolerance::default()
+        };
         assert!(n("100.5").within(&n("100"), &both));
         assert!(!n("1").within(&n("2"), &Tolerance::default()));
         for odd in ["nan", "inf", "-inf"] {
-            let wide = Tolerance { absolute: Some(f64::MAX), max_delta: Some(f64::INFINITY), ..both };
+            let wide = Tolerance {
+                absolute: Some(f64::MAX),
+                max_delta: Some(f64::INFINITY),
+                ..both
+            };
             assert!(!n(odd).within(&n("1"), &wide), "{odd}");
             assert!(n(odd).within(&n(odd), &wide), "{odd}");
         }
@@ -369,8 +441,10 @@ mod tests {
 
     #[test]
     fn shows_plain_digits() {
-        let shown: Vec<String> =
-            ["-1.50", "0.05", "1e3", "42", "-0.5", "inf"].iter().map(|t| n(t).to_string()).collect();
+        let shown: Vec<String> = ["-1.50", "0.05", "1e3", "42", "-0.5", "inf"]
+            .iter()
+            .map(|t| n(t).to_string())
+            .collect();
         assert_eq!(shown.join(" "), "-1.50 0.05 1e3 42 -0.5 inf");
     }
 

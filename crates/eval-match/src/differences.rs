@@ -60,7 +60,12 @@ impl DifferenceKind {
 
 impl std::fmt::Display for Difference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Difference { path, expected, actual, .. } = self;
+        let Difference {
+            path,
+            expected,
+            actual,
+            ..
+        } = self;
         match self.kind {
             DifferenceKind::Missing => write!(f, "{path} is missing (expected {expected})"),
             DifferenceKind::Unexpected => write!(f, "{path} is not expected (got {actual})"),
@@ -78,7 +83,11 @@ pub fn differences(expected: &Value, actual: &Value) -> Vec<Difference> {
 
 /// [`differences`], and how many there are with those that are not listed.
 pub fn counted_differences(expected: &Value, actual: &Value) -> (Vec<Difference>, usize) {
-    let mut walk = Plain { place: Vec::new(), found: Vec::new(), all: 0 };
+    let mut walk = Plain {
+        place: Vec::new(),
+        found: Vec::new(),
+        all: 0,
+    };
     walk.value(expected, actual);
     (walk.found, walk.all)
 }
@@ -95,7 +104,12 @@ impl Plain {
         if self.found.len() < MAX_LISTED {
             let path = Shown(&self.place).to_string();
             let (expected, actual) = told();
-            self.found.push(Difference { path, kind, expected, actual });
+            self.found.push(Difference {
+                path,
+                kind,
+                expected,
+                actual,
+            });
         }
     }
 
@@ -103,8 +117,12 @@ impl Plain {
         self.place.push(place);
         match (expected, actual) {
             (Some(expected), Some(actual)) => self.value(expected, actual),
-            (Some(expected), None) => self.add(DifferenceKind::Missing, || (json(expected), String::new())),
-            (None, Some(actual)) => self.add(DifferenceKind::Unexpected, || (String::new(), json(actual))),
+            (Some(expected), None) => {
+                self.add(DifferenceKind::Missing, || (json(expected), String::new()))
+            }
+            (None, Some(actual)) => {
+                self.add(DifferenceKind::Unexpected, || (String::new(), json(actual)))
+            }
             (None, None) => {}
         }
         self.place.pop();
@@ -120,7 +138,11 @@ impl Plain {
             (Value::String(a), Value::String(b)) if a == b => {}
             _ => {
                 let same_type = std::mem::discriminant(expected) == std::mem::discriminant(actual);
-                let kind = if same_type { DifferenceKind::Value } else { DifferenceKind::Type };
+                let kind = if same_type {
+                    DifferenceKind::Value
+                } else {
+                    DifferenceKind::Type
+                };
                 self.add(kind, || apart(expected, actual));
             }
         }
@@ -130,7 +152,10 @@ impl Plain {
         for (key, expected) in wanted {
             self.at(Place::Key(key.clone()), Some(expected), map.get(key));
         }
-        for (key, actual) in map.iter().filter(|(key, _)| !wanted.contains_key(key.as_str())) {
+        for (key, actual) in map
+            .iter()
+            .filter(|(key, _)| !wanted.contains_key(key.as_str()))
+        {
             self.at(Place::Key(key.clone()), None, Some(actual));
         }
     }
@@ -138,7 +163,10 @@ impl Plain {
     fn array(&mut self, wanted: &[Value], items: &[Value]) {
         for (old, new) in aligned(wanted, items) {
             let index = new.or(old).unwrap_or_default();
-            let (old, new) = (old.and_then(|at| wanted.get(at)), new.and_then(|at| items.get(at)));
+            let (old, new) = (
+                old.and_then(|at| wanted.get(at)),
+                new.and_then(|at| items.get(at)),
+            );
             self.at(Place::Index(index), old, new);
         }
     }
@@ -158,22 +186,42 @@ pub(super) fn aligned(wanted: &[Value], items: &[Value]) -> Vec<(Option<usize>, 
     let (old, new) = (numbered(wanted), numbered(items));
     let start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
     let (old, new) = (&old[start..], &new[start..]);
-    let end = old.iter().rev().zip(new.iter().rev()).take_while(|(a, b)| a == b).count();
+    let end = old
+        .iter()
+        .rev()
+        .zip(new.iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
     let (old, new) = (&old[..old.len() - end], &new[..new.len() - end]);
     let ops = if old.len().max(new.len()) <= MAX_ALIGNED {
         capture_diff_slices(Algorithm::Myers, old, new)
     } else {
-        vec![DiffOp::Replace { old_index: 0, old_len: old.len(), new_index: 0, new_len: new.len() }]
+        vec![DiffOp::Replace {
+            old_index: 0,
+            old_len: old.len(),
+            new_index: 0,
+            new_len: new.len(),
+        }]
     };
     let mut pairs = Vec::new();
     for op in ops {
         let (mut old, mut new) = match op {
             DiffOp::Equal { .. } => continue,
-            DiffOp::Delete { old_index, old_len, .. } => (old_index..old_index + old_len, 0..0),
-            DiffOp::Insert { new_index, new_len, .. } => (0..0, new_index..new_index + new_len),
-            DiffOp::Replace { old_index, old_len, new_index, new_len } => {
-                (old_index..old_index + old_len, new_index..new_index + new_len)
-            }
+            DiffOp::Delete {
+                old_index, old_len, ..
+            } => (old_index..old_index + old_len, 0..0),
+            DiffOp::Insert {
+                new_index, new_len, ..
+            } => (0..0, new_index..new_index + new_len),
+            DiffOp::Replace {
+                old_index,
+                old_len,
+                new_index,
+                new_len,
+            } => (
+                old_index..old_index + old_len,
+                new_index..new_index + new_len,
+            ),
         };
         loop {
             match (old.next(), new.next()) {
@@ -218,16 +266,30 @@ pub(super) fn apart(expected: &Value, actual: &Value) -> (String, String) {
         })
         .sum::<usize>();
     let longest = a.len().max(b.len());
-    let from = if longest <= SHOWN - 2 || same <= SHOWN / 2 { 0 } else { same - LEAD };
+    let from = if longest <= SHOWN - 2 || same <= SHOWN / 2 {
+        0
+    } else {
+        same - LEAD
+    };
     (excerpt(expected, from), excerpt(actual, from))
 }
 
 /// The JSON of a value from one of its characters on.
 fn excerpt(value: &Value, from: usize) -> String {
-    let mut out = Window { skip: from, left: SHOWN, text: String::new(), cut: false };
+    let mut out = Window {
+        skip: from,
+        left: SHOWN,
+        text: String::new(),
+        cut: false,
+    };
     // The writer fails when it is full, which is no failure here.
     let _ = serde_json::to_writer(&mut out, value);
-    format!("{}{}{}", if from > 0 { "…" } else { "" }, out.text, if out.cut { "…" } else { "" })
+    format!(
+        "{}{}{}",
+        if from > 0 { "…" } else { "" },
+        out.text,
+        if out.cut { "…" } else { "" }
+    )
 }
 
 /// Takes a number of characters and then refuses. The writer of JSON never parts a character.
@@ -268,14 +330,17 @@ mod tests {
     use super::*;
 
     fn told(expected: Value, actual: Value) -> String {
-        let lines: Vec<String> =
-            differences(&expected, &actual).iter().map(|d| format!("{}: {d}", d.kind.name())).collect();
+        let lines: Vec<String> = differences(&expected, &actual)
+            .iter()
+            .map(|d| format!("{}: {d}", d.kind.name()))
+            .collect();
         lines.join("\n")
     }
 
     #[test]
     fn all_kinds_are_found_where_they_are() {
-        let old = json!({"a": 1, "b": [1, 2.0, 3], "c": {"d": null, "e": "{{any_uuid}}"}, "f.g": true});
+        let old =
+            json!({"a": 1, "b": [1, 2.0, 3], "c": {"d": null, "e": "{{any_uuid}}"}, "f.g": true});
         let new = json!({"a": "1", "b": [1, 2, 4], "c": {"e": "x", "h": []}, "f.g": false});
         assert_snapshot!(told(old.clone(), new), @r#"
         type: a: expected 1, got "1"
@@ -309,10 +374,22 @@ mod tests {
         let found = differences(&long("a"), &long("b"));
         assert_eq!(found.len(), 1);
         let side = |end: &str| format!("…{}\\n{end}{}…", "x".repeat(58), "y".repeat(139));
-        assert_eq!((found[0].expected.clone(), found[0].actual.clone()), (side("a"), side("b")));
+        assert_eq!(
+            (found[0].expected.clone(), found[0].actual.clone()),
+            (side("a"), side("b"))
+        );
         let (a, b) = apart(&json!("é".repeat(300)), &json!("é".repeat(299)));
-        assert_eq!((a, b), (format!("…{}\"", "é".repeat(61)), format!("…{}\"", "é".repeat(60))));
-        assert_eq!(json(&json!("z".repeat(300))), format!("\"{}…", "z".repeat(199)));
+        assert_eq!(
+            (a, b),
+            (
+                format!("…{}\"", "é".repeat(61)),
+                format!("…{}\"", "é".repeat(60))
+            )
+        );
+        assert_eq!(
+            json(&json!("z".repeat(300))),
+            format!("\"{}…", "z".repeat(199))
+        );
     }
 
     #[test]

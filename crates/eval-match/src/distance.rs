@@ -19,7 +19,9 @@ pub enum TooLong {
     #[error("a text of {0} bytes is too long to be compared")]
     One(usize),
     /// In elements, without their common ends.
-    #[error("the texts are too long to be compared: {0} by {1} characters, words or lines that differ")]
+    #[error(
+        "the texts are too long to be compared: {0} by {1} characters, words or lines that differ"
+    )]
     Pair(usize, usize),
 }
 
@@ -40,7 +42,11 @@ impl Budget {
 }
 
 /// Insertions, deletions and replacements of one element that turn `a` into `b`, at least.
-pub fn levenshtein<T: Eq + Hash + Copy>(a: &[T], b: &[T], budget: &mut Budget) -> Result<usize, TooLong> {
+pub fn levenshtein<T: Eq + Hash + Copy>(
+    a: &[T],
+    b: &[T],
+    budget: &mut Budget,
+) -> Result<usize, TooLong> {
     let (a, b, _) = without_common_ends(a, b);
     budget.take(a.len(), b.len())?;
     let (rows, columns) = if a.len() <= b.len() { (a, b) } else { (b, a) };
@@ -98,7 +104,11 @@ pub fn common_subsequence<T: Eq + Hash + Copy>(
             *carry = over | over_again;
             state = sum | (state & !hits);
         }
-        let kept = if strip.len() == 64 { u64::MAX } else { (1 << strip.len()) - 1 };
+        let kept = if strip.len() == 64 {
+            u64::MAX
+        } else {
+            (1 << strip.len()) - 1
+        };
         length += (!state & kept).count_ones() as usize;
         clear(&mut masks, strip);
     }
@@ -109,7 +119,12 @@ pub fn common_subsequence<T: Eq + Hash + Copy>(
 fn without_common_ends<'t, T: Eq>(a: &'t [T], b: &'t [T]) -> (&'t [T], &'t [T], usize) {
     let before = a.iter().zip(b).take_while(|(a, b)| a == b).count();
     let (a, b) = (&a[before..], &b[before..]);
-    let after = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a == b).count();
+    let after = a
+        .iter()
+        .rev()
+        .zip(b.iter().rev())
+        .take_while(|(a, b)| a == b)
+        .count();
     (&a[..a.len() - after], &b[..b.len() - after], before + after)
 }
 
@@ -164,8 +179,11 @@ mod tests {
                 let same = a[i - 1] == b[j - 1];
                 let replaced = edits[i - 1][j - 1] + usize::from(!same);
                 edits[i][j] = replaced.min(edits[i - 1][j] + 1).min(edits[i][j - 1] + 1);
-                common[i][j] =
-                    if same { common[i - 1][j - 1] + 1 } else { common[i - 1][j].max(common[i][j - 1]) };
+                common[i][j] = if same {
+                    common[i - 1][j - 1] + 1
+                } else {
+                    common[i - 1][j].max(common[i][j - 1])
+                };
             }
         }
         (edits[a.len()][b.len()], common[a.len()][b.len()])
@@ -173,7 +191,10 @@ mod tests {
 
     fn both(a: &[u8], b: &[u8]) -> (usize, usize) {
         let mut budget = Budget::FULL;
-        (levenshtein(a, b, &mut budget).unwrap(), common_subsequence(a, b, &mut budget).unwrap())
+        (
+            levenshtein(a, b, &mut budget).unwrap(),
+            common_subsequence(a, b, &mut budget).unwrap(),
+        )
     }
 
     #[test]
@@ -191,9 +212,15 @@ mod tests {
         let mut budget = Budget::of(6);
         assert_eq!(levenshtein(b"xxabcyy", b"xxdeyy", &mut budget), Ok(3));
         assert_eq!(budget, Budget::of(0));
-        assert_eq!(levenshtein(b"xay", b"xby", &mut budget), Err(TooLong::Pair(1, 1)));
+        assert_eq!(
+            levenshtein(b"xay", b"xby", &mut budget),
+            Err(TooLong::Pair(1, 1))
+        );
         assert_eq!(levenshtein(b"same", b"same", &mut budget), Ok(0));
-        assert_eq!(common_subsequence(b"ab", b"cde", &mut Budget::of(5)), Err(TooLong::Pair(2, 3)));
+        assert_eq!(
+            common_subsequence(b"ab", b"cde", &mut Budget::of(5)),
+            Err(TooLong::Pair(2, 3))
+        );
     }
 
     proptest! {

@@ -36,7 +36,9 @@ pub(super) fn canonical(datum: &Datum, equality: Equality) -> Option<Vec<u8>> {
 fn spell(datum: &Datum, equality: Equality, out: &mut Vec<u8>) -> Option<()> {
     match datum {
         Datum::None => out.push(b'0'),
-        Datum::Bool(b) if equality == Equality::Python => spell_int(&BigInt::from(u8::from(*b)), out),
+        Datum::Bool(b) if equality == Equality::Python => {
+            spell_int(&BigInt::from(u8::from(*b)), out)
+        }
         Datum::Bool(b) => out.extend([b'b', u8::from(*b)]),
         Datum::Int(i) => spell_int(i, out),
         Datum::Float(f) => spell_float(*f, equality, out)?,
@@ -52,10 +54,22 @@ fn spell(datum: &Datum, equality: Equality, out: &mut Vec<u8>) -> Option<()> {
         Datum::Bytes(bytes) => spell_bytes(b'y', bytes, out),
         Datum::List(items) => spell_items(b'l', items, equality, out)?,
         Datum::Tuple(items) => {
-            spell_items(if equality == Equality::Yaml { b'l' } else { b'u' }, items, equality, out)?;
+            spell_items(
+                if equality == Equality::Yaml {
+                    b'l'
+                } else {
+                    b'u'
+                },
+                items,
+                equality,
+                out,
+            )?;
         }
         Datum::Set(items) => {
-            let mut members = items.iter().map(|i| canonical(i, equality)).collect::<Option<Vec<_>>>()?;
+            let mut members = items
+                .iter()
+                .map(|i| canonical(i, equality))
+                .collect::<Option<Vec<_>>>()?;
             members.sort_unstable();
             members.dedup();
             spell_spelled(b's', &members, out);
@@ -116,7 +130,11 @@ fn spell_float(f: f64, equality: Equality, out: &mut Vec<u8>) -> Option<()> {
         Some(int) => spell_int(&int, out),
         // One NaN for all.
         None => {
-            let bits = if f.is_nan() { f64::NAN.to_bits() } else { f.to_bits() };
+            let bits = if f.is_nan() {
+                f64::NAN.to_bits()
+            } else {
+                f.to_bits()
+            };
             out.push(b'f');
             out.extend(bits.to_le_bytes());
         }
@@ -132,20 +150,29 @@ pub(super) fn whole(f: f64) -> Option<BigInt> {
     let bits = f.abs().to_bits();
     let exponent = (bits >> 52) as i64 - 1075;
     let mantissa = BigInt::from(bits & ((1 << 52) - 1) | if bits >> 52 == 0 { 0 } else { 1 << 52 });
-    let magnitude = if exponent >= 0 { mantissa << exponent as u64 } else { mantissa >> (-exponent) as u64 };
+    let magnitude = if exponent >= 0 {
+        mantissa << exponent as u64
+    } else {
+        mantissa >> (-exponent) as u64
+    };
     Some(if f < 0.0 { -magnitude } else { magnitude })
 }
 
 /// The number of elements of a range.
 pub(super) fn range_len(datum: &Datum) -> Option<BigInt> {
-    let Datum::Range { start, stop, step } = datum else { return None };
+    let Datum::Range { start, stop, step } = datum else {
+        return None;
+    };
     Some(stride_len(start, stop, step))
 }
 
 /// How many numbers lie from `start` on in steps of `step`, before `stop`.
 pub(super) fn stride_len(start: &BigInt, stop: &BigInt, step: &BigInt) -> BigInt {
-    let (distance, stride) =
-        if *step > BigInt::ZERO { (stop - start, step.clone()) } else { (start - stop, -step) };
+    let (distance, stride) = if *step > BigInt::ZERO {
+        (stop - start, step.clone())
+    } else {
+        (start - stop, -step)
+    };
     if stride == BigInt::ZERO || distance <= BigInt::ZERO {
         return BigInt::ZERO;
     }

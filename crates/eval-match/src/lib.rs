@@ -13,7 +13,10 @@
 //! ```
 
 #![forbid(unsafe_code)]
-#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, clippy::exit))]
+#![cfg_attr(
+    not(test),
+    warn(clippy::print_stdout, clippy::print_stderr, clippy::exit)
+)]
 
 mod bleu;
 mod compare;
@@ -47,8 +50,8 @@ pub use differences::{Difference, DifferenceKind, counted_differences, differenc
 pub use distance::{Budget, TooLong};
 pub use equality::{Equality, equals};
 pub use matcher::{
-    MATCHERS, each_once, fits, holds_a_matcher_within, holds_matcher, is_matcher, literal, literal_text,
-    makes_template, validate_matcher, without_literals,
+    MATCHERS, each_once, fits, holds_a_matcher_within, holds_matcher, is_matcher, literal,
+    literal_text, makes_template, validate_matcher, without_literals,
 };
 pub use options::{
     Comparator, EditUnit, Likeness, RegexFlags, SimilarityMetric, Structural, Tokenizer, Tolerance,
@@ -68,11 +71,17 @@ pub struct Comparison {
 
 impl Comparison {
     pub fn matched() -> Self {
-        Comparison { matched: true, reason: String::new() }
+        Comparison {
+            matched: true,
+            reason: String::new(),
+        }
     }
 
     pub fn differs(reason: impl Into<String>) -> Self {
-        Comparison { matched: false, reason: reason.into() }
+        Comparison {
+            matched: false,
+            reason: reason.into(),
+        }
     }
 }
 

@@ -74,17 +74,25 @@ pub(super) fn parse(text: &str) -> Option<Result<Matcher, String>> {
     };
     // `{{any_uuid()}}` can mean nothing else.
     let bare = argument.is_empty() || argument == "()";
-    Some(if bare { Ok(plain) } else { Err(format!("matcher {name} takes no argument, got {argument}")) })
+    Some(if bare {
+        Ok(plain)
+    } else {
+        Err(format!("matcher {name} takes no argument, got {argument}"))
+    })
 }
 
 /// The name and the argument of what has the form of a matcher.
 fn form(text: &str) -> Option<(&str, &str)> {
     let inner = text.strip_prefix("{{")?.strip_suffix("}}")?.trim();
-    let end = inner.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(inner.len());
+    let end = inner
+        .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .unwrap_or(inner.len());
     let (name, rest) = (&inner[..end], inner[end..].trim());
     match name {
         LITERAL => Some((name, rest)),
-        _ if name.starts_with(PREFIX) => Some((name, rest.strip_suffix(ONCE).map_or(rest, str::trim_end))),
+        _ if name.starts_with(PREFIX) => {
+            Some((name, rest.strip_suffix(ONCE).map_or(rest, str::trim_end)))
+        }
         _ => None,
     }
 }
@@ -97,9 +105,11 @@ pub fn each_once(value: &Value) -> Value {
             Value::String(format!("{inner}{ONCE}}}}}"))
         }
         Value::Array(items) => items.iter().map(each_once).collect(),
-        Value::Object(map) => {
-            Value::Object(map.iter().map(|(key, inner)| (key.clone(), each_once(inner))).collect())
-        }
+        Value::Object(map) => Value::Object(
+            map.iter()
+                .map(|(key, inner)| (key.clone(), each_once(inner)))
+                .collect(),
+        ),
         other => other.clone(),
     }
 }
@@ -120,7 +130,9 @@ pub fn holds_a_matcher_within(text: &str) -> bool {
     let called = |at: usize| text[at + LITERAL.len()..].trim_start().starts_with('(');
     !has_the_form(text)
         && (text.match_indices(PREFIX).any(|(at, _)| opened(at))
-            || text.match_indices(LITERAL).any(|(at, _)| opened(at) && called(at)))
+            || text
+                .match_indices(LITERAL)
+                .any(|(at, _)| opened(at) && called(at)))
 }
 
 /// How a text is written in a baseline so that it means itself and nothing else: as it is, unless it reads as a matcher
@@ -141,9 +153,11 @@ pub fn without_literals(value: &Value) -> Value {
             None => value.clone(),
         },
         Value::Array(items) => items.iter().map(without_literals).collect(),
-        Value::Object(map) => {
-            Value::Object(map.iter().map(|(key, inner)| (key.clone(), without_literals(inner))).collect())
-        }
+        Value::Object(map) => Value::Object(
+            map.iter()
+                .map(|(key, inner)| (key.clone(), without_literals(inner)))
+                .collect(),
+        ),
         other => other.clone(),
     }
 }
@@ -183,7 +197,10 @@ fn unknown(name: &str) -> String {
 }
 
 fn literal_argument(argument: &str) -> Result<Matcher, String> {
-    let quoted = argument.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).map(str::trim);
+    let quoted = argument
+        .strip_prefix('(')
+        .and_then(|rest| rest.strip_suffix(')'))
+        .map(str::trim);
     let text = quoted.and_then(|quoted| serde_json::from_str::<String>(quoted).ok());
     text.map(Matcher::Literal).ok_or_else(|| {
         "literal needs one JSON string: literal(\"the text\"), with \\\" and \\\\ for a quote and a backslash".to_owned()
@@ -191,7 +208,10 @@ fn literal_argument(argument: &str) -> Result<Matcher, String> {
 }
 
 fn regex(argument: &str) -> Result<Matcher, String> {
-    let quoted = argument.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')).map(str::trim);
+    let quoted = argument
+        .strip_prefix('(')
+        .and_then(|rest| rest.strip_suffix(')'))
+        .map(str::trim);
     let pattern = quoted.and_then(|quoted| {
         ['"', '\''].into_iter().find_map(|quote| {
             // One quote alone is no pair.
@@ -221,13 +241,19 @@ impl Matcher {
             Matcher::Uuid => (text.is_some_and(is_uuid), "a UUID"),
             Matcher::String => (value.is_string(), "a string"),
             Matcher::Email => (text.is_some_and(is_email), "an e-mail address"),
-            Matcher::IsoDatetime => (text.is_some_and(is_iso_datetime), "an ISO 8601 date and time"),
+            Matcher::IsoDatetime => (
+                text.is_some_and(is_iso_datetime),
+                "an ISO 8601 date and time",
+            ),
             Matcher::Number => (value.is_number(), "a number"),
             Matcher::Bool => (value.is_boolean(), "true or false"),
             Matcher::Url => (text.is_some_and(is_url), "a URL"),
             Matcher::Regex(pattern) => match text.map(|text| pattern.is_in(text)) {
                 Some(Err(error)) => return Err(error.to_string()),
-                found => (matches!(found, Some(Ok(true))), "a text that the whole pattern matches"),
+                found => (
+                    matches!(found, Some(Ok(true))),
+                    "a text that the whole pattern matches",
+                ),
             },
             Matcher::Literal(meant) => (text == Some(meant), "this text"),
         };
@@ -264,13 +290,17 @@ fn holds(value: &Value, wanted: fn(&str) -> bool) -> bool {
 fn is_uuid(text: &str) -> bool {
     let groups: Vec<&str> = text.split('-').collect();
     groups.iter().map(|group| group.len()).eq([8, 4, 4, 4, 12])
-        && groups.iter().all(|group| group.bytes().all(|b| b.is_ascii_hexdigit()))
+        && groups
+            .iter()
+            .all(|group| group.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 /// One `@` between a local part and a domain of at least two labels; no whitespace. Whether it can be delivered to, only
 /// sending tells.
 fn is_email(text: &str) -> bool {
-    let Some((local, domain)) = text.split_once('@') else { return false };
+    let Some((local, domain)) = text.split_once('@') else {
+        return false;
+    };
     let label = |l: &str| {
         !l.is_empty()
             && !l.starts_with('-')
@@ -281,7 +311,9 @@ fn is_email(text: &str) -> bool {
         && !local.starts_with('.')
         && !local.ends_with('.')
         && !local.contains("..")
-        && local.chars().all(|c| c.is_alphanumeric() || "!#$%&'*+/=?^_`{|}~.-".contains(c));
+        && local
+            .chars()
+            .all(|c| c.is_alphanumeric() || "!#$%&'*+/=?^_`{|}~.-".contains(c));
     local_fits && domain.contains('.') && domain.split('.').all(label)
 }
 
@@ -296,15 +328,21 @@ fn is_iso_datetime(text: &str) -> bool {
 
 /// `scheme://host...` without whitespace.
 fn is_url(text: &str) -> bool {
-    let Some((scheme, rest)) = text.split_once("://") else { return false };
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return false;
+    };
     let scheme_fits = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-        && scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
+        && scheme
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
     let host = rest.split(['/', '?', '#']).next().unwrap_or_default();
     let host = host.rsplit('@').next().unwrap_or_default();
     scheme_fits
         && !host.is_empty()
         && !host.starts_with(':')
-        && !text.chars().any(|c| c.is_whitespace() || c.is_control() || "<>\"".contains(c))
+        && !text
+            .chars()
+            .any(|c| c.is_whitespace() || c.is_control() || "<>\"".contains(c))
 }
 
 /// For messages: the matcher as written.
@@ -353,17 +391,28 @@ mod tests {
             (r#"{{literal("")}}"#, ""),
         ] {
             assert_eq!(literal_text(written).as_deref(), Some(meant), "{written}");
-            assert!(fits(written, json!(meant)) && !fits(written, json!(written)), "{written}");
+            assert!(
+                fits(written, json!(meant)) && !fits(written, json!(written)),
+                "{written}"
+            );
             assert!(!holds_matcher(&json!([written])), "{written}");
         }
         assert_eq!(literal_text("{{any_uuid}}"), None);
         let why = |text: &str| validate_matcher(text).unwrap().unwrap_err();
         assert_snapshot!(why("{{literal}}"), @r#"literal needs one JSON string: literal("the text"), with \" and \\ for a quote and a backslash"#);
-        for broken in ["{{literal()}}", "{{literal('x')}}", r#"{{literal("a" "b")}}"#, "{{literal(1)}}"] {
+        for broken in [
+            "{{literal()}}",
+            "{{literal('x')}}",
+            r#"{{literal("a" "b")}}"#,
+            "{{literal(1)}}",
+        ] {
             assert_eq!(why(broken), why("{{literal}}"), "{broken}");
         }
         let value = json!({"a": ["{{literal(\"x\")}}", "{{any_uuid}}", 1.50]});
-        assert_eq!(without_literals(&value).to_string(), r#"{"a":["x","{{any_uuid}}",1.5]}"#);
+        assert_eq!(
+            without_literals(&value).to_string(),
+            r#"{"a":["x","{{any_uuid}}",1.5]}"#
+        );
     }
 
     #[test]
@@ -377,7 +426,10 @@ mod tests {
             ("a {{\tany_uuid", "{{literal(\"a {{\\tany_uuid\")}}"),
             ("{{{any_uuid}}}", r#"{{literal("{{{any_uuid}}}")}}"#),
             ("{{literal}}", r#"{{literal("{{literal}}")}}"#),
-            (r#"{{literal("x")}}"#, r#"{{literal("{{literal(\"x\")}}")}}"#),
+            (
+                r#"{{literal("x")}}"#,
+                r#"{{literal("{{literal(\"x\")}}")}}"#,
+            ),
         ] {
             assert_eq!(literal(text), written, "{text}");
         }
@@ -444,9 +496,18 @@ mod tests {
             (
                 "{{any_uuid}}",
                 vec![json!("123e4567-e89b-12d3-a456-426614174000")],
-                vec![json!("123e4567e89b12d3a456426614174000"), json!("x"), json!(1), json!(null)],
+                vec![
+                    json!("123e4567e89b12d3a456426614174000"),
+                    json!("x"),
+                    json!(1),
+                    json!(null),
+                ],
             ),
-            ("{{any_string}}", vec![json!(""), json!("x")], vec![json!(1), json!(null), json!([])]),
+            (
+                "{{any_string}}",
+                vec![json!(""), json!("x")],
+                vec![json!(1), json!(null), json!([])],
+            ),
             (
                 "{{any_email}}",
                 vec![json!("a.b+c@d.example"), json!("ü@bücher.example")],
@@ -476,11 +537,22 @@ mod tests {
                     json!(1705314600),
                 ],
             ),
-            ("{{any_number}}", vec![json!(0), json!(1.5)], vec![json!("1"), json!(true), json!(null)]),
-            ("{{any_bool}}", vec![json!(true), json!(false)], vec![json!(0), json!("true")]),
+            (
+                "{{any_number}}",
+                vec![json!(0), json!(1.5)],
+                vec![json!("1"), json!(true), json!(null)],
+            ),
+            (
+                "{{any_bool}}",
+                vec![json!(true), json!(false)],
+                vec![json!(0), json!("true")],
+            ),
             (
                 "{{any_url}}",
-                vec![json!("https://a.example/x?y#z"), json!("http://127.0.0.1:80")],
+                vec![
+                    json!("https://a.example/x?y#z"),
+                    json!("http://127.0.0.1:80"),
+                ],
                 vec![
                     json!("a.example"),
                     json!("https://"),
@@ -495,7 +567,11 @@ mod tests {
                 vec![json!("v1.2.3\n"), json!("v"), json!(1)],
             ),
             // Without anchors too the whole text must match.
-            (r"{{any_regex('[a-z]+|\'')}}", vec![json!("abc"), json!("'")], vec![json!("abc1"), json!("")]),
+            (
+                r"{{any_regex('[a-z]+|\'')}}",
+                vec![json!("abc"), json!("'")],
+                vec![json!("abc1"), json!("")],
+            ),
         ] {
             for value in yes {
                 assert!(fits(matcher, value.clone()), "{matcher} {value}");

@@ -46,7 +46,9 @@ fn compare(actual: Result<Number, String>, rule: &Rule) -> Result<Comparison, St
     }
     let mut expected = Vec::with_capacity(rule.any_of.len());
     for value in rule.any_of {
-        expected.push(read_value(value).map_err(|why| format!("the expected value is no number: {why}"))?);
+        expected.push(
+            read_value(value).map_err(|why| format!("the expected value is no number: {why}"))?,
+        );
     }
     let actual = match actual {
         Ok(actual) => actual,
@@ -54,25 +56,43 @@ fn compare(actual: Result<Number, String>, rule: &Rule) -> Result<Comparison, St
     };
     // Up to 20,000 digits are read.
     let shown = shortened(&actual.to_string(), SHOWN);
-    let tolerance =
-        Tolerance { absolute: rule.absolute, relative: rule.relative, min_delta: None, max_delta: None };
+    let tolerance = Tolerance {
+        absolute: rule.absolute,
+        relative: rule.relative,
+        min_delta: None,
+        max_delta: None,
+    };
     if !expected.is_empty() && !expected.iter().any(|e| actual.within(e, &tolerance)) {
-        let wanted: Vec<String> =
-            expected.iter().map(|number| shortened(&number.to_string(), SHOWN)).collect();
-        let reason = format!("expected {}{}, got {shown}", wanted.join(" or "), tolerance_text(rule));
+        let wanted: Vec<String> = expected
+            .iter()
+            .map(|number| shortened(&number.to_string(), SHOWN))
+            .collect();
+        let reason = format!(
+            "expected {}{}, got {shown}",
+            wanted.join(" or "),
+            tolerance_text(rule)
+        );
         return Ok(Comparison::differs(reason));
     }
     let bounded = rule.min.is_some() || rule.max.is_some();
     if bounded && expected.is_empty() && !matches!(actual, Number::Finite(_)) {
-        return Ok(Comparison::differs(format!("expected a finite number, got {shown}")));
+        return Ok(Comparison::differs(format!(
+            "expected a finite number, got {shown}"
+        )));
     }
-    for (bound, wrong, word) in
-        [(rule.min, std::cmp::Ordering::Less, "at least"), (rule.max, std::cmp::Ordering::Greater, "at most")]
-    {
+    for (bound, wrong, word) in [
+        (rule.min, std::cmp::Ordering::Less, "at least"),
+        (rule.max, std::cmp::Ordering::Greater, "at most"),
+    ] {
         let Some(bound) = bound else { continue };
         // NaN compares with nothing and so is within no bound.
-        if actual.compare(&Number::from_f64(bound)).is_none_or(|order| order == wrong) {
-            return Ok(Comparison::differs(format!("expected {word} {bound}, got {shown}")));
+        if actual
+            .compare(&Number::from_f64(bound))
+            .is_none_or(|order| order == wrong)
+        {
+            return Ok(Comparison::differs(format!(
+                "expected {word} {bound}, got {shown}"
+            )));
         }
     }
     Ok(Comparison::matched())
@@ -92,7 +112,10 @@ fn read_value(value: &Value) -> Result<Number, String> {
         Value::Number(number) => Number::from_json(number)
             .ok_or_else(|| format!("{} is too long", shortened(&number.to_string(), 40))),
         Value::String(text) => read(text),
-        other => Err(format!("{} is no number", shortened(&other.to_string(), 40))),
+        other => Err(format!(
+            "{} is no number",
+            shortened(&other.to_string(), 40)
+        )),
     }
 }
 
@@ -111,7 +134,9 @@ pub fn read(text: &str) -> Result<Number, String> {
         [] => format!("no number in {shown:?}"),
         [one] => {
             let one = shortened(one, SHOWN);
-            format!("the output is more than a number: {shown:?} (`extract` can take the {one} out of it)")
+            format!(
+                "the output is more than a number: {shown:?} (`extract` can take the {one} out of it)"
+            )
         }
         [..] => format!("no single number in {shown:?}"),
     })
@@ -135,7 +160,9 @@ fn without_units(text: &str) -> Option<String> {
     if let Some(amount) = amount.strip_prefix(CURRENCIES) {
         return Some(format!("{sign}{}", amount.trim_start()));
     }
-    amount.strip_suffix(CURRENCIES).map(|amount| format!("{sign}{}", amount.trim_end()))
+    amount
+        .strip_suffix(CURRENCIES)
+        .map(|amount| format!("{sign}{}", amount.trim_end()))
 }
 
 /// Drops commas that part the whole digits into threes; anything else with a comma is no number (`1,5` could be either).
@@ -177,7 +204,10 @@ mod tests {
     }
 
     fn one(expected: &Value) -> Rule<'_> {
-        Rule { any_of: std::slice::from_ref(expected), ..Rule::default() }
+        Rule {
+            any_of: std::slice::from_ref(expected),
+            ..Rule::default()
+        }
     }
 
     #[test]
@@ -196,7 +226,10 @@ mod tests {
             ("\u{2212}7", "-7"),
             (".5", "0.5"),
             ("42.", "42"),
-            ("265252859812191058636308480000000", "265252859812191058636308480000000"),
+            (
+                "265252859812191058636308480000000",
+                "265252859812191058636308480000000",
+            ),
             ("NaN", "nan"),
             ("-inf", "-inf"),
         ] {
@@ -210,16 +243,18 @@ mod tests {
         assert_snapshot!(shown("between 3 and 5"), @r#"no single number in "between 3 and 5""#);
         assert_snapshot!(shown("none"), @r#"no number in "none""#);
         assert_snapshot!(shown(" \n"), @"the output is empty, so it holds no number");
-        for text in
-            ["1,5", "12,34", "1,234,5", "1.234,5", "1,,234", "$5%", "$$5", "1e5e5", "0x10", "5 000", "1_000"]
-        {
+        for text in [
+            "1,5", "12,34", "1,234,5", "1.234,5", "1,,234", "$5%", "$$5", "1e5e5", "0x10", "5 000",
+            "1_000",
+        ] {
             assert!(read(text).is_err(), "{text}");
         }
     }
 
     #[test]
     fn compares_exactly_without_a_tolerance() {
-        let passes = |text: &str, expected: Value| compare_text(text, &one(&expected)).unwrap().matched;
+        let passes =
+            |text: &str, expected: Value| compare_text(text, &one(&expected)).unwrap().matched;
         assert!(passes("42.0", json!(42)));
         assert!(passes("1e3", json!(1000)));
         assert!(passes("50%", json!("50%")));
@@ -230,23 +265,37 @@ mod tests {
         assert!(!passes("nan", json!(1)));
         assert!(!passes("42.0000001", json!(42)));
         let big: Value = serde_json::from_str("265252859812191058636308480000000").unwrap();
-        assert!(passes("265,252,859,812,191,058,636,308,480,000,000", big.clone()));
+        assert!(passes(
+            "265,252,859,812,191,058,636,308,480,000,000",
+            big.clone()
+        ));
         assert!(!passes("265252859812191058636308480000001", big));
     }
 
     #[test]
     fn tolerances_and_bounds() {
         let expected = [json!(0.3), json!(10)];
-        let rule = Rule { any_of: &expected, absolute: Some(0.1), ..Rule::default() };
+        let rule = Rule {
+            any_of: &expected,
+            absolute: Some(0.1),
+            ..Rule::default()
+        };
         assert!(compare_text("0.4", &rule).unwrap().matched);
         assert!(compare_text("9.9", &rule).unwrap().matched);
         assert_snapshot!(compare_text("9.8", &rule).unwrap().reason, @"expected 0.3 or 10 (± 0.1), got 9.8");
-        let bounds = Rule { min: Some(0.0), max: Some(1.0), ..Rule::default() };
+        let bounds = Rule {
+            min: Some(0.0),
+            max: Some(1.0),
+            ..Rule::default()
+        };
         assert!(compare_text("0", &bounds).unwrap().matched);
         assert!(compare_text("1.0", &bounds).unwrap().matched);
         assert_snapshot!(compare_text("1.01", &bounds).unwrap().reason, @"expected at most 1, got 1.01");
         assert_snapshot!(compare_text("nan", &bounds).unwrap().reason, @"expected a finite number, got nan");
-        let above = Rule { min: Some(0.0), ..Rule::default() };
+        let above = Rule {
+            min: Some(0.0),
+            ..Rule::default()
+        };
         assert!(!compare_text("inf", &above).unwrap().matched);
         assert!(compare_json(&json!(3), &above).unwrap().matched);
         assert!(!compare_json(&json!(true), &above).unwrap().matched);

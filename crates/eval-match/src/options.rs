@@ -55,7 +55,9 @@ impl SimilarityMetric {
     pub fn tokenizers(self) -> &'static [Tokenizer] {
         use Tokenizer::{Characters, Icu, Mixed, ThirteenA, Words, Zh};
         match self {
-            SimilarityMetric::TokenF1 | SimilarityMetric::RougeL => &[Words, Mixed, Characters, Icu],
+            SimilarityMetric::TokenF1 | SimilarityMetric::RougeL => {
+                &[Words, Mixed, Characters, Icu]
+            }
             SimilarityMetric::Bleu => &[ThirteenA, Words, Mixed, Characters, Icu, Zh],
             SimilarityMetric::Levenshtein | SimilarityMetric::EditRate => &[],
         }

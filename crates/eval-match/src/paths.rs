@@ -53,7 +53,11 @@ impl PathPattern {
             return self.clone();
         }
         let in_body = self.under("body");
-        if !in_body.exists_in(value) && self.exists_in(value) { self.clone() } else { in_body }
+        if !in_body.exists_in(value) && self.exists_in(value) {
+            self.clone()
+        } else {
+            in_body
+        }
     }
 
     /// The values that it names.
@@ -92,7 +96,10 @@ impl PathPattern {
     }
 
     fn leads_to(&self, place: &[Place]) -> bool {
-        self.0.iter().zip(place).all(|(step, place)| step.fits(place))
+        self.0
+            .iter()
+            .zip(place)
+            .all(|(step, place)| step.fits(place))
     }
 
     /// Whether it leads anywhere in a value. An empty container under `*` counts: the path has its place there.
@@ -106,9 +113,8 @@ impl PathPattern {
             Some(Step::Named(name)) => {
                 named_child(value, name).is_some_and(|child| self.some_exists(child, from + 1))
             }
-            Some(Step::Any) => {
-                children(value).is_some_and(|all| all.iter().any(|(_, c)| self.some_exists(c, from + 1)))
-            }
+            Some(Step::Any) => children(value)
+                .is_some_and(|all| all.iter().any(|(_, c)| self.some_exists(c, from + 1))),
         }
     }
 
@@ -174,8 +180,9 @@ impl fmt::Display for PathPattern {
                 Step::Any if i == 0 => f.write_str("*")?,
                 Step::Any => f.write_str(".*")?,
                 Step::Named(name) => {
-                    let odd =
-                        name.is_empty() || name == "*" || name.contains(['.', '[', ']', '"', '$', '\'']);
+                    let odd = name.is_empty()
+                        || name == "*"
+                        || name.contains(['.', '[', ']', '"', '$', '\'']);
                     match (odd, i) {
                         (true, _) if name.contains("\"]") => write!(f, "['{name}']")?,
                         (true, _) => write!(f, "[\"{name}\"]")?,
@@ -200,7 +207,11 @@ impl Step {
 }
 
 fn step(text: &str) -> Step {
-    if text == "*" { Step::Any } else { Step::Named(text.to_owned()) }
+    if text == "*" {
+        Step::Any
+    } else {
+        Step::Named(text.to_owned())
+    }
 }
 
 /// `[0]`, `[*]`, `["key"]` or `['key']` at the start, and what follows.
@@ -227,8 +238,18 @@ fn named_child<'v>(value: &'v Value, name: &str) -> Option<&'v Value> {
 
 fn children(value: &Value) -> Option<Vec<(Place, &Value)>> {
     match value {
-        Value::Object(map) => Some(map.iter().map(|(key, child)| (Place::Key(key.clone()), child)).collect()),
-        Value::Array(items) => Some(items.iter().enumerate().map(|(i, c)| (Place::Index(i), c)).collect()),
+        Value::Object(map) => Some(
+            map.iter()
+                .map(|(key, child)| (Place::Key(key.clone()), child))
+                .collect(),
+        ),
+        Value::Array(items) => Some(
+            items
+                .iter()
+                .enumerate()
+                .map(|(i, c)| (Place::Index(i), c))
+                .collect(),
+        ),
         _ => None,
     }
 }
@@ -307,7 +328,11 @@ mod tests {
         let value = json!({"users": [{"id": 1}, {}], "none": [], "meta": {"page": 1}});
         let missing = |path: &str, empty_is_fine| {
             let places = PathPattern::parse(path).missing_in(&value, empty_is_fine);
-            places.iter().map(|place| Shown(place).to_string()).collect::<Vec<_>>().join(", ")
+            places
+                .iter()
+                .map(|place| Shown(place).to_string())
+                .collect::<Vec<_>>()
+                .join(", ")
         };
         assert_eq!(missing("users.*.id", true), "users[1].id");
         assert_eq!(missing("none.*.id", true), "");

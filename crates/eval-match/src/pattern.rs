@@ -55,9 +55,16 @@ pub struct Pattern {
 #[derive(Debug, Clone)]
 enum Engine {
     /// `size`: the compiled pattern takes no more bytes; `None` when it is larger than all of [`SIZES`]. `longest`: as below.
-    Linear { regex: regex::Regex, size: Option<usize>, longest: Option<usize> },
+    Linear {
+        regex: regex::Regex,
+        size: Option<usize>,
+        longest: Option<usize>,
+    },
     /// `longest`: texts of more bytes are not searched.
-    Backtracking { regex: Box<fancy_regex::Regex>, longest: Option<usize> },
+    Backtracking {
+        regex: Box<fancy_regex::Regex>,
+        longest: Option<usize>,
+    },
 }
 
 /// One match. Ranges are byte offsets into the text that was searched.
@@ -87,7 +94,12 @@ fn index_of(names: &[Option<String>], name_or_number: &str) -> Option<usize> {
     names
         .iter()
         .position(|name| name.as_deref() == Some(name_or_number))
-        .or_else(|| name_or_number.parse().ok().filter(|index| *index < names.len()))
+        .or_else(|| {
+            name_or_number
+                .parse()
+                .ok()
+                .filter(|index| *index < names.len())
+        })
 }
 
 impl Pattern {
@@ -102,18 +114,36 @@ impl Pattern {
         Pattern::compile_with(pattern, flags, true)
     }
 
-    fn compile_with(pattern: &str, flags: RegexFlags, bounded: bool) -> Result<Pattern, PatternError> {
+    fn compile_with(
+        pattern: &str,
+        flags: RegexFlags,
+        bounded: bool,
+    ) -> Result<Pattern, PatternError> {
         let sizes: &[usize] = if bounded { &BOUNDED_SIZES } else { &SIZES };
-        let steps = if bounded { BOUNDED_BACKTRACK_LIMIT } else { BACKTRACK_LIMIT };
+        let steps = if bounded {
+            BOUNDED_BACKTRACK_LIMIT
+        } else {
+            BACKTRACK_LIMIT
+        };
         let translated = translate(pattern, flags.verbose);
         let linear = if translated.possessive {
             None
         } else {
             match linear(&translated.pattern, flags, sizes) {
                 Ok((regex, size)) => {
-                    let names = regex.capture_names().map(|name| name.map(str::to_owned)).collect();
+                    let names = regex
+                        .capture_names()
+                        .map(|name| name.map(str::to_owned))
+                        .collect();
                     let longest = bounded.then(|| BOUNDED_WORK / size.unwrap_or(LARGEST));
-                    return Ok(Pattern { engine: Engine::Linear { regex, size, longest }, names });
+                    return Ok(Pattern {
+                        engine: Engine::Linear {
+                            regex,
+                            size,
+                            longest,
+                        },
+                        names,
+                    });
                 }
                 // What only the other engine takes is none of Python's syntax unless it is one of these.
                 Err(error) if !needs_backtracking(pattern) => {
@@ -125,9 +155,18 @@ impl Pattern {
         match backtracking(&translated.pattern, flags, steps) {
             Ok(regex) => {
                 no_name_twice(pattern)?;
-                let names = regex.capture_names().map(|name| name.map(str::to_owned)).collect();
+                let names = regex
+                    .capture_names()
+                    .map(|name| name.map(str::to_owned))
+                    .collect();
                 let longest = bounded.then_some(BOUNDED_TEXT);
-                Ok(Pattern { engine: Engine::Backtracking { regex: Box::new(regex), longest }, names })
+                Ok(Pattern {
+                    engine: Engine::Backtracking {
+                        regex: Box::new(regex),
+                        longest,
+                    },
+                    names,
+                })
             }
             Err(error) => Err(explain(pattern, &translated, linear, &error)),
         }
@@ -199,23 +238,33 @@ impl Pattern {
         self.refuse(text)?;
         match &self.engine {
             Engine::Linear { regex, .. } => Ok(regex.is_match(text)),
-            Engine::Backtracking { regex, .. } => regex.is_match(text).map_err(|error| given_up(&error)),
+            Engine::Backtracking { regex, .. } => {
+                regex.is_match(text).map_err(|error| given_up(&error))
+            }
         }
     }
 
     /// The first match of all of `text`, final newline included.
     pub fn matches_whole(&self, text: &str) -> Result<bool, PatternError> {
-        Ok(self.next_from(text, 0)?.is_some_and(|found| found.whole == (0..text.len())))
+        Ok(self
+            .next_from(text, 0)?
+            .is_some_and(|found| found.whole == (0..text.len())))
     }
 
-    fn next_from<'t>(&self, text: &'t str, start: usize) -> Result<Option<Match<'_, 't>>, PatternError> {
+    fn next_from<'t>(
+        &self,
+        text: &'t str,
+        start: usize,
+    ) -> Result<Option<Match<'_, 't>>, PatternError> {
         self.refuse(text)?;
         match &self.engine {
-            Engine::Linear { regex, .. } => {
-                Ok(regex.captures_at(text, start).map(|captures| self.linear_match(text, captures)))
-            }
+            Engine::Linear { regex, .. } => Ok(regex
+                .captures_at(text, start)
+                .map(|captures| self.linear_match(text, captures))),
             Engine::Backtracking { regex, .. } => match regex.captures_from_pos(text, start) {
-                Ok(captures) => Ok(captures.map(|captures| self.backtracking_match(text, captures))),
+                Ok(captures) => {
+                    Ok(captures.map(|captures| self.backtracking_match(text, captures)))
+                }
                 Err(error) => Err(given_up(&error)),
             },
         }
@@ -224,26 +273,43 @@ impl Pattern {
     /// Fails for a text that is too long to be searched here.
     fn refuse(&self, text: &str) -> Result<(), PatternError> {
         match &self.engine {
-            Engine::Backtracking { longest: Some(longest), .. } if text.len() > *longest => {
+            Engine::Backtracking {
+                longest: Some(longest),
+                ..
+            } if text.len() > *longest => {
                 let message = format!(
                     "the pattern needs backtracking, which searches texts of up to {longest} bytes here; this one has {}",
                     text.len()
                 );
-                Err(PatternError { message, offset: None })
+                Err(PatternError {
+                    message,
+                    offset: None,
+                })
             }
-            Engine::Linear { longest: Some(longest), .. } if text.len() > *longest => {
+            Engine::Linear {
+                longest: Some(longest),
+                ..
+            } if text.len() > *longest => {
                 let message = format!(
                     "a pattern of this size searches texts of up to {longest} bytes here; this one has {}",
                     text.len()
                 );
-                Err(PatternError { message, offset: None })
+                Err(PatternError {
+                    message,
+                    offset: None,
+                })
             }
             _ => Ok(()),
         }
     }
 
     fn linear_match<'t>(&self, text: &'t str, captures: regex::Captures<'t>) -> Match<'_, 't> {
-        self.matched(text, (0..self.names.len()).map(|i| captures.get(i).map(|g| g.range())).collect())
+        self.matched(
+            text,
+            (0..self.names.len())
+                .map(|i| captures.get(i).map(|g| g.range()))
+                .collect(),
+        )
     }
 
     fn backtracking_match<'t>(
@@ -251,12 +317,22 @@ impl Pattern {
         text: &'t str,
         captures: fancy_regex::Captures<'t, str>,
     ) -> Match<'_, 't> {
-        self.matched(text, (0..self.names.len()).map(|i| captures.get(i).map(|g| g.range())).collect())
+        self.matched(
+            text,
+            (0..self.names.len())
+                .map(|i| captures.get(i).map(|g| g.range()))
+                .collect(),
+        )
     }
 
     fn matched<'t>(&self, text: &'t str, groups: Vec<Option<Range<usize>>>) -> Match<'_, 't> {
         let whole = groups.first().cloned().flatten().unwrap_or(0..0);
-        Match { whole, text, groups, names: &self.names }
+        Match {
+            whole,
+            text,
+            groups,
+            names: &self.names,
+        }
     }
 }
 
@@ -317,7 +393,10 @@ fn given_up(error: &fancy_regex::Error) -> PatternError {
         }
         other => format!("the search failed: {other}"),
     };
-    PatternError { message, offset: None }
+    PatternError {
+        message,
+        offset: None,
+    }
 }
 
 /// An error of `regex` as one short message, with the place in the author's spelling where one is known.
@@ -325,10 +404,19 @@ fn plain_error(source: &str, translated: &Translated, error: &regex::Error) -> P
     match error {
         // The span hides behind a drawing.
         regex::Error::Syntax(drawing) => PatternError {
-            message: drawing.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned(),
-            offset: caret(drawing, &translated.pattern).map(|at| translated.origin(at).min(source.len())),
+            message: drawing
+                .lines()
+                .last()
+                .unwrap_or_default()
+                .trim_start_matches("error: ")
+                .to_owned(),
+            offset: caret(drawing, &translated.pattern)
+                .map(|at| translated.origin(at).min(source.len())),
         },
-        other => PatternError { message: other.to_string(), offset: None },
+        other => PatternError {
+            message: other.to_string(),
+            offset: None,
+        },
     }
 }
 
@@ -339,12 +427,21 @@ fn explain(
     error: &fancy_regex::Error,
 ) -> PatternError {
     match (linear, error) {
-        (Some(too_big @ regex::Error::CompiledTooBig(_)), _) => plain_error(source, translated, &too_big),
-        (_, fancy_regex::Error::ParseError(at, why)) => {
-            PatternError { message: why.to_string(), offset: Some(translated.origin(*at).min(source.len())) }
+        (Some(too_big @ regex::Error::CompiledTooBig(_)), _) => {
+            plain_error(source, translated, &too_big)
         }
-        (_, fancy_regex::Error::CompileError(why)) => PatternError { message: why.to_string(), offset: None },
-        (_, other) => PatternError { message: other.to_string(), offset: None },
+        (_, fancy_regex::Error::ParseError(at, why)) => PatternError {
+            message: why.to_string(),
+            offset: Some(translated.origin(*at).min(source.len())),
+        },
+        (_, fancy_regex::Error::CompileError(why)) => PatternError {
+            message: why.to_string(),
+            offset: None,
+        },
+        (_, other) => PatternError {
+            message: other.to_string(),
+            offset: None,
+        },
     }
 }
 
@@ -352,17 +449,28 @@ fn explain(
 fn no_name_twice(source: &str) -> Result<(), PatternError> {
     let mut seen = std::collections::BTreeSet::new();
     for (at, mark) in source.match_indices("(?P<") {
-        let name = source[at + mark.len()..].split('>').next().unwrap_or_default();
+        let name = source[at + mark.len()..]
+            .split('>')
+            .next()
+            .unwrap_or_default();
         if !source[..at].ends_with('\\') && !seen.insert(name) {
-            return Err(PatternError { message: format!("two groups are named {name}"), offset: Some(at) });
+            return Err(PatternError {
+                message: format!("two groups are named {name}"),
+                offset: Some(at),
+            });
         }
     }
     Ok(())
 }
 
 fn needs_backtracking(source: &str) -> bool {
-    ["(?=", "(?!", "(?<=", "(?<!", "(?P=", "(?>", "(?("].iter().any(|mark| source.contains(mark))
-        || source.as_bytes().windows(2).any(|w| w[0] == b'\\' && w[1].is_ascii_digit())
+    ["(?=", "(?!", "(?<=", "(?<!", "(?P=", "(?>", "(?("]
+        .iter()
+        .any(|mark| source.contains(mark))
+        || source
+            .as_bytes()
+            .windows(2)
+            .any(|w| w[0] == b'\\' && w[1].is_ascii_digit())
 }
 
 /// The byte offset that the drawing of a one-line pattern's syntax error points at.
@@ -370,8 +478,15 @@ fn caret(drawing: &str, pattern: &str) -> Option<usize> {
     if pattern.contains('\n') {
         return None;
     }
-    let line = drawing.lines().find(|line| line.trim_start().starts_with('^'))?;
+    let line = drawing
+        .lines()
+        .find(|line| line.trim_start().starts_with('^'))?;
     // The drawing is indented by four.
     let column = line.find('^')?.checked_sub(4)?;
-    Some(pattern.char_indices().nth(column).map_or(pattern.len(), |(at, _)| at))
+    Some(
+        pattern
+            .char_indices()
+            .nth(column)
+            .map_or(pattern.len(), |(at, _)| at),
+    )
 }

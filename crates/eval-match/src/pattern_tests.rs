@@ -6,11 +6,15 @@ use super::pattern::Pattern;
 use crate::options::RegexFlags;
 
 fn compiled(pattern: &str) -> Pattern {
-    Pattern::compile(pattern, RegexFlags::default()).unwrap_or_else(|error| panic!("{pattern}: {error}"))
+    Pattern::compile(pattern, RegexFlags::default())
+        .unwrap_or_else(|error| panic!("{pattern}: {error}"))
 }
 
 fn found<'t>(pattern: &str, text: &'t str) -> Option<&'t str> {
-    compiled(pattern).search(text).unwrap().map(|found| found.text())
+    compiled(pattern)
+        .search(text)
+        .unwrap()
+        .map(|found| found.text())
 }
 
 #[test]
@@ -69,23 +73,83 @@ fn searches_as_python_does() {
 #[test]
 fn flags_mean_what_pythons_do() {
     let flagged = |pattern: &str, flags: RegexFlags, text: &str| {
-        Pattern::compile(pattern, flags).unwrap().search(text).unwrap().map(|found| found.text().to_owned())
+        Pattern::compile(pattern, flags)
+            .unwrap()
+            .search(text)
+            .unwrap()
+            .map(|found| found.text().to_owned())
     };
     let none = RegexFlags::default();
-    assert_eq!(flagged("A", RegexFlags { ignorecase: true, ..none }, "xa").as_deref(), Some("a"));
-    assert_eq!(flagged("^b$", RegexFlags { multiline: true, ..none }, "a\nb\nc").as_deref(), Some("b"));
-    assert_eq!(flagged("a.b", RegexFlags { dotall: true, ..none }, "a\nb").as_deref(), Some("a\nb"));
-    assert_eq!(flagged("a.b", none, "a\nb"), None);
-    let verbose = RegexFlags { verbose: true, ..none };
-    assert_eq!(flagged("a  b # (comment\n c [ #]", verbose, "abc#").as_deref(), Some("abc#"));
-    assert_eq!(flagged(r"a\ b", verbose, "a b").as_deref(), Some("a b"));
-    // The same with the backtracking engine.
     assert_eq!(
-        flagged("(?=^B$).", RegexFlags { ignorecase: true, multiline: true, ..none }, "a\nb").as_deref(),
+        flagged(
+            "A",
+            RegexFlags {
+                ignorecase: true,
+                ..none
+            },
+            "xa"
+        )
+        .as_deref(),
+        Some("a")
+    );
+    assert_eq!(
+        flagged(
+            "^b$",
+            RegexFlags {
+                multiline: true,
+                ..none
+            },
+            "a\nb\nc"
+        )
+        .as_deref(),
         Some("b")
     );
     assert_eq!(
-        flagged("(?=a) a . # (\n b", RegexFlags { dotall: true, ..verbose }, "a\nb").as_deref(),
+        flagged(
+            "a.b",
+            RegexFlags {
+                dotall: true,
+                ..none
+            },
+            "a\nb"
+        )
+        .as_deref(),
+        Some("a\nb")
+    );
+    assert_eq!(flagged("a.b", none, "a\nb"), None);
+    let verbose = RegexFlags {
+        verbose: true,
+        ..none
+    };
+    assert_eq!(
+        flagged("a  b # (comment\n c [ #]", verbose, "abc#").as_deref(),
+        Some("abc#")
+    );
+    assert_eq!(flagged(r"a\ b", verbose, "a b").as_deref(), Some("a b"));
+    // The same with the backtracking engine.
+    assert_eq!(
+        flagged(
+            "(?=^B$).",
+            RegexFlags {
+                ignorecase: true,
+                multiline: true,
+                ..none
+            },
+            "a\nb"
+        )
+        .as_deref(),
+        Some("b")
+    );
+    assert_eq!(
+        flagged(
+            "(?=a) a . # (\n b",
+            RegexFlags {
+                dotall: true,
+                ..verbose
+            },
+            "a\nb"
+        )
+        .as_deref(),
         Some("a\nb")
     );
 }
@@ -96,24 +160,35 @@ fn groups_by_name_and_number() {
     let seed = compiled(r"^function\s+\w+\s*\([^)]*\)\s*\{");
     assert_eq!((seed.group_names(), seed.group_count()), (vec![], 0));
     assert!(!seed.has_group("function_name") && seed.has_group("0") && !seed.has_group("1"));
-    for pattern in [r"(?P<year>\d{4})-(\d\d)(?P<day>-\d\d)?", r"(?P<year>\d{4})-(\d\d)(?P<day>-\d\d)?(?!x)"] {
+    for pattern in [
+        r"(?P<year>\d{4})-(\d\d)(?P<day>-\d\d)?",
+        r"(?P<year>\d{4})-(\d\d)(?P<day>-\d\d)?(?!x)",
+    ] {
         let dates = compiled(pattern);
-        assert_eq!((dates.group_names(), dates.group_count()), (vec!["year", "day"], 3));
+        assert_eq!(
+            (dates.group_names(), dates.group_count()),
+            (vec!["year", "day"], 3)
+        );
         let found = dates.search("on 2024-05").unwrap().unwrap();
         assert_eq!(found.whole, 3..10);
         assert_eq!(
             ["year", "2", "1", "0"].map(|g| found.group(g)),
             ["2024", "05", "2024", "2024-05"].map(Some)
         );
-        assert_eq!((found.group("day"), found.group("month"), found.group("9")), (None, None, None));
+        assert_eq!(
+            (found.group("day"), found.group("month"), found.group("9")),
+            (None, None, None)
+        );
     }
 }
 
 #[test]
 fn finds_all() {
     for pattern in [r"\d+", r"\d+(?!x)"] {
-        let all: Vec<String> =
-            compiled(pattern).find_all("1 22 333\n").map(|found| found.unwrap().text().to_owned()).collect();
+        let all: Vec<String> = compiled(pattern)
+            .find_all("1 22 333\n")
+            .map(|found| found.unwrap().text().to_owned())
+            .collect();
         assert_eq!(all, ["1", "22", "333"]);
     }
     assert_eq!(compiled("x").find_all("abc").count(), 0);
@@ -151,24 +226,53 @@ fn errors_point_into_the_pattern() {
 fn bounded_patterns_refuse_long_texts() {
     let bounded = |pattern: &str| Pattern::compile_bounded(pattern, RegexFlags::default()).unwrap();
     let long = "x".repeat(200_000);
-    for pattern in [r"(?=x)x.*y", r"(?!.*bad)good\b.*\.$", r"(?<=a)(\w+\s?)+$", r#"(['"]).*?\1;"#] {
+    for pattern in [
+        r"(?=x)x.*y",
+        r"(?!.*bad)good\b.*\.$",
+        r"(?<=a)(\w+\s?)+$",
+        r#"(['"]).*?\1;"#,
+    ] {
         let why = bounded(pattern).search(&long).unwrap_err().to_string();
         assert_eq!(
             why,
             "the pattern needs backtracking, which searches texts of up to 16384 bytes here; this one has 200000"
         );
-        assert!(bounded(pattern).is_in(&long).is_err() && bounded(pattern).matches_whole(&long).is_err());
-        assert_eq!(bounded(pattern).find_all(&long).map(|hit| hit.is_err()).collect::<Vec<_>>(), [true]);
+        assert!(
+            bounded(pattern).is_in(&long).is_err()
+                && bounded(pattern).matches_whole(&long).is_err()
+        );
+        assert_eq!(
+            bounded(pattern)
+                .find_all(&long)
+                .map(|hit| hit.is_err())
+                .collect::<Vec<_>>(),
+            [true]
+        );
     }
-    assert!(bounded("x+$").search(&"x".repeat(64 << 10)).unwrap().is_some());
+    assert!(
+        bounded("x+$")
+            .search(&"x".repeat(64 << 10))
+            .unwrap()
+            .is_some()
+    );
     let why = bounded("x+$").search(&long).unwrap_err().to_string();
-    assert_eq!(why, "a pattern of this size searches texts of up to 65536 bytes here; this one has 200000");
+    assert_eq!(
+        why,
+        "a pattern of this size searches texts of up to 65536 bytes here; this one has 200000"
+    );
     let large = bounded(r"\w{100}");
     let why = large.search(&"x".repeat(5_000)).unwrap_err().to_string();
-    assert!(why.starts_with("a pattern of this size searches texts of up to "), "{why}");
+    assert!(
+        why.starts_with("a pattern of this size searches texts of up to "),
+        "{why}"
+    );
     assert!(large.search(&"x".repeat(100)).unwrap().is_some());
     assert!(bounded(r"(?=x)x.*y").search("xxy").unwrap().is_some());
-    assert!(bounded(r"(?=x?)(a|a)*b(?<!z)").search(&"a".repeat(60)).is_err());
+    assert!(
+        bounded(r"(?=x?)(a|a)*b(?<!z)")
+            .search(&"a".repeat(60))
+            .is_err()
+    );
 }
 
 #[test]

@@ -11,7 +11,10 @@ const SHOWN: usize = 80;
 /// Line by line, white space at the ends of lines and empty lines at the end left out.
 pub fn lines(actual: &str, expected: &str) -> Comparison {
     let of = |text: &str| -> Vec<String> {
-        let mut lines: Vec<String> = text.lines().map(|line| line.trim_end().to_owned()).collect();
+        let mut lines: Vec<String> = text
+            .lines()
+            .map(|line| line.trim_end().to_owned())
+            .collect();
         while lines.last().is_some_and(String::is_empty) {
             lines.pop();
         }
@@ -36,7 +39,10 @@ pub fn tokens(actual: &str, expected: &str, tolerance: Option<&Tolerance>) -> Co
 /// A name such as `Nan` or `inf` is a word here.
 fn number(token: &str) -> Option<Number> {
     let digits = token.trim_start_matches(['+', '-', '.']);
-    digits.starts_with(|c: char| c.is_ascii_digit()).then(|| Number::parse(token)).flatten()
+    digits
+        .starts_with(|c: char| c.is_ascii_digit())
+        .then(|| Number::parse(token))
+        .flatten()
 }
 
 fn pairwise(
@@ -74,15 +80,22 @@ mod tests {
     use super::*;
 
     fn absolute(limit: f64) -> Tolerance {
-        Tolerance { absolute: Some(limit), ..Tolerance::default() }
+        Tolerance {
+            absolute: Some(limit),
+            ..Tolerance::default()
+        }
     }
 
     #[test]
     fn tokens_are_numbers_where_both_are() {
         let same = |a: &str, e: &str| tokens(a, e, None).matched;
-        for (a, e) in
-            [("1 2\n", "1\t2.0"), ("1e3", "1000"), ("+5 .5", "5 0.5"), ("a b", "a  b\n"), ("", " \n")]
-        {
+        for (a, e) in [
+            ("1 2\n", "1\t2.0"),
+            ("1e3", "1000"),
+            ("+5 .5", "5 0.5"),
+            ("a b", "a  b\n"),
+            ("", " \n"),
+        ] {
             assert!(same(a, e), "{a:?} {e:?}");
         }
         let beyond_doubles = ("9007199254740993", "9007199254740992");

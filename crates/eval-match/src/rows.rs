@@ -27,25 +27,41 @@ pub fn rows(
     let Some((missing, surplus)) = unmatched(actual, expected, tolerance) else {
         return Comparison::matched();
     };
-    let say = |rows: &[Vec<Datum>], i: Option<usize>| i.and_then(|i| rows.get(i)).map(|row| shown(row));
+    let say =
+        |rows: &[Vec<Datum>], i: Option<usize>| i.and_then(|i| rows.get(i)).map(|row| shown(row));
     Comparison::differs(match (say(expected, missing), say(actual, surplus)) {
-        (Some(missing), Some(surplus)) => format!("the row {missing} is missing, {surplus} is there instead"),
+        (Some(missing), Some(surplus)) => {
+            format!("the row {missing} is missing, {surplus} is there instead")
+        }
         (Some(missing), None) => format!("the row {missing} is missing"),
         (None, Some(surplus)) => format!("the row {surplus} is one too many"),
         (None, None) => "the rows differ".to_owned(),
     })
 }
 
-fn in_order(actual: &[Vec<Datum>], expected: &[Vec<Datum>], tolerance: Option<&Tolerance>) -> Comparison {
+fn in_order(
+    actual: &[Vec<Datum>],
+    expected: &[Vec<Datum>],
+    tolerance: Option<&Tolerance>,
+) -> Comparison {
     for (i, (a, e)) in actual.iter().zip(expected).enumerate() {
         if !same_row(a, e, tolerance) {
-            return Comparison::differs(format!("row {}: expected {}, got {}", i + 1, shown(e), shown(a)));
+            return Comparison::differs(format!(
+                "row {}: expected {}, got {}",
+                i + 1,
+                shown(e),
+                shown(a)
+            ));
         }
     }
     if actual.len() == expected.len() {
         return Comparison::matched();
     }
-    Comparison::differs(format!("expected {} rows, got {}", expected.len(), actual.len()))
+    Comparison::differs(format!(
+        "expected {} rows, got {}",
+        expected.len(),
+        actual.len()
+    ))
 }
 
 fn shown(row: &[Datum]) -> String {
@@ -81,10 +97,18 @@ fn unmatched(
     type Group = (Vec<usize>, Vec<usize>);
     let mut groups: HashMap<Vec<u8>, Group> = HashMap::new();
     for (i, row) in actual.iter().enumerate() {
-        groups.entry(outline(row, tolerance.is_some())).or_default().0.push(i);
+        groups
+            .entry(outline(row, tolerance.is_some()))
+            .or_default()
+            .0
+            .push(i);
     }
     for (i, row) in expected.iter().enumerate() {
-        groups.entry(outline(row, tolerance.is_some())).or_default().1.push(i);
+        groups
+            .entry(outline(row, tolerance.is_some()))
+            .or_default()
+            .1
+            .push(i);
     }
     let (mut missing, mut surplus) = (Vec::new(), Vec::new());
     for (have, want) in groups.into_values() {
@@ -92,7 +116,10 @@ fn unmatched(
             // Rows of a group are equal.
             None => {
                 let paired = have.len().min(want.len());
-                (want.into_iter().skip(paired).collect(), have.into_iter().skip(paired).collect())
+                (
+                    want.into_iter().skip(paired).collect(),
+                    have.into_iter().skip(paired).collect(),
+                )
             }
             Some(tolerance) => pair(actual, expected, have, want, tolerance),
         };
@@ -122,9 +149,16 @@ fn outline(row: &[Datum], near: bool) -> Vec<u8> {
 
 fn ascending(rows: &[Vec<Datum>], mut places: Vec<usize>) -> Vec<usize> {
     let compare = |a: &usize, b: &usize| {
-        let (Some(a), Some(b)) = (rows.get(*a), rows.get(*b)) else { return std::cmp::Ordering::Equal };
-        let mut pairs = a.iter().zip(b).filter_map(|(a, b)| number(a)?.compare(&number(b)?));
-        pairs.find(|order| order.is_ne()).unwrap_or(std::cmp::Ordering::Equal)
+        let (Some(a), Some(b)) = (rows.get(*a), rows.get(*b)) else {
+            return std::cmp::Ordering::Equal;
+        };
+        let mut pairs = a
+            .iter()
+            .zip(b)
+            .filter_map(|(a, b)| number(a)?.compare(&number(b)?));
+        pairs
+            .find(|order| order.is_ne())
+            .unwrap_or(std::cmp::Ordering::Equal)
     };
     places.sort_by(compare);
     places
@@ -158,8 +192,15 @@ fn pair(
             augment(h, &near, &mut taken, &mut seen);
         }
     }
-    let lacks = taken.iter().zip(&want).filter(|(by, _)| by.is_none()).map(|(_, i)| *i).collect();
-    let over = (0..have.len()).filter(|h| !taken.contains(&Some(*h))).filter_map(|h| have.get(h).copied());
+    let lacks = taken
+        .iter()
+        .zip(&want)
+        .filter(|(by, _)| by.is_none())
+        .map(|(_, i)| *i)
+        .collect();
+    let over = (0..have.len())
+        .filter(|h| !taken.contains(&Some(*h)))
+        .filter_map(|h| have.get(h).copied());
     (lacks, over.collect())
 }
 
@@ -196,18 +237,29 @@ mod tests {
     use super::*;
 
     fn table(rows: Value) -> Vec<Vec<Datum>> {
-        let row =
-            |row: &Value| row.as_array().unwrap().iter().map(|c| Datum::from_tagged(c).unwrap()).collect();
+        let row = |row: &Value| {
+            row.as_array()
+                .unwrap()
+                .iter()
+                .map(|c| Datum::from_tagged(c).unwrap())
+                .collect()
+        };
         rows.as_array().unwrap().iter().map(row).collect()
     }
 
     fn near(limit: f64) -> Tolerance {
-        Tolerance { absolute: Some(limit), ..Tolerance::default() }
+        Tolerance {
+            absolute: Some(limit),
+            ..Tolerance::default()
+        }
     }
 
     #[test]
     fn rows_are_a_multiset_unless_order_counts() {
-        let (a, b) = (table(json!([[1, "x"], [2, null]])), table(json!([[2.0, null], [1, "x"]])));
+        let (a, b) = (
+            table(json!([[1, "x"], [2, null]])),
+            table(json!([[2.0, null], [1, "x"]])),
+        );
         assert!(rows(&a, &b, false, None).matched);
         insta::assert_snapshot!(rows(&a, &b, true, None).reason, @"row 1: expected (2.0, None), got (1, 'x')");
         assert!(rows(&a, &a, true, None).matched);
@@ -216,7 +268,15 @@ mod tests {
         insta::assert_snapshot!(rows(&a, &twice, false, None).reason, @"the row (1, 'x') is missing");
         insta::assert_snapshot!(rows(&table(json!([["1"]])), &table(json!([[1]])), false, None).reason, @"the row (1,) is missing, ('1',) is there instead");
         assert!(!rows(&table(json!([[1, 2]])), &table(json!([[1]])), false, None).matched);
-        assert!(!rows(&table(json!([[1, 2]])), &table(json!([[1]])), false, Some(&near(9.0))).matched);
+        assert!(
+            !rows(
+                &table(json!([[1, 2]])),
+                &table(json!([[1]])),
+                false,
+                Some(&near(9.0))
+            )
+            .matched
+        );
     }
 
     #[test]

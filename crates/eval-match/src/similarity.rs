@@ -18,7 +18,11 @@ pub fn ratio(a: &str, b: &str, budget: &mut Budget) -> Result<f64, TooLong> {
     let (a, b) = (scalars(a)?, scalars(b)?);
     let longest = a.len().max(b.len());
     let distance = levenshtein(&a, &b, budget)?;
-    Ok(if longest == 0 { 1.0 } else { 1.0 - distance as f64 / longest as f64 })
+    Ok(if longest == 0 {
+        1.0
+    } else {
+        1.0 - distance as f64 / longest as f64
+    })
 }
 
 /// d / |suggestion|, d the Levenshtein distance between the suggestion and what became of it, both in the given unit. It may be more
@@ -53,10 +57,14 @@ pub fn token_f1(a: &str, b: &str, tokenizer: Tokenizer) -> Result<f64, TooLong> 
         return Ok(1.0);
     }
     let (mine, theirs) = (f1_words(a, tokenizer), f1_words(b, tokenizer));
-    let (mine, theirs): (Vec<&str>, Vec<&str>) =
-        (split_at_blanks(&mine).collect(), split_at_blanks(&theirs).collect());
+    let (mine, theirs): (Vec<&str>, Vec<&str>) = (
+        split_at_blanks(&mine).collect(),
+        split_at_blanks(&theirs).collect(),
+    );
     let mut left: HashMap<&str, usize> = HashMap::new();
-    theirs.iter().for_each(|word| *left.entry(word).or_default() += 1);
+    theirs
+        .iter()
+        .for_each(|word| *left.entry(word).or_default() += 1);
     let mut shared = 0;
     for word in &mine {
         if let Some(count) = left.get_mut(word).filter(|count| **count > 0) {
@@ -69,14 +77,21 @@ pub fn token_f1(a: &str, b: &str, tokenizer: Tokenizer) -> Result<f64, TooLong> 
 
 /// ROUGE-L's F1 (Lin 2004, *ROUGE: A Package for Automatic Evaluation of Summaries*, with beta = 1): the longest common
 /// subsequence of words against both lengths. Words are runs of letters and digits. 1 for equal texts.
-pub fn rouge_l(a: &str, b: &str, tokenizer: Tokenizer, budget: &mut Budget) -> Result<f64, TooLong> {
+pub fn rouge_l(
+    a: &str,
+    b: &str,
+    tokenizer: Tokenizer,
+    budget: &mut Budget,
+) -> Result<f64, TooLong> {
     let (a, b) = (bounded(a)?, bounded(b)?);
     if trim(a) == trim(b) {
         return Ok(1.0);
     }
     let (mine, theirs) = (rouge_words(a, tokenizer), rouge_words(b, tokenizer));
-    let (mine, theirs): (Vec<&str>, Vec<&str>) =
-        (split_at_blanks(&mine).collect(), split_at_blanks(&theirs).collect());
+    let (mine, theirs): (Vec<&str>, Vec<&str>) = (
+        split_at_blanks(&mine).collect(),
+        split_at_blanks(&theirs).collect(),
+    );
     let shared = common_subsequence(&mine, &theirs, budget)?;
     Ok(f1(shared, mine.len(), theirs.len()))
 }
@@ -90,10 +105,17 @@ pub fn likeness(
     reference: &str,
     budget: &mut Budget,
 ) -> Result<f64, TooLong> {
-    let by_words = matches!(measure, SimilarityMetric::TokenF1 | SimilarityMetric::RougeL);
-    let options = TextOptions { case_sensitive: !by_words, ..TextOptions::default() };
+    let by_words = matches!(
+        measure,
+        SimilarityMetric::TokenF1 | SimilarityMetric::RougeL
+    );
+    let options = TextOptions {
+        case_sensitive: !by_words,
+        ..TextOptions::default()
+    };
     let (output, reference) = (options.apply(output), options.apply(reference));
-    let tokenizer = tokenizer_for(measure, None, [reference.as_ref(), output.as_ref()]).unwrap_or_default();
+    let tokenizer =
+        tokenizer_for(measure, None, [reference.as_ref(), output.as_ref()]).unwrap_or_default();
     match measure {
         SimilarityMetric::Levenshtein => ratio(&output, &reference, budget),
         SimilarityMetric::TokenF1 => token_f1(&output, &reference, tokenizer),
@@ -110,7 +132,11 @@ pub fn has_words(text: &str) -> bool {
 
 /// The harmonic mean of shared / a and shared / b.
 fn f1(shared: usize, a: usize, b: usize) -> f64 {
-    if shared == 0 { 0.0 } else { 2.0 * shared as f64 / (a + b) as f64 }
+    if shared == 0 {
+        0.0
+    } else {
+        2.0 * shared as f64 / (a + b) as f64
+    }
 }
 
 /// What an editor would call a token: a run of letters, digits and underscores, or one other character; white space parts.
@@ -119,8 +145,11 @@ fn code_tokens(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = text;
     while let Some(first) = rest.chars().next() {
-        let end =
-            if is_word(first) { rest.find(|c| !is_word(c)).unwrap_or(rest.len()) } else { first.len_utf8() };
+        let end = if is_word(first) {
+            rest.find(|c| !is_word(c)).unwrap_or(rest.len())
+        } else {
+            first.len_utf8()
+        };
         let (token, after) = rest.split_at(end);
         if !first.is_whitespace() {
             tokens.push(token);
@@ -135,7 +164,11 @@ fn scalars(text: &str) -> Result<Vec<char>, TooLong> {
 }
 
 fn bounded(text: &str) -> Result<&str, TooLong> {
-    if text.len() <= LONGEST { Ok(text) } else { Err(TooLong::One(text.len())) }
+    if text.len() <= LONGEST {
+        Ok(text)
+    } else {
+        Err(TooLong::One(text.len()))
+    }
 }
 
 #[cfg(test)]
@@ -164,8 +197,14 @@ mod tests {
     #[test]
     fn token_f1_is_that_of_squad() {
         // 2 of 3 words of the one are 2 of 4 of the other: 2 * 2 / 7.
-        assert_eq!(token_f1("red green blue", "green red red car", Tokenizer::Words), Ok(4.0 / 7.0));
-        assert_eq!(token_f1("red green blue", "green RED car", Tokenizer::Words), Ok(2.0 / 6.0));
+        assert_eq!(
+            token_f1("red green blue", "green red red car", Tokenizer::Words),
+            Ok(4.0 / 7.0)
+        );
+        assert_eq!(
+            token_f1("red green blue", "green RED car", Tokenizer::Words),
+            Ok(2.0 / 6.0)
+        );
         assert_eq!(token_f1("it's 42.", "its 42", Tokenizer::Words), Ok(1.0));
         assert_eq!(token_f1("", "word", Tokenizer::Words), Ok(0.0));
         // Without words nothing is shared, unless the texts are the same.
@@ -178,8 +217,16 @@ mod tests {
         // SQuAD's normalisation splits by `str.split()`, for which U+001C to U+001F are white space.
         for separator in ['\u{1c}', '\u{1d}', '\u{1e}', '\u{1f}', '\u{85}', '\u{3000}'] {
             let text = format!("red{separator}green");
-            assert_eq!(token_f1(&text, "green red", Tokenizer::Words), Ok(1.0), "{separator:?}");
-            assert_eq!(token_f1(&format!("{separator}!"), "!", Tokenizer::Words), Ok(1.0), "{separator:?}");
+            assert_eq!(
+                token_f1(&text, "green red", Tokenizer::Words),
+                Ok(1.0),
+                "{separator:?}"
+            );
+            assert_eq!(
+                token_f1(&format!("{separator}!"), "!", Tokenizer::Words),
+                Ok(1.0),
+                "{separator:?}"
+            );
         }
     }
 
@@ -197,29 +244,58 @@ mod tests {
         for (output, reference) in pairs {
             for measure in [TokenF1, RougeL, Bleu] {
                 let number = likeness(measure, output, reference, &mut full()).unwrap();
-                assert!((0.2..1.0).contains(&number), "{measure:?} {number} {output}");
-                assert_eq!(tokenizer_for(measure, None, [reference]), Some(Tokenizer::Mixed));
+                assert!(
+                    (0.2..1.0).contains(&number),
+                    "{measure:?} {number} {output}"
+                );
+                assert_eq!(
+                    tokenizer_for(measure, None, [reference]),
+                    Some(Tokenizer::Mixed)
+                );
             }
         }
         // Other scripts keep their words, and their numbers.
         for text in ["Über 3 Дома", "한국어를 좋아해요", "हिन्दी में", "العربية"]
         {
-            assert_eq!(tokenizer_for(TokenF1, None, [text]), Some(Tokenizer::Words), "{text}");
-            assert_eq!(tokenizer_for(Bleu, None, [text]), Some(Tokenizer::ThirteenA), "{text}");
+            assert_eq!(
+                tokenizer_for(TokenF1, None, [text]),
+                Some(Tokenizer::Words),
+                "{text}"
+            );
+            assert_eq!(
+                tokenizer_for(Bleu, None, [text]),
+                Some(Tokenizer::ThirteenA),
+                "{text}"
+            );
         }
-        assert_eq!(tokenizer_for(SimilarityMetric::Levenshtein, None, ["猫"]), None);
+        assert_eq!(
+            tokenizer_for(SimilarityMetric::Levenshtein, None, ["猫"]),
+            None
+        );
     }
 
     #[test]
     fn tokenizers_part_texts_into_these_words() {
         let text = "「iPhone 15」は高い、don't! コーヒーを飲む";
         let words = |tokenizer| {
-            [f1_words(text, tokenizer), rouge_words(text, tokenizer), bleu_words(text, tokenizer)]
-                .map(|words| split_at_blanks(&words).collect::<Vec<_>>().join("|"))
-                .join("\n")
+            [
+                f1_words(text, tokenizer),
+                rouge_words(text, tokenizer),
+                bleu_words(text, tokenizer),
+            ]
+            .map(|words| split_at_blanks(&words).collect::<Vec<_>>().join("|"))
+            .join("\n")
         };
-        let all = [Tokenizer::Words, Tokenizer::Mixed, Tokenizer::Characters, Tokenizer::Icu, Tokenizer::Zh];
-        let all: Vec<String> = all.map(|one| format!("{}\n{}", one.name(), words(one))).into();
+        let all = [
+            Tokenizer::Words,
+            Tokenizer::Mixed,
+            Tokenizer::Characters,
+            Tokenizer::Icu,
+            Tokenizer::Zh,
+        ];
+        let all: Vec<String> = all
+            .map(|one| format!("{}\n{}", one.name(), words(one)))
+            .into();
         insta::assert_snapshot!(all.join("\n"), @r"
         words
         「iPhone|15」は高い、dont|コーヒーを飲む
@@ -247,7 +323,10 @@ mod tests {
     #[test]
     fn one_foreign_letter_does_not_move_the_words_of_a_text() {
         let (a, b) = ("the quick brown fox of 王", "a slow red dog of 王");
-        assert_eq!(token_f1(a, b, Tokenizer::Mixed), token_f1(a, b, Tokenizer::Words));
+        assert_eq!(
+            token_f1(a, b, Tokenizer::Mixed),
+            token_f1(a, b, Tokenizer::Words)
+        );
         assert_eq!(token_f1(a, b, Tokenizer::Mixed), Ok(2.0 * 2.0 / 12.0));
     }
 
@@ -255,9 +334,28 @@ mod tests {
     fn rouge_l_of_lins_example() {
         // Lin 2004, section 3.1: the common subsequence "police the gunman" is shorter than "police killed the gunman".
         let reference = "police killed the gunman";
-        assert_eq!(rouge_l("police kill the gunman", reference, Tokenizer::Words, &mut full()), Ok(0.75));
-        assert_eq!(rouge_l("the gunman kill police", reference, Tokenizer::Words, &mut full()), Ok(0.5));
-        assert_eq!(rouge_l("---", "words", Tokenizer::Words, &mut full()), Ok(0.0));
+        assert_eq!(
+            rouge_l(
+                "police kill the gunman",
+                reference,
+                Tokenizer::Words,
+                &mut full()
+            ),
+            Ok(0.75)
+        );
+        assert_eq!(
+            rouge_l(
+                "the gunman kill police",
+                reference,
+                Tokenizer::Words,
+                &mut full()
+            ),
+            Ok(0.5)
+        );
+        assert_eq!(
+            rouge_l("---", "words", Tokenizer::Words, &mut full()),
+            Ok(0.0)
+        );
     }
 
     /// What the packages rouge-score 0.1.2 (without its stemmer) and rapidfuzz 3 say of the same pairs.
@@ -284,7 +382,13 @@ mod tests {
             ),
         ];
         for (a, b, rouge, levenshtein) in pairs {
-            let got = rouge_l(&a.to_lowercase(), &b.to_lowercase(), Tokenizer::Words, &mut full()).unwrap();
+            let got = rouge_l(
+                &a.to_lowercase(),
+                &b.to_lowercase(),
+                Tokenizer::Words,
+                &mut full(),
+            )
+            .unwrap();
             assert!((got - rouge).abs() < 1e-12, "{got} {a}");
             let got = ratio(a, b, &mut full()).unwrap();
             assert!((got - levenshtein).abs() < 1e-12, "{got} {a}");
@@ -300,7 +404,11 @@ mod tests {
         assert_eq!(rate("", "", EditUnit::Chars), 0.0);
         // def add ( a , b ) : return a + b: 12 tokens, of which two are renamed.
         assert_eq!(
-            rate("def add(a, b): return a + b", "def add(a, c): return a + c", EditUnit::Tokens),
+            rate(
+                "def add(a, b): return a + b",
+                "def add(a, c): return a + c",
+                EditUnit::Tokens
+            ),
             2.0 / 12.0
         );
         assert_eq!(rate("a\nb\nc\n", "a\nc\n", EditUnit::Lines), 1.0 / 3.0);

@@ -65,9 +65,18 @@ pub fn compare(structural: &Structural, actual: &Value) -> StructuralResult {
     let mut rules = Rules::new(structural, actual);
     let mut warnings = std::mem::take(&mut rules.warnings);
     let cursor = Cursor::new(&rules.patterns);
-    let mut walk = Walk { rules: &rules, cursor, found: Found::default() };
+    let mut walk = Walk {
+        rules: &rules,
+        cursor,
+        found: Found::default(),
+    };
     for (place, expected) in rules.absent(actual) {
-        walk.found.add(&place, DifferenceKind::Missing, expected.to_owned(), String::new());
+        walk.found.add(
+            &place,
+            DifferenceKind::Missing,
+            expected.to_owned(),
+            String::new(),
+        );
     }
     walk.value(&structural.expected, actual);
     let found = walk.found;
@@ -79,9 +88,15 @@ pub fn compare(structural: &Structural, actual: &Value) -> StructuralResult {
     }
     let lowest = rules.lowest_likeness();
     // One difference that is certain decides.
-    let undecided = rules.undecided().filter(|_| found.differing > 0 && found.differing <= found.uncertain);
+    let undecided = rules
+        .undecided()
+        .filter(|_| found.differing > 0 && found.differing <= found.uncertain);
     let result = found.into_result(warnings);
-    StructuralResult { undecided, lowest_likeness: lowest, ..result }
+    StructuralResult {
+        undecided,
+        lowest_likeness: lowest,
+        ..result
+    }
 }
 
 /// What a walk is for. But for the record only whether anything differs is asked: nothing is listed and the first
@@ -115,7 +130,12 @@ impl Found {
         }
         self.differing += 1;
         if self.differences.len() < MAX_DIFFERENCES {
-            self.differences.push(Difference { path, kind, expected, actual });
+            self.differences.push(Difference {
+                path,
+                kind,
+                expected,
+                actual,
+            });
         }
     }
 
@@ -126,7 +146,11 @@ impl Found {
 
     /// A field that is both required and in the baseline is missing once.
     fn lists_missing(&self, path: &str, kind: DifferenceKind) -> bool {
-        kind == DifferenceKind::Missing && self.differences.iter().any(|d| d.kind == kind && d.path == path)
+        kind == DifferenceKind::Missing
+            && self
+                .differences
+                .iter()
+                .any(|d| d.kind == kind && d.path == path)
     }
 
     fn join(&mut self, other: Found) {
@@ -144,11 +168,17 @@ impl Found {
 
     fn into_result(self, mut warnings: Vec<String>) -> StructuralResult {
         if self.differing > self.differences.len() {
-            warnings
-                .push(format!("{} more differences are not listed", self.differing - self.differences.len()));
+            warnings.push(format!(
+                "{} more differences are not listed",
+                self.differing - self.differences.len()
+            ));
         }
         let places = self.agreeing + self.differing;
-        let score = if self.differing == 0 { 1.0 } else { self.agreeing as f64 / places as f64 };
+        let score = if self.differing == 0 {
+            1.0
+        } else {
+            self.agreeing as f64 / places as f64
+        };
         let matched = self.differing == 0;
         let total = self.differing;
         let (undecided, lowest_likeness) = (None, None);
@@ -184,12 +214,16 @@ impl<'v> Walk<'_, 'v> {
             return;
         }
         if self.cursor.depth() > MAX_DEPTH {
-            return self.differs(DifferenceKind::Type, actual, || "a value nested less deeply".to_owned());
+            return self.differs(DifferenceKind::Type, actual, || {
+                "a value nested less deeply".to_owned()
+            });
         }
         match (expected, actual) {
             (Value::String(text), _) => self.text(text, actual),
             (Value::Object(wanted), Value::Object(map)) => self.object(wanted, map),
-            (Value::Array(_), Value::Array(_)) if mode != Mode::Record && self.rules.any_order() => {
+            (Value::Array(_), Value::Array(_))
+                if mode != Mode::Record && self.rules.any_order() =>
+            {
                 self.array_once(expected, actual);
             }
             (Value::Array(wanted), Value::Array(items)) => self.array(wanted, items),
@@ -200,7 +234,9 @@ impl<'v> Walk<'_, 'v> {
                 self.differs(DifferenceKind::Value, actual, || json(expected))
             }
             _ => self.differs(DifferenceKind::Type, actual, || {
-                format!("{} {}", type_name(expected), json(expected)).trim().to_owned()
+                format!("{} {}", type_name(expected), json(expected))
+                    .trim()
+                    .to_owned()
             }),
         }
     }
@@ -237,7 +273,11 @@ impl<'v> Walk<'_, 'v> {
         if let (Some(likeness), Some(text)) = (self.rules.likeness(), actual.as_str()) {
             return self.alike(likeness, wanted, text, actual);
         }
-        let kind = if actual.is_string() { DifferenceKind::Value } else { DifferenceKind::Type };
+        let kind = if actual.is_string() {
+            DifferenceKind::Value
+        } else {
+            DifferenceKind::Type
+        };
         self.add(kind, || apart(&Value::from(wanted), actual));
     }
 
@@ -266,22 +306,33 @@ impl<'v> Walk<'_, 'v> {
         self.add(DifferenceKind::Similarity, || {
             let (expected, actual) = apart(&Value::from(wanted), actual);
             let (least, number) = (likeness.threshold, (number * 1e4).floor() / 1e4);
-            (format!("{expected} ({name} at least {least})"), format!("{actual} ({number})"))
+            (
+                format!("{expected} ({name} at least {least})"),
+                format!("{actual} ({number})"),
+            )
         });
     }
 
     fn number(&mut self, wanted: &serde_json::Number, number: &serde_json::Number, actual: &Value) {
         // Powers of ten are written out to be compared.
         let written = number.as_str();
-        let digits = if written.contains(['e', 'E']) { DIGITS_OF_A_POWER } else { 0 };
+        let digits = if written.contains(['e', 'E']) {
+            DIGITS_OF_A_POWER
+        } else {
+            0
+        };
         if !self.may_read(written.len() + digits) {
             return;
         }
         match self.rules.tolerance(&self.cursor) {
-            Some((tolerance, shown)) => match (Number::from_json(wanted), Number::from_json(number)) {
-                (Some(e), Some(a)) if a.within(&e, tolerance) => self.found.agreeing += 1,
-                _ => self.differs(DifferenceKind::Tolerance, actual, || format!("{wanted} ({shown})")),
-            },
+            Some((tolerance, shown)) => {
+                match (Number::from_json(wanted), Number::from_json(number)) {
+                    (Some(e), Some(a)) if a.within(&e, tolerance) => self.found.agreeing += 1,
+                    _ => self.differs(DifferenceKind::Tolerance, actual, || {
+                        format!("{wanted} ({shown})")
+                    }),
+                }
+            }
             None if same_number(wanted, number) => self.found.agreeing += 1,
             None => self.differs(DifferenceKind::Value, actual, || wanted.to_string()),
         }
@@ -300,7 +351,10 @@ impl<'v> Walk<'_, 'v> {
             return;
         }
         let response = self.rules.is_http() && self.cursor.depth() == 0;
-        for (key, actual) in map.iter().filter(|(key, _)| !wanted.contains_key(key.as_str())) {
+        for (key, actual) in map
+            .iter()
+            .filter(|(key, _)| !wanted.contains_key(key.as_str()))
+        {
             if self.found.mode != Mode::Record && self.found.differing > 0 {
                 return;
             }
@@ -350,7 +404,9 @@ impl<'v> Walk<'_, 'v> {
             by_name.entry(name.to_ascii_lowercase()).or_insert(value);
         }
         for (name, expected) in wanted {
-            let actual = map.get(name).or_else(|| by_name.get(&name.to_ascii_lowercase()).copied());
+            let actual = map
+                .get(name)
+                .or_else(|| by_name.get(&name.to_ascii_lowercase()).copied());
             self.field(name, expected, actual);
         }
     }
@@ -415,7 +471,9 @@ impl<'v> Walk<'_, 'v> {
     /// Adds a difference; both sides are told only if it is listed.
     fn add(&mut self, kind: DifferenceKind, sides: impl FnOnce() -> (String, String)) {
         // What is missing may be listed already, and is then not counted again.
-        if self.found.only_counts() && (self.found.mode != Mode::Record || kind != DifferenceKind::Missing) {
+        if self.found.only_counts()
+            && (self.found.mode != Mode::Record || kind != DifferenceKind::Missing)
+        {
             self.found.differing += 1;
             return;
         }

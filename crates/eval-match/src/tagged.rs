@@ -50,7 +50,9 @@ impl Datum {
                 Ok(small) if small.unsigned_abs() < 1 << 53 => json!(small),
                 _ => json!({"$int": hex_int(i)}),
             },
-            Datum::Float(f) if f.is_finite() => serde_json::from_str(&float_repr(*f)).unwrap_or_default(),
+            Datum::Float(f) if f.is_finite() => {
+                serde_json::from_str(&float_repr(*f)).unwrap_or_default()
+            }
             Datum::Float(f) => json!({"$float": float_repr(*f)}),
             Datum::Text(text) => Value::String(text.clone()),
             Datum::WtfText(bytes) => json!({"$wtf8": hex(bytes)}),
@@ -94,8 +96,10 @@ fn dict(entries: &[(Datum, Datum)]) -> Value {
     match plain {
         Some(map) if ascending => Value::Object(map),
         _ => {
-            let pairs: Vec<Value> =
-                entries.iter().map(|(k, v)| json!([k.to_tagged(), v.to_tagged()])).collect();
+            let pairs: Vec<Value> = entries
+                .iter()
+                .map(|(k, v)| json!([k.to_tagged(), v.to_tagged()]))
+                .collect();
             json!({"$dict": pairs})
         }
     }
@@ -129,28 +133,54 @@ fn read_all(items: &[Value], depth: usize) -> Result<Vec<Datum>, TaggedError> {
 fn read_tag(tag: &str, map: &Map<String, Value>, depth: usize) -> Result<Datum, TaggedError> {
     let body = map.get(tag).unwrap_or(&Value::Null);
     if tag == "$opaque" {
-        let text = |v: Option<&Value>| shortened(v.and_then(Value::as_str).unwrap_or_default(), 500);
-        return Ok(Datum::Opaque { type_name: text(Some(body)), repr: text(map.get("repr")) });
+        let text =
+            |v: Option<&Value>| shortened(v.and_then(Value::as_str).unwrap_or_default(), 500);
+        return Ok(Datum::Opaque {
+            type_name: text(Some(body)),
+            repr: text(map.get("repr")),
+        });
     }
-    let malformed = |tag| TaggedError::Malformed { tag, found: shortened(&body.to_string(), 60) };
+    let malformed = |tag| TaggedError::Malformed {
+        tag,
+        found: shortened(&body.to_string(), 60),
+    };
     if map.len() != 1 {
-        return Err(TaggedError::Malformed { tag: "tag", found: format!("{} keys", map.len()) });
+        return Err(TaggedError::Malformed {
+            tag: "tag",
+            found: format!("{} keys", map.len()),
+        });
     }
     match tag {
-        "$int" => body.as_str().and_then(parse_hex_int).map(Datum::Int).ok_or_else(|| malformed("$int")),
-        "$float" => special_float(map).map(Datum::Float).ok_or_else(|| malformed("$float")),
-        "$bytes" | "$bytearray" => {
-            body.as_str().and_then(unhex).map(Datum::Bytes).ok_or_else(|| malformed("$bytes"))
-        }
+        "$int" => body
+            .as_str()
+            .and_then(parse_hex_int)
+            .map(Datum::Int)
+            .ok_or_else(|| malformed("$int")),
+        "$float" => special_float(map)
+            .map(Datum::Float)
+            .ok_or_else(|| malformed("$float")),
+        "$bytes" | "$bytearray" => body
+            .as_str()
+            .and_then(unhex)
+            .map(Datum::Bytes)
+            .ok_or_else(|| malformed("$bytes")),
         "$wtf8" => {
-            let bytes = body.as_str().and_then(unhex).ok_or_else(|| malformed("$wtf8"))?;
+            let bytes = body
+                .as_str()
+                .and_then(unhex)
+                .ok_or_else(|| malformed("$wtf8"))?;
             // Python's encoding of a text without lone surrogates is plain UTF-8.
-            Ok(String::from_utf8(bytes).map_or_else(|error| Datum::WtfText(error.into_bytes()), Datum::Text))
+            Ok(String::from_utf8(bytes)
+                .map_or_else(|error| Datum::WtfText(error.into_bytes()), Datum::Text))
         }
-        "$tuple" => Ok(Datum::Tuple(read_all(body.as_array().ok_or_else(|| malformed("$tuple"))?, depth)?)),
-        "$set" | "$frozenset" | "$dict_keys" => {
-            Ok(Datum::Set(read_all(body.as_array().ok_or_else(|| malformed("$set"))?, depth)?))
-        }
+        "$tuple" => Ok(Datum::Tuple(read_all(
+            body.as_array().ok_or_else(|| malformed("$tuple"))?,
+            depth,
+        )?)),
+        "$set" | "$frozenset" | "$dict_keys" => Ok(Datum::Set(read_all(
+            body.as_array().ok_or_else(|| malformed("$set"))?,
+            depth,
+        )?)),
         "$deque" => match body.as_array().map(Vec::as_slice) {
             Some([Value::Array(items), _]) => Ok(Datum::List(read_all(items, depth)?)),
             _ => Err(malformed("$deque")),
@@ -169,7 +199,9 @@ fn read_tag(tag: &str, map: &Map<String, Value>, depth: usize) -> Result<Datum, 
         "$iter" => Ok(opaque("iterator", "")),
         "$dict_values" | "$dict_items" => Ok(opaque(tag.trim_start_matches('$'), "")),
         "$date" | "$datetime" | "$time" | "$timedelta" | "$uuid" => {
-            let shown = body.as_str().map_or_else(|| body.to_string(), str::to_owned);
+            let shown = body
+                .as_str()
+                .map_or_else(|| body.to_string(), str::to_owned);
             Ok(opaque(tag.trim_start_matches('$'), &shown))
         }
         "$type" => Ok(opaque("type", body.as_str().unwrap_or_default())),
@@ -192,9 +224,15 @@ fn read_tag(tag: &str, map: &Map<String, Value>, depth: usize) -> Result<Datum, 
             _ => Err(malformed("$complex")),
         },
         "$range" => match body.as_array().map(Vec::as_slice) {
-            Some([a, b, c]) => match (read(a, depth + 1)?, read(b, depth + 1)?, read(c, depth + 1)?) {
+            Some([a, b, c]) => match (
+                read(a, depth + 1)?,
+                read(b, depth + 1)?,
+                read(c, depth + 1)?,
+            ) {
                 (Datum::Int(start), Datum::Int(stop), Datum::Int(step))
-                    if [&start, &stop, &step].iter().any(|part| part.bits() > RANGE_BITS) =>
+                    if [&start, &stop, &step]
+                        .iter()
+                        .any(|part| part.bits() > RANGE_BITS) =>
                 {
                     Err(TaggedError::WideRange)
                 }
@@ -210,7 +248,10 @@ fn read_tag(tag: &str, map: &Map<String, Value>, depth: usize) -> Result<Datum, 
 }
 
 fn opaque(type_name: &str, repr: &str) -> Datum {
-    Datum::Opaque { type_name: type_name.to_owned(), repr: shortened(repr, 500) }
+    Datum::Opaque {
+        type_name: type_name.to_owned(),
+        repr: shortened(repr, 500),
+    }
 }
 
 /// Powers of ten of the decimals that are read as numbers: those of all doubles are among them.
@@ -224,7 +265,8 @@ fn exact_number(text: &str) -> Option<Datum> {
         return Some(Datum::Int(int));
     }
     let float = text.parse::<f64>().ok()?;
-    (Number::from_f64(float).compare(&decimal) == Some(Ordering::Equal)).then_some(Datum::Float(float))
+    (Number::from_f64(float).compare(&decimal) == Some(Ordering::Equal))
+        .then_some(Datum::Float(float))
 }
 
 /// The integer or the float that a fraction in lowest terms is without rounding.
@@ -233,10 +275,17 @@ fn fraction(n: BigInt, d: BigInt) -> Datum {
         return Datum::Int(n);
     }
     // Integers up to here, and their quotients by powers of two, are doubles.
-    let small = |int: &BigInt| i64::try_from(int).ok().filter(|i| i.unsigned_abs() <= 1 << 53);
+    let small = |int: &BigInt| {
+        i64::try_from(int)
+            .ok()
+            .filter(|i| i.unsigned_abs() <= 1 << 53)
+    };
     match (small(&n), small(&d)) {
         (Some(n), Some(d)) if d.count_ones() == 1 => Datum::Float(n as f64 / d as f64),
-        _ => opaque("Fraction", &format!("Fraction({}, {})", Datum::Int(n), Datum::Int(d))),
+        _ => opaque(
+            "Fraction",
+            &format!("Fraction({}, {})", Datum::Int(n), Datum::Int(d)),
+        ),
     }
 }
 
@@ -260,10 +309,12 @@ pub(super) fn parse_hex_int(text: &str) -> Option<BigInt> {
 
 fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
+    bytes
+        .iter()
+        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
 }
 
 pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
@@ -272,5 +323,8 @@ pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
     if !rest.is_empty() {
         return None;
     }
-    pairs.iter().map(|[high, low]| Some((digit(*high)? * 16 + digit(*low)?) as u8)).collect()
+    pairs
+        .iter()
+        .map(|[high, low]| Some((digit(*high)? * 16 + digit(*low)?) as u8))
+        .collect()
 }

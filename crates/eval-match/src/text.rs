@@ -20,13 +20,21 @@ pub struct TextOptions {
 
 impl Default for TextOptions {
     fn default() -> Self {
-        TextOptions { trim_whitespace: true, normalize_newlines: true, case_sensitive: true }
+        TextOptions {
+            trim_whitespace: true,
+            normalize_newlines: true,
+            case_sensitive: true,
+        }
     }
 }
 
 impl TextOptions {
     pub fn apply<'t>(&self, text: &'t str) -> Cow<'t, str> {
-        let mut text = Cow::Borrowed(if self.trim_whitespace { trim(text) } else { text });
+        let mut text = Cow::Borrowed(if self.trim_whitespace {
+            trim(text)
+        } else {
+            text
+        });
         if self.normalize_newlines && text.contains("\r\n") {
             text = Cow::Owned(text.replace("\r\n", "\n"));
         }
@@ -78,8 +86,16 @@ impl Parts {
     /// One sentence; empty when matched.
     pub fn reason(&self) -> String {
         let quoted = |parts: &[String]| {
-            let shown: Vec<String> = parts.iter().take(5).map(|p| visible(&shortened(p, SHOWN))).collect();
-            let more = if parts.len() > 5 { format!(" and {} more", parts.len() - 5) } else { String::new() };
+            let shown: Vec<String> = parts
+                .iter()
+                .take(5)
+                .map(|p| visible(&shortened(p, SHOWN)))
+                .collect();
+            let more = if parts.len() > 5 {
+                format!(" and {} more", parts.len() - 5)
+            } else {
+                String::new()
+            };
             format!("{}{more}", shown.join(", "))
         };
         let mut said = Vec::new();
@@ -87,7 +103,10 @@ impl Parts {
             said.push(format!("missing {}", quoted(&self.missing)));
         }
         if !self.forbidden.is_empty() {
-            said.push(format!("contains {}, which it must not", quoted(&self.forbidden)));
+            said.push(format!(
+                "contains {}, which it must not",
+                quoted(&self.forbidden)
+            ));
         }
         said.join("; ")
     }
@@ -99,21 +118,41 @@ pub fn contains(
     must_not_include: &[String],
     case_sensitive: bool,
 ) -> Parts {
-    let fold = |t: &str| if case_sensitive { t.to_owned() } else { t.to_lowercase() };
+    let fold = |t: &str| {
+        if case_sensitive {
+            t.to_owned()
+        } else {
+            t.to_lowercase()
+        }
+    };
     let text = fold(text);
     let has = |part: &&String| text.contains(&fold(part));
     Parts {
-        missing: must_include.iter().filter(|part| !has(part)).cloned().collect(),
+        missing: must_include
+            .iter()
+            .filter(|part| !has(part))
+            .cloned()
+            .collect(),
         forbidden: must_not_include.iter().filter(has).cloned().collect(),
     }
 }
 
 fn first_difference(actual: &str, expected: &str) -> String {
-    let same: usize =
-        actual.chars().zip(expected.chars()).take_while(|(a, e)| a == e).map(|(a, _)| a.len_utf8()).sum();
+    let same: usize = actual
+        .chars()
+        .zip(expected.chars())
+        .take_while(|(a, e)| a == e)
+        .map(|(a, _)| a.len_utf8())
+        .sum();
     let (before, rest, wanted) = (&actual[..same], &actual[same..], &expected[same..]);
     let line = before.matches('\n').count() + 1;
-    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    let column = before
+        .rsplit('\n')
+        .next()
+        .unwrap_or_default()
+        .chars()
+        .count()
+        + 1;
     let place = format!("line {line}, column {column}");
     let hint = hint(actual, expected, rest, wanted);
     if rest.is_empty() && actual.is_empty() {
@@ -123,15 +162,28 @@ fn first_difference(actual: &str, expected: &str) -> String {
         return format!("expected nothing, got {}", snippet(rest));
     }
     match (rest.is_empty(), wanted.is_empty()) {
-        (true, _) => format!("at {place}: ends where {} is expected{hint}", snippet(wanted)),
-        (_, true) => format!("at {place}: goes on with {} where the end is expected{hint}", snippet(rest)),
-        _ => format!("at {place}: expected {}, got {}{hint}", snippet(wanted), snippet(rest)),
+        (true, _) => format!(
+            "at {place}: ends where {} is expected{hint}",
+            snippet(wanted)
+        ),
+        (_, true) => format!(
+            "at {place}: goes on with {} where the end is expected{hint}",
+            snippet(rest)
+        ),
+        _ => format!(
+            "at {place}: expected {}, got {}{hint}",
+            snippet(wanted),
+            snippet(rest)
+        ),
     }
 }
 
 /// The text up to its line's end (the line's end itself when it starts with it), made visible.
 fn snippet(text: &str) -> String {
-    let end = text.char_indices().find(|(i, c)| *c == '\n' && *i > 0).map_or(text.len(), |(i, _)| i);
+    let end = text
+        .char_indices()
+        .find(|(i, c)| *c == '\n' && *i > 0)
+        .map_or(text.len(), |(i, _)| i);
     visible(&shortened(&text[..end], SHOWN))
 }
 
@@ -177,7 +229,8 @@ fn hint(actual: &str, expected: &str, rest: &str, wanted: &str) -> String {
         "only case differs"
     } else if seen(actual) == seen(expected) {
         "only invisible characters differ"
-    } else if decomposed_against_composed(rest, wanted) || decomposed_against_composed(wanted, rest) {
+    } else if decomposed_against_composed(rest, wanted) || decomposed_against_composed(wanted, rest)
+    {
         "perhaps the same letter in another Unicode normalisation form"
     } else if lookalike(rest, wanted) {
         "different characters that look alike"
@@ -193,7 +246,11 @@ fn decomposed_against_composed(decomposed: &str, composed: &str) -> bool {
     let mut marks = decomposed.chars();
     let base = marks.next();
     let marked = base.is_some_and(|c| is_combining(c) || marks.next().is_some_and(is_combining));
-    marked && composed.chars().next().is_some_and(|c| !c.is_ascii() && c.is_alphabetic())
+    marked
+        && composed
+            .chars()
+            .next()
+            .is_some_and(|c| !c.is_ascii() && c.is_alphabetic())
 }
 
 /// Typographic twins of ASCII characters.
@@ -219,7 +276,11 @@ mod tests {
     use super::*;
 
     fn why(actual: &str, expected: &str) -> String {
-        let raw = TextOptions { trim_whitespace: false, normalize_newlines: false, case_sensitive: true };
+        let raw = TextOptions {
+            trim_whitespace: false,
+            normalize_newlines: false,
+            case_sensitive: true,
+        };
         let comparison = exact(actual, expected, raw);
         assert!(!comparison.matched);
         comparison.reason
@@ -232,9 +293,39 @@ mod tests {
         assert!(exact("a\r\nb", "a\nb", default).matched);
         assert!(!exact("a\rb", "a\nb", default).matched);
         assert!(!exact("Olleh", "olleh", default).matched);
-        assert!(exact("ÉTÉ ", "été", TextOptions { case_sensitive: false, ..default }).matched);
-        assert!(!exact("a ", "a", TextOptions { trim_whitespace: false, ..default }).matched);
-        assert!(!exact("a\r\nb", "a\nb", TextOptions { normalize_newlines: false, ..default }).matched);
+        assert!(
+            exact(
+                "ÉTÉ ",
+                "été",
+                TextOptions {
+                    case_sensitive: false,
+                    ..default
+                }
+            )
+            .matched
+        );
+        assert!(
+            !exact(
+                "a ",
+                "a",
+                TextOptions {
+                    trim_whitespace: false,
+                    ..default
+                }
+            )
+            .matched
+        );
+        assert!(
+            !exact(
+                "a\r\nb",
+                "a\nb",
+                TextOptions {
+                    normalize_newlines: false,
+                    ..default
+                }
+            )
+            .matched
+        );
         assert!(exact("", " \n", default).matched);
     }
 

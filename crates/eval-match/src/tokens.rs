@@ -72,8 +72,13 @@ pub(super) fn f1_words(text: &str, tokenizer: Tokenizer) -> String {
             _ => Place::Kept,
         }),
         Tokenizer::Characters => placed(text, |c| {
-            let is_dropped = c.is_ascii_punctuation() || is_in(c, GeneralCategoryGroup::Punctuation);
-            if is_dropped { Place::Dropped } else { Place::Alone }
+            let is_dropped =
+                c.is_ascii_punctuation() || is_in(c, GeneralCategoryGroup::Punctuation);
+            if is_dropped {
+                Place::Dropped
+            } else {
+                Place::Alone
+            }
         }),
         Tokenizer::Icu => segments(text, true),
         Tokenizer::Words | Tokenizer::ThirteenA | Tokenizer::Zh => {
@@ -95,9 +100,13 @@ pub(super) fn rouge_words(text: &str, tokenizer: Tokenizer) -> String {
             c if c.is_alphanumeric() => Place::Kept,
             _ => Place::Blank,
         }),
-        Tokenizer::Words | Tokenizer::ThirteenA | Tokenizer::Zh => {
-            placed(text, |c| if c.is_alphanumeric() { Place::Kept } else { Place::Blank })
-        }
+        Tokenizer::Words | Tokenizer::ThirteenA | Tokenizer::Zh => placed(text, |c| {
+            if c.is_alphanumeric() {
+                Place::Kept
+            } else {
+                Place::Blank
+            }
+        }),
     }
 }
 
@@ -165,11 +174,15 @@ fn placed(text: &str, place: impl Fn(char) -> Place) -> String {
 /// punctuation and other signs.
 fn segments(text: &str, words_only: bool) -> String {
     static SEGMENTER: OnceLock<WordSegmenterBorrowed<'static>> = OnceLock::new();
-    let segmenter = SEGMENTER.get_or_init(|| WordSegmenter::new_auto(WordBreakInvariantOptions::default()));
+    let segmenter =
+        SEGMENTER.get_or_init(|| WordSegmenter::new_auto(WordBreakInvariantOptions::default()));
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
     for (to, kind) in segmenter.segment_str(text).iter_with_word_type() {
-        if let Some(segment) = text.get(from..to).filter(|_| !words_only || kind.is_word_like()) {
+        if let Some(segment) = text
+            .get(from..to)
+            .filter(|_| !words_only || kind.is_word_like())
+        {
             out.push_str(segment);
         }
         out.push(' ');
@@ -181,9 +194,17 @@ fn segments(text: &str, words_only: bool) -> String {
 /// The tokenizer `13a`: blanks around most punctuation; full stops, commas and hyphens stay inside of numbers.
 fn thirteen_a(text: &str) -> String {
     let text = text.trim_end_matches(is_blank);
-    let mut text = text.replace("<skipped>", "").replace("-\n", "").replace('\n', " ");
+    let mut text = text
+        .replace("<skipped>", "")
+        .replace("-\n", "")
+        .replace('\n', " ");
     if text.contains('&') {
-        for (entity, sign) in [("&quot;", "\""), ("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">")] {
+        for (entity, sign) in [
+            ("&quot;", "\""),
+            ("&amp;", "&"),
+            ("&lt;", "<"),
+            ("&gt;", ">"),
+        ] {
             text = text.replace(entity, sign);
         }
     }
@@ -192,7 +213,13 @@ fn thirteen_a(text: &str) -> String {
 
 /// The tokenizer `zh`: letters that `is_alone` are words, and the rest is as in `13a`.
 fn zh(text: &str, is_alone: impl Fn(char) -> bool) -> String {
-    let place = |c| if is_alone(c) { Place::Alone } else { Place::Kept };
+    let place = |c| {
+        if is_alone(c) {
+            Place::Alone
+        } else {
+            Place::Kept
+        }
+    };
     with_signs_apart(placed(trim(text), place))
 }
 
@@ -207,8 +234,12 @@ fn with_signs_apart(mut text: String) -> String {
             Regex::new(r"([0-9])(-)").ok()?,
         ])
     });
-    let Some([signs, before, after, hyphen]) = rules else { return text };
-    text = signs.replace_all(&text, |found: &Captures| format!(" {} ", &found[1])).into_owned();
+    let Some([signs, before, after, hyphen]) = rules else {
+        return text;
+    };
+    text = signs
+        .replace_all(&text, |found: &Captures| format!(" {} ", &found[1]))
+        .into_owned();
     text = before.replace_all(&text, "$1 $2 ").into_owned();
     text = after.replace_all(&text, " $1 $2").into_owned();
     hyphen.replace_all(&text, "$1 $2 ").into_owned()

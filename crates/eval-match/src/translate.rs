@@ -16,8 +16,13 @@ pub struct Translated {
 impl Translated {
     /// Where in the source a byte of the result came from.
     pub fn origin(&self, offset: usize) -> usize {
-        let after = self.origins.partition_point(|(result, _)| *result <= offset);
-        after.checked_sub(1).and_then(|i| self.origins.get(i)).map_or(0, |(_, source)| *source)
+        let after = self
+            .origins
+            .partition_point(|(result, _)| *result <= offset);
+        after
+            .checked_sub(1)
+            .and_then(|i| self.origins.get(i))
+            .map_or(0, |(_, source)| *source)
     }
 
     fn emit(&mut self, at: usize, text: &str) {
@@ -44,7 +49,9 @@ pub fn translate(source: &str, verbose: bool) -> Translated {
         match c {
             '\\' => used = escape(rest, at, false, &mut out),
             '[' => used = class(rest, at, &mut out),
-            '(' if rest.starts_with("(?#") => used = rest.find(')').map_or(rest.len(), |end| end + 1),
+            '(' if rest.starts_with("(?#") => {
+                used = rest.find(')').map_or(rest.len(), |end| end + 1)
+            }
             '{' => match counted(rest) {
                 Some((length, counts)) => {
                     used = length;
@@ -83,7 +90,9 @@ fn starts_verbose(source: &str) -> bool {
     source
         .strip_prefix("(?")
         .and_then(|rest| rest.split_once(')'))
-        .is_some_and(|(flags, _)| flags.bytes().all(|b| b.is_ascii_lowercase()) && flags.contains('x'))
+        .is_some_and(|(flags, _)| {
+            flags.bytes().all(|b| b.is_ascii_lowercase()) && flags.contains('x')
+        })
 }
 
 /// A counted quantifier at the start, and how the crates spell it; Python also has `{,n}`, meaning from 0.
@@ -154,7 +163,9 @@ fn class(rest: &str, start: usize, out: &mut Translated) -> usize {
             }
             '[' | '&' | '~' => out.emit(at, &format!("\\{c}")),
             '-' if previous == Some('-') => out.emit(at, "\\-"),
-            c if c.is_whitespace() || c == '#' => out.emit(at, &format!("\\x{{{:x}}}", u32::from(c))),
+            c if c.is_whitespace() || c == '#' => {
+                out.emit(at, &format!("\\x{{{:x}}}", u32::from(c)))
+            }
             c => out.emit_char(at, c),
         }
         previous = Some(c);

@@ -106,7 +106,9 @@ impl Datum {
 }
 
 pub(super) fn json_int(int: &BigInt) -> Option<Value> {
-    (int.bits() <= SHOWN_BITS).then(|| serde_json::from_str(&int.to_string()).ok()).flatten()
+    (int.bits() <= SHOWN_BITS)
+        .then(|| serde_json::from_str(&int.to_string()).ok())
+        .flatten()
 }
 
 fn from_json(value: &Value, depth: usize) -> Result<Datum, TaggedError> {
@@ -118,9 +120,12 @@ fn from_json(value: &Value, depth: usize) -> Result<Datum, TaggedError> {
         Value::Bool(b) => Datum::Bool(*b),
         Value::Number(number) => authored_number(number)?,
         Value::String(text) => Datum::Text(text.clone()),
-        Value::Array(items) => {
-            Datum::List(items.iter().map(|item| from_json(item, depth + 1)).collect::<Result<_, _>>()?)
-        }
+        Value::Array(items) => Datum::List(
+            items
+                .iter()
+                .map(|item| from_json(item, depth + 1))
+                .collect::<Result<_, _>>()?,
+        ),
         Value::Object(map) => match special_float(map) {
             Some(float) => Datum::Float(float),
             None => Datum::Dict(
@@ -148,7 +153,9 @@ fn authored_number(number: &serde_json::Number) -> Result<Datum, TaggedError> {
     if !is_integer(&literal) {
         return float_of(&literal);
     }
-    let (negative, digits) = literal.strip_prefix('-').map_or((false, literal.as_str()), |rest| (true, rest));
+    let (negative, digits) = literal
+        .strip_prefix('-')
+        .map_or((false, literal.as_str()), |rest| (true, rest));
     let int = integer_of(digits).ok_or_else(|| TaggedError::Number(shortened(&literal, 40)))?;
     Ok(Datum::Int(if negative { -int } else { int }))
 }
@@ -160,9 +167,14 @@ pub(super) fn number_of(number: &serde_json::Number) -> Result<Datum, TaggedErro
         return float_of(&literal);
     }
     if literal.len() > 20_000 {
-        return Err(TaggedError::LongInteger { digits: literal.len() });
+        return Err(TaggedError::LongInteger {
+            digits: literal.len(),
+        });
     }
-    literal.parse().map(Datum::Int).map_err(|_| TaggedError::Number(shortened(&literal, 40)))
+    literal
+        .parse()
+        .map(Datum::Int)
+        .map_err(|_| TaggedError::Number(shortened(&literal, 40)))
 }
 
 fn is_integer(literal: &str) -> bool {
@@ -190,11 +202,18 @@ fn integer_of(digits: &str) -> Option<BigInt> {
 /// As Python's `repr`, near enough for people; at most about 200 characters.
 impl fmt::Display for Datum {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut out = Bounded { text: String::new(), left: SHOWN_CHARS };
+        let mut out = Bounded {
+            text: String::new(),
+            left: SHOWN_CHARS,
+        };
         // An error only says that the room is used up.
         let complete = write_repr(self, &mut out).is_ok();
         f.write_str(&out.text)?;
-        if complete { Ok(()) } else { f.write_char('…') }
+        if complete {
+            Ok(())
+        } else {
+            f.write_char('…')
+        }
     }
 }
 
@@ -224,11 +243,15 @@ fn write_repr(datum: &Datum, out: &mut Bounded) -> fmt::Result {
         Datum::WtfText(bytes) => write_quoted(&String::from_utf8_lossy(bytes), out),
         Datum::Bytes(bytes) => {
             out.write_str("b'")?;
-            bytes.iter().try_for_each(|b| write!(out, "{}", b.escape_ascii()))?;
+            bytes
+                .iter()
+                .try_for_each(|b| write!(out, "{}", b.escape_ascii()))?;
             out.write_char('\'')
         }
         Datum::List(items) => write_items(items, "[", "]", out),
-        Datum::Tuple(items) => write_items(items, "(", if items.len() == 1 { ",)" } else { ")" }, out),
+        Datum::Tuple(items) => {
+            write_items(items, "(", if items.len() == 1 { ",)" } else { ")" }, out)
+        }
         Datum::Set(items) if items.is_empty() => out.write_str("set()"),
         Datum::Set(items) => write_items(items, "{", "}", out),
         Datum::Dict(entries) => {
@@ -273,7 +296,11 @@ fn write_items(items: &[Datum], open: &str, close: &str, out: &mut Bounded) -> f
 }
 
 fn write_quoted(text: &str, out: &mut Bounded) -> fmt::Result {
-    let quote = if text.contains('\'') && !text.contains('"') { '"' } else { '\'' };
+    let quote = if text.contains('\'') && !text.contains('"') {
+        '"'
+    } else {
+        '\''
+    };
     out.write_char(quote)?;
     for c in text.chars() {
         match c {

@@ -46,8 +46,14 @@ fn authored_integers_have_any_number_of_digits() {
     // 10^n - 1 in sixteen is known without reading decimals: `nines + 1` has n factors of ten.
     let nines = |n: usize| authored(text(&"9".repeat(n)));
     for n in [4_000, 4_001, 30_000, 100_003] {
-        let Datum::Int(int) = nines(n) else { panic!("no integer") };
-        assert_eq!(int + 1, num_bigint::BigInt::from(10).pow(n as u32), "{n} digits");
+        let Datum::Int(int) = nines(n) else {
+            panic!("no integer")
+        };
+        assert_eq!(
+            int + 1,
+            num_bigint::BigInt::from(10).pow(n as u32),
+            "{n} digits"
+        );
     }
     let Datum::Int(negative) = authored(text(&format!("-{}", "9".repeat(9_000)))) else {
         panic!("no integer")
@@ -55,23 +61,41 @@ fn authored_integers_have_any_number_of_digits() {
     assert_eq!(negative - 1, -num_bigint::BigInt::from(10).pow(9_000));
     // What a candidate sends is bounded: its runner writes such integers in hexadecimal.
     let long = text(&"1".repeat(30_000));
-    assert_eq!(Datum::from_tagged(&long).unwrap_err(), TaggedError::LongInteger { digits: 30_000 });
+    assert_eq!(
+        Datum::from_tagged(&long).unwrap_err(),
+        TaggedError::LongInteger { digits: 30_000 }
+    );
 }
 
 #[test]
 fn numbers_are_equal_by_value() {
-    assert!(yaml(json!(1), text("1.0")) && yaml(text("1.0"), json!(1)) && yaml(text("-0.0"), json!(0)));
+    assert!(
+        yaml(json!(1), text("1.0")) && yaml(text("1.0"), json!(1)) && yaml(text("-0.0"), json!(0))
+    );
     assert!(yaml(json!({"$float": "nan"}), json!({"$float": "nan"})));
-    assert!(!yaml(json!(true), json!(1)) && !yaml(json!(1), json!(true)) && !yaml(json!(0), json!(false)));
+    assert!(
+        !yaml(json!(true), json!(1))
+            && !yaml(json!(1), json!(true))
+            && !yaml(json!(0), json!(false))
+    );
     assert!(!yaml(json!("1"), json!(1)) && !yaml(json!(null), json!(0)));
     assert!(python(json!(true), json!(1)) && python(json!([true]), json!([1])));
     assert!(!python(json!({"$float": "nan"}), json!({"$float": "nan"})));
     // 2^53 + 1 is no double; 1e23 is the double 99999999999999991611392.
-    assert!(!yaml(json!({"$int": "0x20000000000001"}), text("9007199254740992.0")));
+    assert!(!yaml(
+        json!({"$int": "0x20000000000001"}),
+        text("9007199254740992.0")
+    ));
     assert!(!yaml(text("1e23"), text("100000000000000000000000")));
     assert!(yaml(text("1e23"), text("99999999999999991611392")));
-    assert!(python(json!({"$complex": [text("2.0"), text("0.0")]}), json!(2)));
-    assert!(!python(json!({"$complex": [text("2.0"), text("1.0")]}), json!(2)));
+    assert!(python(
+        json!({"$complex": [text("2.0"), text("0.0")]}),
+        json!(2)
+    ));
+    assert!(!python(
+        json!({"$complex": [text("2.0"), text("1.0")]}),
+        json!(2)
+    ));
 }
 
 #[test]
@@ -80,17 +104,32 @@ fn containers() {
     assert!(!python(json!({"$tuple": [1, 2]}), json!([1, 2])));
     assert!(!yaml(json!({"$set": [1, 2]}), json!([1, 2])));
     assert!(python(json!({"$set": [1, 2]}), json!({"$set": [2, 1, 1]})));
-    assert!(yaml(json!({"a": 1, "b": [2]}), json!({"b": [text("2.0")], "a": 1})));
+    assert!(yaml(
+        json!({"a": 1, "b": [2]}),
+        json!({"b": [text("2.0")], "a": 1})
+    ));
     assert!(!yaml(json!({"a": 1}), json!({"a": 1, "b": 2})));
     assert!(yaml(
         json!({"$dict": [[1, "a"], [true, "b"], [null, "c"], [text("1.5"), "d"]]}),
         json!({"1": "a", "true": "b", "null": "c", "1.5": "d"})
     ));
-    assert!(!yaml(json!({"$dict": [[1, "a"], ["1", "a"]]}), json!({"1": "a"})));
+    assert!(!yaml(
+        json!({"$dict": [[1, "a"], ["1", "a"]]}),
+        json!({"1": "a"})
+    ));
     assert!(!python(json!({"$dict": [[1, "a"]]}), json!({"1": "a"})));
-    assert!(python(json!({"$dict": [[1, "a"]]}), json!({"$dict": [[text("1.0"), "a"]]})));
-    assert!(python(json!({"$range": [0, 3, 2]}), json!({"$range": [0, 4, 2]})));
-    assert!(python(json!({"$range": [0, 0, 1]}), json!({"$range": [5, 1, 2]})));
+    assert!(python(
+        json!({"$dict": [[1, "a"]]}),
+        json!({"$dict": [[text("1.0"), "a"]]})
+    ));
+    assert!(python(
+        json!({"$range": [0, 3, 2]}),
+        json!({"$range": [0, 4, 2]})
+    ));
+    assert!(python(
+        json!({"$range": [0, 0, 1]}),
+        json!({"$range": [5, 1, 2]})
+    ));
     assert!(!python(json!({"$range": [0, 3, 1]}), json!([0, 1, 2])));
     assert!(!yaml(json!({"$bytes": "6162"}), json!("ab")));
 }
@@ -104,13 +143,33 @@ fn an_opaque_value_equals_nothing() {
         let inside = tagged(json!([1, {"a": opaque.clone()}]));
         assert!(!equals(&inside, &inside, mode));
     }
-    let verdict =
-        |comparator| compare(comparator, &tagged(opaque.clone()), &authored(json!(120)), None).unwrap();
+    let verdict = |comparator| {
+        compare(
+            comparator,
+            &tagged(opaque.clone()),
+            &authored(json!(120)),
+            None,
+        )
+        .unwrap()
+    };
     assert_snapshot!(verdict(Comparator::Equals).reason, @"expected 120, got 120 (a Liar object equals no plain value)");
     assert_snapshot!(verdict(Comparator::NotEquals).reason, @"returned a Liar object, of which it can't be known what it equals");
     for comparator in [Comparator::Approx, Comparator::Contains, Comparator::Regex] {
-        let expected = if comparator == Comparator::Regex { json!(".*") } else { json!(120) };
-        assert!(!compare(comparator, &tagged(opaque.clone()), &authored(expected), None).unwrap().matched);
+        let expected = if comparator == Comparator::Regex {
+            json!(".*")
+        } else {
+            json!(120)
+        };
+        assert!(
+            !compare(
+                comparator,
+                &tagged(opaque.clone()),
+                &authored(expected),
+                None
+            )
+            .unwrap()
+            .matched
+        );
     }
 }
 
@@ -132,9 +191,18 @@ fn malformed_tags_are_errors() {
 #[test]
 fn hostile_nesting_is_an_error() {
     let nested = |depth: usize| (0..depth).fold(json!(1), |inner, _| json!([inner]));
-    assert!(Datum::from_tagged(&nested(MAX_DEPTH)).is_ok() && Datum::from_json(&nested(MAX_DEPTH)).is_ok());
-    assert_eq!(Datum::from_tagged(&nested(MAX_DEPTH + 1)).unwrap_err(), TaggedError::TooDeep);
-    assert_eq!(Datum::from_json(&nested(MAX_DEPTH + 1)).unwrap_err(), TaggedError::TooDeep);
+    assert!(
+        Datum::from_tagged(&nested(MAX_DEPTH)).is_ok()
+            && Datum::from_json(&nested(MAX_DEPTH)).is_ok()
+    );
+    assert_eq!(
+        Datum::from_tagged(&nested(MAX_DEPTH + 1)).unwrap_err(),
+        TaggedError::TooDeep
+    );
+    assert_eq!(
+        Datum::from_json(&nested(MAX_DEPTH + 1)).unwrap_err(),
+        TaggedError::TooDeep
+    );
     let tuples = (0..=MAX_DEPTH).fold(json!(1), |inner, _| json!({"$tuple": [inner]}));
     assert_snapshot!(Datum::from_tagged(&tuples).unwrap_err(), @"values are nested more than 100 deep");
 }
@@ -157,7 +225,14 @@ fn is_shown_as_python_would() {
 #[test]
 fn equals_tells_where_and_why() {
     let why = |actual: Value, expected: Value| {
-        compare(Comparator::Equals, &tagged(actual), &authored(expected), None).unwrap().reason
+        compare(
+            Comparator::Equals,
+            &tagged(actual),
+            &authored(expected),
+            None,
+        )
+        .unwrap()
+        .reason
     };
     assert_snapshot!(why(json!(5), json!(6)), @"expected 6, got 5");
     assert_snapshot!(why(json!(true), json!(1)), @"expected 1, got True (a bool where a int is expected)");
@@ -184,42 +259,83 @@ fn the_other_comparators() {
         ),
         Ok(true)
     );
-    assert_eq!(run(Approx, json!([text("0.31")]), json!([text("0.3")])), Ok(false));
+    assert_eq!(
+        run(Approx, json!([text("0.31")]), json!([text("0.3")])),
+        Ok(false)
+    );
     assert_eq!(run(Approx, json!(true), json!(1)), Ok(false));
     assert_eq!(run(Approx, json!([1]), json!([1, 2])), Ok(false));
     assert_eq!(run(Approx, json!({"$float": "inf"}), json!(1)), Ok(false));
     assert_eq!(
-        run(Approx, json!({"$dict": [[1, text("0.1")], [2, "x"]]}), json!({"1": text("0.1"), "2": "x"})),
+        run(
+            Approx,
+            json!({"$dict": [[1, text("0.1")], [2, "x"]]}),
+            json!({"1": text("0.1"), "2": "x"})
+        ),
         Ok(true)
     );
-    let wide = Tolerance { absolute: Some(0.5), ..Tolerance::default() };
+    let wide = Tolerance {
+        absolute: Some(0.5),
+        ..Tolerance::default()
+    };
     assert!(
-        compare(Approx, &tagged(json!({"$tuple": [1, 2]})), &authored(json!([text("1.5"), 2])), Some(&wide))
-            .unwrap()
-            .matched
+        compare(
+            Approx,
+            &tagged(json!({"$tuple": [1, 2]})),
+            &authored(json!([text("1.5"), 2])),
+            Some(&wide)
+        )
+        .unwrap()
+        .matched
     );
 
     assert_eq!(run(Contains, json!("hello"), json!("ell")), Ok(true));
     assert_eq!(run(Contains, json!([1, 2]), text("2.0")), Ok(true));
     assert_eq!(run(Contains, json!([1, 2]), json!([1, 2])), Ok(false));
     assert_eq!(run(Contains, json!({"$set": [1]}), json!(true)), Ok(false));
-    assert_eq!(run(Contains, json!({"a": 1, "b": 2}), json!({"a": 1})), Ok(true));
+    assert_eq!(
+        run(Contains, json!({"a": 1, "b": 2}), json!({"a": 1})),
+        Ok(true)
+    );
     assert_eq!(run(Contains, json!({"a": 1}), json!({"a": 2})), Ok(false));
     assert_eq!(run(Contains, json!({"a": 1}), json!("a")), Ok(true));
-    assert_eq!(run(Contains, json!({"$range": [10, 0, -3]}), json!(4)), Ok(true));
-    assert_eq!(run(Contains, json!({"$range": [10, 0, -3]}), json!(13)), Ok(false));
-    assert_eq!(run(Contains, json!({"$range": [0, 10, 3]}), json!(10)), Ok(false));
+    assert_eq!(
+        run(Contains, json!({"$range": [10, 0, -3]}), json!(4)),
+        Ok(true)
+    );
+    assert_eq!(
+        run(Contains, json!({"$range": [10, 0, -3]}), json!(13)),
+        Ok(false)
+    );
+    assert_eq!(
+        run(Contains, json!({"$range": [0, 10, 3]}), json!(10)),
+        Ok(false)
+    );
     assert_eq!(run(Contains, json!(12), json!(1)), Ok(false));
 
     assert_eq!(run(Regex, json!("abc\n"), json!("c$")), Ok(true));
     assert_eq!(run(Regex, json!(5), json!("5")), Ok(false));
-    assert!(run(Regex, json!("x"), json!(5)).is_err() && run(Regex, json!("x"), json!("(")).is_err());
+    assert!(
+        run(Regex, json!("x"), json!(5)).is_err() && run(Regex, json!("x"), json!("(")).is_err()
+    );
 
-    assert_eq!(run(Unordered, json!([3, 1, text("1.0")]), json!([1, 1, 3])), Ok(true));
-    assert_eq!(run(Unordered, json!([3, 1, 3]), json!([1, 1, 3])), Ok(false));
+    assert_eq!(
+        run(Unordered, json!([3, 1, text("1.0")]), json!([1, 1, 3])),
+        Ok(true)
+    );
+    assert_eq!(
+        run(Unordered, json!([3, 1, 3]), json!([1, 1, 3])),
+        Ok(false)
+    );
     assert_eq!(run(Unordered, json!([1, 1]), json!([1])), Ok(false));
-    assert_eq!(run(Unordered, json!({"$set": [2, 1]}), json!([1, 2])), Ok(true));
-    assert_eq!(run(Unordered, json!({"$set": [2, 1]}), json!([1, 2, 2])), Ok(false));
+    assert_eq!(
+        run(Unordered, json!({"$set": [2, 1]}), json!([1, 2])),
+        Ok(true)
+    );
+    assert_eq!(
+        run(Unordered, json!({"$set": [2, 1]}), json!([1, 2, 2])),
+        Ok(false)
+    );
     assert_eq!(run(Unordered, json!([[1, 2]]), json!([[2, 1]])), Ok(false));
     assert!(run(Unordered, json!([1]), json!(1)).is_err());
 }
@@ -228,7 +344,10 @@ fn the_other_comparators() {
 #[test]
 fn containers_and_numbers_of_the_standard_library_compare_as_what_they_are() {
     for (returned, expected) in [
-        (json!({"$counter": [["a", 2], ["b", 1]]}), json!({"a": 2, "b": 1})),
+        (
+            json!({"$counter": [["a", 2], ["b", 1]]}),
+            json!({"a": 2, "b": 1}),
+        ),
         (json!({"$defaultdict": [["a", [1]]]}), json!({"a": [1]})),
         (json!({"$odict": [[1, "x"]]}), json!({"1": "x"})),
         (json!({"$deque": [[1, 2], 5]}), json!([1, 2])),
@@ -240,9 +359,18 @@ fn containers_and_numbers_of_the_standard_library_compare_as_what_they_are() {
     ] {
         assert!(yaml(returned.clone(), expected), "{returned}");
     }
-    assert!(python(json!({"$frozenset": [1, 2]}), json!({"$set": [2, 1]})));
-    assert!(python(json!({"$dict_keys": [1, 2]}), json!({"$set": [2, 1]})));
-    assert!(python(json!({"$bytearray": "00ff"}), json!({"$bytes": "00ff"})));
+    assert!(python(
+        json!({"$frozenset": [1, 2]}),
+        json!({"$set": [2, 1]})
+    ));
+    assert!(python(
+        json!({"$dict_keys": [1, 2]}),
+        json!({"$set": [2, 1]})
+    ));
+    assert!(python(
+        json!({"$bytearray": "00ff"}),
+        json!({"$bytes": "00ff"})
+    ));
     for (returned, expected) in [
         (json!({"$decimal": "0.10000000000000000000001"}), json!(0.1)),
         (json!({"$fraction": [1, 3]}), json!(1.0 / 3.0)),
@@ -252,9 +380,12 @@ fn containers_and_numbers_of_the_standard_library_compare_as_what_they_are() {
     ] {
         assert!(!yaml(returned.clone(), expected), "{returned}");
     }
-    for nonsense in
-        [json!({"$deque": [1]}), json!({"$fraction": [1, 0]}), json!({"$decimal": 1}), json!({"$counter": 1})]
-    {
+    for nonsense in [
+        json!({"$deque": [1]}),
+        json!({"$fraction": [1, 0]}),
+        json!({"$decimal": 1}),
+        json!({"$counter": 1}),
+    ] {
         assert!(Datum::from_tagged(&nonsense).is_err(), "{nonsense}");
     }
 }
@@ -327,8 +458,12 @@ fn real(datum: &Datum) -> Option<(BigInt, Option<f64>)> {
 }
 
 fn listed(range: &Datum) -> Vec<BigInt> {
-    let Datum::Range { start, stop, step } = range else { return Vec::new() };
-    std::iter::successors(Some(start.clone()), |i| Some(i + step)).take_while(|i| i < stop).collect()
+    let Datum::Range { start, stop, step } = range else {
+        return Vec::new();
+    };
+    std::iter::successors(Some(start.clone()), |i| Some(i + step))
+        .take_while(|i| i < stop)
+        .collect()
 }
 
 fn holds_nan(datum: &Datum) -> bool {
@@ -389,7 +524,10 @@ fn wide_integers_are_shown_by_their_width_wherever_they_are() {
     assert_snapshot!(range(-wide(), one(), wide()), @"range(<int of 28000001 bits>, 1, <int of 28000001 bits>)");
     assert_snapshot!(Datum::List(vec![range(one(), one(), -wide())]), @"[range(1, 1, <int of 28000001 bits>)]");
     assert_snapshot!(Datum::Dict(vec![(Datum::Int(wide()), Datum::Tuple(vec![Datum::Int(-wide())]))]), @"{<int of 28000001 bits>: (<int of 28000001 bits>,)}");
-    assert_eq!(range(BigInt::ZERO, wide(), one()).to_json(), json!("range(0, <int of 28000001 bits>, 1)"));
+    assert_eq!(
+        range(BigInt::ZERO, wide(), one()).to_json(),
+        json!("range(0, <int of 28000001 bits>, 1)")
+    );
 }
 
 #[test]
@@ -402,7 +540,10 @@ fn wide_ranges_are_refused_where_they_are_read() {
         json!([0, {"$int": format!("-0x{}", "f".repeat(5_001))}, 1]),
     ] {
         let range = json!({"$range": parts});
-        assert_eq!(Datum::from_tagged(&range).unwrap_err(), TaggedError::WideRange);
+        assert_eq!(
+            Datum::from_tagged(&range).unwrap_err(),
+            TaggedError::WideRange
+        );
         assert!(crate::python::Object::from_tagged(&range).is_none());
     }
     assert_snapshot!(TaggedError::WideRange, @"the parts of a range are wider than 20000 bits");
@@ -424,10 +565,17 @@ fn decimals_are_not_written_out_beyond_their_text() {
     }
     // Written out they would be gigabytes.
     let many = json!(vec![json!({"$decimal": "1E+19999"}); 300_000]);
-    let Ok(Datum::List(items)) = Datum::from_tagged(&many) else { panic!("no list") };
-    assert!(items.iter().all(|item| matches!(item, Datum::Opaque { .. })));
+    let Ok(Datum::List(items)) = Datum::from_tagged(&many) else {
+        panic!("no list")
+    };
+    assert!(
+        items
+            .iter()
+            .all(|item| matches!(item, Datum::Opaque { .. }))
+    );
     assert!(read(&"1".repeat(3_000_000)).to_string().starts_with("111"));
-    let fraction = json!({"$fraction": [{"$int": format!("0x{}", "f".repeat(3_500_000))}, {"$int": "0x3"}]});
+    let fraction =
+        json!({"$fraction": [{"$int": format!("0x{}", "f".repeat(3_500_000))}, {"$int": "0x3"}]});
     assert_snapshot!(Datum::from_tagged(&fraction).unwrap(), @"Fraction(<int of 14000000 bits>, 3)");
 }
 
@@ -438,7 +586,9 @@ fn tiny_numbers_among_many_are_known_by_their_magnitude() {
     for _ in 0..200_000 {
         assert!(!n("1e-19999").same(&n("2e-19999")));
     }
-    assert!(n("1.50").same(&n("1.5")) && n("0.0").same(&n("0e-19999")) && !n("0.5").same(&n("0.25")));
+    assert!(
+        n("1.50").same(&n("1.5")) && n("0.0").same(&n("0e-19999")) && !n("0.5").same(&n("0.25"))
+    );
 }
 
 proptest! {

@@ -11,8 +11,8 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use super::error::SandboxError;
 use super::memory::Scheduled;
 use super::types::{
-    Built, CallOutcome, Ending, FunctionReport, ProgramResult, QueryFailure, QueryReport, RunFailure,
-    TestReport, TestVerdict,
+    Built, CallOutcome, Ending, FunctionReport, ProgramResult, QueryFailure, QueryReport,
+    RunFailure, TestReport, TestVerdict,
 };
 
 /// Jobs per worker that may stand in the pool's own queue, so that no worker waits for the gate.
@@ -44,8 +44,13 @@ impl Shortage {
         if missing <= tenth {
             return false;
         }
-        let Some(living) = self.living else { return others };
-        let waited = living.delay.saturating_add(self.ours).saturating_add(self.stolen);
+        let Some(living) = self.living else {
+            return others;
+        };
+        let waited = living
+            .delay
+            .saturating_add(self.ours)
+            .saturating_add(self.stolen);
         // Nobody knows how long processes that have ended waited.
         let unknown = self.cpu.saturating_sub(living.cpu);
         waited >= self.window / 20 || (others && unknown >= tenth)
@@ -76,7 +81,8 @@ impl<T> Outcome for FunctionReport<T> {
             CallOutcome::NotRun => true,
             _ => false,
         };
-        self.load_failure.as_ref() == Some(&TIMED_OUT) || self.calls.iter().any(|call| late(&call.outcome))
+        self.load_failure.as_ref() == Some(&TIMED_OUT)
+            || self.calls.iter().any(|call| late(&call.outcome))
     }
     fn mark_adjudicated(&mut self) {
         self.adjudicated = true;
@@ -119,9 +125,15 @@ pub(super) struct Gate {
 
 impl Gate {
     pub fn new(workers: usize) -> Gate {
-        let all = workers.max(1).saturating_mul(QUEUED).min(Semaphore::MAX_PERMITS >> 1);
+        let all = workers
+            .max(1)
+            .saturating_mul(QUEUED)
+            .min(Semaphore::MAX_PERMITS >> 1);
         let all = u32::try_from(all).unwrap_or(u32::MAX >> 1);
-        Gate { places: Semaphore::new(all as usize), all }
+        Gate {
+            places: Semaphore::new(all as usize),
+            all,
+        }
     }
 
     /// Waits for a place among the many, which is given back when the answer is dropped.
@@ -154,7 +166,11 @@ where
     if !first.out_of_time() || !shortages.iter().any(|shortage| starved(shortage, others)) {
         return Ok(first);
     }
-    let _alone = gate.places.acquire_many(gate.all).await.map_err(SandboxError::lost)?;
+    let _alone = gate
+        .places
+        .acquire_many(gate.all)
+        .await
+        .map_err(SandboxError::lost)?;
     let (mut second, _) = run().await?;
     second.mark_adjudicated();
     Ok(second)
@@ -171,35 +187,68 @@ mod tests {
     /// A program with a limit of one second: milliseconds on the processor and waiting for one.
     fn shortage(cpu: u64, delay: u64) -> Shortage {
         let ms = Duration::from_millis;
-        let living = Some(Scheduled { cpu: ms(cpu), delay: ms(delay) });
-        Shortage { age: SECOND, window: SECOND, cpu: ms(cpu), living, ours: ms(0), stolen: ms(0) }
+        let living = Some(Scheduled {
+            cpu: ms(cpu),
+            delay: ms(delay),
+        });
+        Shortage {
+            age: SECOND,
+            window: SECOND,
+            cpu: ms(cpu),
+            living,
+            ours: ms(0),
+            stolen: ms(0),
+        }
     }
 
     #[test]
     fn who_had_the_processor_or_slept_was_not_starved() {
         assert!(!shortage(995, 5).starved(true), "busy all the time");
         assert!(!shortage(900, 100).starved(true), "a tenth missing");
-        assert!(!shortage(3_900, 4_000).starved(true), "threads that only hindered each other");
+        assert!(
+            !shortage(3_900, 4_000).starved(true),
+            "threads that only hindered each other"
+        );
         assert!(!shortage(20, 2).starved(true), "it slept, whoever else ran");
     }
 
     #[test]
     fn who_waited_for_a_processor_was_starved() {
         assert!(shortage(500, 490).starved(false));
-        assert!(shortage(10, 50).starved(false), "half-asleep, but kept waiting when it woke");
-        assert!(Shortage { ours: SECOND / 2, ..shortage(100, 0) }.starved(false), "we asked late");
         assert!(
-            Shortage { stolen: SECOND / 2, ..shortage(400, 0) }.starved(false),
+            shortage(10, 50).starved(false),
+            "half-asleep, but kept waiting when it woke"
+        );
+        assert!(
+            Shortage {
+                ours: SECOND / 2,
+                ..shortage(100, 0)
+            }
+            .starved(false),
+            "we asked late"
+        );
+        assert!(
+            Shortage {
+                stolen: SECOND / 2,
+                ..shortage(400, 0)
+            }
+            .starved(false),
             "the hypervisor was elsewhere"
         );
     }
 
     #[test]
     fn what_is_not_known_counts_only_when_others_ran() {
-        let untold = Shortage { living: None, ..shortage(300, 0) };
+        let untold = Shortage {
+            living: None,
+            ..shortage(300, 0)
+        };
         assert!(untold.starved(true) && !untold.starved(false));
         // Most of its time was used by children that have ended.
-        let ended = Shortage { cpu: SECOND / 2, ..shortage(10, 0) };
+        let ended = Shortage {
+            cpu: SECOND / 2,
+            ..shortage(10, 0)
+        };
         assert!(ended.starved(true) && !ended.starved(false));
     }
 
@@ -207,11 +256,30 @@ mod tests {
     fn a_late_call_is_measured_by_its_own_time() {
         // Nine seconds of work, then a call of one second that got half of it.
         let ms = Duration::from_millis;
-        let living = Some(Scheduled { cpu: ms(9_500), delay: ms(480) });
-        let late = Shortage { age: ms(10_000), window: SECOND, cpu: ms(9_500), living, ..shortage(0, 0) };
+        let living = Some(Scheduled {
+            cpu: ms(9_500),
+            delay: ms(480),
+        });
+        let late = Shortage {
+            age: ms(10_000),
+            window: SECOND,
+            cpu: ms(9_500),
+            living,
+            ..shortage(0, 0)
+        };
         assert!(late.starved(false));
-        let slow = Scheduled { cpu: ms(9_990), delay: ms(5) };
-        assert!(!Shortage { cpu: ms(9_990), living: Some(slow), ..late }.starved(false));
+        let slow = Scheduled {
+            cpu: ms(9_990),
+            delay: ms(5),
+        };
+        assert!(
+            !Shortage {
+                cpu: ms(9_990),
+                living: Some(slow),
+                ..late
+            }
+            .starved(false)
+        );
     }
 
     #[derive(Debug, PartialEq)]
@@ -230,7 +298,13 @@ mod tests {
     }
 
     fn told(late: bool) -> (Told, Vec<Shortage>) {
-        (Told { late, adjudicated: false }, vec![shortage(0, 0)])
+        (
+            Told {
+                late,
+                adjudicated: false,
+            },
+            vec![shortage(0, 0)],
+        )
     }
 
     #[tokio::test]
@@ -244,15 +318,29 @@ mod tests {
             };
             let result = adjudicated(&gate, run, |_, _| starved).await.unwrap();
             assert_eq!(tried.get(), tries);
-            assert_eq!(result, Told { late: late && tries == 1, adjudicated: tries == 2 });
+            assert_eq!(
+                result,
+                Told {
+                    late: late && tries == 1,
+                    adjudicated: tries == 2
+                }
+            );
         }
     }
 
     #[tokio::test]
     async fn a_second_time_out_stands() {
         let gate = Gate::new(1);
-        let result = adjudicated(&gate, || async { Ok(told(true)) }, |_, _| true).await.unwrap();
-        assert_eq!(result, Told { late: true, adjudicated: true });
+        let result = adjudicated(&gate, || async { Ok(told(true)) }, |_, _| true)
+            .await
+            .unwrap();
+        assert_eq!(
+            result,
+            Told {
+                late: true,
+                adjudicated: true
+            }
+        );
     }
 
     /// Ten jobs that all time out at once, each of which must be alone at its second try.
@@ -275,11 +363,17 @@ mod tests {
                 under_way.set(under_way.get() - 1);
                 Ok(told(late))
             };
-            adjudicated(&gate, run, |_, _| true).await.unwrap().adjudicated
+            adjudicated(&gate, run, |_, _| true)
+                .await
+                .unwrap()
+                .adjudicated
         };
         let (a, b, c, d, e) = tokio::join!(job(true), job(true), job(false), job(true), job(true));
         let (f, g, h) = tokio::join!(job(false), job(true), job(true));
-        assert_eq!([a, b, c, d, e, f, g, h], [true, true, false, true, true, false, true, true]);
+        assert_eq!(
+            [a, b, c, d, e, f, g, h],
+            [true, true, false, true, true, false, true, true]
+        );
         assert_eq!(most.borrow().len(), 6 * 5);
         assert!(most.borrow().iter().all(|n| *n == 1), "{most:?}");
     }
@@ -293,7 +387,9 @@ mod tests {
         assert!(futures_poll_once(waiting).await.is_none());
         drop(held);
         assert_eq!(gate.places.available_permits(), QUEUED);
-        let after = adjudicated(&gate, || async { Ok(told(false)) }, |_, _| true).await.unwrap();
+        let after = adjudicated(&gate, || async { Ok(told(false)) }, |_, _| true)
+            .await
+            .unwrap();
         assert!(!after.adjudicated);
     }
 
@@ -315,9 +411,13 @@ mod tests {
             seen.borrow_mut().push(others);
             false
         };
-        adjudicated(&gate, || async { Ok(told(true)) }, note).await.unwrap();
+        adjudicated(&gate, || async { Ok(told(true)) }, note)
+            .await
+            .unwrap();
         let other = gate.places.acquire().await.unwrap();
-        adjudicated(&gate, || async { Ok(told(true)) }, note).await.unwrap();
+        adjudicated(&gate, || async { Ok(told(true)) }, note)
+            .await
+            .unwrap();
         drop(other);
         assert_eq!(*seen.borrow(), [false, true]);
     }

@@ -30,7 +30,12 @@ pub(super) fn collect(folder: &Path, to: &OwnedFd) -> io::Result<()> {
     to.set_len(0)?;
     to.seek(SeekFrom::Start(0))?;
     let device = fs::symlink_metadata(folder)?.dev();
-    let mut walk = Walk { device, files_left: MOST_FILES, bytes_left: MOST_BYTES, to: &mut to };
+    let mut walk = Walk {
+        device,
+        files_left: MOST_FILES,
+        bytes_left: MOST_BYTES,
+        to: &mut to,
+    };
     walk.folder(folder, "", DEEPEST)
 }
 
@@ -48,17 +53,27 @@ impl Walk<'_> {
         let mut entries: Vec<_> = fs::read_dir(folder)?.flatten().collect();
         entries.sort_by_key(fs::DirEntry::file_name);
         for entry in entries {
-            let Ok(name) = entry.file_name().into_string() else { continue };
-            let Ok(meta) = fs::symlink_metadata(entry.path()) else { continue };
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
+            let Ok(meta) = fs::symlink_metadata(entry.path()) else {
+                continue;
+            };
             // A file of an overlay may report the device of the layer that holds it, a folder never does.
             if meta.is_dir() && meta.dev() != self.device {
                 continue;
             }
-            let path = if prefix.is_empty() { name } else { format!("{prefix}/{name}") };
+            let path = if prefix.is_empty() {
+                name
+            } else {
+                format!("{prefix}/{name}")
+            };
             if meta.is_dir() && depth > 0 {
                 let _ = self.folder(&entry.path(), &path, depth - 1);
             } else if meta.is_file() && self.files_left > 0 && meta.len() <= self.bytes_left {
-                let Ok(content) = fs::read(entry.path()) else { continue };
+                let Ok(content) = fs::read(entry.path()) else {
+                    continue;
+                };
                 self.file(&path, meta.permissions().mode() & 0o100 != 0, &content)?;
             }
         }
@@ -68,7 +83,11 @@ impl Walk<'_> {
     fn file(&mut self, path: &str, executable: bool, content: &[u8]) -> io::Result<()> {
         self.files_left -= 1;
         self.bytes_left = self.bytes_left.saturating_sub(content.len() as u64);
-        for number in [path.len() as u64, u64::from(executable), content.len() as u64] {
+        for number in [
+            path.len() as u64,
+            u64::from(executable),
+            content.len() as u64,
+        ] {
             self.to.write_all(&number.to_le_bytes())?;
         }
         self.to.write_all(path.as_bytes())?;
@@ -121,14 +140,19 @@ mod tests {
         fs::write(at("classes/a/Main.class"), b"").unwrap();
         std::os::unix::fs::symlink("/etc/passwd", at("link")).unwrap();
         let file = memory_file().unwrap();
-        fs::File::from(file.try_clone().unwrap()).write_all(b"what a program wrote before").unwrap();
+        fs::File::from(file.try_clone().unwrap())
+            .write_all(b"what a program wrote before")
+            .unwrap();
         collect(dir.path(), &file).unwrap();
         let artifact = |path: &str, content: &[u8], executable| Artifact {
             path: path.into(),
             content: content.into(),
             executable,
         };
-        let want = [artifact("classes/a/Main.class", b"", false), artifact("prog", b"\x7fELF", true)];
+        let want = [
+            artifact("classes/a/Main.class", b"", false),
+            artifact("prog", b"\x7fELF", true),
+        ];
         assert_eq!(read(file).unwrap(), want);
     }
 

@@ -19,7 +19,14 @@ impl Capture {
     /// Keeps the first `keep` bytes, or the last ones with `tail`; it is over after `end`.
     pub fn new(fd: OwnedFd, keep: u64, end: u64, tail: bool) -> io::Result<Self> {
         set_nonblocking(fd.as_fd())?;
-        Ok(Capture { fd: Some(fd), kept: Vec::new(), keep: keep as usize, end, tail, total: 0 })
+        Ok(Capture {
+            fd: Some(fd),
+            kept: Vec::new(),
+            keep: keep as usize,
+            end,
+            tail,
+            total: 0,
+        })
     }
 
     /// For poll: -1 once the stream ended.
@@ -45,8 +52,13 @@ impl Capture {
                 Ok(None) => return round > 0,
                 Ok(Some(n)) => {
                     self.total += n as u64;
-                    let room = if self.tail { n } else { self.keep.saturating_sub(self.kept.len()) };
-                    self.kept.extend(buffer.get(..n.min(room)).unwrap_or_default());
+                    let room = if self.tail {
+                        n
+                    } else {
+                        self.keep.saturating_sub(self.kept.len())
+                    };
+                    self.kept
+                        .extend(buffer.get(..n.min(room)).unwrap_or_default());
                     let surplus = self.kept.len().saturating_sub(self.keep);
                     self.kept.drain(..surplus);
                 }
@@ -101,7 +113,14 @@ impl Lines {
     /// With lines of up to `longest` bytes.
     pub fn up_to(fd: OwnedFd, longest: usize) -> io::Result<Self> {
         set_nonblocking(fd.as_fd())?;
-        Ok(Lines { fd: Some(fd), buffer: Vec::new(), begin: 0, searched: 0, chunk: vec![0; READ], longest })
+        Ok(Lines {
+            fd: Some(fd),
+            buffer: Vec::new(),
+            begin: 0,
+            searched: 0,
+            chunk: vec![0; READ],
+            longest,
+        })
     }
 
     pub fn raw_fd(&self) -> RawFd {
@@ -119,7 +138,11 @@ impl Lines {
             let unseen = self.buffer.get(self.searched..).unwrap_or_default();
             if let Some(at) = unseen.iter().position(|b| *b == b'\n') {
                 let end = self.searched + at;
-                let line = self.buffer.get(self.begin..end).unwrap_or_default().to_vec();
+                let line = self
+                    .buffer
+                    .get(self.begin..end)
+                    .unwrap_or_default()
+                    .to_vec();
                 self.begin = end + 1;
                 self.searched = self.begin;
                 return Line::Whole(line);
@@ -134,7 +157,9 @@ impl Lines {
             if self.buffer.len() > self.longest {
                 return Line::TooLong;
             }
-            let Some(fd) = &self.fd else { return Line::End(!self.buffer.is_empty()) };
+            let Some(fd) = &self.fd else {
+                return Line::End(!self.buffer.is_empty());
+            };
             match read_some(fd.as_fd(), &mut self.chunk) {
                 Ok(None) => return Line::Waiting,
                 Ok(Some(0)) | Err(_) => self.fd = None,
@@ -181,7 +206,10 @@ mod tests {
         write.write_all(b"hello world").unwrap();
         drop(write);
         capture.drain();
-        assert_eq!((capture.kept.as_slice(), capture.truncated()), (&b"hello"[..], true));
+        assert_eq!(
+            (capture.kept.as_slice(), capture.truncated()),
+            (&b"hello"[..], true)
+        );
         assert_eq!(capture.raw_fd(), -1);
     }
 
@@ -195,7 +223,11 @@ mod tests {
         write.write_all(b"world").unwrap();
         capture.pump();
         assert_eq!(
-            (capture.kept.as_slice(), capture.truncated(), capture.is_over()),
+            (
+                capture.kept.as_slice(),
+                capture.truncated(),
+                capture.is_over()
+            ),
             (&b"world"[..], true, false)
         );
         write.write_all(b"!").unwrap();

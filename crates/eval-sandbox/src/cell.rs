@@ -19,7 +19,10 @@ use super::{Tier, folder, keeper, namespaces, syscalls as sys};
 /// What `eval-harness __cell` does. Call it first thing in `main`, while the process has one thread.
 pub fn cell_main() -> ! {
     let mut arguments = std::env::args_os().skip(2);
-    if arguments.next().is_some_and(|a| a == super::cgroup::janitor::ARGUMENT) {
+    if arguments
+        .next()
+        .is_some_and(|a| a == super::cgroup::janitor::ARGUMENT)
+    {
         super::cgroup::janitor::main(arguments);
     }
     let code = match take_control_socket().and_then(|socket| run(&socket)) {
@@ -35,7 +38,10 @@ fn take_control_socket() -> io::Result<OwnedFd> {
     unsafe {
         let fd = sys::check(libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 3) as libc::c_long)?;
         let socket = OwnedFd::from_raw_fd(fd as i32);
-        let null = fs::OpenOptions::new().read(true).write(true).open("/dev/null")?;
+        let null = fs::OpenOptions::new()
+            .read(true)
+            .write(true)
+            .open("/dev/null")?;
         sys::check(libc::dup2(null.as_raw_fd(), 0) as libc::c_long)?;
         Ok(socket)
     }
@@ -91,7 +97,11 @@ fn prepare(socket: &OwnedFd, config: &mut CellConfig) -> io::Result<()> {
 fn prepare_on_the_host(socket: &OwnedFd, config: &mut CellConfig) -> io::Result<()> {
     let lone = config.tier == Tier::None;
     keeper::stay_behind(socket, &config.scratch, || {
-        if lone { Ok(false) } else { confinement::keep_signals_in() }
+        if lone {
+            Ok(false)
+        } else {
+            confinement::keep_signals_in()
+        }
     })?;
     if lone {
         sys::become_subreaper();
@@ -111,14 +121,19 @@ fn listen_and_serve(
     confines: Confines,
     mut notes: String,
 ) -> io::Result<()> {
-    let listener = if config.observed { None } else { Some(filter::listen(confines)) };
+    let listener = if config.observed {
+        None
+    } else {
+        Some(filter::listen(confines))
+    };
     let refused = listener.as_ref().is_some_and(|listener| listener.is_err());
     let listener = listener.and_then(Result::ok);
     if listener.is_some() {
         config.part = FilterPart::BelowListener;
     } else if refused {
         let space = if notes.is_empty() { "" } else { "; " };
-        notes += &format!("{space}refused system calls are not named, since nothing can listen to them");
+        notes +=
+            &format!("{space}refused system calls are not named, since nothing can listen to them");
     }
     // Made here once instead of by every forked child.
     filter::program(confines, config.part);
@@ -166,12 +181,17 @@ fn serve(socket: &OwnedFd, config: &CellConfig) -> io::Result<()> {
         let mut left = pids.len();
         while left > 0 {
             let ended = sys::reap()?;
-            let Some(index) = pids.iter().position(|pid| *pid == ended.pid) else { continue };
+            let Some(index) = pids.iter().position(|pid| *pid == ended.pid) else {
+                continue;
+            };
             left -= 1;
             if left == 0 && config.tier.on_the_host() {
                 clear_away(config)?;
             }
-            let line = format!("X{index} {} {} {}", ended.status, ended.cpu_us, ended.max_rss_kib);
+            let line = format!(
+                "X{index} {} {} {}",
+                ended.status, ended.cpu_us, ended.max_rss_kib
+            );
             send(socket.as_fd(), line.as_bytes(), &[])?;
         }
     }
@@ -217,7 +237,10 @@ fn start_server(config: &CellConfig, fds: &[OwnedFd]) -> io::Result<libc::pid_t>
 /// Closes what a forked minder has of others: the control socket, and the descriptors of the other process of its job,
 /// whose end would otherwise never be seen.
 fn close_all_but(fds: &[OwnedFd]) {
-    let mut kept: Vec<u32> = fds.iter().filter_map(|fd| u32::try_from(fd.as_raw_fd()).ok()).collect();
+    let mut kept: Vec<u32> = fds
+        .iter()
+        .filter_map(|fd| u32::try_from(fd.as_raw_fd()).ok())
+        .collect();
     kept.sort_unstable();
     let mut from = 3;
     for fd in kept.into_iter().chain([libc::c_uint::MAX]) {

@@ -69,15 +69,23 @@ impl CellGroups {
     pub fn prepare(helper: &Path) -> Result<Arc<CellGroups>, NoCgroup> {
         let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
         let mountinfo = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-        let offered =
-            |folder: &Path| fs::read_to_string(folder.join("cgroup.controllers")).unwrap_or_default();
+        let offered = |folder: &Path| {
+            fs::read_to_string(folder.join("cgroup.controllers")).unwrap_or_default()
+        };
         CellGroups::below(&layout::find(&own, &mountinfo, &offered), Some(helper))
     }
 
     fn below(layout: &Layout, helper: Option<&Path>) -> Result<Arc<CellGroups>, NoCgroup> {
-        let mut reasons: Vec<String> =
-            layout.missing.iter().map(|(controller, why)| format!("{}: {why}", controller.name())).collect();
-        let mut groups = CellGroups { bases: Vec::new(), serial: AtomicU64::new(0), janitor: None };
+        let mut reasons: Vec<String> = layout
+            .missing
+            .iter()
+            .map(|(controller, why)| format!("{}: {why}", controller.name()))
+            .collect();
+        let mut groups = CellGroups {
+            bases: Vec::new(),
+            serial: AtomicU64::new(0),
+            janitor: None,
+        };
         for place in &layout.places {
             sweep(&place.folder);
             match Base::make(place) {
@@ -86,19 +94,33 @@ impl CellGroups {
             }
         }
         // A group that only counts processes is not worth a janitor.
-        let memory = groups.bases.iter().any(|base| base.place.has(Controller::Memory));
+        let memory = groups
+            .bases
+            .iter()
+            .any(|base| base.place.has(Controller::Memory));
         // One group is tried, so that what does not work is known before the first job.
         let tried = if memory {
-            groups.group().and_then(|mut group| group.hold(&Limits::default())).map_err(|e| e.to_string())
+            groups
+                .group()
+                .and_then(|mut group| group.hold(&Limits::default()))
+                .map_err(|e| e.to_string())
         } else {
             Err(reasons.join("; "))
         };
         tried.map_err(no_cgroup)?;
         if let Some(helper) = helper {
-            let folders: Vec<&Path> = groups.bases.iter().map(|b| b.folder.path.as_path()).collect();
-            let leaves: Vec<&Path> =
-                groups.bases.iter().filter_map(|b| Some(b.leaf.as_ref()?.path.as_path())).collect();
-            let janitor = Janitor::start(helper, &folders, &leaves).map_err(|e| no_cgroup(e.to_string()))?;
+            let folders: Vec<&Path> = groups
+                .bases
+                .iter()
+                .map(|b| b.folder.path.as_path())
+                .collect();
+            let leaves: Vec<&Path> = groups
+                .bases
+                .iter()
+                .filter_map(|b| Some(b.leaf.as_ref()?.path.as_path()))
+                .collect();
+            let janitor =
+                Janitor::start(helper, &folders, &leaves).map_err(|e| no_cgroup(e.to_string()))?;
             groups.janitor = Some(janitor);
         }
         Ok(Arc::new(groups))
@@ -107,11 +129,18 @@ impl CellGroups {
     /// A group for one cell.
     pub fn group(&self) -> io::Result<CellGroup> {
         let name = format!("cell-{}", self.serial.fetch_add(1, Ordering::Relaxed));
-        let mut group = CellGroup { parts: Vec::new(), memory: None, held: None };
+        let mut group = CellGroup {
+            parts: Vec::new(),
+            memory: None,
+            held: None,
+        };
         for base in &self.bases {
             let folder = base.folder.path.join(&name);
             fs::create_dir(&folder)?;
-            group.parts.push(Part { place: base.place.clone(), folder: folder.clone() });
+            group.parts.push(Part {
+                place: base.place.clone(),
+                folder: folder.clone(),
+            });
             if base.place.has(Controller::Memory) {
                 group.memory = Some(Meter::open(base.place.version, &folder)?);
             }
@@ -126,12 +155,18 @@ impl std::fmt::Display for CellGroups {
         let mut told: Vec<(Version, Vec<&str>)> = Vec::new();
         for place in self.bases.iter().map(|base| &base.place) {
             let names = place.controllers.iter().map(|c| c.name());
-            match told.last_mut().filter(|(version, _)| *version == place.version) {
+            match told
+                .last_mut()
+                .filter(|(version, _)| *version == place.version)
+            {
                 Some((_, all)) => all.extend(names),
                 None => told.push((place.version, names.collect())),
             }
         }
-        let parts: Vec<String> = told.iter().map(|(v, names)| format!("{v} {}", names.join(", "))).collect();
+        let parts: Vec<String> = told
+            .iter()
+            .map(|(v, names)| format!("{v} {}", names.join(", ")))
+            .collect();
         f.write_str(&parts.join(", "))
     }
 }
@@ -163,7 +198,11 @@ impl Base {
             Ok(folder)
         });
         match made {
-            Ok(folder) => Ok(Base { place: place.clone(), folder, leaf }),
+            Ok(folder) => Ok(Base {
+                place: place.clone(),
+                folder,
+                leaf,
+            }),
             Err(e) => {
                 if let Some(leaf) = leaf {
                     removal::leave(&leaf.path);
@@ -178,13 +217,19 @@ impl Base {
 fn new_folder(below: &Path) -> io::Result<Folder> {
     static SERIAL: AtomicU64 = AtomicU64::new(0);
     loop {
-        let name = format!("{PREFIX}{}-{}", std::process::id(), SERIAL.fetch_add(1, Ordering::Relaxed));
+        let name = format!(
+            "{PREFIX}{}-{}",
+            std::process::id(),
+            SERIAL.fetch_add(1, Ordering::Relaxed)
+        );
         let path = below.join(name);
         match fs::create_dir(&path) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => continue,
             made => made?,
         }
-        let Ok(file) = File::open(&path) else { continue };
+        let Ok(file) = File::open(&path) else {
+            continue;
+        };
         if !lock(&file) {
             continue;
         }
@@ -204,7 +249,9 @@ fn lock(file: &File) -> bool {
 
 /// Ends and removes what harnesses left behind that ended without their janitor.
 fn sweep(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else { return };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return;
+    };
     // SAFETY: geteuid takes nothing and can't fail.
     let user = unsafe { libc::geteuid() };
     for entry in entries.flatten() {
@@ -212,7 +259,9 @@ fn sweep(folder: &Path) {
         if !ours || !entry.file_name().to_string_lossy().starts_with(PREFIX) {
             continue;
         }
-        let Ok(file) = File::open(entry.path()) else { continue };
+        let Ok(file) = File::open(entry.path()) else {
+            continue;
+        };
         if lock(&file) {
             removal::remove(&entry.path(), SWEEP_GRACE);
         }
@@ -221,7 +270,12 @@ fn sweep(folder: &Path) {
 
 /// As `+memory +pids`.
 fn wanted(place: &Place) -> String {
-    place.controllers.iter().map(|c| format!("+{}", c.name())).collect::<Vec<_>>().join(" ")
+    place
+        .controllers
+        .iter()
+        .map(|c| format!("+{}", c.name()))
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// Version 2: lets groups below ours have the controllers. A group with such groups may have no processes of its own, so the
@@ -229,7 +283,11 @@ fn wanted(place: &Place) -> String {
 fn delegate(place: &Place) -> Result<Option<Folder>, String> {
     let control = place.folder.join("cgroup.subtree_control");
     let now = fs::read_to_string(&control).unwrap_or_default();
-    if place.controllers.iter().all(|c| now.split_whitespace().any(|n| n == c.name())) {
+    if place
+        .controllers
+        .iter()
+        .all(|c| now.split_whitespace().any(|n| n == c.name()))
+    {
         return Ok(None);
     }
     match fs::write(&control, wanted(place)) {
@@ -238,8 +296,14 @@ fn delegate(place: &Place) -> Result<Option<Folder>, String> {
         Err(e) => return Err(refused(&place.folder, &e)),
     }
     let inside = removal::processes(&place.folder);
-    if inside.iter().any(|pid| !removal::descends(*pid, std::process::id())) {
-        return Err(format!("other processes share our control group {}", place.folder.display()));
+    if inside
+        .iter()
+        .any(|pid| !removal::descends(*pid, std::process::id()))
+    {
+        return Err(format!(
+            "other processes share our control group {}",
+            place.folder.display()
+        ));
     }
     let leaf = new_folder(&place.folder).map_err(|e| refused(&place.folder, &e))?;
     let moved = inside
@@ -271,7 +335,10 @@ fn no_cgroup(reason: String) -> NoCgroup {
     } else {
         "mount a control group file system with the memory controller"
     };
-    NoCgroup { reason, remedy: remedy.to_owned() }
+    NoCgroup {
+        reason,
+        remedy: remedy.to_owned(),
+    }
 }
 
 /// The group of one cell. Dropping it ends what is still in it and removes it.
@@ -312,7 +379,9 @@ impl Kills {
 impl CellGroup {
     /// Puts a process into the group; what it starts afterwards is in it as well.
     pub fn add(&self, pid: u32) -> io::Result<()> {
-        self.parts.iter().try_for_each(|part| fs::write(part.folder.join("cgroup.procs"), pid.to_string()))
+        self.parts
+            .iter()
+            .try_for_each(|part| fs::write(part.folder.join("cgroup.procs"), pid.to_string()))
     }
 
     /// Sets the bounds for a job; costs nothing when they are those of the job before.
@@ -321,8 +390,15 @@ impl CellGroup {
         if self.held == Some(wanted) {
             return Ok(());
         }
-        let bytes = limits.memory_mb.saturating_add(HEADROOM_MB).saturating_mul(1 << 20).min(i64::MAX as u64);
-        let processes = limits.processes.saturating_add(HEADROOM_PROCESSES).min(1 << 22);
+        let bytes = limits
+            .memory_mb
+            .saturating_add(HEADROOM_MB)
+            .saturating_mul(1 << 20)
+            .min(i64::MAX as u64);
+        let processes = limits
+            .processes
+            .saturating_add(HEADROOM_PROCESSES)
+            .min(1 << 22);
         for part in &self.parts {
             if part.place.has(Controller::Memory) {
                 set_memory(part, bytes)?;
@@ -337,7 +413,10 @@ impl CellGroup {
 
     /// The counts until now; zero where they can't be read.
     pub fn kills(&self) -> Kills {
-        self.memory.as_ref().and_then(Meter::kills).unwrap_or_default()
+        self.memory
+            .as_ref()
+            .and_then(Meter::kills)
+            .unwrap_or_default()
     }
 
     /// KiB that the group holds: at least what its processes hold.
@@ -388,7 +467,9 @@ fn set_memory(part: &Part, bytes: u64) -> io::Result<()> {
 
 impl Drop for CellGroup {
     fn drop(&mut self) {
-        self.parts.iter().for_each(|part| removal::remove(&part.folder, Duration::ZERO));
+        self.parts
+            .iter()
+            .for_each(|part| removal::remove(&part.folder, Duration::ZERO));
     }
 }
 
@@ -412,9 +493,12 @@ impl Meter {
                 kills: open("memory.oom_control")?,
                 limit: Some(open("memory.failcnt")?),
             },
-            Version::V2 => {
-                Meter { version, held: open("memory.current")?, kills: open("memory.events")?, limit: None }
-            }
+            Version::V2 => Meter {
+                version,
+                held: open("memory.current")?,
+                kills: open("memory.events")?,
+                limit: None,
+            },
         })
     }
 
@@ -429,7 +513,11 @@ impl Meter {
     }
 
     fn held_kib(&self) -> Option<u64> {
-        read(&self.held)?.trim().parse::<u64>().ok().map(|bytes| bytes >> 10)
+        read(&self.held)?
+            .trim()
+            .parse::<u64>()
+            .ok()
+            .map(|bytes| bytes >> 10)
     }
 }
 
@@ -441,7 +529,13 @@ fn read(file: &File) -> Option<String> {
 
 /// The number on the line that begins with `name`.
 fn entry(text: &str, name: &str) -> Option<u64> {
-    text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
+    text.lines().find_map(|line| {
+        line.strip_prefix(name)?
+            .strip_prefix(' ')?
+            .trim()
+            .parse()
+            .ok()
+    })
 }
 
 #[cfg(test)]

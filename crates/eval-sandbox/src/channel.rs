@@ -57,7 +57,10 @@ impl Link {
     /// What to poll: a message, the end of the other side, and a system call to answer.
     pub fn poll_entries(&self) -> [libc::pollfd; 3] {
         let process = self.process.as_ref().map_or(-1, |fd| fd.as_raw_fd());
-        let calls = self.listener.as_ref().map_or(-1, |listener| listener.get().raw_fd());
+        let calls = self
+            .listener
+            .as_ref()
+            .map_or(-1, |listener| listener.get().raw_fd());
         [self.socket.as_raw_fd(), process, calls].map(|fd| poll_entry(fd, libc::POLLIN))
     }
 
@@ -78,7 +81,10 @@ impl Link {
             if left.is_zero() {
                 return Err(io::Error::new(io::ErrorKind::TimedOut, "no answer came"));
             }
-            poll(&mut entries, i32::try_from(left.as_millis()).unwrap_or(i32::MAX).max(1))?;
+            poll(
+                &mut entries,
+                i32::try_from(left.as_millis()).unwrap_or(i32::MAX).max(1),
+            )?;
         }
         receive(self.socket.as_fd(), buffer)
     }
@@ -98,7 +104,12 @@ fn socket_pair(kind: libc::c_int) -> io::Result<(OwnedFd, OwnedFd)> {
     let mut fds = [0 as RawFd; 2];
     // SAFETY: the kernel writes two descriptors into the array, which nobody else owns.
     unsafe {
-        let r = libc::socketpair(libc::AF_UNIX, kind | libc::SOCK_CLOEXEC, 0, fds.as_mut_ptr());
+        let r = libc::socketpair(
+            libc::AF_UNIX,
+            kind | libc::SOCK_CLOEXEC,
+            0,
+            fds.as_mut_ptr(),
+        );
         check(r as libc::c_long)?;
         Ok((OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])))
     }
@@ -120,13 +131,21 @@ pub(super) fn sealed_file(data: &[u8]) -> io::Result<OwnedFd> {
     // SAFETY: the name outlives the call; the descriptor is new and ours.
     let fd = unsafe {
         let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-        OwnedFd::from_raw_fd(check(libc::memfd_create(name.as_ptr(), flags) as libc::c_long)? as RawFd)
+        OwnedFd::from_raw_fd(
+            check(libc::memfd_create(name.as_ptr(), flags) as libc::c_long)? as RawFd,
+        )
     };
     let mut written = 0;
     while let Some(rest) = data.get(written..).filter(|rest| !rest.is_empty()) {
         // SAFETY: `rest` is a live slice of that length.
-        let n =
-            unsafe { libc::pwrite(fd.as_raw_fd(), rest.as_ptr().cast(), rest.len(), written as libc::off_t) };
+        let n = unsafe {
+            libc::pwrite(
+                fd.as_raw_fd(),
+                rest.as_ptr().cast(),
+                rest.len(),
+                written as libc::off_t,
+            )
+        };
         written += check(n as libc::c_long)? as usize;
     }
     let seals = libc::F_SEAL_WRITE | libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
@@ -148,8 +167,11 @@ pub(super) fn memory_file() -> io::Result<OwnedFd> {
 pub(super) fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
     // SAFETY: integer arguments only.
     unsafe {
-        let flags = check(libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) as libc::c_long)? as libc::c_int;
-        check(libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK) as libc::c_long)?;
+        let flags =
+            check(libc::fcntl(fd.as_raw_fd(), libc::F_GETFL) as libc::c_long)? as libc::c_int;
+        check(
+            libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK) as libc::c_long,
+        )?;
     }
     Ok(())
 }
@@ -157,9 +179,15 @@ pub(super) fn set_nonblocking(fd: BorrowedFd<'_>) -> io::Result<()> {
 /// Sends one message with descriptors, which the other side gets copies of.
 pub(super) fn send(socket: BorrowedFd<'_>, data: &[u8], fds: &[RawFd]) -> io::Result<()> {
     if fds.len() > MAX_FDS {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "too many descriptors in a message"));
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "too many descriptors in a message",
+        ));
     }
-    let mut iov = libc::iovec { iov_base: data.as_ptr().cast_mut().cast(), iov_len: data.len() };
+    let mut iov = libc::iovec {
+        iov_base: data.as_ptr().cast_mut().cast(),
+        iov_len: data.len(),
+    };
     let mut control = [0u64; CONTROL_WORDS];
     // SAFETY: an all-zero msghdr is valid; every pointer set below is to a live local, the control buffer is large enough
     // for MAX_FDS descriptors and aligned for its header, and `sendmsg` only reads.
@@ -175,9 +203,14 @@ pub(super) fn send(socket: BorrowedFd<'_>, data: &[u8], fds: &[RawFd]) -> io::Re
             (*header).cmsg_level = libc::SOL_SOCKET;
             (*header).cmsg_type = libc::SCM_RIGHTS;
             (*header).cmsg_len = libc::CMSG_LEN(bytes) as _;
-            std::ptr::copy_nonoverlapping(fds.as_ptr(), libc::CMSG_DATA(header).cast::<RawFd>(), fds.len());
+            std::ptr::copy_nonoverlapping(
+                fds.as_ptr(),
+                libc::CMSG_DATA(header).cast::<RawFd>(),
+                fds.len(),
+            );
         }
-        check(libc::sendmsg(socket.as_raw_fd(), &message, libc::MSG_NOSIGNAL) as libc::c_long).map(drop)
+        check(libc::sendmsg(socket.as_raw_fd(), &message, libc::MSG_NOSIGNAL) as libc::c_long)
+            .map(drop)
     }
 }
 
@@ -188,8 +221,14 @@ pub(super) fn hang_up(socket: BorrowedFd<'_>) {
 }
 
 /// Receives one message: its length in `buffer` (0: the other side is gone) and its descriptors.
-pub(super) fn receive(socket: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<(usize, Vec<OwnedFd>)> {
-    let mut iov = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
+pub(super) fn receive(
+    socket: BorrowedFd<'_>,
+    buffer: &mut [u8],
+) -> io::Result<(usize, Vec<OwnedFd>)> {
+    let mut iov = libc::iovec {
+        iov_base: buffer.as_mut_ptr().cast(),
+        iov_len: buffer.len(),
+    };
     let mut control = [0u64; CONTROL_WORDS];
     let mut fds = Vec::new();
     // SAFETY: as in `send`; the kernel writes at most the lengths given, and each descriptor in an SCM_RIGHTS record is
@@ -229,7 +268,14 @@ pub(super) fn read_some(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Opt
     let n = unsafe { libc::read(fd.as_raw_fd(), buffer.as_mut_ptr().cast(), buffer.len()) };
     match check(n as libc::c_long) {
         Ok(n) => Ok(Some(n as usize)),
-        Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(None),
+        Err(e)
+            if matches!(
+                e.kind(),
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+            ) =>
+        {
+            Ok(None)
+        }
         Err(e) => Err(e),
     }
 }
@@ -237,10 +283,24 @@ pub(super) fn read_some(fd: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<Opt
 /// Writes what fits to a socket; `None` when nothing fits now.
 pub(super) fn write_some(fd: BorrowedFd<'_>, bytes: &[u8]) -> io::Result<Option<usize>> {
     // SAFETY: the slice is live and of that length; MSG_NOSIGNAL keeps SIGPIPE away.
-    let n = unsafe { libc::send(fd.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), libc::MSG_NOSIGNAL) };
+    let n = unsafe {
+        libc::send(
+            fd.as_raw_fd(),
+            bytes.as_ptr().cast(),
+            bytes.len(),
+            libc::MSG_NOSIGNAL,
+        )
+    };
     match check(n as libc::c_long) {
         Ok(n) => Ok(Some(n as usize)),
-        Err(e) if matches!(e.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted) => Ok(None),
+        Err(e)
+            if matches!(
+                e.kind(),
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+            ) =>
+        {
+            Ok(None)
+        }
         Err(e) => Err(e),
     }
 }
@@ -264,7 +324,11 @@ impl Outbox {
         let before = self.bytes.len();
         // SAFETY: the caller's descriptor stays open during this call.
         let socket = unsafe { BorrowedFd::borrow_raw(socket) };
-        while let Some(rest) = self.bytes.get(self.written..).filter(|rest| !rest.is_empty()) {
+        while let Some(rest) = self
+            .bytes
+            .get(self.written..)
+            .filter(|rest| !rest.is_empty())
+        {
             match write_some(socket, rest) {
                 Ok(Some(n)) => self.written += n,
                 Ok(None) => return false,
@@ -296,5 +360,9 @@ pub(super) fn poll(fds: &mut [libc::pollfd], timeout_ms: i32) -> io::Result<()> 
 }
 
 pub(super) fn poll_entry(fd: RawFd, events: libc::c_short) -> libc::pollfd {
-    libc::pollfd { fd, events, revents: 0 }
+    libc::pollfd {
+        fd,
+        events,
+        revents: 0,
+    }
 }

@@ -24,7 +24,9 @@ const OTHERS_GROWTH: u64 = 128;
 /// Small files that the world may read anyway and that programs don't start without when they exist and can't be read.
 const READABLE_FILES: [&str; 2] = ["/etc/ssl/openssl.cnf", "/etc/pki/tls/openssl.cnf"];
 /// What a program may read of itself below `/proc/self`.
-const ABOUT_ITSELF: [&str; 8] = ["maps", "stat", "statm", "status", "cmdline", "auxv", "limits", "fd"];
+const ABOUT_ITSELF: [&str; 8] = [
+    "maps", "stat", "statm", "status", "cmdline", "auxv", "limits", "fd",
+];
 
 /// Who jobs are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,7 +58,11 @@ impl Confinement {
         sys::become_subreaper();
         sys::set_dumpable(false);
         let exact = landlock::keep_signals_in(abi)?;
-        let mut confinement = Confinement { abi, exact, ..Confinement::default() };
+        let mut confinement = Confinement {
+            abi,
+            exact,
+            ..Confinement::default()
+        };
         // SAFETY: geteuid takes nothing and can't fail.
         if unsafe { libc::geteuid() } == 0 {
             (confinement.user, confinement.reads_all) = choose_user(config)?;
@@ -66,7 +72,10 @@ impl Confinement {
 
     pub fn confines(&self) -> Confines {
         let signals_kept_in = self.abi >= SIGNALS_ABI;
-        Confines::Host { owns_files: self.user != User::Own, signals_kept_in }
+        Confines::Host {
+            owns_files: self.user != User::Own,
+            signals_kept_in,
+        }
     }
 
     fn notes(&self) -> String {
@@ -120,7 +129,11 @@ impl Confinement {
 
     /// Called by the minder when the job's files stand in the folder.
     pub fn files_are_written(&self) -> io::Result<()> {
-        if self.user == User::Caller { Ok(()) } else { sys::write_files_as(0) }
+        if self.user == User::Caller {
+            Ok(())
+        } else {
+            sys::write_files_as(0)
+        }
     }
 
     /// Called by the forked child: from here on it is confined but for the filter of its system calls.
@@ -155,10 +168,12 @@ impl Confinement {
     pub fn processes(&self, wanted: u64) -> u64 {
         match self.user {
             User::Own => wanted,
-            User::Caller => {
-                wanted.saturating_add(tasks_of_user(effective_user())).saturating_add(OTHERS_GROWTH)
-            }
-            User::Nobody => wanted.saturating_add(tasks_of_user(NOBODY)).saturating_add(OTHERS_GROWTH),
+            User::Caller => wanted
+                .saturating_add(tasks_of_user(effective_user()))
+                .saturating_add(OTHERS_GROWTH),
+            User::Nobody => wanted
+                .saturating_add(tasks_of_user(NOBODY))
+                .saturating_add(OTHERS_GROWTH),
         }
     }
 }
@@ -182,7 +197,9 @@ fn usable_abi() -> io::Result<u32> {
 
 /// What the trial job asks: whether the kernel does what was asked of it.
 pub(super) fn check_that_it_holds() -> io::Result<()> {
-    let outside = fs::read_dir("/").map(drop).or_else(|_| fs::read("/proc/version").map(drop));
+    let outside = fs::read_dir("/")
+        .map(drop)
+        .or_else(|_| fs::read("/proc/version").map(drop));
     if outside.is_ok() {
         return Err(io::Error::other("Landlock denies nothing here"));
     }
@@ -205,11 +222,15 @@ fn cell_pid() -> u32 {
 fn choose_user(config: &CellConfig) -> io::Result<(User, bool)> {
     cell_pid();
     for user in [User::Own, User::Nobody] {
-        let trial = Confinement { user, ..Confinement::default() };
+        let trial = Confinement {
+            user,
+            ..Confinement::default()
+        };
         let Some(id) = trial.id_of(0) else { continue };
         let child = sys::fork()?;
         if child == 0 {
-            let code = match sys::become_user(id, false).and_then(|()| sys::drop_all_capabilities()) {
+            let code = match sys::become_user(id, false).and_then(|()| sys::drop_all_capabilities())
+            {
                 Err(_) => 2,
                 Ok(()) if can_read(config) => 0,
                 Ok(()) => 1,
@@ -231,25 +252,42 @@ fn can_read(config: &CellConfig) -> bool {
     let denied = |e: io::Error| e.kind() == io::ErrorKind::PermissionDenied;
     let comes_through = fs::symlink_metadata(format!("{}/.", config.scratch)).is_ok();
     comes_through
-        && config.binds.iter().filter(|path| !path.starts_with("/dev/")).all(|path| {
-            let read = match fs::metadata(path) {
-                Ok(meta) if meta.is_dir() => fs::read_dir(path).map(drop),
-                Ok(_) => fs::File::open(path).map(drop),
-                Err(e) => Err(e),
-            };
-            !read.is_err_and(denied)
-        })
+        && config
+            .binds
+            .iter()
+            .filter(|path| !path.starts_with("/dev/"))
+            .all(|path| {
+                let read = match fs::metadata(path) {
+                    Ok(meta) if meta.is_dir() => fs::read_dir(path).map(drop),
+                    Ok(_) => fs::File::open(path).map(drop),
+                    Err(e) => Err(e),
+                };
+                !read.is_err_and(denied)
+            })
 }
 
 /// Processes and threads of a user, as far as they can be seen.
 fn tasks_of_user(user: u32) -> u64 {
-    let Ok(processes) = fs::read_dir("/proc") else { return 0 };
+    let Ok(processes) = fs::read_dir("/proc") else {
+        return 0;
+    };
     processes
         .flatten()
-        .filter(|entry| entry.file_name().to_str().is_some_and(|name| name.parse::<u32>().is_ok()))
+        .filter(|entry| {
+            entry
+                .file_name()
+                .to_str()
+                .is_some_and(|name| name.parse::<u32>().is_ok())
+        })
         // A process that nobody may look into shows as root's, and is asked like ours.
-        .filter(|entry| entry.metadata().is_ok_and(|meta| meta.uid() == user || meta.uid() == 0))
-        .filter_map(|entry| threads_of(&fs::read_to_string(entry.path().join("status")).ok()?, user))
+        .filter(|entry| {
+            entry
+                .metadata()
+                .is_ok_and(|meta| meta.uid() == user || meta.uid() == 0)
+        })
+        .filter_map(|entry| {
+            threads_of(&fs::read_to_string(entry.path().join("status")).ok()?, user)
+        })
         .sum()
 }
 
@@ -277,7 +315,10 @@ mod tests {
 
     #[test]
     fn processes_of_a_job_are_users_of_their_own() {
-        let own = Confinement { user: User::Own, ..Confinement::default() };
+        let own = Confinement {
+            user: User::Own,
+            ..Confinement::default()
+        };
         let (one, two) = (own.id_of(7).unwrap(), own.id_of(8).unwrap());
         assert_ne!(one, two);
         assert!(one >= FIRST_ID && two >= FIRST_ID);
@@ -285,6 +326,12 @@ mod tests {
         let caller = Confinement::default();
         assert_eq!(caller.id_of(7), None);
         assert!(caller.processes(32) > 32 + OTHERS_GROWTH);
-        assert_eq!(caller.confines(), Confines::Host { owns_files: true, signals_kept_in: false });
+        assert_eq!(
+            caller.confines(),
+            Confines::Host {
+                owns_files: true,
+                signals_kept_in: false
+            }
+        );
     }
 }

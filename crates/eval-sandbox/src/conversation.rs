@@ -12,7 +12,9 @@ use super::capture::Lines;
 use super::channel::Outbox;
 use super::ending::Ended;
 use super::error::SandboxError;
-use super::messages::{MOST_WEIGHT, forged, load_failure, number, object, object_within, silent_end, text};
+use super::messages::{
+    MOST_WEIGHT, forged, load_failure, number, object, object_within, silent_end, text,
+};
 use super::programs::only;
 use super::running::{Heard, Running, bounded};
 use super::types::*;
@@ -32,19 +34,27 @@ pub(super) struct AnswerBudget {
 impl AnswerBudget {
     pub fn of(limits: &Limits) -> AnswerBudget {
         let whole = (2 * longest_answer(limits)).max(256 << 20);
-        AnswerBudget { bytes: whole, whole, judging: Duration::ZERO }
+        AnswerBudget {
+            bytes: whole,
+            whole,
+            judging: Duration::ZERO,
+        }
     }
 }
 
 /// Bytes of the line of an answer: what was returned, and what changed in place, with what stands around it.
 pub(super) fn longest_answer(limits: &Limits) -> usize {
     const AROUND: u64 = 1 << 20;
-    usize::try_from(limits.return_bytes.saturating_add(AROUND)).unwrap_or(usize::MAX / 4).min(usize::MAX / 4)
+    usize::try_from(limits.return_bytes.saturating_add(AROUND))
+        .unwrap_or(usize::MAX / 4)
+        .min(usize::MAX / 4)
 }
 
 /// Bytes of memory that the values of an answer may take in the harness: a list of short numbers takes a multiple of its text.
 pub(super) fn most_weight(limits: &Limits) -> usize {
-    usize::try_from(limits.return_bytes.saturating_mul(4)).unwrap_or(usize::MAX).max(MOST_WEIGHT)
+    usize::try_from(limits.return_bytes.saturating_mul(4))
+        .unwrap_or(usize::MAX)
+        .max(MOST_WEIGHT)
 }
 
 /// Why a conversation ended before the last answer.
@@ -82,7 +92,15 @@ impl<'c> Conversation<'c> {
         let most_weight = most_weight(limits);
         let deadline = running.started + bounded(limits.wall);
         let heard = Instant::now();
-        Ok(Conversation { running, lines, outbox: Outbox::default(), deadline, heard, budget, most_weight })
+        Ok(Conversation {
+            running,
+            lines,
+            outbox: Outbox::default(),
+            deadline,
+            heard,
+            budget,
+            most_weight,
+        })
     }
 
     /// When the candidate's process was started.
@@ -113,7 +131,11 @@ impl<'c> Conversation<'c> {
             Some(map) if map.contains_key("load") => {
                 let error = map.get("e");
                 let line = error.and_then(|e| e.get("line")).and_then(Value::as_u64);
-                Err(ConversationEnd::Failed(load_failure(&text(&map, "load"), error, line)))
+                Err(ConversationEnd::Failed(load_failure(
+                    &text(&map, "load"),
+                    error,
+                    line,
+                )))
             }
             _ => Err(ConversationEnd::Failed(forged("a false greeting"))),
         }
@@ -134,9 +156,10 @@ impl<'c> Conversation<'c> {
                 return Err(ConversationEnd::Failed(RunFailure::ReturnTotal { most_mb }));
             }
         };
-        let answer = object_within(&line, self.most_weight).filter(|map| number(map, "i") == Some(index));
         let answer =
-            answer.ok_or_else(|| ConversationEnd::Failed(forged("an answer to another question")))?;
+            object_within(&line, self.most_weight).filter(|map| number(map, "i") == Some(index));
+        let answer = answer
+            .ok_or_else(|| ConversationEnd::Failed(forged("an answer to another question")))?;
         Ok((answer, line.len() + weight(&line)))
     }
 
@@ -163,7 +186,10 @@ impl<'c> Conversation<'c> {
     }
 
     fn line(&mut self, until: Instant) -> Result<Vec<u8>, ConversationEnd> {
-        match self.running.converse(&mut self.lines, &mut self.outbox, until) {
+        match self
+            .running
+            .converse(&mut self.lines, &mut self.outbox, until)
+        {
             Ok(Heard::Line(line)) => Ok(line),
             Ok(other) => Err(ConversationEnd::Silent(other)),
             Err(error) => Err(ConversationEnd::Lost(error)),
@@ -187,7 +213,9 @@ impl<'c> Conversation<'c> {
         match stop {
             ConversationEnd::Silent(heard) => self.silence(heard),
             ConversationEnd::Lost(error) => Err(error),
-            ConversationEnd::Failed(failure @ RunFailure::Forged { .. }) => Ok((failure, self.end()?)),
+            ConversationEnd::Failed(failure @ RunFailure::Forged { .. }) => {
+                Ok((failure, self.end()?))
+            }
             ConversationEnd::Failed(failure) => Ok((failure, self.let_end()?)),
         }
     }
@@ -195,7 +223,10 @@ impl<'c> Conversation<'c> {
     fn silence(self, heard: Heard) -> Result<(RunFailure, Ended), SandboxError> {
         Ok(match heard {
             Heard::TooLong => (forged("an answer without end"), self.end()?),
-            Heard::Late => (RunFailure::Ended(Ending::TimedOut), only(self.running.end_late()?)?),
+            Heard::Late => (
+                RunFailure::Ended(Ending::TimedOut),
+                only(self.running.end_late()?)?,
+            ),
             Heard::Stopped => {
                 let ended = only(self.running.finish()?)?;
                 (silent_end(&ended)?, ended)

@@ -23,14 +23,24 @@ pub(super) fn detect(
     for tier in &config.tiers {
         match try_tier(config, *tier, interpreter_binds) {
             Ok((settings, notes)) => {
-                let mut all: Vec<String> =
-                    reasons.iter().map(|(tier, why)| format!("{tier}: {why}")).collect();
+                let mut all: Vec<String> = reasons
+                    .iter()
+                    .map(|(tier, why)| format!("{tier}: {why}"))
+                    .collect();
                 all.extend((!notes.is_empty()).then_some(notes));
                 let enforced = *tier != Tier::None;
-                let landlock_abi = (*tier == Tier::Landlock).then(|| landlock::abi().ok()).flatten();
+                let landlock_abi = (*tier == Tier::Landlock)
+                    .then(|| landlock::abi().ok())
+                    .flatten();
                 return Ok((
                     settings,
-                    SandboxReport { tier: *tier, enforced, notes: all, landlock_abi, cgroup: None },
+                    SandboxReport {
+                        tier: *tier,
+                        enforced,
+                        notes: all,
+                        landlock_abi,
+                        cgroup: None,
+                    },
                 ));
             }
             Err(reason) => reasons.push((*tier, reason)),
@@ -39,7 +49,10 @@ pub(super) fn detect(
     if config.isolation == Isolation::AllowNone {
         match try_tier(config, Tier::None, interpreter_binds) {
             Ok((settings, _)) => {
-                let notes = reasons.iter().map(|(tier, why)| format!("{tier}: {why}")).collect();
+                let notes = reasons
+                    .iter()
+                    .map(|(tier, why)| format!("{tier}: {why}"))
+                    .collect();
                 let report = SandboxReport {
                     tier: Tier::None,
                     enforced: false,
@@ -68,7 +81,10 @@ fn try_tier(
     let settings = CellSettings::new(config, tier, interpreter_binds);
     let mut cell = Cell::open(&settings).map_err(|e| e.to_string())?;
     let notes = cell.notes.clone();
-    let limits = Limits { wall: Duration::from_secs(30), ..Limits::default() };
+    let limits = Limits {
+        wall: Duration::from_secs(30),
+        ..Limits::default()
+    };
     let trial = Launch {
         spec: spec(Vec::new(), &[], Vec::new(), process_limits(&limits)),
         contents: Vec::new(),
@@ -78,7 +94,14 @@ fn try_tier(
     let (keep, cancel) = pipe().map_err(|e| e.to_string())?;
     let ended = begin(&mut cell.link, &limits, |link| request(link, vec![trial]))
         .and_then(|started| {
-            Running::new(&mut cell.link, keep.as_fd(), started, &limits, SameCore::default())?.finish()
+            Running::new(
+                &mut cell.link,
+                keep.as_fd(),
+                started,
+                &limits,
+                SameCore::default(),
+            )?
+            .finish()
         })
         .map_err(|e| e.to_string())?;
     drop(cancel);
@@ -92,8 +115,12 @@ fn try_tier(
 
 /// What helps against the reasons, as far as we can tell.
 fn remedy(reasons: &[(Tier, String)]) -> String {
-    let userns = reasons.iter().find(|(tier, _)| *tier == Tier::Userns).map_or("", |(_, reason)| reason);
-    let setting = |name: &str| std::fs::read_to_string(format!("/proc/sys/{name}")).unwrap_or_default();
+    let userns = reasons
+        .iter()
+        .find(|(tier, _)| *tier == Tier::Userns)
+        .map_or("", |(_, reason)| reason);
+    let setting =
+        |name: &str| std::fs::read_to_string(format!("/proc/sys/{name}")).unwrap_or_default();
     let hint = if !filter::SUPPORTED {
         "run on an x86_64 or aarch64 machine"
     } else if userns.contains("unshare") && userns.contains("No space left") {
@@ -107,7 +134,10 @@ fn remedy(reasons: &[(Tier, String)]) -> String {
     } else {
         "allow user namespaces, or run with CAP_SYS_ADMIN"
     };
-    let landlock = reasons.iter().find(|(tier, _)| *tier == Tier::Landlock).map_or("", |(_, reason)| reason);
+    let landlock = reasons
+        .iter()
+        .find(|(tier, _)| *tier == Tier::Landlock)
+        .map_or("", |(_, reason)| reason);
     let weaker = if landlock.contains("switched off") {
         "; or boot with `landlock` in the list of `lsm=`, for a weaker isolation"
     } else {
@@ -122,14 +152,25 @@ mod tests {
 
     #[test]
     fn the_remedy_fits_the_reason() {
-        let reasons = vec![(Tier::Userns, "unshare: No space left on device (os error 28)".to_owned())];
-        assert!(remedy(&reasons).contains("max_user_namespaces"), "{}", remedy(&reasons));
+        let reasons = vec![(
+            Tier::Userns,
+            "unshare: No space left on device (os error 28)".to_owned(),
+        )];
+        assert!(
+            remedy(&reasons).contains("max_user_namespaces"),
+            "{}",
+            remedy(&reasons)
+        );
         assert!(remedy(&[]).ends_with("--allow-unsandboxed"));
         let off = vec![(
             Tier::Landlock,
             "Landlock is switched off in this kernel (boot parameter `lsm=`)".to_owned(),
         )];
-        assert!(remedy(&off).contains("; or boot with `landlock`"), "{}", remedy(&off));
+        assert!(
+            remedy(&off).contains("; or boot with `landlock`"),
+            "{}",
+            remedy(&off)
+        );
         assert!(!remedy(&reasons).contains("landlock"));
     }
 }

@@ -22,7 +22,10 @@ impl Sandbox {
     pub async fn open(_: SandboxConfig) -> Result<Sandbox, SandboxError> {
         let reason = (Tier::Userns, "it needs Linux".to_owned());
         let remedy = "run on Linux, for example in a container or a virtual machine".to_owned();
-        Err(SandboxError::Unavailable { reasons: vec![reason], remedy })
+        Err(SandboxError::Unavailable {
+            reasons: vec![reason],
+            remedy,
+        })
     }
 
     pub async fn unsandboxed(config: SandboxConfig) -> Result<Sandbox, SandboxError> {
@@ -94,7 +97,11 @@ impl Sandbox {
         match self.never {}
     }
 
-    pub async fn run_tests_in(&self, _: Arc<Found>, _: TestJob) -> Result<TestReport, SandboxError> {
+    pub async fn run_tests_in(
+        &self,
+        _: Arc<Found>,
+        _: TestJob,
+    ) -> Result<TestReport, SandboxError> {
         match self.never {}
     }
 
@@ -102,7 +109,10 @@ impl Sandbox {
         match self.never {}
     }
 
-    pub async fn test_mode(&self, _: TestJob) -> Result<Result<ModeChoice, TestVerdict>, SandboxError> {
+    pub async fn test_mode(
+        &self,
+        _: TestJob,
+    ) -> Result<Result<ModeChoice, TestVerdict>, SandboxError> {
         match self.never {}
     }
 }

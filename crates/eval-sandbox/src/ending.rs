@@ -59,11 +59,20 @@ pub(super) fn conclude(mut process: Process, stop: Option<Stop>, limits: &Limits
         Some(Line::Whole(line)) => Some(String::from_utf8_lossy(&line).into_owned()),
         _ => None,
     };
-    let cpu = process.reaped.map_or(Duration::ZERO, |r| r.cpu).max(process.seen);
+    let cpu = process
+        .reaped
+        .map_or(Duration::ZERO, |r| r.cpu)
+        .max(process.seen);
     let status = match process.status {
-        Some(_) => told.as_deref().and_then(|t| t.strip_prefix('S')).and_then(|t| t.parse::<i32>().ok()),
+        Some(_) => told
+            .as_deref()
+            .and_then(|t| t.strip_prefix('S'))
+            .and_then(|t| t.parse::<i32>().ok()),
         // A kill that we sent is no ending of its own.
-        None => process.reaped.map(|r| r.status).filter(|s| stop.is_none() || !was_killed(*s)),
+        None => process
+            .reaped
+            .map(|r| r.status)
+            .filter(|s| stop.is_none() || !was_killed(*s)),
     };
     let failure = told.as_deref().and_then(|t| t.strip_prefix('F'));
     let ending = match (failure, status, stop) {
@@ -73,9 +82,9 @@ pub(super) fn conclude(mut process: Process, stop: Option<Stop>, limits: &Limits
         (_, None, Some(Stop::TimedOut | Stop::Cpu)) => Ok(Ending::TimedOut),
         (_, None, Some(Stop::Memory)) => Ok(Ending::MemoryLimit),
         (_, None, Some(Stop::Output)) => Ok(Ending::OutputLimit),
-        (_, None, Some(Stop::Processes)) => {
-            Ok(Ending::Violation("more processes than a job may have".to_owned()))
-        }
+        (_, None, Some(Stop::Processes)) => Ok(Ending::Violation(
+            "more processes than a job may have".to_owned(),
+        )),
         (_, None, Some(Stop::NotNeeded) | None) => Ok(Ending::Signaled(libc::SIGKILL)),
     };
     let streams = Streams {
@@ -85,7 +94,12 @@ pub(super) fn conclude(mut process: Process, stop: Option<Stop>, limits: &Limits
         stderr: process.stderr.kept,
         refused_call: None,
     };
-    Ended { ending, by_itself: status.is_some(), streams, cpu }
+    Ended {
+        ending,
+        by_itself: status.is_some(),
+        streams,
+        cpu,
+    }
 }
 
 fn was_killed(status: i32) -> bool {

@@ -35,6 +35,9 @@ impl SandboxError {
 }
 
 fn list(reasons: &[(Tier, String)]) -> String {
-    let parts: Vec<String> = reasons.iter().map(|(tier, reason)| format!("{tier}: {reason}")).collect();
+    let parts: Vec<String> = reasons
+        .iter()
+        .map(|(tier, reason)| format!("{tier}: {reason}"))
+        .collect();
     parts.join("; ")
 }

@@ -60,7 +60,9 @@ fn entries(folder: &OwnedFd) -> io::Result<Vec<Entry>> {
         entries.push(Entry {
             name,
             is_folder: status.st_mode & libc::S_IFMT == libc::S_IFDIR,
-            bytes: u64::try_from(status.st_blocks).unwrap_or(0).saturating_mul(512),
+            bytes: u64::try_from(status.st_blocks)
+                .unwrap_or(0)
+                .saturating_mul(512),
         });
     }
     Ok(entries)
@@ -71,7 +73,8 @@ fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
     // SAFETY: the stream owns a duplicate of the descriptor and is closed below; an entry is read before the next call
     // on the stream, and its name is NUL-terminated.
     unsafe {
-        let duplicate = check(libc::fcntl(folder.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3) as libc::c_long)?;
+        let duplicate =
+            check(libc::fcntl(folder.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3) as libc::c_long)?;
         let stream = libc::fdopendir(duplicate as RawFd);
         if stream.is_null() {
             let e = io::Error::last_os_error();
@@ -95,19 +98,27 @@ fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
 }
 
 fn open_path(path: &Path) -> io::Result<OwnedFd> {
-    let path = path.to_str().ok_or_else(|| io::Error::other("a folder whose name is no text"))?;
+    let path = path
+        .to_str()
+        .ok_or_else(|| io::Error::other("a folder whose name is no text"))?;
     open_folder(libc::AT_FDCWD, &c_string(path)?)
 }
 
 /// Whether the files below `path` take more than `bytes` on the disk, or are more than `files`, folders included.
 pub(super) fn holds_more_than(path: &Path, bytes: u64, files: u64) -> bool {
-    let Ok(top) = open_path(path) else { return false };
+    let Ok(top) = open_path(path) else {
+        return false;
+    };
     let (mut sum, mut count) = (0u64, 0u64);
-    let Ok(first) = entries(&top) else { return false };
+    let Ok(first) = entries(&top) else {
+        return false;
+    };
     let mut open = vec![(top, first)];
     loop {
         let depth = open.len();
-        let Some((folder, left)) = open.last_mut() else { return false };
+        let Some((folder, left)) = open.last_mut() else {
+            return false;
+        };
         let Some(entry) = left.pop() else {
             open.pop();
             continue;
@@ -161,7 +172,9 @@ pub(super) fn empty(path: &Path) -> io::Result<()> {
             }
         }
     }
-    Err(io::Error::other("a job's folder fills up faster than it can be emptied"))
+    Err(io::Error::other(
+        "a job's folder fills up faster than it can be emptied",
+    ))
 }
 
 /// Moves a folder to a name that is free at the top.
@@ -170,11 +183,22 @@ fn move_up(from: &OwnedFd, name: &CStr, top: &OwnedFd, serial: &mut u64) -> io::
         *serial += 1;
         let to = c_string(&format!(".removed-{serial}"))?;
         // SAFETY: both names outlive the call.
-        let r = unsafe { libc::renameat(from.as_raw_fd(), name.as_ptr(), top.as_raw_fd(), to.as_ptr()) };
+        let r = unsafe {
+            libc::renameat(
+                from.as_raw_fd(),
+                name.as_ptr(),
+                top.as_raw_fd(),
+                to.as_ptr(),
+            )
+        };
         match check(r as libc::c_long) {
             Ok(_) => return Ok(()),
             // The job had the same idea.
-            Err(e) if matches!(e.raw_os_error(), Some(libc::ENOTEMPTY | libc::EEXIST | libc::ENOTDIR)) => {}
+            Err(e)
+                if matches!(
+                    e.raw_os_error(),
+                    Some(libc::ENOTEMPTY | libc::EEXIST | libc::ENOTDIR)
+                ) => {}
             Err(e) => return Err(e),
         }
     }
@@ -200,7 +224,8 @@ mod tests {
             let name = c_string(if i % 2 == 0 { ".removed-1" } else { "x" }).unwrap();
             // SAFETY: the name outlives the call.
             unsafe {
-                check(libc::mkdirat(folder.as_raw_fd(), name.as_ptr(), 0o700) as libc::c_long).unwrap()
+                check(libc::mkdirat(folder.as_raw_fd(), name.as_ptr(), 0o700) as libc::c_long)
+                    .unwrap()
             };
             folder = open_folder(folder.as_raw_fd(), &name).unwrap();
         }
@@ -221,7 +246,10 @@ mod tests {
         symlink("/nowhere", job.join("d/dangling")).unwrap();
         fs::write(job.join("d/file"), "x").unwrap();
         for (name, mode) in [("shut", 0), ("d/blind", 0o300), ("d/fixed", 0o500)] {
-            fs::DirBuilder::new().mode(0o700).create(job.join(name)).unwrap();
+            fs::DirBuilder::new()
+                .mode(0o700)
+                .create(job.join(name))
+                .unwrap();
             fs::create_dir(job.join(name).join("in")).unwrap();
             fs::write(job.join(name).join("f"), "x").unwrap();
             fs::set_permissions(job.join(name), fs::Permissions::from_mode(mode)).unwrap();
@@ -229,8 +257,14 @@ mod tests {
         deep(&job, 3000);
         remove(&job).unwrap();
         assert!(!job.exists());
-        assert_eq!(fs::read_to_string(outside.path().join("kept")).unwrap(), "k");
-        assert_eq!(before, (mode(outside.path()), mode(&outside.path().join("kept"))));
+        assert_eq!(
+            fs::read_to_string(outside.path().join("kept")).unwrap(),
+            "k"
+        );
+        assert_eq!(
+            before,
+            (mode(outside.path()), mode(&outside.path().join("kept")))
+        );
         remove(&job).unwrap();
     }
 

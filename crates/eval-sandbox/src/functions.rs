@@ -34,8 +34,8 @@ struct Round<T> {
 pub(super) type ReadAnswer<'r, T> = dyn Fn(usize, Value) -> T + 'r;
 
 /// Starts a process that has loaded the candidate's program, and gives our end of the channel on which it takes calls.
-pub(super) type StartProcess<'s> =
-    dyn for<'c> Fn(&'c mut Worker, BorrowedFd<'c>) -> Result<(Running<'c>, OwnedFd), SandboxError> + 's;
+pub(super) type StartProcess<'s> = dyn for<'c> Fn(&'c mut Worker, BorrowedFd<'c>) -> Result<(Running<'c>, OwnedFd), SandboxError>
+    + 's;
 
 /// Calls functions of a Python program.
 pub(super) fn call_python<T>(
@@ -55,7 +55,10 @@ pub(super) fn call_python<T>(
                 most: job.limits.return_bytes,
                 most_weight: most_weight(&job.limits),
             };
-            Ok((vec![PythonJob::new(Runner::Candidate, &request, vec![theirs])?], ours))
+            Ok((
+                vec![PythonJob::new(Runner::Candidate, &request, vec![theirs])?],
+                ours,
+            ))
         })
     };
     call_functions(worker, cancel, start, job, read)
@@ -86,7 +89,14 @@ pub(super) fn call_functions<T>(
         {
             break;
         }
-        let round = run_round((worker, cancel), start, job, read, report.calls.len(), &mut budget)?;
+        let round = run_round(
+            (worker, cancel),
+            start,
+            job,
+            read,
+            report.calls.len(),
+            &mut budget,
+        )?;
         report.cpu += round.ended.cpu;
         if report.processes == 0 {
             report.streams = round.ended.streams;
@@ -96,11 +106,17 @@ pub(super) fn call_functions<T>(
         match round.stopped {
             // Nothing that a tampered channel said is believed, not even what it said before.
             Some(failure @ RunFailure::Forged { .. }) => {
-                report.calls = job.calls.iter().map(|_| failed(&failure, Duration::ZERO)).collect();
+                report.calls = job
+                    .calls
+                    .iter()
+                    .map(|_| failed(&failure, Duration::ZERO))
+                    .collect();
             }
             // The first process did not load; a later one would not either, so no call is answered any more.
             Some(failure) if round.at_load => {
-                report.calls.resize_with(job.calls.len(), || failed(&failure, Duration::ZERO));
+                report
+                    .calls
+                    .resize_with(job.calls.len(), || failed(&failure, Duration::ZERO));
                 if report.processes == 1 {
                     report.load_failure = Some(failure);
                 }
@@ -109,14 +125,20 @@ pub(super) fn call_functions<T>(
             _ => {}
         }
     }
-    let not_run = || CallReport { outcome: CallOutcome::NotRun, wall: Duration::ZERO };
+    let not_run = || CallReport {
+        outcome: CallOutcome::NotRun,
+        wall: Duration::ZERO,
+    };
     report.calls.resize_with(job.calls.len(), not_run);
     report.wall = began.elapsed();
     Ok(report)
 }
 
 fn failed<T>(failure: &RunFailure, wall: Duration) -> CallReport<T> {
-    CallReport { outcome: CallOutcome::Failed(failure.clone()), wall }
+    CallReport {
+        outcome: CallOutcome::Failed(failure.clone()),
+        wall,
+    }
 }
 
 /// One process, from the call `first` on until it is stuck or ends.
@@ -135,14 +157,21 @@ fn run_round<T>(
     send_question(&mut talk, job, first)?;
     if let Err(stop) = talk.greeting() {
         let (failure, ended) = talk.stop(stop)?;
-        return Ok(Round { answered, stopped: Some(failure), at_load: true, ended });
+        return Ok(Round {
+            answered,
+            stopped: Some(failure),
+            at_load: true,
+            ended,
+        });
     }
     for (i, call) in job.calls.iter().enumerate().skip(first) {
         if i > first {
             send_question(&mut talk, job, i)?;
         }
         let since = Instant::now();
-        let until = job.per_call.map_or(talk.deadline, |t| talk.deadline.min(since + bounded(t)));
+        let until = job
+            .per_call
+            .map_or(talk.deadline, |t| talk.deadline.min(since + bounded(t)));
         let stop = match talk.answer(i as u64, until) {
             Ok((answer, _)) => {
                 let wall = since.elapsed();
@@ -155,24 +184,51 @@ fn run_round<T>(
         let waited = since.elapsed();
         let (failure, ended) = talk.stop(stop)?;
         // The time of the process is up, used by the calls before: this one gets a new process.
-        let unlucky =
-            failure == TIMED_OUT && !answered.is_empty() && job.per_call.is_some_and(|t| waited < t);
+        let unlucky = failure == TIMED_OUT
+            && !answered.is_empty()
+            && job.per_call.is_some_and(|t| waited < t);
         if unlucky {
-            return Ok(Round { answered, stopped: None, at_load: false, ended });
+            return Ok(Round {
+                answered,
+                stopped: None,
+                at_load: false,
+                ended,
+            });
         }
         answered.push(failed(&failure, waited));
-        return Ok(Round { answered, stopped: Some(failure), at_load: false, ended });
+        return Ok(Round {
+            answered,
+            stopped: Some(failure),
+            at_load: false,
+            ended,
+        });
     }
     let (ended, failure) = talk.part()?;
     let stopped = failure.filter(|failure| matches!(failure, RunFailure::Forged { .. }));
-    Ok(Round { answered, stopped, at_load: false, ended })
+    Ok(Round {
+        answered,
+        stopped,
+        at_load: false,
+        ended,
+    })
 }
 
 const TIMED_OUT: RunFailure = RunFailure::Ended(Ending::TimedOut);
 
-fn send_question(talk: &mut Conversation<'_>, job: &FunctionJob, i: usize) -> Result<(), SandboxError> {
-    let Some(call) = job.calls.get(i) else { return Ok(()) };
-    let question = Question { i, f: &job.entry_point, a: &call.args, k: &call.kwargs };
+fn send_question(
+    talk: &mut Conversation<'_>,
+    job: &FunctionJob,
+    i: usize,
+) -> Result<(), SandboxError> {
+    let Some(call) = job.calls.get(i) else {
+        return Ok(());
+    };
+    let question = Question {
+        i,
+        f: &job.entry_point,
+        a: &call.args,
+        k: &call.kwargs,
+    };
     let line = talk.question();
     serde_json::to_writer(&mut *line, &question).map_err(SandboxError::lost)?;
     line.push(b'\n');

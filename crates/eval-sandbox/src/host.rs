@@ -65,7 +65,10 @@ pub(super) struct CellSettings {
 impl CellSettings {
     pub fn new(config: &SandboxConfig, tier: Tier, interpreter_binds: &[String]) -> Self {
         let mut binds: Vec<String> = STANDARD_BINDS.iter().map(|s| (*s).to_owned()).collect();
-        let readable = config.readable.iter().filter_map(|p| p.to_str().map(str::to_owned));
+        let readable = config
+            .readable
+            .iter()
+            .filter_map(|p| p.to_str().map(str::to_owned));
         binds.extend(interpreter_binds.iter().cloned().chain(readable));
         let jobs_per_server = config.jobs_per_server;
         CellSettings {
@@ -106,7 +109,10 @@ pub(super) struct DiskWatch {
 
 impl DiskWatch {
     fn new(folder: PathBuf) -> Self {
-        DiskWatch { folder, next_look: Instant::now() }
+        DiskWatch {
+            folder,
+            next_look: Instant::now(),
+        }
     }
 
     /// Whether the job's folders hold more than they would in a namespace. Looks now and then only.
@@ -139,8 +145,12 @@ impl Cell {
     pub fn open(settings: &CellSettings) -> io::Result<Cell> {
         let scratch = settings.tier.on_the_host().then(new_scratch);
         let (ours, theirs) = message_pair()?;
-        let cgroup =
-            settings.cgroups.as_ref().map(|groups| groups.group()).transpose()?.map(SharedGroup::new);
+        let cgroup = settings
+            .cgroups
+            .as_ref()
+            .map(|groups| groups.group())
+            .transpose()?
+            .map(SharedGroup::new);
         let child = Command::new(&settings.helper)
             .arg("__cell")
             .env_clear()
@@ -155,20 +165,37 @@ impl Cell {
         let disk = scratch.clone().map(DiskWatch::new);
         let counts_processes = settings.tier == Tier::Landlock;
         let grace = settings.grace;
-        let link = Link { disk, counts_processes, cgroup, grace, ..Link::new(ours) };
+        let link = Link {
+            disk,
+            counts_processes,
+            cgroup,
+            grace,
+            ..Link::new(ours)
+        };
         // It waits for its settings: it has started nothing yet.
         if let Some(group) = &link.cgroup {
             group.get().add(child.id())?;
         }
         let below_tmp = below_tmp(&settings.binds);
-        let mut cell = Cell { child, link, notes: String::new(), below_tmp, scratch };
+        let mut cell = Cell {
+            child,
+            link,
+            notes: String::new(),
+            below_tmp,
+            scratch,
+        };
         let config = CellConfig {
             tier: settings.tier,
             binds: settings.binds.clone(),
             tmp_mb: TMP_MB,
             tmp_inodes: TMP_INODES,
             observed: settings.observed,
-            scratch: cell.scratch.as_deref().and_then(Path::to_str).unwrap_or_default().to_owned(),
+            scratch: cell
+                .scratch
+                .as_deref()
+                .and_then(Path::to_str)
+                .unwrap_or_default()
+                .to_owned(),
             confinement: Confinement::default(),
             part: FilterPart::default(),
         };
@@ -186,11 +213,14 @@ impl Cell {
             (Some(notes), _) => {
                 self.notes = notes.to_owned();
                 let listener = fds.into_iter().next();
-                self.link.listener = listener.map(|fd| SharedListener::new(fd, self.scratch.clone()));
+                self.link.listener =
+                    listener.map(|fd| SharedListener::new(fd, self.scratch.clone()));
                 Ok(())
             }
             (_, Some(reason)) => Err(io::Error::other(reason.to_owned())),
-            _ => Err(io::Error::other("the helper ended before its cell was ready")),
+            _ => Err(io::Error::other(
+                "the helper ended before its cell was ready",
+            )),
         }
     }
 
@@ -207,7 +237,10 @@ impl Cell {
         send(self.link.socket.as_fd(), START_SERVER, &raw)?;
         let mut buffer = [0u8; 64];
         let (_, mut pidfd) = self.link.wait(&mut buffer, BUILD_TIMEOUT)?;
-        pidfd.pop().map(|pidfd| (pidfd, ours)).ok_or_else(|| io::Error::other("the cell ended"))
+        pidfd
+            .pop()
+            .map(|pidfd| (pidfd, ours))
+            .ok_or_else(|| io::Error::other("the cell ended"))
     }
 }
 
@@ -235,12 +268,20 @@ fn descriptors(launch: Launch, theirs: &mut Vec<OwnedFd>) -> io::Result<Ends> {
     let spec = sealed_file(&encode_spec(&launch.spec, &contents)?)?;
     theirs.extend([spec, stdin, out_write, err_write, status_write]);
     theirs.extend(launch.extra);
-    Ok(Ends { stdout: out_read, stderr: err_read, status: Some(status_read) })
+    Ok(Ends {
+        stdout: out_read,
+        stderr: err_read,
+        status: Some(status_read),
+    })
 }
 
 /// What a program reads as its stdin.
 pub(super) fn input(bytes: &[u8]) -> io::Result<OwnedFd> {
-    if bytes.is_empty() { Ok(std::fs::File::open("/dev/null")?.into()) } else { sealed_file(bytes) }
+    if bytes.is_empty() {
+        Ok(std::fs::File::open("/dev/null")?.into())
+    } else {
+        sealed_file(bytes)
+    }
 }
 
 impl Drop for Cell {

@@ -20,7 +20,8 @@ const PARKING: i32 = STATUS_FD + 1;
 /// The minder: makes the private folder, starts the program, waits for it, tells its status, cleans up.
 pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Result<()> {
     let bytes = fds.first().map(read_all).transpose()?.unwrap_or_default();
-    let (spec, files) = decode_spec(&bytes).ok_or_else(|| io::Error::other("no specification came"))?;
+    let (spec, files) =
+        decode_spec(&bytes).ok_or_else(|| io::Error::other("no specification came"))?;
     let folder = private_folder(config, serial)?;
     for (path, content) in files {
         if let Some(parent) = Path::new(&path).parent() {
@@ -28,7 +29,10 @@ pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Res
         }
         sys::step(&path, fs::write(&path, content))?;
         if spec.executables.contains(&path) {
-            sys::step(&path, fs::set_permissions(&path, fs::Permissions::from_mode(0o700)))?;
+            sys::step(
+                &path,
+                fs::set_permissions(&path, fs::Permissions::from_mode(0o700)),
+            )?;
         }
     }
     let (fds, collection) = match fds.split_last() {
@@ -71,7 +75,10 @@ pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Res
         } else {
             keeper::end_descendants(false);
         }
-        sys::step("collect", super::artifacts::collect(Path::new("."), collection))?;
+        sys::step(
+            "collect",
+            super::artifacts::collect(Path::new("."), collection),
+        )?;
     }
     report(fds, &format!("S{status}\n"));
     if config.tier.on_the_host() {
@@ -94,18 +101,37 @@ fn private_folder(config: &CellConfig, serial: u64) -> io::Result<Option<String>
         return config.confinement.private_folder(config, serial).map(Some);
     }
     // The private folder would hide what is shown below the host's /tmp: a suite may lie there.
-    let shown = config.binds.iter().filter(|path| path.starts_with("/tmp/") && Path::new(path).is_dir());
-    let shown: Vec<(&String, OwnedFd)> =
-        shown.map(|path| Ok((path, sys::clone_tree(path)?))).collect::<io::Result<_>>()?;
-    let options = format!("size={}m,nr_inodes={},mode=700", config.tmp_mb, config.tmp_inodes);
-    sys::mount("tmpfs", "/tmp", "tmpfs", libc::MS_NOSUID | libc::MS_NODEV, &options)?;
+    let shown = config
+        .binds
+        .iter()
+        .filter(|path| path.starts_with("/tmp/") && Path::new(path).is_dir());
+    let shown: Vec<(&String, OwnedFd)> = shown
+        .map(|path| Ok((path, sys::clone_tree(path)?)))
+        .collect::<io::Result<_>>()?;
+    let options = format!(
+        "size={}m,nr_inodes={},mode=700",
+        config.tmp_mb, config.tmp_inodes
+    );
+    sys::mount(
+        "tmpfs",
+        "/tmp",
+        "tmpfs",
+        libc::MS_NOSUID | libc::MS_NODEV,
+        &options,
+    )?;
     for (path, tree) in shown {
         fs::create_dir_all(path)?;
         sys::attach_tree(&tree, path)?;
     }
     // Programs that need /proc fail without it, in their own words; the others need not care.
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-    let _ = sys::mount("proc", "/proc", "proc", flags, "subset=pid,hidepid=invisible");
+    let _ = sys::mount(
+        "proc",
+        "/proc",
+        "proc",
+        flags,
+        "subset=pid,hidepid=invisible",
+    );
     std::env::set_current_dir("/tmp")?;
     Ok(None)
 }
@@ -136,7 +162,9 @@ fn become_program(
             None
         }
         Tier::Landlock => {
-            config.confinement.confine(config, folder.unwrap_or_default(), serial)?;
+            config
+                .confinement
+                .confine(config, folder.unwrap_or_default(), serial)?;
             Some(config.confinement.confines())
         }
         Tier::Userns | Tier::Rootns => {
@@ -181,20 +209,37 @@ fn place_observer() -> io::Result<BorrowedFd<'static>> {
 /// stdin, stdout, stderr as 0, 1, 2; the extra ones as 3, 4, ...; the status pipe at [`STATUS_FD`], where `execve` closes
 /// it; everything else is closed.
 fn place_descriptors(fds: &[OwnedFd]) -> io::Result<()> {
-    let wanted: Vec<&OwnedFd> = fds.iter().skip(1).take(3).chain(fds.iter().skip(FIXED_FDS)).collect();
-    let status = fds.get(4).ok_or_else(|| io::Error::other("no status pipe came"))?;
+    let wanted: Vec<&OwnedFd> = fds
+        .iter()
+        .skip(1)
+        .take(3)
+        .chain(fds.iter().skip(FIXED_FDS))
+        .collect();
+    let status = fds
+        .get(4)
+        .ok_or_else(|| io::Error::other("no status pipe came"))?;
     // SAFETY: integer arguments only; the process ends without destructors or is replaced, so no descriptor that is
     // closed or overwritten here is used through its owner again.
     unsafe {
         libc::setsid();
-        sys::check(libc::syscall(libc::SYS_dup3, status.as_raw_fd(), STATUS_FD, libc::O_CLOEXEC))?;
+        sys::check(libc::syscall(
+            libc::SYS_dup3,
+            status.as_raw_fd(),
+            STATUS_FD,
+            libc::O_CLOEXEC,
+        ))?;
         for (i, fd) in (PARKING..).zip(&wanted) {
             sys::check(libc::dup2(fd.as_raw_fd(), i) as libc::c_long)?;
         }
         for i in 0..wanted.len() as i32 {
             sys::check(libc::dup2(PARKING + i, i) as libc::c_long)?;
         }
-        libc::syscall(libc::SYS_close_range, wanted.len() as libc::c_uint, STATUS_FD - 1, 0);
+        libc::syscall(
+            libc::SYS_close_range,
+            wanted.len() as libc::c_uint,
+            STATUS_FD - 1,
+            0,
+        );
         libc::syscall(libc::SYS_close_range, PARKING, libc::c_uint::MAX, 0);
     }
     Ok(())
@@ -203,7 +248,11 @@ fn place_descriptors(fds: &[OwnedFd]) -> io::Result<()> {
 fn set_limits(limits: &ProcessLimits, config: &CellConfig) -> io::Result<()> {
     let same = |resource, value| sys::set_limit(resource, value, value);
     // SIGXCPU at the soft limit can be caught; the hard one can't.
-    sys::set_limit(libc::RLIMIT_CPU, limits.cpu_seconds, limits.cpu_seconds.saturating_add(1))?;
+    sys::set_limit(
+        libc::RLIMIT_CPU,
+        limits.cpu_seconds,
+        limits.cpu_seconds.saturating_add(1),
+    )?;
     same(libc::RLIMIT_DATA, limits.data_bytes)?;
     same(libc::RLIMIT_AS, limits.address_bytes)?;
     same(libc::RLIMIT_FSIZE, limits.file_bytes)?;
@@ -214,7 +263,10 @@ fn set_limits(limits: &ProcessLimits, config: &CellConfig) -> io::Result<()> {
     // The last two count by user, which may be everything the caller runs.
     match config.tier {
         Tier::None => Ok(()),
-        Tier::Landlock => same(libc::RLIMIT_NPROC, config.confinement.processes(limits.processes)),
+        Tier::Landlock => same(
+            libc::RLIMIT_NPROC,
+            config.confinement.processes(limits.processes),
+        ),
         Tier::Userns | Tier::Rootns => {
             same(libc::RLIMIT_NPROC, limits.processes)?;
             same(libc::RLIMIT_SIGPENDING, 256)
@@ -227,8 +279,11 @@ fn execute(spec: &ProcessSpec, folder: Option<&str>) -> io::Result<()> {
         sys::step(dir, std::env::set_current_dir(dir))?;
     }
     let here = folder.unwrap_or("/tmp");
-    let argv =
-        spec.argv.iter().map(|a| sys::c_string(&a.replace('\0', here))).collect::<io::Result<Vec<_>>>()?;
+    let argv = spec
+        .argv
+        .iter()
+        .map(|a| sys::c_string(&a.replace('\0', here)))
+        .collect::<io::Result<Vec<_>>>()?;
     let env = spec
         .env
         .iter()
@@ -247,7 +302,13 @@ fn execute(spec: &ProcessSpec, folder: Option<&str>) -> io::Result<()> {
     // SAFETY: no handler is installed.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     // SAFETY: both arrays are null-terminated and hold pointers to live strings. execve returns only on failure.
-    unsafe { libc::execve(program.as_ptr(), argv_pointers.as_ptr(), env_pointers.as_ptr()) };
+    unsafe {
+        libc::execve(
+            program.as_ptr(),
+            argv_pointers.as_ptr(),
+            env_pointers.as_ptr(),
+        )
+    };
     Err(io::Error::last_os_error())
 }
 

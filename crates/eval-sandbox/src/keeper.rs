@@ -57,10 +57,15 @@ pub(super) fn stay_behind(
 
 /// Returns when the cell has ended or the harness is gone.
 fn wait_for_end(socket: &OwnedFd, cell: libc::pid_t, parent: libc::pid_t) {
-    let Ok(pidfd) = sys::open_pidfd(cell) else { return };
+    let Ok(pidfd) = sys::open_pidfd(cell) else {
+        return;
+    };
     loop {
         // No events are asked for: the end of the other side is told anyway.
-        let mut entries = [poll_entry(socket.as_raw_fd(), 0), poll_entry(pidfd.as_raw_fd(), libc::POLLIN)];
+        let mut entries = [
+            poll_entry(socket.as_raw_fd(), 0),
+            poll_entry(pidfd.as_raw_fd(), libc::POLLIN),
+        ];
         let failed = poll(&mut entries, LOOK_MS).is_err();
         // SAFETY: getppid takes nothing and can't fail.
         let orphaned = unsafe { libc::getppid() } != parent;
@@ -110,10 +115,15 @@ fn tree_below(root: libc::pid_t) -> Vec<libc::pid_t> {
     let mut at = 0;
     while let Some(pid) = found.get(at).copied() {
         at += 1;
-        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { continue };
+        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
+            continue;
+        };
         for task in tasks.flatten() {
             let text = fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            found.extend(text.split_whitespace().filter_map(|p| p.parse::<libc::pid_t>().ok()));
+            found.extend(
+                text.split_whitespace()
+                    .filter_map(|p| p.parse::<libc::pid_t>().ok()),
+            );
         }
     }
     found.split_off(1)

@@ -75,11 +75,15 @@ pub(super) fn abi() -> Result<u32, &'static str> {
             VERSION,
         )
     };
-    check(r).map(|version| version as u32).map_err(|e| match e.raw_os_error() {
-        Some(libc::EOPNOTSUPP) => "Landlock is switched off in this kernel (boot parameter `lsm=`)",
-        Some(libc::ENOSYS) => "the kernel has no Landlock, or a container's filter hides it",
-        _ => "Landlock does not answer",
-    })
+    check(r)
+        .map(|version| version as u32)
+        .map_err(|e| match e.raw_os_error() {
+            Some(libc::EOPNOTSUPP) => {
+                "Landlock is switched off in this kernel (boot parameter `lsm=`)"
+            }
+            Some(libc::ENOSYS) => "the kernel has no Landlock, or a container's filter hides it",
+            _ => "Landlock does not answer",
+        })
 }
 
 /// All rights over files that a version knows.
@@ -94,12 +98,21 @@ fn all_files(abi: u32) -> u64 {
 }
 
 fn create(files: u64, network: u64, scopes: u64) -> io::Result<OwnedFd> {
-    let attributes = RulesetAttributes { files, network, scopes };
+    let attributes = RulesetAttributes {
+        files,
+        network,
+        scopes,
+    };
     // A version that knows fewer fields takes a longer struct when the rest is zero.
     // SAFETY: the struct outlives the call and the size is its own.
     let r = unsafe {
         let size = std::mem::size_of::<RulesetAttributes>();
-        libc::syscall(libc::SYS_landlock_create_ruleset, &attributes as *const RulesetAttributes, size, 0)
+        libc::syscall(
+            libc::SYS_landlock_create_ruleset,
+            &attributes as *const RulesetAttributes,
+            size,
+            0,
+        )
     };
     let fd = step("landlock_create_ruleset", check(r))?;
     // SAFETY: the kernel just gave us this descriptor and nobody else owns it.
@@ -126,8 +139,16 @@ impl Ruleset {
     pub fn new(abi: u32) -> io::Result<Ruleset> {
         let files = all_files(abi);
         let network = if abi >= 4 { 0b11 } else { 0 };
-        let scopes = if abi >= SIGNALS_ABI { SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL } else { 0 };
-        Ok(Ruleset { fd: create(files, network, scopes)?, files, abi })
+        let scopes = if abi >= SIGNALS_ABI {
+            SCOPE_ABSTRACT_UNIX | SCOPE_SIGNAL
+        } else {
+            0
+        };
+        Ok(Ruleset {
+            fd: create(files, network, scopes)?,
+            files,
+            abi,
+        })
     }
 
     /// Grants a right to what lies below `path`, or to the file itself. What does not exist is passed over.
@@ -144,15 +165,27 @@ impl Ruleset {
         // SAFETY: an all-zero stat is valid, and it outlives the call.
         let is_dir = unsafe {
             let mut status: libc::stat = std::mem::zeroed();
-            step(path, check(libc::fstat(parent.as_raw_fd(), &mut status) as libc::c_long))?;
+            step(
+                path,
+                check(libc::fstat(parent.as_raw_fd(), &mut status) as libc::c_long),
+            )?;
             status.st_mode & libc::S_IFMT == libc::S_IFDIR
         };
-        let rule = PathBeneath { rights: right.bits(self.files, is_dir), parent: parent.as_raw_fd() };
+        let rule = PathBeneath {
+            rights: right.bits(self.files, is_dir),
+            parent: parent.as_raw_fd(),
+        };
         const PATH_BENEATH: libc::c_int = 1;
         // SAFETY: the rule outlives the call; the descriptors are open.
         let r = unsafe {
             let rule = &rule as *const PathBeneath;
-            libc::syscall(libc::SYS_landlock_add_rule, self.fd.as_raw_fd(), PATH_BENEATH, rule, 0)
+            libc::syscall(
+                libc::SYS_landlock_add_rule,
+                self.fd.as_raw_fd(),
+                PATH_BENEATH,
+                rule,
+                0,
+            )
         };
         step(&format!("landlock_add_rule {path}"), check(r)).map(drop)
     }
@@ -170,7 +203,12 @@ pub(super) fn keep_signals_in(abi: u32) -> io::Result<bool> {
         return Ok(false);
     }
     // SAFETY: no pointers; signal 0 only asks.
-    let ask = || unsafe { (libc::getppid(), check(libc::kill(libc::getppid(), 0) as libc::c_long)) };
+    let ask = || unsafe {
+        (
+            libc::getppid(),
+            check(libc::kill(libc::getppid(), 0) as libc::c_long),
+        )
+    };
     let (parent, before) = ask();
     restrict(&create(0, 0, SCOPE_SIGNAL)?, abi)?;
     let (same, after) = ask();
@@ -193,6 +231,9 @@ mod tests {
         assert_eq!(Right::Read.bits(all, false), EXECUTE | READ_FILE);
         assert_eq!(Right::Use.bits(all_files(1), false), READ_FILE | WRITE_FILE);
         assert_eq!(Right::Own.bits(all, true), all & !(MAKE_CHAR | MAKE_BLOCK));
-        assert_eq!(Right::Own.bits(all, false), EXECUTE | READ_FILE | WRITE_FILE | TRUNCATE);
+        assert_eq!(
+            Right::Own.bits(all, false),
+            EXECUTE | READ_FILE | WRITE_FILE | TRUNCATE
+        );
     }
 }

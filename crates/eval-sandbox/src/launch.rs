@@ -40,7 +40,10 @@ const LEAST_ADDRESS_MB: u64 = 64 << 10;
 /// The address space of one process: so large that its page tables, which no other limit of a process counts, can fill the
 /// limit of its memory and no more.
 fn address_bytes(memory_mb: u64) -> u64 {
-    memory_mb.saturating_mul(MAPPED_PER_TABLE_BYTE).max(LEAST_ADDRESS_MB).saturating_mul(1 << 20)
+    memory_mb
+        .saturating_mul(MAPPED_PER_TABLE_BYTE)
+        .max(LEAST_ADDRESS_MB)
+        .saturating_mul(1 << 20)
 }
 
 /// The processor time of one process, in the whole seconds that the kernel counts. Unless asked for otherwise wall time is
@@ -84,7 +87,9 @@ pub(super) fn spec(
 /// Refuses files that would lie outside the working folder.
 pub(super) fn check_files(files: &[(String, Vec<u8>)]) -> Result<(), SandboxError> {
     for (path, _) in files {
-        let inside = Path::new(path).components().all(|c| matches!(c, Component::Normal(_)));
+        let inside = Path::new(path)
+            .components()
+            .all(|c| matches!(c, Component::Normal(_)));
         if path.is_empty() || !inside || path.contains('\0') {
             let message = format!("the file {path:?} does not lie in the working folder");
             return Err(SandboxError::BadRequest(message));
@@ -104,7 +109,10 @@ mod tests {
             assert_eq!(check_files(&file(good)), Ok(()));
         }
         for bad in ["", "/etc/passwd", "../a", "a/../../b", "./a", "a\0b"] {
-            assert!(matches!(check_files(&file(bad)), Err(SandboxError::BadRequest(_))), "{bad:?}");
+            assert!(
+                matches!(check_files(&file(bad)), Err(SandboxError::BadRequest(_))),
+                "{bad:?}"
+            );
         }
     }
 
@@ -120,9 +128,23 @@ mod tests {
     #[test]
     fn what_is_asked_for_replaces_the_default_environment() {
         let limits = process_limits(&Limits::default());
-        let spec = spec(Vec::new(), &[("TZ".into(), "Asia/Tokyo".into())], Vec::new(), limits);
-        let zones: Vec<_> = spec.env.iter().filter(|(n, _)| n == "TZ").map(|(_, v)| v.as_str()).collect();
+        let spec = spec(
+            Vec::new(),
+            &[("TZ".into(), "Asia/Tokyo".into())],
+            Vec::new(),
+            limits,
+        );
+        let zones: Vec<_> = spec
+            .env
+            .iter()
+            .filter(|(n, _)| n == "TZ")
+            .map(|(_, v)| v.as_str())
+            .collect();
         assert_eq!(zones, ["Asia/Tokyo"]);
-        assert!(spec.env.iter().any(|(n, v)| n == "PYTHONHASHSEED" && v == "0"));
+        assert!(
+            spec.env
+                .iter()
+                .any(|(n, v)| n == "PYTHONHASHSEED" && v == "0")
+        );
     }
 }

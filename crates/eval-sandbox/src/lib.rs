@@ -31,7 +31,10 @@
 //! # }
 //! ```
 
-#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, clippy::exit))]
+#![cfg_attr(
+    not(test),
+    warn(clippy::print_stdout, clippy::print_stderr, clippy::exit)
+)]
 
 pub mod languages;
 pub mod probe;

@@ -78,9 +78,15 @@ impl Observer {
         let call = self
             .calls
             .entry(name.clone())
-            .or_insert_with(|| ObservedCall { name, ..ObservedCall::default() });
+            .or_insert_with(|| ObservedCall {
+                name,
+                ..ObservedCall::default()
+            });
         call.count += 1;
-        call.refused += u64::from(!matches!(reply, NoticeReply::Continue | NoticeReply::Errno(0)));
+        call.refused += u64::from(!matches!(
+            reply,
+            NoticeReply::Continue | NoticeReply::Errno(0)
+        ));
         call.ends_program |= killed;
     }
 }
@@ -104,7 +110,11 @@ impl SharedListener {
     /// One that is notified of every call of one job.
     pub fn observing(fd: OwnedFd, scratch: Option<PathBuf>, verdicts: Verdicts) -> Self {
         let listener = SharedListener::new(fd, scratch);
-        listener.get().observer = Some(Observer { verdicts, started: false, calls: BTreeMap::new() });
+        listener.get().observer = Some(Observer {
+            verdicts,
+            started: false,
+            calls: BTreeMap::new(),
+        });
         listener
     }
 
@@ -152,15 +162,20 @@ impl CallListener {
 
     /// What was called, the most frequent first.
     pub fn observed(&mut self) -> Vec<ObservedCall> {
-        let mut calls: Vec<_> =
-            self.observer.iter_mut().flat_map(|observer| std::mem::take(&mut observer.calls)).collect();
+        let mut calls: Vec<_> = self
+            .observer
+            .iter_mut()
+            .flat_map(|observer| std::mem::take(&mut observer.calls))
+            .collect();
         calls.sort_by_key(|(_, call)| std::cmp::Reverse(call.count));
         calls.into_iter().map(|(_, call)| call).collect()
     }
 
     fn decide(&mut self, notice: CallNotice, roots: Option<&[OwnedFd]>) {
-        let verdict =
-            self.observer.as_ref().map(|observer| observer.verdicts.of(notice.number, &notice.args));
+        let verdict = self
+            .observer
+            .as_ref()
+            .map(|observer| observer.verdicts.of(notice.number, &notice.args));
         let known = filter::answer(notice.number);
         let name = known.map_or("?", |(name, _)| name);
         let answer = known.map_or(Answer::Refuse(libc::ENOSYS), |(_, answer)| answer);
@@ -177,12 +192,17 @@ impl CallListener {
                 NoticeReply::Continue
             }
             (Verdict::Notify, Answer::Mode) => match roots {
-                Some(roots) => NoticeReply::Errno(self.change_mode(&notice, name, roots).err().unwrap_or(0)),
+                Some(roots) => {
+                    NoticeReply::Errno(self.change_mode(&notice, name, roots).err().unwrap_or(0))
+                }
                 None => return self.early.push(notice),
             },
         };
         if let Some(observer) = &mut self.observer {
-            let name = known.map_or_else(|| format!("#{}", notice.number), |(name, _)| name.to_owned());
+            let name = known.map_or_else(
+                || format!("#{}", notice.number),
+                |(name, _)| name.to_owned(),
+            );
             observer.count(name, reply, verdict == Some(Verdict::Kill));
         } else if !matches!(reply, NoticeReply::Continue | NoticeReply::Errno(0)) {
             self.first.get_or_insert(name);
@@ -197,7 +217,12 @@ impl CallListener {
         let r = unsafe { libc::ioctl(self.raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &mut raw) };
         // Its thread may have ended meanwhile.
         check(r as libc::c_long).ok()?;
-        Some(CallNotice { id: raw.id, pid: raw.pid, number: raw.data.nr, args: raw.data.args })
+        Some(CallNotice {
+            id: raw.id,
+            pid: raw.pid,
+            number: raw.data.nr,
+            args: raw.data.args,
+        })
     }
 
     fn send(&self, notice: &CallNotice, reply: NoticeReply) {
@@ -215,7 +240,13 @@ impl CallListener {
     /// Whether the thread still waits, so that what was read of `/proc/PID` is its own.
     fn waits(&self, notice: &CallNotice) -> bool {
         // SAFETY: the id outlives the call.
-        unsafe { libc::ioctl(self.raw_fd(), libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &notice.id) == 0 }
+        unsafe {
+            libc::ioctl(
+                self.raw_fd(),
+                libc::SECCOMP_IOCTL_NOTIF_ID_VALID,
+                &notice.id,
+            ) == 0
+        }
     }
 
     fn lock(&mut self, notice: &CallNotice, name: &str) -> NoticeReply {
@@ -239,7 +270,11 @@ impl CallListener {
             };
         }
         self.locks = self.locks.saturating_add(1);
-        if self.locks <= MOST_LOCKS { NoticeReply::Continue } else { NoticeReply::Errno(libc::ENOLCK) }
+        if self.locks <= MOST_LOCKS {
+            NoticeReply::Continue
+        } else {
+            NoticeReply::Errno(libc::ENOLCK)
+        }
     }
 
     /// Counts the locks on files of the job: those of its `/tmp`, or where it has none all of the machine, which are at least as
@@ -289,7 +324,9 @@ impl CallListener {
         if flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW) != 0 {
             return Err(libc::EINVAL);
         }
-        let path = path.map(|address| read_path(notice.pid, address)).transpose()?;
+        let path = path
+            .map(|address| read_path(notice.pid, address))
+            .transpose()?;
         let folder = self.folder_of(notice.pid, roots).ok_or(libc::EPERM)?;
         let file = match path {
             Some(path) if !path.is_empty() => {
@@ -327,7 +364,9 @@ impl CallListener {
             .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
             .collect();
         folders.sort_unstable();
-        let serial = folders.get(index).filter(|_| folders.len() == roots.len())?;
+        let serial = folders
+            .get(index)
+            .filter(|_| folders.len() == roots.len())?;
         Some(self.scratch.as_ref()?.join(serial.to_string()))
     }
 }
@@ -346,7 +385,12 @@ fn is_ours(pid: u32) -> bool {
 
 fn status_field(pid: u32, name: &str) -> Option<u32> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix(name))?.trim().parse().ok()
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix(name))?
+        .trim()
+        .parse()
+        .ok()
 }
 
 /// The text at an address of another process, up to its NUL.
@@ -383,7 +427,13 @@ fn place_of(pid: u32, place: i32) -> (String, Option<PathBuf>) {
 }
 
 /// Opens with `O_PATH` what a process names by a path, if the path leads to a file in `folder` and never leaves it.
-fn open_named(pid: u32, place: i32, path: &[u8], folder: &Path, no_follow: bool) -> Result<File, i32> {
+fn open_named(
+    pid: u32,
+    place: i32,
+    path: &[u8],
+    folder: &Path,
+    no_follow: bool,
+) -> Result<File, i32> {
     let given = Path::new(OsStr::from_bytes(path));
     let mut below = if given.is_absolute() {
         Vec::new()
@@ -395,7 +445,13 @@ fn open_named(pid: u32, place: i32, path: &[u8], folder: &Path, no_follow: bool)
         at.as_os_str().as_bytes().to_vec()
     };
     if given.is_absolute() {
-        below.extend(given.strip_prefix(folder).map_err(|_| libc::EPERM)?.as_os_str().as_bytes());
+        below.extend(
+            given
+                .strip_prefix(folder)
+                .map_err(|_| libc::EPERM)?
+                .as_os_str()
+                .as_bytes(),
+        );
     } else {
         if !below.is_empty() {
             below.push(b'/');
@@ -410,7 +466,10 @@ fn open_named(pid: u32, place: i32, path: &[u8], folder: &Path, no_follow: bool)
     let path_only = libc::O_PATH | libc::O_CLOEXEC;
     // SAFETY: the path outlives the call; the descriptor is new and ours.
     let folder = unsafe {
-        let fd = libc::open(name.as_ptr(), path_only | libc::O_DIRECTORY | libc::O_NOFOLLOW);
+        let fd = libc::open(
+            name.as_ptr(),
+            path_only | libc::O_DIRECTORY | libc::O_NOFOLLOW,
+        );
         File::from_raw_fd(check(fd as libc::c_long).map_err(number)? as RawFd)
     };
     // SAFETY: all-zero is a valid value.
@@ -420,7 +479,13 @@ fn open_named(pid: u32, place: i32, path: &[u8], folder: &Path, no_follow: bool)
     // SAFETY: path and struct outlive the call; the descriptor is new and ours.
     let opened = unsafe {
         let size = size_of::<libc::open_how>();
-        let fd = libc::syscall(libc::SYS_openat2, folder.as_raw_fd(), below.as_ptr(), &how, size);
+        let fd = libc::syscall(
+            libc::SYS_openat2,
+            folder.as_raw_fd(),
+            below.as_ptr(),
+            &how,
+            size,
+        );
         check(fd).map(|fd| File::from_raw_fd(fd as RawFd))
     };
     opened.map_err(|error| match number(error) {
@@ -444,7 +509,11 @@ fn open_descriptor(pid: u32, place: i32, folder: &Path) -> Result<File, i32> {
     };
     // The process may have put another file there meanwhile.
     let opened = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
-    if opened.is_ok_and(|path| path.starts_with(folder)) { Ok(file) } else { Err(libc::EPERM) }
+    if opened.is_ok_and(|path| path.starts_with(folder)) {
+        Ok(file)
+    } else {
+        Err(libc::EPERM)
+    }
 }
 
 #[cfg(test)]
@@ -478,15 +547,24 @@ mod tests {
         fs::create_dir(folder.join("sub")).unwrap();
         fs::write(&path, "x").unwrap();
         std::os::unix::fs::symlink("sub/file", folder.join("link")).unwrap();
-        let (open, sub) = (File::open(&folder).unwrap(), File::open(folder.join("sub")).unwrap());
+        let (open, sub) = (
+            File::open(&folder).unwrap(),
+            File::open(folder.join("sub")).unwrap(),
+        );
         let (fd, sub) = (open.as_raw_fd(), sub.as_raw_fd());
         assert_eq!(named(fd, b"sub/file", &folder, false), Ok(path.clone()));
         assert_eq!(named(fd, b"link", &folder, false), Ok(path.clone()));
         assert_eq!(named(fd, b"link", &folder, true), Ok(folder.join("link")));
         assert_eq!(named(sub, b"../sub/file", &folder, false), Ok(path.clone()));
         assert_eq!(named(sub, b"..", &folder, false), Ok(folder.clone()));
-        assert_eq!(named(-1, path.as_os_str().as_bytes(), &folder, false), Ok(path.clone()));
-        assert_eq!(named(-1, folder.as_os_str().as_bytes(), &folder, false), Ok(folder.clone()));
+        assert_eq!(
+            named(-1, path.as_os_str().as_bytes(), &folder, false),
+            Ok(path.clone())
+        );
+        assert_eq!(
+            named(-1, folder.as_os_str().as_bytes(), &folder, false),
+            Ok(folder.clone())
+        );
         assert_eq!(named(fd, b"missing", &folder, false), Err(libc::ENOENT));
         assert_eq!(named(-1, b"file", &folder, false), Err(libc::EBADF));
         let me = std::process::id();
@@ -502,7 +580,11 @@ mod tests {
         let folder = outer.join("job");
         fs::create_dir(&folder).unwrap();
         fs::write(outer.join("there"), "x").unwrap();
-        for (name, target) in [("link", "../there"), ("dangling", "../missing"), ("own", "/proc/self/exe")] {
+        for (name, target) in [
+            ("link", "../there"),
+            ("dangling", "../missing"),
+            ("own", "/proc/self/exe"),
+        ] {
             std::os::unix::fs::symlink(target, folder.join(name)).unwrap();
         }
         let (open, other) = (File::open(&folder).unwrap(), File::open(&outer).unwrap());
@@ -522,11 +604,18 @@ mod tests {
             &absolute("job/../missing"),
             &absolute("job-2"),
         ] {
-            assert_eq!(named(fd, path.as_bytes(), &folder, false), Err(libc::EPERM), "{path}");
+            assert_eq!(
+                named(fd, path.as_bytes(), &folder, false),
+                Err(libc::EPERM),
+                "{path}"
+            );
         }
         assert_eq!(named(other, b"there", &folder, false), Err(libc::EPERM));
         assert_eq!(named(other, b"missing", &folder, false), Err(libc::EPERM));
-        assert_eq!(open_descriptor(std::process::id(), other, &folder).map(drop), Err(libc::EPERM));
+        assert_eq!(
+            open_descriptor(std::process::id(), other, &folder).map(drop),
+            Err(libc::EPERM)
+        );
     }
 
     #[test]

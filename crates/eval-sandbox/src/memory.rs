@@ -27,11 +27,16 @@ pub(super) fn processes(roots: &[OwnedFd]) -> Vec<u32> {
             found.push(pid);
         }
     };
-    roots.iter().filter_map(process_of).for_each(|pid| add(&mut found, pid));
+    roots
+        .iter()
+        .filter_map(process_of)
+        .for_each(|pid| add(&mut found, pid));
     let mut next = 0;
     while let Some(pid) = found.get(next).copied() {
         next += 1;
-        children(pid).into_iter().for_each(|child| add(&mut found, child));
+        children(pid)
+            .into_iter()
+            .for_each(|child| add(&mut found, child));
         if found.len() > MOST_PROCESSES {
             found.truncate(MOST_PROCESSES);
             break;
@@ -47,8 +52,12 @@ pub(super) fn threads(processes: &[u32]) -> u64 {
 
 /// The ids of the threads of the processes.
 pub(super) fn thread_ids(processes: &[u32]) -> impl Iterator<Item = u32> {
-    let tasks = processes.iter().filter_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).ok());
-    tasks.flatten().filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok())
+    let tasks = processes
+        .iter()
+        .filter_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).ok());
+    tasks
+        .flatten()
+        .filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok())
 }
 
 /// KiB that the processes hold together. Files don't count: those are bounded elsewhere. What is shared counts, since a
@@ -59,7 +68,10 @@ pub(super) fn held_kib(processes: &[u32], measure: Measure) -> u64 {
         // A program may forbid to be looked into (PR_SET_DUMPABLE); it does not get away with it.
         Measure::Proportional => proportional_kib(*pid).or_else(|| resident_kib(*pid)),
     };
-    processes.iter().filter_map(kib).fold(0, u64::saturating_add)
+    processes
+        .iter()
+        .filter_map(kib)
+        .fold(0, u64::saturating_add)
 }
 
 /// User and system time of the processes and of everything that they waited for, to the clock tick (10 ms).
@@ -79,10 +91,13 @@ pub(super) struct Scheduled {
 pub(super) fn scheduled(processes: &[u32]) -> Option<Scheduled> {
     let mut sum: Option<Scheduled> = None;
     for pid in processes {
-        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { continue };
+        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
+            continue;
+        };
         for task in tasks.flatten() {
-            let Some(one) =
-                fs::read_to_string(task.path().join("schedstat")).ok().and_then(|t| schedstat(&t))
+            let Some(one) = fs::read_to_string(task.path().join("schedstat"))
+                .ok()
+                .and_then(|t| schedstat(&t))
             else {
                 continue;
             };
@@ -101,14 +116,21 @@ pub(super) fn own_delay() -> Duration {
         static OWN: Option<File> = File::open("/proc/thread-self/schedstat").ok();
     }
     let mut buffer = [0u8; 96];
-    let read = OWN.with(|own| own.as_ref()?.read_at(&mut buffer, 0).ok()).unwrap_or(0);
+    let read = OWN
+        .with(|own| own.as_ref()?.read_at(&mut buffer, 0).ok())
+        .unwrap_or(0);
     let text = std::str::from_utf8(buffer.get(..read).unwrap_or_default()).unwrap_or_default();
     schedstat(text).unwrap_or_default().delay
 }
 
 fn schedstat(text: &str) -> Option<Scheduled> {
-    let mut numbers = text.split_whitespace().map(|n| n.parse().map(Duration::from_nanos));
-    Some(Scheduled { cpu: numbers.next()?.ok()?, delay: numbers.next()?.ok()? })
+    let mut numbers = text
+        .split_whitespace()
+        .map(|n| n.parse().map(Duration::from_nanos));
+    Some(Scheduled {
+        cpu: numbers.next()?.ok()?,
+        delay: numbers.next()?.ok()?,
+    })
 }
 
 /// Time that a hypervisor took away from all processors together since the start (proc_stat(5), `steal`).
@@ -118,7 +140,13 @@ pub(super) fn stolen() -> Duration {
 }
 
 fn stolen_in(stat: &str) -> Option<u64> {
-    stat.lines().next()?.strip_prefix("cpu ")?.split_whitespace().nth(7)?.parse().ok()
+    stat.lines()
+        .next()?
+        .strip_prefix("cpu ")?
+        .split_whitespace()
+        .nth(7)?
+        .parse()
+        .ok()
 }
 
 pub(super) fn process_of(pidfd: &OwnedFd) -> Option<u32> {
@@ -143,7 +171,11 @@ fn resident_in(status: &str) -> Option<u64> {
 fn sum_kib(text: &str, names: &[&str]) -> Option<u64> {
     let field = |name: &&str| {
         let line = text.lines().find_map(|line| line.strip_prefix(*name))?;
-        line.trim().trim_end_matches(" kB").trim().parse::<u64>().ok()
+        line.trim()
+            .trim_end_matches(" kB")
+            .trim()
+            .parse::<u64>()
+            .ok()
     };
     field(names.first()?)?;
     Some(names.iter().filter_map(field).fold(0, u64::saturating_add))
@@ -163,15 +195,23 @@ fn cpu_of(pid: u32) -> Option<Duration> {
 fn cpu_ticks(stat: &str) -> Option<u64> {
     // The name, in parentheses, may hold anything.
     let fields = stat.rsplit_once(')')?.1.split_whitespace().skip(11).take(4);
-    fields.map(|n| n.parse::<u64>().ok()).try_fold(0u64, |sum, n| Some(sum.saturating_add(n?)))
+    fields
+        .map(|n| n.parse::<u64>().ok())
+        .try_fold(0u64, |sum, n| Some(sum.saturating_add(n?)))
 }
 
 fn children(pid: u32) -> Vec<u32> {
-    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
+    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
+        return Vec::new();
+    };
     tasks
         .flatten()
         .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
-        .flat_map(|text| text.split_whitespace().filter_map(|p| p.parse().ok()).collect::<Vec<u32>>())
+        .flat_map(|text| {
+            text.split_whitespace()
+                .filter_map(|p| p.parse().ok())
+                .collect::<Vec<u32>>()
+        })
         .collect()
 }
 
@@ -182,7 +222,10 @@ fn ticks(count: u64) -> Duration {
 fn setting(name: libc::c_int, usual: u64) -> u64 {
     // SAFETY: an integer argument; an unknown name gives -1.
     let value = unsafe { libc::sysconf(name) };
-    u64::try_from(value).ok().filter(|v| *v > 0).unwrap_or(usual)
+    u64::try_from(value)
+        .ok()
+        .filter(|v| *v > 0)
+        .unwrap_or(usual)
 }
 
 #[cfg(test)]
@@ -200,11 +243,18 @@ mod tests {
         assert_eq!(cpu_ticks("nonsense"), None);
         let status = "Name:\tRssAnon:\nVmPTE:\t 20 kB\nVmSwap:\t 3000 kB\nRssAnon:\t    300 kB\nRssFile:\t  70 kB\nRssShmem:\t       5 kB\n";
         assert_eq!(resident_in(status), Some(3325));
-        assert_eq!(resident_in("VmPTE:\t 20 kB\n"), None, "a thread of the kernel has no memory");
+        assert_eq!(
+            resident_in("VmPTE:\t 20 kB\n"),
+            None,
+            "a thread of the kernel has no memory"
+        );
         assert_eq!(sum_kib(status, &["Pss_Anon:", "Pss_Shmem:"]), None);
         assert_eq!(stolen_in("cpu  1 2 3 4 5 6 7 88 9 10\ncpu0 1"), Some(88));
         assert_eq!(stolen_in(""), None);
-        let told = Scheduled { cpu: Duration::from_nanos(5), delay: Duration::from_nanos(7) };
+        let told = Scheduled {
+            cpu: Duration::from_nanos(5),
+            delay: Duration::from_nanos(7),
+        };
         assert_eq!(schedstat("5 7 1\n"), Some(told));
         assert_eq!(schedstat("5"), None);
     }
@@ -229,7 +279,10 @@ mod tests {
             .inspect_err(|e| println!("SKIPPED: python3: {e}"))
             .ok()?;
         let mut ready = [0u8; 1];
-        let told = child.stdout.as_mut().is_some_and(|out| out.read_exact(&mut ready).is_ok());
+        let told = child
+            .stdout
+            .as_mut()
+            .is_some_and(|out| out.read_exact(&mut ready).is_ok());
         let pidfd = open_pidfd(child.id() as libc::pid_t).unwrap();
         assert!(told);
         Some((Ended(child), pidfd))
@@ -242,7 +295,9 @@ mod tests {
         let code = "import os,sys\nd=bytearray(os.urandom(1))*(64<<20)\n\
                     for i in range(3):\n  if os.fork()==0: sys.stdin.read(); os._exit(0)\n\
                     print('x',flush=True); sys.stdin.read()";
-        let Some((_child, pidfd)) = python(code) else { return };
+        let Some((_child, pidfd)) = python(code) else {
+            return;
+        };
         let tree = processes(&[pidfd]);
         assert!(tree.len() >= 4, "{tree:?}");
         assert!(held_kib(&tree, Measure::Resident) > 4 * 60 * MIB);
@@ -254,7 +309,9 @@ mod tests {
     fn who_forbids_to_be_looked_into_is_counted_all_the_same() {
         let code = "import ctypes,sys\nd=b'x'*(64<<20)\nctypes.CDLL(None).prctl(4,0,0,0,0)\n\
                     print('x',flush=True); sys.stdin.read()";
-        let Some((_child, pidfd)) = python(code) else { return };
+        let Some((_child, pidfd)) = python(code) else {
+            return;
+        };
         assert!(held_kib(&processes(&[pidfd]), Measure::Proportional) > 64 * MIB);
     }
 
@@ -267,10 +324,16 @@ mod tests {
                     l.madvise(ctypes.c_void_p(p),ctypes.c_size_t(size),15)\n\
                     for i in range(n): ctypes.c_char.from_address(p+(i<<21)).value\n\
                     print('x',flush=True); sys.stdin.read()";
-        let Some((_child, pidfd)) = python(code) else { return };
+        let Some((_child, pidfd)) = python(code) else {
+            return;
+        };
         let tree = processes(&[pidfd]);
         for measure in [Measure::Resident, Measure::Proportional] {
-            assert!(held_kib(&tree, measure) > 32 * MIB, "{measure:?}: {}", held_kib(&tree, measure));
+            assert!(
+                held_kib(&tree, measure) > 32 * MIB,
+                "{measure:?}: {}",
+                held_kib(&tree, measure)
+            );
         }
     }
 
@@ -279,7 +342,9 @@ mod tests {
         let code = "import os,subprocess,sys,time\n\
                     subprocess.run([sys.executable,'-c','import time\\nwhile time.process_time()<0.2: pass'])\n\
                     print('x',flush=True); sys.stdin.read()";
-        let Some((_child, pidfd)) = python(code) else { return };
+        let Some((_child, pidfd)) = python(code) else {
+            return;
+        };
         let tree = processes(&[pidfd]);
         assert!(cpu(&tree) >= Duration::from_millis(190), "{:?}", cpu(&tree));
         if let Some(living) = scheduled(&tree) {
@@ -290,7 +355,9 @@ mod tests {
     #[test]
     fn a_root_below_another_counts_once() {
         let code = "import os,sys\npid=os.fork()\nif pid==0: sys.stdin.read(); os._exit(0)\nprint(pid,flush=True); sys.stdin.read()";
-        let Some((child, pidfd)) = python(code) else { return };
+        let Some((child, pidfd)) = python(code) else {
+            return;
+        };
         let below = children(child.0.id());
         assert_eq!(below.len(), 1);
         let inner = open_pidfd(below[0] as libc::pid_t).unwrap();
@@ -299,10 +366,15 @@ mod tests {
 
     #[test]
     fn an_ended_tree_is_empty() {
-        let Some((child, pidfd)) = python("print('x',flush=True); input()") else { return };
+        let Some((child, pidfd)) = python("print('x',flush=True); input()") else {
+            return;
+        };
         drop(child);
         let tree = processes(&[pidfd]);
         assert!(tree.is_empty());
-        assert_eq!((held_kib(&tree, Measure::Proportional), scheduled(&tree)), (0, None));
+        assert_eq!(
+            (held_kib(&tree, Measure::Proportional), scheduled(&tree)),
+            (0, None)
+        );
     }
 }

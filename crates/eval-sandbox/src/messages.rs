@@ -32,15 +32,24 @@ pub(super) fn object_within(line: &[u8], most: usize) -> Option<Map<String, Valu
 /// The runners begin an answer with its index.
 fn too_heavy(line: &[u8]) -> Option<Map<String, Value>> {
     let rest = line.strip_prefix(b"{\"i\":")?.trim_ascii_start();
-    let digits: String =
-        rest.iter().map_while(|b| b.is_ascii_digit().then_some(*b as char)).take(20).collect();
+    let digits: String = rest
+        .iter()
+        .map_while(|b| b.is_ascii_digit().then_some(*b as char))
+        .take(20)
+        .collect();
     let index: u64 = digits.parse().ok()?;
     let large = Value::from(line.len());
-    Some(Map::from_iter([("i".to_owned(), Value::from(index)), ("large".to_owned(), large)]))
+    Some(Map::from_iter([
+        ("i".to_owned(), Value::from(index)),
+        ("large".to_owned(), large),
+    ]))
 }
 
 pub(super) fn text(map: &Map<String, Value>, key: &str) -> String {
-    map.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+    map.get(key)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+        .to_owned()
 }
 
 pub(super) fn number(map: &Map<String, Value>, key: &str) -> Option<u64> {
@@ -67,7 +76,10 @@ pub(super) enum CallAnswer {
 
 impl CallAnswer {
     /// `argument`: the argument at this place, as it was sent.
-    pub fn read(mut answer: Map<String, Value>, argument: impl FnOnce(usize) -> Option<Value>) -> CallAnswer {
+    pub fn read(
+        mut answer: Map<String, Value>,
+        argument: impl FnOnce(usize) -> Option<Value>,
+    ) -> CallAnswer {
         if answer.contains_key("large") {
             return CallAnswer::TooLarge;
         }
@@ -80,12 +92,17 @@ impl CallAnswer {
             None => answer.remove("v"),
             // It returned one of its arguments: as the call left it.
             Some(k) => k.as_u64().and_then(|k| {
-                let now =
-                    changes.as_mut().and_then(Value::as_object_mut).and_then(|a| a.remove(&k.to_string()));
+                let now = changes
+                    .as_mut()
+                    .and_then(Value::as_object_mut)
+                    .and_then(|a| a.remove(&k.to_string()));
                 now.or_else(|| argument(usize::try_from(k).ok()?))
             }),
         };
-        value.map_or(CallAnswer::Malformed, |value| CallAnswer::Value { value, changed })
+        value.map_or(CallAnswer::Malformed, |value| CallAnswer::Value {
+            value,
+            changed,
+        })
     }
 }
 
@@ -93,11 +110,20 @@ impl CallAnswer {
 pub(super) fn raised(error: Option<&Value>) -> Raised {
     let empty = Map::new();
     let map = error.and_then(Value::as_object).unwrap_or(&empty);
-    let mro = map.get("mro").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    let mro = map
+        .get("mro")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
     let cut = |text: &str, most: usize| shortened(text, most).into_owned();
     Raised {
         type_name: cut(&text(map, "type"), MOST_NAME),
-        mro: mro.iter().filter_map(Value::as_str).take(24).map(|name| cut(name, MOST_NAME)).collect(),
+        mro: mro
+            .iter()
+            .filter_map(Value::as_str)
+            .take(24)
+            .map(|name| cut(name, MOST_NAME))
+            .collect(),
         message: cut(&text(map, "message"), MOST_MESSAGE),
         traceback: cut(&text(map, "traceback"), MOST_MESSAGE),
     }
@@ -114,9 +140,13 @@ impl Raised {
 pub(super) fn disguised(raised: &Raised, error: Option<&Value>) -> Option<RunFailure> {
     if raised.is("SystemExit") {
         let code = error.and_then(|e| e.get("code")).and_then(Value::as_i64);
-        return Some(RunFailure::Exited { code: code.and_then(|c| i32::try_from(c).ok()) });
+        return Some(RunFailure::Exited {
+            code: code.and_then(|c| i32::try_from(c).ok()),
+        });
     }
-    raised.is("MemoryError").then_some(RunFailure::Ended(Ending::MemoryLimit))
+    raised
+        .is("MemoryError")
+        .then_some(RunFailure::Ended(Ending::MemoryLimit))
 }
 
 /// Why a program could not be loaded. `phase`: `compile` or `run`.
@@ -147,13 +177,18 @@ pub(super) fn silent_end(ended: &Ended) -> Result<RunFailure, SandboxError> {
         Ok(ending) => RunFailure::Ended(ending.clone()),
         Err(reason) => {
             let program = "the interpreter".to_owned();
-            return Err(SandboxError::CannotStart { program, reason: reason.clone() });
+            return Err(SandboxError::CannotStart {
+                program,
+                reason: reason.clone(),
+            });
         }
     })
 }
 
 pub(super) fn forged(evidence: &str) -> RunFailure {
-    RunFailure::Forged { evidence: evidence.to_owned() }
+    RunFailure::Forged {
+        evidence: evidence.to_owned(),
+    }
 }
 
 #[cfg(test)]
@@ -164,11 +199,16 @@ mod tests {
 
     #[test]
     fn exceptions_that_are_something_else_are_recognised_by_their_bases() {
-        let exit =
-            json!({"type": "Quit", "mro": ["Quit", "SystemExit", "BaseException"], "message": "", "code": 3});
-        assert_eq!(load_failure("run", Some(&exit), None), RunFailure::Exited { code: Some(3) });
+        let exit = json!({"type": "Quit", "mro": ["Quit", "SystemExit", "BaseException"], "message": "", "code": 3});
+        assert_eq!(
+            load_failure("run", Some(&exit), None),
+            RunFailure::Exited { code: Some(3) }
+        );
         let memory = json!({"type": "MemoryError", "mro": ["MemoryError"], "message": ""});
-        assert_eq!(load_failure("compile", Some(&memory), None), RunFailure::Ended(Ending::MemoryLimit));
+        assert_eq!(
+            load_failure("compile", Some(&memory), None),
+            RunFailure::Ended(Ending::MemoryLimit)
+        );
     }
 
     #[test]
@@ -181,7 +221,10 @@ mod tests {
         };
         let error = silent_end(&ended(Err("Cannot allocate memory".to_owned()))).unwrap_err();
         insta::assert_snapshot!(error, @"the interpreter could not be started in the sandbox: Cannot allocate memory");
-        assert_eq!(silent_end(&ended(Ok(Ending::Exited(0)))), Ok(RunFailure::Exited { code: Some(0) }));
+        assert_eq!(
+            silent_end(&ended(Ok(Ending::Exited(0)))),
+            Ok(RunFailure::Exited { code: Some(0) })
+        );
     }
 
     #[test]
@@ -193,14 +236,21 @@ mod tests {
         }
         let answer = format!(r#"{{"i": 7,"v":[{}0]}}"#, "[],".repeat(400_000));
         let read = object(answer.as_bytes()).unwrap();
-        assert_eq!((number(&read, "i"), read.contains_key("large"), read.len()), (Some(7), true, 2));
+        assert_eq!(
+            (number(&read, "i"), read.contains_key("large"), read.len()),
+            (Some(7), true, 2)
+        );
         let text = format!(r#"{{"v":"{}"}}"#, "{[,".repeat(1 << 20));
         assert!(object(text.as_bytes()).is_some());
     }
 
     #[test]
     fn nonsense_is_read_as_an_exception_without_a_name() {
-        for value in [json!(null), json!([1]), json!({"type": 1, "mro": "x", "message": {}})] {
+        for value in [
+            json!(null),
+            json!([1]),
+            json!({"type": 1, "mro": "x", "message": {}}),
+        ] {
             assert_eq!(raised(Some(&value)), Raised::default());
         }
         assert_eq!(object(b"[1]"), None);

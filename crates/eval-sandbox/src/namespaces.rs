@@ -23,8 +23,11 @@ const STAGE: &str = "/tmp";
 /// Holds what lies below the host's `/tmp`, where a job has a `/tmp` of its own.
 const BEHIND_TMP: &str = "/.tmp";
 
-const NAMESPACES: libc::c_int =
-    libc::CLONE_NEWNS | libc::CLONE_NEWNET | libc::CLONE_NEWIPC | libc::CLONE_NEWUTS | libc::CLONE_NEWCGROUP;
+const NAMESPACES: libc::c_int = libc::CLONE_NEWNS
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWCGROUP;
 
 /// A host path that goes into the new root.
 enum Source {
@@ -54,7 +57,13 @@ pub(super) fn build(config: &CellConfig) -> io::Result<()> {
                 .or_else(|_| become_user(NOBODY))?,
         }
     }
-    sys::mount("tmpfs", STAGE, "tmpfs", libc::MS_NOSUID | libc::MS_NODEV, "size=1m,mode=755")?;
+    sys::mount(
+        "tmpfs",
+        STAGE,
+        "tmpfs",
+        libc::MS_NOSUID | libc::MS_NODEV,
+        "size=1m,mode=755",
+    )?;
     for (path, source) in sources {
         place(&path, source)?;
     }
@@ -70,10 +79,15 @@ pub(super) fn below_tmp(binds: &[String]) -> Vec<(String, String)> {
     let below = |path: &&String| path.starts_with("/tmp/") && Path::new(path).is_dir();
     let found: Vec<&String> = binds.iter().filter(below).collect();
     let inner = |path: &&String| {
-        found.iter().any(|other| other != path && Path::new(path).starts_with(Path::new(other)))
+        found
+            .iter()
+            .any(|other| other != path && Path::new(path).starts_with(Path::new(other)))
     };
     let outer = found.iter().copied().filter(|path| !inner(path));
-    outer.enumerate().map(|(i, path)| (format!("{BEHIND_TMP}/{i}"), path.clone())).collect()
+    outer
+        .enumerate()
+        .map(|(i, path)| (format!("{BEHIND_TMP}/{i}"), path.clone()))
+        .collect()
 }
 
 /// Descriptors of the source trees, taken while the caller still has its own rights: an interpreter below a private home
@@ -81,17 +95,33 @@ pub(super) fn below_tmp(binds: &[String]) -> Vec<(String, String)> {
 fn clone_sources(binds: &[String]) -> io::Result<Vec<(String, Source)>> {
     let mut sources = Vec::new();
     for path in binds {
-        let Ok(meta) = fs::symlink_metadata(path) else { continue };
+        let Ok(meta) = fs::symlink_metadata(path) else {
+            continue;
+        };
         if meta.file_type().is_symlink() {
             sources.push((path.clone(), Source::Link(fs::read_link(path)?)));
             continue;
         }
         // Shared mappings of /dev/zero are memory that nothing bounds; /dev/full reads the same and can't be mapped.
-        let tree = sys::clone_tree(if path == "/dev/zero" { "/dev/full" } else { path })?;
-        let device = if path.starts_with("/dev/") { sys::ATTR_NOEXEC } else { sys::ATTR_NODEV };
+        let tree = sys::clone_tree(if path == "/dev/zero" {
+            "/dev/full"
+        } else {
+            path
+        })?;
+        let device = if path.starts_with("/dev/") {
+            sys::ATTR_NOEXEC
+        } else {
+            sys::ATTR_NODEV
+        };
         let attributes = sys::ATTR_RDONLY | sys::ATTR_NOSUID | device;
         sys::set_mount_attributes(tree.as_raw_fd(), "", attributes, true)?;
-        sources.push((path.clone(), Source::Tree { tree, is_dir: meta.is_dir() }));
+        sources.push((
+            path.clone(),
+            Source::Tree {
+                tree,
+                is_dir: meta.is_dir(),
+            },
+        ));
     }
     Ok(sources)
 }
@@ -99,7 +129,10 @@ fn clone_sources(binds: &[String]) -> io::Result<Vec<(String, Source)>> {
 fn place(path: &str, source: Source) -> io::Result<()> {
     let target = format!("{STAGE}{path}");
     if let Some(parent) = Path::new(&target).parent() {
-        sys::step(&format!("create {}", parent.display()), fs::create_dir_all(parent))?;
+        sys::step(
+            &format!("create {}", parent.display()),
+            fs::create_dir_all(parent),
+        )?;
     }
     match source {
         // A link may already stand inside a tree that was placed before.
@@ -110,7 +143,11 @@ fn place(path: &str, source: Source) -> io::Result<()> {
         Source::Tree { tree, is_dir } => {
             // Below a tree that was placed before, the place exists and can't be written.
             if !Path::new(&target).exists() {
-                let made = if is_dir { fs::create_dir_all(&target) } else { fs::write(&target, "") };
+                let made = if is_dir {
+                    fs::create_dir_all(&target)
+                } else {
+                    fs::write(&target, "")
+                };
                 sys::step(&format!("create {target}"), made)?;
             }
             sys::attach_tree(&tree, &target)
@@ -134,9 +171,15 @@ fn furnish() -> io::Result<()> {
         std::os::unix::fs::symlink(target, format!("{STAGE}/dev/{name}"))?;
     }
     let files = [
-        ("passwd", "sandbox:x:1000:1000::/tmp:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n"),
+        (
+            "passwd",
+            "sandbox:x:1000:1000::/tmp:/bin/sh\nnobody:x:65534:65534::/:/bin/false\n",
+        ),
         ("group", "sandbox:x:1000:\nnogroup:x:65534:\n"),
-        ("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n"),
+        (
+            "nsswitch.conf",
+            "passwd: files\ngroup: files\nhosts: files\n",
+        ),
         ("hosts", "127.0.0.1 localhost sandbox\n"),
     ];
     for (name, text) in files {
@@ -165,8 +208,14 @@ pub(super) fn enter_root() -> io::Result<bool> {
 fn enter_user_namespace(uid: u32, gid: u32) -> io::Result<()> {
     sys::step("unshare", sys::unshare(NAMESPACES | libc::CLONE_NEWUSER))?;
     sys::step("setgroups", fs::write("/proc/self/setgroups", "deny"))?;
-    sys::step("uid_map", fs::write("/proc/self/uid_map", format!("{INNER_ID} {uid} 1\n")))?;
-    sys::step("gid_map", fs::write("/proc/self/gid_map", format!("{INNER_ID} {gid} 1\n")))
+    sys::step(
+        "uid_map",
+        fs::write("/proc/self/uid_map", format!("{INNER_ID} {uid} 1\n")),
+    )?;
+    sys::step(
+        "gid_map",
+        fs::write("/proc/self/gid_map", format!("{INNER_ID} {gid} 1\n")),
+    )
 }
 
 /// Root maps INNER_ID to `nobody`, which only a process that stays in the outer user namespace may write.
@@ -201,13 +250,17 @@ fn enter_user_namespace_as_root() -> io::Result<()> {
     sys::step("unshare", unshared)?;
     match (told, mapped) {
         (Some(Ok(())), Ok(Some(1))) => Ok(()),
-        _ => Err(io::Error::new(io::ErrorKind::PermissionDenied, "uid_map: writing it was refused")),
+        _ => Err(io::Error::new(
+            io::ErrorKind::PermissionDenied,
+            "uid_map: writing it was refused",
+        )),
     }
 }
 
 fn write_byte(fd: &OwnedFd) -> io::Result<()> {
     // SAFETY: one live byte.
-    sys::check(unsafe { libc::write(fd.as_raw_fd(), [1u8].as_ptr().cast(), 1) } as libc::c_long).map(drop)
+    sys::check(unsafe { libc::write(fd.as_raw_fd(), [1u8].as_ptr().cast(), 1) } as libc::c_long)
+        .map(drop)
 }
 
 /// Changes from root to `id` and keeps the capabilities.
@@ -231,8 +284,18 @@ mod tests {
             fs::create_dir_all(path(name)).unwrap();
         }
         fs::write(path("file"), "").unwrap();
-        let binds = [path("venv/lib"), "/usr".into(), path("venv"), path("venv-2"), path("file"), path("no")];
-        let found = [("/.tmp/0".to_owned(), path("venv")), ("/.tmp/1".to_owned(), path("venv-2"))];
+        let binds = [
+            path("venv/lib"),
+            "/usr".into(),
+            path("venv"),
+            path("venv-2"),
+            path("file"),
+            path("no"),
+        ];
+        let found = [
+            ("/.tmp/0".to_owned(), path("venv")),
+            ("/.tmp/1".to_owned(), path("venv-2")),
+        ];
         assert_eq!(below_tmp(&binds), found);
     }
 }

@@ -28,25 +28,38 @@ pub(super) fn observe(
     let confines = match tier {
         Tier::Userns | Tier::Rootns => Confines::Namespaces,
         // Whether Landlock keeps signals in plays no part: those to the job's processes are allowed either way.
-        Tier::Landlock => Confines::Host { owns_files: true, signals_kept_in: true },
+        Tier::Landlock => Confines::Host {
+            owns_files: true,
+            signals_kept_in: true,
+        },
         Tier::None => {
-            return Err(SandboxError::BadRequest("without isolation no system call is refused".to_owned()));
+            return Err(SandboxError::BadRequest(
+                "without isolation no system call is refused".to_owned(),
+            ));
         }
     };
-    let verdicts = Verdicts::new(confines)
-        .ok_or_else(|| SandboxError::BadRequest("only x86_64 and aarch64 are supported".to_owned()))?;
+    let verdicts = Verdicts::new(confines).ok_or_else(|| {
+        SandboxError::BadRequest("only x86_64 and aarch64 are supported".to_owned())
+    })?;
     let (ours, theirs) = message_pair().map_err(SandboxError::lost)?;
     launch.spec.observed = true;
     launch.extra.insert(0, theirs);
     let mut shared = None;
     let running = worker.run_observed(cancel, launch, &limits, || {
-        let (_, fds) = Link::new(ours).wait(&mut [0u8; 8], PATIENCE).map_err(SandboxError::lost)?;
+        let (_, fds) = Link::new(ours)
+            .wait(&mut [0u8; 8], PATIENCE)
+            .map_err(SandboxError::lost)?;
         // None came: the process ended before, and says why.
-        let listener = fds.into_iter().next().map(|fd| SharedListener::observing(fd, scratch, verdicts));
+        let listener = fds
+            .into_iter()
+            .next()
+            .map(|fd| SharedListener::observing(fd, scratch, verdicts));
         shared.clone_from(&listener);
         Ok(listener)
     })?;
     let result = conclude(running, &shown)?;
-    let calls = shared.map(|listener| listener.get().observed()).unwrap_or_default();
+    let calls = shared
+        .map(|listener| listener.get().observed())
+        .unwrap_or_default();
     Ok(Observation { result, calls })
 }

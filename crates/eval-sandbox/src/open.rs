@@ -41,12 +41,18 @@ impl Sandbox {
     ///
     /// Errors: [`SandboxError::Unavailable`] when none does. A missing Python is no error here, see [`Sandbox::python`].
     pub async fn open(config: SandboxConfig) -> Result<Sandbox, SandboxError> {
-        tokio::task::spawn_blocking(move || Sandbox::open_now(&config)).await.map_err(SandboxError::lost)?
+        tokio::task::spawn_blocking(move || Sandbox::open_now(&config))
+            .await
+            .map_err(SandboxError::lost)?
     }
 
     /// A sandbox in name only (tier `none`), for graders that say `sandbox: false` when the user allowed it.
     pub async fn unsandboxed(config: SandboxConfig) -> Result<Sandbox, SandboxError> {
-        Sandbox::open(SandboxConfig { tiers: vec![Tier::None], ..config }).await
+        Sandbox::open(SandboxConfig {
+            tiers: vec![Tier::None],
+            ..config
+        })
+        .await
     }
 
     fn open_now(config: &SandboxConfig) -> Result<Sandbox, SandboxError> {
@@ -58,9 +64,10 @@ impl Sandbox {
                 report.cgroup = Some(groups.to_string());
                 settings.cgroups = Some(groups);
             }
-            Err(why) => report
-                .notes
-                .push(format!("memory is watched, not bounded by a control group: {}", why.reason)),
+            Err(why) => report.notes.push(format!(
+                "memory is watched, not bounded by a control group: {}",
+                why.reason
+            )),
         }
         let shown = if report.tier == Tier::None {
             Vec::new()
@@ -108,7 +115,10 @@ impl Sandbox {
     }
 
     fn shared_python(&self) -> Result<Arc<Python>, SandboxError> {
-        self.inner.python.clone().map_err(SandboxError::InterpreterMissing)
+        self.inner
+            .python
+            .clone()
+            .map_err(SandboxError::InterpreterMissing)
     }
 
     /// Runs a job, and once more alone when it ran out of time for lack of a processor.
@@ -121,7 +131,11 @@ impl Sandbox {
     }
 
     /// The same, where `starved` says whether a late job lacked the processor.
-    async fn run_when<T, F>(&self, job: F, starved: fn(&Shortage, bool) -> bool) -> Result<T, SandboxError>
+    async fn run_when<T, F>(
+        &self,
+        job: F,
+        starved: fn(&Shortage, bool) -> bool,
+    ) -> Result<T, SandboxError>
     where
         T: Outcome + Send + 'static,
         F: Fn(&mut Worker, BorrowedFd<'_>) -> Result<T, SandboxError> + Send + Sync + 'static,
@@ -140,7 +154,11 @@ impl Sandbox {
 
     /// Runs a program as it is. A program that is missing in the sandbox is [`SandboxError::CannotStart`].
     pub async fn run_program(&self, program: Program) -> Result<ProgramResult, SandboxError> {
-        let starved = if program.once { |_: &Shortage, _| false } else { Shortage::starved };
+        let starved = if program.once {
+            |_: &Shortage, _| false
+        } else {
+            Shortage::starved
+        };
         let job = move |worker: &mut Worker, cancel: BorrowedFd<'_>| {
             programs::run_program(worker, cancel, program.clone())
         };
@@ -151,7 +169,10 @@ impl Sandbox {
     /// dies of its MemoryError ends with [`Ending::MemoryLimit`].
     pub async fn run_script(&self, script: Script) -> Result<ProgramResult, SandboxError> {
         let python = self.shared_python()?;
-        self.run(move |worker, cancel| programs::run_script(worker, cancel, &python, script.clone())).await
+        self.run(move |worker, cancel| {
+            programs::run_script(worker, cancel, &python, script.clone())
+        })
+        .await
     }
 
     /// Calls a Python function with each of the job's arguments. `read` gets what each call (by its index) returned, as
@@ -166,27 +187,38 @@ impl Sandbox {
         R: Fn(usize, Value) -> T + Send + Sync + 'static,
     {
         let python = self.shared_python()?;
-        self.run(move |worker, cancel| functions::call_python(worker, cancel, &python, &job, &read)).await
+        self.run(move |worker, cancel| functions::call_python(worker, cancel, &python, &job, &read))
+            .await
     }
 
     /// Runs a program and keeps the files that it leaves, such as what a compiler makes.
     pub async fn build(&self, program: Program) -> Result<Built, SandboxError> {
-        self.run(move |worker, cancel| programs::build(worker, cancel, program.clone())).await
+        self.run(move |worker, cancel| programs::build(worker, cancel, program.clone()))
+            .await
     }
 
     /// Runs a program and counts its system calls. Only for a sandbox whose [`SandboxConfig::observed`] is set.
     pub async fn observe(&self, program: Program) -> Result<Observation, SandboxError> {
-        self.inner.pool.run(move |worker, cancel| observe::observe(worker, cancel, program)).await
+        self.inner
+            .pool
+            .run(move |worker, cancel| observe::observe(worker, cancel, program))
+            .await
     }
 
     /// Runs SQL on a new SQLite database.
     pub async fn run_query(&self, job: QueryJob) -> Result<QueryReport, SandboxError> {
-        self.run(move |worker, cancel| sql::run_query(worker, cancel, &job)).await
+        self.run(move |worker, cancel| sql::run_query(worker, cancel, &job))
+            .await
     }
 
     /// Runs a JavaScript program for the sake of what it prints.
-    pub async fn run_node(&self, node: Arc<Found>, script: Script) -> Result<ProgramResult, SandboxError> {
-        self.run(move |worker, cancel| node::run_script(worker, cancel, &node, script.clone())).await
+    pub async fn run_node(
+        &self,
+        node: Arc<Found>,
+        script: Script,
+    ) -> Result<ProgramResult, SandboxError> {
+        self.run(move |worker, cancel| node::run_script(worker, cancel, &node, script.clone()))
+            .await
     }
 
     /// [`Sandbox::call_functions`] for JavaScript.
@@ -200,7 +232,8 @@ impl Sandbox {
         T: Send + 'static,
         R: Fn(usize, Value) -> T + Send + Sync + 'static,
     {
-        self.run(move |worker, cancel| node::call(worker, cancel, &node, &job, &read)).await
+        self.run(move |worker, cancel| node::call(worker, cancel, &node, &job, &read))
+            .await
     }
 
     /// Turns TypeScript into JavaScript, text by text; what does not parse is the inner error.
@@ -209,23 +242,35 @@ impl Sandbox {
         node: Arc<Found>,
         texts: Vec<String>,
     ) -> Result<Result<Vec<String>, RunFailure>, SandboxError> {
-        self.inner.pool.run(move |worker, cancel| node::transpile(worker, cancel, &node, &texts)).await
+        self.inner
+            .pool
+            .run(move |worker, cancel| node::transpile(worker, cancel, &node, &texts))
+            .await
     }
 
     /// Runs tests written in JavaScript or bash in the process of the candidate; `mode` of the job is not looked at.
-    pub async fn run_tests_in(&self, language: Arc<Found>, job: TestJob) -> Result<TestReport, SandboxError> {
-        self.run(move |worker, cancel| languages::run_tests(worker, cancel, &language, &job)).await
+    pub async fn run_tests_in(
+        &self,
+        language: Arc<Found>,
+        job: TestJob,
+    ) -> Result<TestReport, SandboxError> {
+        self.run(move |worker, cancel| languages::run_tests(worker, cancel, &language, &job))
+            .await
     }
 
     /// Runs Python tests against a candidate.
     pub async fn run_tests(&self, job: TestJob) -> Result<TestReport, SandboxError> {
         let python = self.shared_python()?;
         let plans = Arc::clone(&self.inner.plans);
-        self.run(move |worker, cancel| testing::run_tests(worker, cancel, &python, &plans, &job)).await
+        self.run(move |worker, cancel| testing::run_tests(worker, cancel, &python, &plans, &job))
+            .await
     }
 
     /// Which mode the tests of a job get, found out without the candidate's code, which is not looked at.
-    pub async fn test_mode(&self, job: TestJob) -> Result<Result<ModeChoice, TestVerdict>, SandboxError> {
+    pub async fn test_mode(
+        &self,
+        job: TestJob,
+    ) -> Result<Result<ModeChoice, TestVerdict>, SandboxError> {
         let python = self.shared_python()?;
         let _place = self.inner.gate.enter().await?;
         let plans = Arc::clone(&self.inner.plans);

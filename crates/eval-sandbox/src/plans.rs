@@ -123,8 +123,11 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 impl Held {
     fn slot(&mut self, key: Key) -> Slot {
         self.clock += 1;
-        let entry =
-            self.slots.entry(key).or_insert_with(|| Entry { slot: Slot::default(), used: 0, bytes: 0 });
+        let entry = self.slots.entry(key).or_insert_with(|| Entry {
+            slot: Slot::default(),
+            used: 0,
+            bytes: 0,
+        });
         entry.used = self.clock;
         let slot = Arc::clone(&entry.slot);
         self.forget();
@@ -143,8 +146,14 @@ impl Held {
     /// Drops the least recently used plans until the rest fits; the last one stays, whatever its size.
     fn forget(&mut self) {
         while self.slots.len() > 1 && (self.slots.len() > MOST_PLANS || self.bytes > MOST_BYTES) {
-            let oldest = self.slots.iter().min_by_key(|(_, entry)| entry.used).map(|(key, _)| *key);
-            let Some(entry) = oldest.and_then(|key| self.slots.remove(&key)) else { return };
+            let oldest = self
+                .slots
+                .iter()
+                .min_by_key(|(_, entry)| entry.used)
+                .map(|(key, _)| *key);
+            let Some(entry) = oldest.and_then(|key| self.slots.remove(&key)) else {
+                return;
+            };
             self.bytes -= entry.bytes;
         }
     }
@@ -186,10 +195,16 @@ fn make(
         "check": job.check,
         "site": python.site(),
     });
-    let limits = Limits { wall: PLANNING_TIME, ..Limits::default() };
+    let limits = Limits {
+        wall: PLANNING_TIME,
+        ..Limits::default()
+    };
     let (mut running, read) = worker.start(python, cancel, &limits, || {
         let (read, write) = pipe().map_err(SandboxError::lost)?;
-        Ok((vec![PythonJob::new(Runner::Planner, &request, vec![write])?], read))
+        Ok((
+            vec![PythonJob::new(Runner::Planner, &request, vec![write])?],
+            read,
+        ))
     })?;
     let mut until = running.started + bounded(limits.wall);
     let mut lines = Lines::new(read).map_err(SandboxError::lost)?;
@@ -203,26 +218,46 @@ fn make(
     match said.first().and_then(|line| object(line)) {
         Some(first) => {
             let second = said.get(1).map_or(&[][..], Vec::as_slice);
-            Ok(planned(&first, object(second).as_ref(), second.len() + weight(second)))
+            Ok(planned(
+                &first,
+                object(second).as_ref(),
+                second.len() + weight(second),
+            ))
         }
         None => {
             let why = ended.first().map(|e| match &e.ending {
-                Ok(ending) => format!("{ending}; {}", String::from_utf8_lossy(&e.streams.stderr).trim()),
+                Ok(ending) => format!(
+                    "{ending}; {}",
+                    String::from_utf8_lossy(&e.streams.stderr).trim()
+                ),
                 Err(reason) => reason.clone(),
             });
-            Err(SandboxError::lost(format!("the tests could not be read: {}", why.unwrap_or_default())))
+            Err(SandboxError::lost(format!(
+                "the tests could not be read: {}",
+                why.unwrap_or_default()
+            )))
         }
     }
 }
 
-fn planned(first: &Map<String, Value>, second: Option<&Map<String, Value>>, weight: usize) -> Planned {
+fn planned(
+    first: &Map<String, Value>,
+    second: Option<&Map<String, Value>>,
+    weight: usize,
+) -> Planned {
     if let Some(error) = first.get("error") {
         return Planned::Broken(raised(Some(error)));
     }
     let words = |map: Option<&Map<String, Value>>, key: &str| -> Vec<String> {
-        let list =
-            map.and_then(|map| map.get(key)).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        list.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        let list = map
+            .and_then(|map| map.get(key))
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        list.iter()
+            .filter_map(Value::as_str)
+            .map(str::to_owned)
+            .collect()
     };
     Planned::Plan(Plan {
         names: words(Some(first), "names"),
@@ -232,7 +267,9 @@ fn planned(first: &Map<String, Value>, second: Option<&Map<String, Value>>, weig
         patched: text(first, "patched"),
         state: text(first, "state"),
         values: words(Some(first), "values"),
-        compiled: second.and_then(|map| map.get("compiled")).and_then(Compiled::read),
+        compiled: second
+            .and_then(|map| map.get("compiled"))
+            .and_then(Compiled::read),
         code: words(second, "code"),
         weight,
     })
@@ -259,7 +296,11 @@ mod tests {
         held.weigh(key(0), MOST_BYTES + 1);
         assert_eq!(held.slots.len(), 1, "the last used one stays alone");
         held.slot(key(1));
-        assert_eq!((held.slots.len(), held.bytes), (1, 0), "a plan that takes it all goes first");
+        assert_eq!(
+            (held.slots.len(), held.bytes),
+            (1, 0),
+            "a plan that takes it all goes first"
+        );
         held.weigh(key(7), 5);
         assert_eq!(held.bytes, 0, "one that was forgotten weighs nothing");
     }
@@ -282,7 +323,11 @@ mod tests {
         ];
         let keys: std::collections::HashSet<_> = all.iter().map(key).collect();
         assert_eq!(keys.len(), all.len());
-        let code = TestJob { code: "x".into(), mode: Some(TestMode::Split), ..job("", &["b"], None) };
+        let code = TestJob {
+            code: "x".into(),
+            mode: Some(TestMode::Split),
+            ..job("", &["b"], None)
+        };
         assert_eq!(key(&code), key(&all[5]), "the candidate plays no part");
     }
 
@@ -290,14 +335,20 @@ mod tests {
     fn what_was_not_compiled_goes_to_a_judge() {
         let map = |value: Value| value.as_object().cloned().unwrap_or_default();
         let first = map(json!({"why": "", "names": ["f"], "modules": []}));
-        for second in
-            [None, Some(map(json!({"compiled": null}))), Some(map(json!({"compiled": {"steps": 1}})))]
-        {
-            let Planned::Plan(plan) = planned(&first, second.as_ref(), 0) else { panic!("broken") };
+        for second in [
+            None,
+            Some(map(json!({"compiled": null}))),
+            Some(map(json!({"compiled": {"steps": 1}}))),
+        ] {
+            let Planned::Plan(plan) = planned(&first, second.as_ref(), 0) else {
+                panic!("broken")
+            };
             assert_eq!(plan.mode(), TestMode::Split);
         }
         let blamed = map(json!({"why": "because", "names": [], "modules": []}));
-        let Planned::Plan(plan) = planned(&blamed, None, 0) else { panic!("broken") };
+        let Planned::Plan(plan) = planned(&blamed, None, 0) else {
+            panic!("broken")
+        };
         assert_eq!(plan.mode(), TestMode::InProcess);
     }
 }

@@ -42,7 +42,11 @@ impl Counts {
             started: self.started.load(Ordering::Relaxed),
             jobs: self.jobs.load(Ordering::Relaxed),
             expired_graces: self.expired_graces.load(Ordering::Relaxed),
-            given_up: self.given_up.lock().unwrap_or_else(PoisonError::into_inner).clone(),
+            given_up: self
+                .given_up
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .clone(),
         }
     }
 }
@@ -59,7 +63,13 @@ pub(super) struct Worker {
 
 impl Worker {
     fn new(settings: Arc<CellSettings>, counts: Arc<Counts>) -> Self {
-        Worker { settings, cell: None, server: None, failures: 0, counts }
+        Worker {
+            settings,
+            cell: None,
+            server: None,
+            failures: 0,
+            counts,
+        }
     }
 
     /// The cell, made when there is none that works.
@@ -146,12 +156,20 @@ impl Worker {
         let Some((started, rest)) = begun else {
             drop(same_core);
             let (jobs, rest) = make()?;
-            let launches =
-                jobs.into_iter().map(|job| python.launch(job, limits)).collect::<Result<_, _>>()?;
+            let launches = jobs
+                .into_iter()
+                .map(|job| python.launch(job, limits))
+                .collect::<Result<_, _>>()?;
             return Ok((self.run(cancel, launches, limits)?, rest));
         };
-        let server = self.server.as_mut().ok_or_else(|| SandboxError::lost("no fork server"))?;
-        Ok((Running::new(&mut server.link, cancel, started, limits, same_core)?, rest))
+        let server = self
+            .server
+            .as_mut()
+            .ok_or_else(|| SandboxError::lost("no fork server"))?;
+        Ok((
+            Running::new(&mut server.link, cancel, started, limits, same_core)?,
+            rest,
+        ))
     }
 
     fn fork(
@@ -160,7 +178,10 @@ impl Worker {
         limits: &Limits,
         same_core: &SameCore,
     ) -> Result<Started, SandboxError> {
-        let server = self.server.as_mut().ok_or_else(|| SandboxError::lost("no fork server"))?;
+        let server = self
+            .server
+            .as_mut()
+            .ok_or_else(|| SandboxError::lost("no fork server"))?;
         server.follow(same_core);
         let started = server.begin(jobs, limits)?;
         self.failures = 0;
@@ -173,12 +194,20 @@ impl Worker {
         if python.cold().is_some() || !matches!(self.settings.tier, Tier::Userns | Tier::Rootns) {
             return Ok(false);
         }
-        if self.server.as_ref().is_some_and(|server| server.link.broken) {
+        if self
+            .server
+            .as_ref()
+            .is_some_and(|server| server.link.broken)
+        {
             // Nobody knows what still runs there.
             self.lose_cell();
         }
         let most_jobs = self.settings.jobs_per_server;
-        if self.server.as_ref().is_some_and(|server| server.is_spent(most_jobs)) {
+        if self
+            .server
+            .as_ref()
+            .is_some_and(|server| server.is_spent(most_jobs))
+        {
             self.server = None;
         }
         while self.server.is_none() && self.failures < MOST_FAILURES {
@@ -200,7 +229,11 @@ impl Worker {
         self.lose_cell();
         self.failures += 1;
         if self.failures == MOST_FAILURES {
-            let mut given_up = self.counts.given_up.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut given_up = self
+                .counts
+                .given_up
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner);
             given_up.get_or_insert_with(|| reason.to_owned());
         }
     }
@@ -209,19 +242,27 @@ impl Worker {
 impl Worker {
     fn links(&mut self) -> impl Iterator<Item = &mut Link> {
         let cell = self.cell.as_mut().map(|cell| &mut cell.link);
-        cell.into_iter().chain(self.server.as_mut().map(|server| &mut server.link))
+        cell.into_iter()
+            .chain(self.server.as_mut().map(|server| &mut server.link))
     }
 
     /// What late processes had of the processors, since the last call.
     pub fn take_late(&mut self) -> Vec<Shortage> {
-        self.links().flat_map(|link| std::mem::take(&mut link.late)).collect()
+        self.links()
+            .flat_map(|link| std::mem::take(&mut link.late))
+            .collect()
     }
 
     /// Adds the grace periods that expired to what the pool reports.
     fn count_graces(&mut self) {
-        let expired: u64 = self.links().map(|link| std::mem::take(&mut link.expired_graces)).sum();
+        let expired: u64 = self
+            .links()
+            .map(|link| std::mem::take(&mut link.expired_graces))
+            .sum();
         if expired > 0 {
-            self.counts.expired_graces.fetch_add(expired, Ordering::Relaxed);
+            self.counts
+                .expired_graces
+                .fetch_add(expired, Ordering::Relaxed);
         }
     }
 }
@@ -250,7 +291,11 @@ impl Pool {
         let tasks = Arc::new(Mutex::new(tasks));
         let settings = Arc::new(settings);
         let counts = Arc::new(Counts::default());
-        let mut pool = Pool { queue: Some(queue), counts: Arc::clone(&counts), threads: Vec::new() };
+        let mut pool = Pool {
+            queue: Some(queue),
+            counts: Arc::clone(&counts),
+            threads: Vec::new(),
+        };
         for i in 0..workers.max(1) {
             let tasks = Arc::clone(&tasks);
             let worker = Worker::new(Arc::clone(&settings), Arc::clone(&counts));
@@ -279,7 +324,10 @@ impl Pool {
                 let _ = answer.send(result);
             }
         };
-        let sent = self.queue.as_ref().is_some_and(|queue| queue.send(Box::new(task)).is_ok());
+        let sent = self
+            .queue
+            .as_ref()
+            .is_some_and(|queue| queue.send(Box::new(task)).is_ok());
         if !sent {
             return Err(SandboxError::lost("its workers ended"));
         }

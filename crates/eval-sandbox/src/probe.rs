@@ -39,11 +39,13 @@ pub fn machine() -> Machine {
     let meminfo = read("/proc/meminfo");
     Machine {
         kernel: read("/proc/sys/kernel/osrelease").trim().to_owned(),
-        root: field(&status, "Uid:").is_some_and(|uids| uids.split_whitespace().nth(1) == Some("0")),
+        root: field(&status, "Uid:")
+            .is_some_and(|uids| uids.split_whitespace().nth(1) == Some("0")),
         container: Path::new("/.dockerenv").exists() || Path::new("/run/.containerenv").exists(),
         filtered: field(&status, "Seccomp:").is_some_and(|mode| mode.trim() == "2"),
         max_user_namespaces: number("/proc/sys/user/max_user_namespaces"),
-        apparmor_restricts: number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") == Some(1),
+        apparmor_restricts: number("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+            == Some(1),
         clone_forbidden: number("/proc/sys/kernel/unprivileged_userns_clone") == Some(0),
         lsm: read("/sys/kernel/security/lsm").trim().to_owned(),
         landlock_abi: landlock_abi(),
@@ -58,12 +60,20 @@ fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
 }
 
 fn kib(meminfo: &str, name: &str) -> Option<u64> {
-    field(meminfo, name)?.split_whitespace().next()?.parse().ok()
+    field(meminfo, name)?
+        .split_whitespace()
+        .next()?
+        .parse()
+        .ok()
 }
 
 /// The soft limit in the table of `/proc/self/limits`.
 fn most_processes(limits: &str) -> Option<u64> {
-    field(limits, "Max processes")?.split_whitespace().next()?.parse().ok()
+    field(limits, "Max processes")?
+        .split_whitespace()
+        .next()?
+        .parse()
+        .ok()
 }
 
 #[cfg(target_os = "linux")]
@@ -85,7 +95,10 @@ pub fn cgroup(helper: &Path) -> Result<String, NoCgroup> {
 #[cfg(not(target_os = "linux"))]
 pub fn cgroup(_: &Path) -> Result<String, NoCgroup> {
     let remedy = "run on Linux, for example in a container or a virtual machine".to_owned();
-    Err(NoCgroup { reason: "control groups are a thing of Linux".to_owned(), remedy })
+    Err(NoCgroup {
+        reason: "control groups are a thing of Linux".to_owned(),
+        remedy,
+    })
 }
 
 /// Bytes that are free in the folder's file system for who is not root.
@@ -96,7 +109,10 @@ pub fn free_bytes(folder: &Path) -> Option<u64> {
     let mut found: libc::statvfs = unsafe { std::mem::zeroed() };
     // SAFETY: the path is a C string and `found` a live local of the right type.
     let ok = unsafe { libc::statvfs(path.as_ptr(), &mut found) } == 0;
-    #[allow(clippy::unnecessary_cast, reason = "the fields are narrower on other systems")]
+    #[allow(
+        clippy::unnecessary_cast,
+        reason = "the fields are narrower on other systems"
+    )]
     ok.then(|| (found.f_bavail as u64).saturating_mul(found.f_frsize as u64))
 }
 
@@ -109,8 +125,14 @@ mod tests {
         let limits = "Limit                     Soft Limit           Hard Limit           Units     \n\
                       Max processes             96365                unlimited            processes \n";
         assert_eq!(most_processes(limits), Some(96365));
-        assert_eq!(most_processes(&limits.replace("96365    ", "unlimited")), None);
-        assert_eq!(kib("MemTotal:       24683520 kB\nMemFree: 1 kB\n", "MemTotal:"), Some(24_683_520));
+        assert_eq!(
+            most_processes(&limits.replace("96365    ", "unlimited")),
+            None
+        );
+        assert_eq!(
+            kib("MemTotal:       24683520 kB\nMemFree: 1 kB\n", "MemTotal:"),
+            Some(24_683_520)
+        );
         assert_eq!(kib("", "MemTotal:"), None);
     }
 

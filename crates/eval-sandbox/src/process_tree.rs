@@ -45,7 +45,11 @@ impl TreeCommand {
         Program {
             argv: &self.argv,
             dir: &self.dir,
-            env: self.env.iter().map(|(name, value)| (OsStr::new(name), value.as_os_str())).collect(),
+            env: self
+                .env
+                .iter()
+                .map(|(name, value)| (OsStr::new(name), value.as_os_str()))
+                .collect(),
             joined: None,
             home: "the suite",
         }
@@ -95,9 +99,20 @@ pub struct StartError {
 pub async fn run(command: &TreeCommand) -> Result<TreeOutput, StartError> {
     let started = Instant::now();
     let mut tree = Tree::start(&command.program())?;
-    let mut stdout = Head { kept: Vec::new(), limit: command.keep_stdout, truncated: false };
-    let mut stderr = Tail { kept: Vec::new(), limit: command.keep_stderr };
-    let pipes = (tree.child.stdin.take(), tree.child.stdout.take(), tree.child.stderr.take());
+    let mut stdout = Head {
+        kept: Vec::new(),
+        limit: command.keep_stdout,
+        truncated: false,
+    };
+    let mut stderr = Tail {
+        kept: Vec::new(),
+        limit: command.keep_stderr,
+    };
+    let pipes = (
+        tree.child.stdin.take(),
+        tree.child.stdout.take(),
+        tree.child.stderr.take(),
+    );
 
     let end = {
         let pump = async {
@@ -203,7 +218,8 @@ impl Head {
     fn take(&mut self, bytes: &[u8]) {
         let room = self.limit.saturating_sub(self.kept.len());
         self.truncated |= bytes.len() > room;
-        self.kept.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+        self.kept
+            .extend_from_slice(bytes.get(..room).unwrap_or(bytes));
     }
 }
 
@@ -221,12 +237,18 @@ impl Tail {
 }
 
 fn executable(argv0: &str, dir: &Path) -> PathBuf {
-    if argv0.contains('/') { dir.join(argv0) } else { PathBuf::from(argv0) }
+    if argv0.contains('/') {
+        dir.join(argv0)
+    } else {
+        PathBuf::from(argv0)
+    }
 }
 
 fn base_command(program: &Program) -> Result<Command, StartError> {
     let Some(argv0) = program.argv.first() else {
-        return Err(StartError { reason: "the command is empty".to_owned() });
+        return Err(StartError {
+            reason: "the command is empty".to_owned(),
+        });
     };
     let mut child = Command::new(executable(argv0, program.dir));
     child
@@ -235,7 +257,10 @@ fn base_command(program: &Program) -> Result<Command, StartError> {
         .env_clear()
         .envs(program.env.iter().copied());
     match &program.joined {
-        None => child.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()),
+        None => child
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped()),
         Some(output) => {
             let both = [output.try_clone(), output.try_clone()];
             let [stdout, stderr] = both.map(|end| end.map_err(|error| explain(program, &error)));
@@ -251,19 +276,31 @@ fn explain(program: &Program, error: &io::Error) -> StartError {
     let file = executable(argv0, program.dir);
     let reason = match error.kind() {
         io::ErrorKind::NotFound if !program.dir.is_dir() => {
-            format!("cannot run `{argv0}`: its folder {} does not exist", program.dir.display())
+            format!(
+                "cannot run `{argv0}`: its folder {} does not exist",
+                program.dir.display()
+            )
         }
         io::ErrorKind::NotFound if !argv0.contains('/') => {
-            format!("`{argv0}` was not found in PATH; for a file of {} write `./{argv0}`", program.home)
+            format!(
+                "`{argv0}` was not found in PATH; for a file of {} write `./{argv0}`",
+                program.home
+            )
         }
         io::ErrorKind::NotFound if file.is_file() => match shebang(&file) {
             Some(line) => {
-                format!("cannot run `{argv0}`: the interpreter of its first line `{line}` was not found")
+                format!(
+                    "cannot run `{argv0}`: the interpreter of its first line `{line}` was not found"
+                )
             }
             None => format!("cannot run `{argv0}`: its loader or interpreter was not found"),
         },
-        io::ErrorKind::NotFound => format!("`{argv0}` does not exist (looked for {})", file.display()),
-        io::ErrorKind::PermissionDenied if file.is_dir() => format!("cannot run `{argv0}`: it is a folder"),
+        io::ErrorKind::NotFound => {
+            format!("`{argv0}` does not exist (looked for {})", file.display())
+        }
+        io::ErrorKind::PermissionDenied if file.is_dir() => {
+            format!("cannot run `{argv0}`: it is a folder")
+        }
         io::ErrorKind::PermissionDenied => {
             format!("cannot run `{argv0}`: it is not executable (`chmod +x {argv0}`)")
         }
@@ -279,7 +316,11 @@ fn explain(program: &Program, error: &io::Error) -> StartError {
 pub fn shebang(file: &Path) -> Option<String> {
     use std::io::Read as _;
     let mut start = Vec::new();
-    std::fs::File::open(file).ok()?.take(256).read_to_end(&mut start).ok()?;
+    std::fs::File::open(file)
+        .ok()?
+        .take(256)
+        .read_to_end(&mut start)
+        .ok()?;
     let line = start.split(|b| *b == b'\n').next()?;
     line.starts_with(b"#!").then(|| printable(line))
 }

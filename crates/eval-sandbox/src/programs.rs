@@ -31,22 +31,32 @@ pub(super) fn run_program(
 pub(super) fn prepare(program: Program) -> Result<(Launch, String), SandboxError> {
     check_files(&program.files)?;
     let mut argv = program.argv;
-    let name = argv.first_mut().ok_or_else(|| SandboxError::BadRequest("no program is named".to_owned()))?;
+    let name = argv
+        .first_mut()
+        .ok_or_else(|| SandboxError::BadRequest("no program is named".to_owned()))?;
     let shown = name.clone();
     if !name.contains('/') {
-        let found = SEARCH.iter().map(|dir| format!("{dir}/{name}")).find(|p| Path::new(p).exists());
+        let found = SEARCH
+            .iter()
+            .map(|dir| format!("{dir}/{name}"))
+            .find(|p| Path::new(p).exists());
         let reason = || format!("it is not in {}", SEARCH.join(":"));
-        *name =
-            found.ok_or_else(|| SandboxError::CannotStart { program: shown.clone(), reason: reason() })?;
+        *name = found.ok_or_else(|| SandboxError::CannotStart {
+            program: shown.clone(),
+            reason: reason(),
+        })?;
     }
-    let dir =
-        match &program.dir {
-            Some(dir) => Some(dir.to_str().map(str::to_owned).ok_or_else(|| {
-                SandboxError::BadRequest(format!("the path {} is not UTF-8", dir.display()))
-            })?),
-            None => None,
-        };
-    let files = program.files.iter().map(|(path, content)| (path.clone(), content.len())).collect();
+    let dir = match &program.dir {
+        Some(dir) => Some(dir.to_str().map(str::to_owned).ok_or_else(|| {
+            SandboxError::BadRequest(format!("the path {} is not UTF-8", dir.display()))
+        })?),
+        None => None,
+    };
+    let files = program
+        .files
+        .iter()
+        .map(|(path, content)| (path.clone(), content.len()))
+        .collect();
     let mut spec = spec(argv, &program.env, files, process_limits(&program.limits));
     spec.executables = program.executables;
     spec.dir = dir;
@@ -55,8 +65,20 @@ pub(super) fn prepare(program: Program) -> Result<(Launch, String), SandboxError
         // A command of the author's may use every core; its time is bounded by the clock alone.
         spec.limits.cpu_seconds = spec.limits.cpu_seconds.saturating_mul(64);
     }
-    let contents = program.files.into_iter().map(|(_, content)| content).collect();
-    Ok((Launch { spec, contents, stdin: program.stdin, extra: Vec::new() }, shown))
+    let contents = program
+        .files
+        .into_iter()
+        .map(|(_, content)| content)
+        .collect();
+    Ok((
+        Launch {
+            spec,
+            contents,
+            stdin: program.stdin,
+            extra: Vec::new(),
+        },
+        shown,
+    ))
 }
 
 /// Runs what [`prepare`] made.
@@ -81,11 +103,18 @@ pub(super) fn build(
     let (mut launch, shown) = prepare(program)?;
     let kept = memory_file().map_err(SandboxError::lost)?;
     launch.spec.collect = true;
-    launch.extra.push(kept.try_clone().map_err(SandboxError::lost)?);
+    launch
+        .extra
+        .push(kept.try_clone().map_err(SandboxError::lost)?);
     let result = run(worker, cancel, launch, &shown, &limits)?;
-    let mut built = Built { result, files: Vec::new(), executables: Vec::new() };
+    let mut built = Built {
+        result,
+        files: Vec::new(),
+        executables: Vec::new(),
+    };
     if built.result.ending == Ending::Exited(0) {
-        let artifacts = artifacts::read(kept).ok_or_else(|| SandboxError::lost("files were cut off"))?;
+        let artifacts =
+            artifacts::read(kept).ok_or_else(|| SandboxError::lost("files were cut off"))?;
         for artifact in artifacts {
             if artifact.executable {
                 built.executables.push(artifact.path.clone());
@@ -122,8 +151,10 @@ fn of_memory(mut result: ProgramResult) -> Result<ProgramResult, SandboxError> {
 pub(super) fn conclude(running: Running<'_>, program: &str) -> Result<ProgramResult, SandboxError> {
     let started = running.started;
     let ended = only(running.finish()?)?;
-    let ending =
-        ended.ending.map_err(|reason| SandboxError::CannotStart { program: program.to_owned(), reason })?;
+    let ending = ended.ending.map_err(|reason| SandboxError::CannotStart {
+        program: program.to_owned(),
+        reason,
+    })?;
     Ok(ProgramResult {
         ending,
         streams: ended.streams,
@@ -135,10 +166,16 @@ pub(super) fn conclude(running: Running<'_>, program: &str) -> Result<ProgramRes
 
 /// The one process of a job that has one.
 pub(super) fn only(ended: Vec<Ended>) -> Result<Ended, SandboxError> {
-    ended.into_iter().next().ok_or_else(|| SandboxError::lost("a job without a process"))
+    ended
+        .into_iter()
+        .next()
+        .ok_or_else(|| SandboxError::lost("a job without a process"))
 }
 
 fn ends_with_memory_error(stderr: &[u8]) -> bool {
     let text = String::from_utf8_lossy(stderr);
-    text.trim_end().lines().last().is_some_and(|l| l == "MemoryError" || l.starts_with("MemoryError:"))
+    text.trim_end()
+        .lines()
+        .last()
+        .is_some_and(|l| l == "MemoryError" || l.starts_with("MemoryError:"))
 }

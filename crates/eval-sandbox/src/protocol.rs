@@ -31,10 +31,7 @@ pub(super) const START_SERVER: &[u8] = b"V";
 #[derive(Debug)]
 pub(super) enum Told {
     /// Processes run, here are their pidfds. A cell tells of all at once, a fork server of each.
-    Started {
-        pidfds: Vec<OwnedFd>,
-        all: bool,
-    },
+    Started { pidfds: Vec<OwnedFd>, all: bool },
     Ended {
         index: usize,
         status: i32,
@@ -50,12 +47,24 @@ pub(super) enum Told {
 pub(super) fn told(message: &[u8], fds: Vec<OwnedFd>) -> Told {
     let text = String::from_utf8_lossy(message);
     if text.starts_with('S') && !fds.is_empty() {
-        return Told::Started { pidfds: fds, all: text.len() == 1 };
+        return Told::Started {
+            pidfds: fds,
+            all: text.len() == 1,
+        };
     }
     if let Some(failure) = text.strip_prefix('F') {
-        return Told::Failed(failure.split_once(' ').map_or(failure, |(_, reason)| reason).to_owned());
+        return Told::Failed(
+            failure
+                .split_once(' ')
+                .map_or(failure, |(_, reason)| reason)
+                .to_owned(),
+        );
     }
-    let mut numbers = text.strip_prefix('X').unwrap_or_default().split(' ').map(str::parse::<i64>);
+    let mut numbers = text
+        .strip_prefix('X')
+        .unwrap_or_default()
+        .split(' ')
+        .map(str::parse::<i64>);
     match (numbers.next(), numbers.next(), numbers.next()) {
         (Some(Ok(index)), Some(Ok(status)), Some(Ok(cpu_us))) => Told::Ended {
             index: usize::try_from(index).unwrap_or(usize::MAX),
@@ -145,7 +154,10 @@ pub(super) type File<'a> = (String, &'a [u8]);
 /// The reverse of [`encode_spec`]; `None` when the bytes are no specification.
 pub(super) fn decode_spec(bytes: &[u8]) -> Option<(ProcessSpec, Vec<File<'_>>)> {
     let newline = bytes.iter().position(|b| *b == b'\n')?;
-    let length: usize = std::str::from_utf8(bytes.get(..newline)?).ok()?.parse().ok()?;
+    let length: usize = std::str::from_utf8(bytes.get(..newline)?)
+        .ok()?
+        .parse()
+        .ok()?;
     let rest = bytes.get(newline + 1..)?;
     let spec: ProcessSpec = serde_json::from_slice(rest.get(..length)?).ok()?;
     let mut contents = rest.get(length..)?;
@@ -186,9 +198,16 @@ mod tests {
         let (back, files) = decode_spec(&bytes).unwrap();
         assert_eq!(back.argv, spec.argv);
         assert_eq!(back.limits.data_bytes, u64::MAX);
-        let want: Vec<File<'_>> = vec![("a".into(), b"\0\n\xff"), ("b/c".into(), b""), ("d".into(), b"xy")];
+        let want: Vec<File<'_>> = vec![
+            ("a".into(), b"\0\n\xff"),
+            ("b/c".into(), b""),
+            ("d".into(), b"xy"),
+        ];
         assert_eq!(files, want);
-        assert!(decode_spec(&bytes[..bytes.len() - 1]).is_none(), "a cut-off file");
+        assert!(
+            decode_spec(&bytes[..bytes.len() - 1]).is_none(),
+            "a cut-off file"
+        );
         assert!(decode_spec(b"9999\n{}").is_none());
         assert!(decode_spec(b"").is_none());
     }

@@ -23,7 +23,11 @@ pub fn channel(chunks: &[&[u8]]) -> std::io::Result<Channel> {
     let (read, write) = pipe()?;
     let mut write = Some(std::fs::File::from(write));
     let mut lines = Lines::new(read)?;
-    let mut channel = Channel { lines: Vec::new(), cut: false, too_long: false };
+    let mut channel = Channel {
+        lines: Vec::new(),
+        cut: false,
+        too_long: false,
+    };
     let mut chunks = chunks.iter();
     loop {
         match lines.next() {
@@ -37,7 +41,9 @@ pub fn channel(chunks: &[&[u8]]) -> std::io::Result<Channel> {
                 return Ok(channel);
             }
             Line::Waiting => match (chunks.next(), &mut write) {
-                (Some(chunk), Some(file)) => file.write_all(chunk.get(..1 << 16).unwrap_or(chunk))?,
+                (Some(chunk), Some(file)) => {
+                    file.write_all(chunk.get(..1 << 16).unwrap_or(chunk))?
+                }
                 _ => write = None,
             },
         }

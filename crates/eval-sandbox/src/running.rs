@@ -100,19 +100,30 @@ pub(super) fn begin(
         }
         None => Kills::default(),
     };
-    link.listener.iter().for_each(|listener| listener.get().begin());
+    link.listener
+        .iter()
+        .for_each(|listener| listener.get().begin());
     let ends = request(link).map_err(SandboxError::lost)?;
-    let mut started = Started { ends, pidfds: Vec::new(), ended: Vec::new(), kills };
+    let mut started = Started {
+        ends,
+        pidfds: Vec::new(),
+        ended: Vec::new(),
+        kills,
+    };
     let mut buffer = [0u8; 128];
     let mut left = started.ends.len();
     while left > 0 {
-        let (length, fds) = link.wait(&mut buffer, CELL_PATIENCE).map_err(SandboxError::lost)?;
+        let (length, fds) = link
+            .wait(&mut buffer, CELL_PATIENCE)
+            .map_err(SandboxError::lost)?;
         match told(buffer.get(..length).unwrap_or_default(), fds) {
             Told::Started { pidfds, all } => {
                 started.pidfds.extend(pidfds);
                 left = if all { 0 } else { left - 1 };
             }
-            Told::Ended { index, status, cpu } => started.ended.push((index, Reaped { status, cpu })),
+            Told::Ended { index, status, cpu } => {
+                started.ended.push((index, Reaped { status, cpu }))
+            }
             Told::Failed(reason) => return Err(SandboxError::lost(reason)),
             Told::Gone => return Err(SandboxError::lost("the cell ended")),
         }
@@ -134,9 +145,18 @@ impl<'c> Running<'c> {
             processes.push(Process {
                 stdout: Capture::new(end.stdout, limits.output_bytes, limits.output_end, false)
                     .map_err(SandboxError::lost)?,
-                stderr: Capture::new(end.stderr, limits.output_bytes, limits.output_end, limits.stderr_tail)
+                stderr: Capture::new(
+                    end.stderr,
+                    limits.output_bytes,
+                    limits.output_end,
+                    limits.stderr_tail,
+                )
+                .map_err(SandboxError::lost)?,
+                status: end
+                    .status
+                    .map(Lines::new)
+                    .transpose()
                     .map_err(SandboxError::lost)?,
-                status: end.status.map(Lines::new).transpose().map_err(SandboxError::lost)?,
                 reaped: None,
                 seen: Duration::ZERO,
             });
@@ -190,7 +210,8 @@ impl<'c> Running<'c> {
             let vain = outbox.flush(lines.raw_fd()) && !all_ended && !lines.holds_more();
             match if vain { Line::Waiting } else { lines.next() } {
                 Line::Whole(line) => {
-                    self.same_core.answered(self.asked.elapsed(), || memory::processes(&self.pidfds));
+                    self.same_core
+                        .answered(self.asked.elapsed(), || memory::processes(&self.pidfds));
                     return Ok(Heard::Line(line));
                 }
                 Line::TooLong => return Ok(Heard::TooLong),
@@ -205,7 +226,11 @@ impl<'c> Running<'c> {
             if Instant::now() >= until {
                 return Ok(Heard::Late);
             }
-            let events = if outbox.is_empty() { libc::POLLIN } else { libc::POLLIN | libc::POLLOUT };
+            let events = if outbox.is_empty() {
+                libc::POLLIN
+            } else {
+                libc::POLLIN | libc::POLLOUT
+            };
             self.step(until, Some((lines.raw_fd(), events)))?;
         }
     }
@@ -245,18 +270,31 @@ impl<'c> Running<'c> {
     /// Waits for the end, which the limits bring about.
     pub fn finish(mut self) -> Result<Vec<Ended>, SandboxError> {
         while !self.all_ended() {
-            if self.stop.is_some_and(|(_, at)| at.elapsed() > CELL_PATIENCE) {
+            if self
+                .stop
+                .is_some_and(|(_, at)| at.elapsed() > CELL_PATIENCE)
+            {
                 return Err(SandboxError::lost("a killed job did not end"));
             }
             self.step(self.deadline, None)?;
         }
         self.finished = true;
         self.link.broken = self.cell_lost;
-        let refused_call = self.link.listener.as_ref().and_then(|listener| listener.get().first());
+        let refused_call = self
+            .link
+            .listener
+            .as_ref()
+            .and_then(|listener| listener.get().first());
         let stop = self.stop.map(|(stop, _)| stop);
         let limits = self.limits.clone();
-        let mut ended: Vec<Ended> = self.processes.drain(..).map(|p| conclude(p, stop, &limits)).collect();
-        ended.iter_mut().for_each(|e| e.streams.refused_call = refused_call);
+        let mut ended: Vec<Ended> = self
+            .processes
+            .drain(..)
+            .map(|p| conclude(p, stop, &limits))
+            .collect();
+        ended
+            .iter_mut()
+            .for_each(|e| e.streams.refused_call = refused_call);
         let killed = |e: &Ended| {
             e.ending == Ok(Ending::Signaled(libc::SIGKILL))
                 && (e.by_itself || matches!(stop, None | Some(Stop::NotNeeded)))
@@ -267,14 +305,21 @@ impl<'c> Running<'c> {
                 return Err(SandboxError::lost("the machine ran out of memory"));
             }
             if kills.of_limit_since(self.kills) {
-                ended.iter_mut().filter(|e| killed(e)).for_each(|e| e.ending = Ok(Ending::MemoryLimit));
+                ended
+                    .iter_mut()
+                    .filter(|e| killed(e))
+                    .for_each(|e| e.ending = Ok(Ending::MemoryLimit));
             }
         }
         Ok(ended)
     }
 
     fn counted_kills(&self) -> Kills {
-        self.link.cgroup.as_ref().map(|group| group.get().kills()).unwrap_or_default()
+        self.link
+            .cgroup
+            .as_ref()
+            .map(|group| group.get().kills())
+            .unwrap_or_default()
     }
 
     /// Ends the job now; how it ends is of no interest.
@@ -295,7 +340,11 @@ impl<'c> Running<'c> {
             if !matches!(why, Stop::NotNeeded | Stop::Processes) {
                 // A fork server tells two for each process: its own, and the first of its namespace.
                 let each = self.pidfds.len() / self.processes.len().max(1);
-                for (process, pidfds) in self.processes.iter_mut().zip(self.pidfds.chunks(each.max(1))) {
+                for (process, pidfds) in self
+                    .processes
+                    .iter_mut()
+                    .zip(self.pidfds.chunks(each.max(1)))
+                {
                     process.seen = memory::cpu(&memory::processes(pidfds));
                 }
             }
@@ -312,11 +361,17 @@ impl<'c> Running<'c> {
     fn shortage(&self) -> Shortage {
         let processes = memory::processes(&self.pidfds);
         let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
-        let stolen = self.stolen.map_or(Duration::ZERO, |before| memory::stolen().saturating_sub(before));
+        let stolen = self.stolen.map_or(Duration::ZERO, |before| {
+            memory::stolen().saturating_sub(before)
+        });
         let living = memory::scheduled(&processes);
         let cpu: Duration = self.processes.iter().map(|process| process.seen).sum();
         // Either the time of the whole job is up, or that of the answer that is waited for.
-        let since = if Instant::now() >= self.deadline { self.started } else { self.asked };
+        let since = if Instant::now() >= self.deadline {
+            self.started
+        } else {
+            self.asked
+        };
         Shortage {
             age: self.started.elapsed(),
             window: since.elapsed(),
@@ -328,7 +383,11 @@ impl<'c> Running<'c> {
     }
 
     /// Waits once, at most until `until`, and deals with what happened.
-    fn step(&mut self, until: Instant, channel: Option<(RawFd, libc::c_short)>) -> Result<(), SandboxError> {
+    fn step(
+        &mut self,
+        until: Instant,
+        channel: Option<(RawFd, libc::c_short)>,
+    ) -> Result<(), SandboxError> {
         let now = Instant::now();
         let running = self.stop.is_none();
         if running && now >= self.deadline {
@@ -340,7 +399,10 @@ impl<'c> Running<'c> {
         if self.same_core.core().is_some() && now >= self.awake + PATIENCE {
             self.same_core.free(|| memory::processes(&self.pidfds));
         }
-        let mut wake = until.min(self.deadline).min(self.next_look).saturating_duration_since(now);
+        let mut wake = until
+            .min(self.deadline)
+            .min(self.next_look)
+            .saturating_duration_since(now);
         if self.same_core.core().is_some() {
             wake = wake.min((self.awake + PATIENCE).saturating_duration_since(now));
         }
@@ -352,7 +414,14 @@ impl<'c> Running<'c> {
             message,
             process,
             calls,
-            poll_entry(if self.stop.is_none() { self.cancel.as_raw_fd() } else { -1 }, libc::POLLIN),
+            poll_entry(
+                if self.stop.is_none() {
+                    self.cancel.as_raw_fd()
+                } else {
+                    -1
+                },
+                libc::POLLIN,
+            ),
             channel.map_or(poll_entry(-1, 0), |(fd, events)| poll_entry(fd, events)),
         ];
         for process in &self.processes {
@@ -364,7 +433,10 @@ impl<'c> Running<'c> {
         let happened = |i: usize| entries.get(i).is_some_and(|e| e.revents != 0);
         let mut over = false;
         for (i, process) in self.processes.iter_mut().enumerate() {
-            for (k, capture) in [&mut process.stdout, &mut process.stderr].into_iter().enumerate() {
+            for (k, capture) in [&mut process.stdout, &mut process.stderr]
+                .into_iter()
+                .enumerate()
+            {
                 if happened(5 + 2 * i + k) {
                     capture.pump();
                     over |= capture.is_over();
@@ -395,9 +467,17 @@ impl<'c> Running<'c> {
         if self.stolen.is_none() && self.started.elapsed() >= LONG_ENOUGH {
             self.stolen = Some(memory::stolen());
         }
-        let most_kib = self.limits.memory_mb.saturating_add(MEMORY_SLACK_MB).saturating_mul(1 << 10);
+        let most_kib = self
+            .limits
+            .memory_mb
+            .saturating_add(MEMORY_SLACK_MB)
+            .saturating_mul(1 << 10);
         // The group holds more than the job: when that is little, nobody need be asked.
-        let held = self.link.cgroup.as_ref().and_then(|group| group.get().held_kib());
+        let held = self
+            .link
+            .cgroup
+            .as_ref()
+            .and_then(|group| group.get().held_kib());
         let is_little = held.is_some_and(|kib| kib <= most_kib);
         if self.link.disk.as_mut().is_some_and(DiskWatch::is_over) {
             self.kill(Stop::Output);
@@ -411,7 +491,11 @@ impl<'c> Running<'c> {
             self.kill(Stop::Processes);
             return;
         }
-        if self.limits.cpu.is_some_and(|most| memory::cpu(&processes) > most) {
+        if self
+            .limits
+            .cpu
+            .is_some_and(|most| memory::cpu(&processes) > most)
+        {
             self.kill(Stop::Cpu);
             return;
         }
@@ -423,12 +507,16 @@ impl<'c> Running<'c> {
 
     /// Of all processes of the job: each may have what a namespace would let it have, and its minder comes on top.
     fn most_threads(&self) -> u64 {
-        self.limits.processes.saturating_add(1).saturating_mul(self.processes.len() as u64)
+        self.limits
+            .processes
+            .saturating_add(1)
+            .saturating_mul(self.processes.len() as u64)
     }
 
     fn listen_to_cell(&mut self) -> Result<(), SandboxError> {
         let mut buffer = [0u8; 128];
-        let (length, fds) = receive(self.link.socket.as_fd(), &mut buffer).map_err(SandboxError::lost)?;
+        let (length, fds) =
+            receive(self.link.socket.as_fd(), &mut buffer).map_err(SandboxError::lost)?;
         match told(buffer.get(..length).unwrap_or_default(), fds) {
             Told::Ended { index, status, cpu } => {
                 self.reaped(index, Reaped { status, cpu });
@@ -455,9 +543,12 @@ impl Running<'_> {
         }
         self.cell_lost = true;
         self.kill(Stop::Memory);
-        self.processes
-            .iter_mut()
-            .for_each(|p| p.reaped = Some(Reaped { status: libc::SIGKILL, cpu: Duration::ZERO }));
+        self.processes.iter_mut().for_each(|p| {
+            p.reaped = Some(Reaped {
+                status: libc::SIGKILL,
+                cpu: Duration::ZERO,
+            })
+        });
         Ok(())
     }
 }

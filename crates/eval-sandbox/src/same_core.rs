@@ -36,7 +36,10 @@ struct CoreBinding {
 impl SameCore {
     /// Binds the calling thread to the core that it is on, unless another thread is bound to that.
     pub fn bind() -> SameCore {
-        SameCore { quick: 0, bound: CoreBinding::here() }
+        SameCore {
+            quick: 0,
+            bound: CoreBinding::here(),
+        }
     }
 
     /// The core; `None` when nothing is bound.
@@ -53,7 +56,11 @@ impl SameCore {
 
     /// Takes note of how long an answer took, and binds a job that was freed when it pays. `processes`: those of the job.
     pub fn answered(&mut self, took: Duration, processes: impl FnOnce() -> Vec<u32>) {
-        self.quick = if took <= QUICK { self.quick.saturating_add(1) } else { 0 };
+        self.quick = if took <= QUICK {
+            self.quick.saturating_add(1)
+        } else {
+            0
+        };
         if self.quick == QUICK_ANSWERS && self.bound.is_none() {
             self.bound = CoreBinding::here();
             if self.bound.is_some() {
@@ -132,7 +139,9 @@ mod tests {
     fn cores() -> Vec<usize> {
         let set = allowed_here().unwrap();
         // SAFETY: the set is live and every number is below CPU_SETSIZE.
-        (0..libc::CPU_SETSIZE as usize).filter(|core| unsafe { libc::CPU_ISSET(*core, &set) }).collect()
+        (0..libc::CPU_SETSIZE as usize)
+            .filter(|core| unsafe { libc::CPU_ISSET(*core, &set) })
+            .collect()
     }
 
     #[test]
@@ -140,7 +149,10 @@ mod tests {
         std::thread::spawn(|| {
             let before = cores();
             let mut same = SameCore::bind();
-            assert_eq!(cores().len(), if before.len() > 1 { 1 } else { before.len() });
+            assert_eq!(
+                cores().len(),
+                if before.len() > 1 { 1 } else { before.len() }
+            );
             same.free(Vec::new);
             assert_eq!(cores(), before);
             same.answered(Duration::ZERO, Vec::new);
@@ -148,7 +160,10 @@ mod tests {
             (1..QUICK_ANSWERS).for_each(|_| same.answered(Duration::ZERO, Vec::new));
             assert_eq!(cores(), before, "not enough quick answers in a row");
             same.answered(Duration::ZERO, Vec::new);
-            assert_eq!(cores().len(), if before.len() > 1 { 1 } else { before.len() });
+            assert_eq!(
+                cores().len(),
+                if before.len() > 1 { 1 } else { before.len() }
+            );
             drop(same);
             assert_eq!(cores(), before, "the thread serves other jobs next");
         })

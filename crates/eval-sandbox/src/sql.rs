@@ -53,36 +53,67 @@ pub(super) fn run_query(
     let mut spec = spec(Vec::new(), &[], Vec::new(), process_limits(&job.limits));
     spec.built_in = Some(BuiltIn::Sql);
     let stdin = serde_json::to_vec(&request).map_err(SandboxError::lost)?;
-    let launch = Launch { spec, contents: Vec::new(), stdin, extra: Vec::new() };
+    let launch = Launch {
+        spec,
+        contents: Vec::new(),
+        stdin,
+        extra: Vec::new(),
+    };
     // Room for the lines beside the rows: what is too much is told by SQLite's side.
     let mut limits = job.limits.clone();
-    limits.output_bytes = limits.output_bytes.saturating_mul(2).saturating_add(1 << 16);
+    limits.output_bytes = limits
+        .output_bytes
+        .saturating_mul(2)
+        .saturating_add(1 << 16);
     let running = worker.run(cancel, vec![launch], &limits)?;
     let started = running.started;
     let ended = only(running.finish()?)?;
-    let ending =
-        ended.ending.map_err(|reason| SandboxError::CannotStart { program: "SQLite".to_owned(), reason })?;
+    let ending = ended.ending.map_err(|reason| SandboxError::CannotStart {
+        program: "SQLite".to_owned(),
+        reason,
+    })?;
     let outcome = match ending {
         Ending::Exited(0) => answer(&ended.streams.stdout),
-        Ending::Exited(code) => return Err(SandboxError::lost(format!("SQLite ended with {code}"))),
+        Ending::Exited(code) => {
+            return Err(SandboxError::lost(format!("SQLite ended with {code}")));
+        }
         other => Err(QueryFailure::Ended(other)),
     };
-    Ok(QueryReport { outcome, wall: started.elapsed(), cpu: ended.cpu, adjudicated: false })
+    Ok(QueryReport {
+        outcome,
+        wall: started.elapsed(),
+        cpu: ended.cpu,
+        adjudicated: false,
+    })
 }
 
 /// What the other side said; nonsense can only come of a crash.
 fn answer(stdout: &[u8]) -> Result<Table, QueryFailure> {
     let mut table = Table::default();
-    for line in stdout.split(|b| *b == b'\n').filter(|line| !line.is_empty()) {
-        let Ok(Value::Object(mut map)) = serde_json::from_slice::<Value>(line) else { break };
+    for line in stdout
+        .split(|b| *b == b'\n')
+        .filter(|line| !line.is_empty())
+    {
+        let Ok(Value::Object(mut map)) = serde_json::from_slice::<Value>(line) else {
+            break;
+        };
         if let Some(Value::Array(row)) = map.remove("row") {
             table.rows.push(row);
         } else if let Some(Value::Array(columns)) = map.remove("columns") {
-            table.columns = columns.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+            table.columns = columns
+                .iter()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect();
         } else if map.contains_key("done") {
             return Ok(table);
         } else {
-            let text = |key: &str| map.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+            let text = |key: &str| {
+                map.get(key)
+                    .and_then(Value::as_str)
+                    .unwrap_or_default()
+                    .to_owned()
+            };
             let step = match text("failed").as_str() {
                 "setup" => QueryStep::Setup,
                 "check" => QueryStep::Check,
@@ -91,8 +122,15 @@ fn answer(stdout: &[u8]) -> Result<Table, QueryFailure> {
             return Err(match text("kind").as_str() {
                 "memory" => QueryFailure::Ended(Ending::MemoryLimit),
                 "output" => QueryFailure::Ended(Ending::OutputLimit),
-                "denied" => QueryFailure::Denied { step, message: text("message") },
-                kind => QueryFailure::Error { step, syntax: kind == "syntax", message: text("message") },
+                "denied" => QueryFailure::Denied {
+                    step,
+                    message: text("message"),
+                },
+                kind => QueryFailure::Error {
+                    step,
+                    syntax: kind == "syntax",
+                    message: text("message"),
+                },
             });
         }
     }
@@ -104,13 +142,24 @@ pub(super) fn serve() -> i32 {
     let mut request = Vec::new();
     // SAFETY: descriptors 0 and 1 are this process' own, and nothing else here uses them.
     let (stdin, stdout) = unsafe { (OwnedFd::from_raw_fd(0), OwnedFd::from_raw_fd(1)) };
-    let Ok(_) = fs::File::from(stdin).read_to_end(&mut request) else { return 3 };
-    let Ok(request) = serde_json::from_slice::<Request>(&request) else { return 3 };
+    let Ok(_) = fs::File::from(stdin).read_to_end(&mut request) else {
+        return 3;
+    };
+    let Ok(request) = serde_json::from_slice::<Request>(&request) else {
+        return 3;
+    };
     let text = match steps(&request) {
         Ok(text) => text,
         Err(failure) => {
-            let Failure { step, kind, message } = failure;
-            format!("{}\n", json!({"failed": step, "kind": kind, "message": message}))
+            let Failure {
+                step,
+                kind,
+                message,
+            } = failure;
+            format!(
+                "{}\n",
+                json!({"failed": step, "kind": kind, "message": message})
+            )
         }
     };
     match fs::File::from(stdout).write_all(text.as_bytes()) {
@@ -141,7 +190,11 @@ impl Failure {
             _ if unread.iter().any(|words| message.contains(words)) => "syntax",
             _ => "error",
         };
-        Failure { step, kind, message }
+        Failure {
+            step,
+            kind,
+            message,
+        }
     }
 }
 
@@ -149,23 +202,36 @@ fn steps(request: &Request) -> Result<String, Failure> {
     let mut connection = open(request).map_err(|e| Failure::of("setup", e))?;
     run(&connection, &request.setup, "setup", request.most_bytes)?;
     let case_counts = case_counts(&connection).map_err(|e| Failure::of("setup", e))?;
-    connection.authorizer(Some(authorize)).map_err(|e| Failure::of("setup", e))?;
+    connection
+        .authorizer(Some(authorize))
+        .map_err(|e| Failure::of("setup", e))?;
     let rows = run(&connection, &request.sql, "sql", request.most_bytes)?;
-    let Some(check) = &request.check else { return Ok(rows) };
+    let Some(check) = &request.check else {
+        return Ok(rows);
+    };
     drop_temporaries(&connection).map_err(|e| Failure::of("check", e))?;
     // The check is the author's: its own pragmas are allowed, and LIKE means what it meant before.
-    connection.authorizer(Some(authorize_check)).map_err(|e| Failure::of("check", e))?;
+    connection
+        .authorizer(Some(authorize_check))
+        .map_err(|e| Failure::of("check", e))?;
     let pragma = format!("PRAGMA case_sensitive_like={}", u8::from(case_counts));
-    connection.execute_batch(&pragma).map_err(|e| Failure::of("check", e))?;
+    connection
+        .execute_batch(&pragma)
+        .map_err(|e| Failure::of("check", e))?;
     run(&connection, check, "check", request.most_bytes)
 }
 
 fn open(request: &Request) -> rusqlite::Result<Connection> {
     let connection = Connection::open_in_memory()?;
-    connection.execute_batch(&format!("PRAGMA temp_store=2; PRAGMA hard_heap_limit={}", request.heap))?;
+    connection.execute_batch(&format!(
+        "PRAGMA temp_store=2; PRAGMA hard_heap_limit={}",
+        request.heap
+    ))?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
-    let longest = i32::try_from(request.heap / 2).unwrap_or(i32::MAX).min(1_000_000_000);
+    let longest = i32::try_from(request.heap / 2)
+        .unwrap_or(i32::MAX)
+        .min(1_000_000_000);
     connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, longest)?;
     Ok(connection)
 }
@@ -191,10 +257,14 @@ const PRAGMAS: [&str; 13] = [
 fn authorize(context: AuthContext<'_>) -> Authorization {
     match context.action {
         AuthAction::Attach { .. } | AuthAction::Detach { .. } => Authorization::Deny,
-        AuthAction::Pragma { pragma_name, .. } if !PRAGMAS.contains(&pragma_name.to_lowercase().as_str()) => {
+        AuthAction::Pragma { pragma_name, .. }
+            if !PRAGMAS.contains(&pragma_name.to_lowercase().as_str()) =>
+        {
             Authorization::Deny
         }
-        AuthAction::Function { function_name } if function_name.eq_ignore_ascii_case("load_extension") => {
+        AuthAction::Function { function_name }
+            if function_name.eq_ignore_ascii_case("load_extension") =>
+        {
             Authorization::Deny
         }
         _ => Authorization::Allow,
@@ -221,8 +291,9 @@ fn drop_temporaries(connection: &Connection) -> rusqlite::Result<()> {
         let mut statement = connection.prepare(
             "SELECT name FROM temp.sqlite_schema WHERE type = ? AND name NOT LIKE 'sqlite!_%' ESCAPE '!'",
         )?;
-        let names: Vec<String> =
-            statement.query_map([kind], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+        let names: Vec<String> = statement
+            .query_map([kind], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
         for name in names {
             let quoted = name.replace('"', "\"\"");
             connection.execute_batch(&format!("DROP {kind} IF EXISTS temp.\"{quoted}\""))?;
@@ -232,7 +303,12 @@ fn drop_temporaries(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// Runs every statement; the rows of the last that has columns, as lines.
-fn run(connection: &Connection, sql: &str, step: &'static str, most: u64) -> Result<String, Failure> {
+fn run(
+    connection: &Connection,
+    sql: &str,
+    step: &'static str,
+    most: u64,
+) -> Result<String, Failure> {
     let mut told = "{\"columns\":[]}\n".to_owned();
     let mut batch = Batch::new(connection, sql);
     let failed = |e| Failure::of(step, e);
@@ -242,7 +318,10 @@ fn run(connection: &Connection, sql: &str, step: &'static str, most: u64) -> Res
             statement.raw_execute().map_err(failed)?;
             continue;
         }
-        told = format!("{}\n", json!({"columns": statement.column_names().collect::<Vec<_>>()}));
+        told = format!(
+            "{}\n",
+            json!({"columns": statement.column_names().collect::<Vec<_>>()})
+        );
         let mut rows = statement.raw_query();
         while let Some(row) = rows.next().map_err(failed)? {
             told.push_str("{\"row\":[");
@@ -254,7 +333,11 @@ fn run(connection: &Connection, sql: &str, step: &'static str, most: u64) -> Res
             }
             told.push_str("]}\n");
             if told.len() as u64 > most {
-                return Err(Failure { step, kind: "output", message: String::new() });
+                return Err(Failure {
+                    step,
+                    kind: "output",
+                    message: String::new(),
+                });
             }
         }
     }
@@ -268,7 +351,11 @@ fn cell(value: ValueRef<'_>, out: &mut String) {
         ValueRef::Null => write!(out, "null"),
         ValueRef::Integer(i) => write!(out, "{i}"),
         ValueRef::Real(x) if x.is_finite() => write!(out, "{x:?}"),
-        ValueRef::Real(x) => write!(out, "{{\"$float\":\"{}\"}}", if x > 0.0 { "inf" } else { "-inf" }),
+        ValueRef::Real(x) => write!(
+            out,
+            "{{\"$float\":\"{}\"}}",
+            if x > 0.0 { "inf" } else { "-inf" }
+        ),
         ValueRef::Text(bytes) => match std::str::from_utf8(bytes) {
             Ok(text) => write!(out, "{}", Value::from(text)),
             // Equal to no text that a suite can hold.
@@ -306,17 +393,30 @@ mod tests {
         }
     }
 
-    const SETUP: &str = "CREATE TABLE t(a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, NULL);";
+    const SETUP: &str =
+        "CREATE TABLE t(a INTEGER, b TEXT); INSERT INTO t VALUES (1, 'x'), (2, NULL);";
 
     #[test]
     fn rows_of_the_last_statement_that_has_any_are_told() {
         let lines = [
             told(SETUP, "SELECT * FROM t ORDER BY a", None),
-            told(SETUP, "SELECT 1.0 AS x, 9e999, -1e300, x'00ff', 9007199254740993, 'a\"\n'", None),
+            told(
+                SETUP,
+                "SELECT 1.0 AS x, 9e999, -1e300, x'00ff', 9007199254740993, 'a\"\n'",
+                None,
+            ),
             told(SETUP, "SELECT 1; UPDATE t SET a = a + 1; -- the end", None),
             told(SETUP, "SELECT a FROM t WHERE a > 5", None),
-            told(SETUP, "DELETE FROM t WHERE a = 1", Some("SELECT count(*) AS n FROM t")),
-            told(SETUP, "BEGIN; DELETE FROM t", Some("SELECT count(*) AS n FROM t")),
+            told(
+                SETUP,
+                "DELETE FROM t WHERE a = 1",
+                Some("SELECT count(*) AS n FROM t"),
+            ),
+            told(
+                SETUP,
+                "BEGIN; DELETE FROM t",
+                Some("SELECT count(*) AS n FROM t"),
+            ),
             told(SETUP, "INSERT INTO t VALUES (3, 'y') RETURNING a", None),
             told("", "SELECT CAST(x'61ff' AS TEXT) AS t", None),
             told("", "", None),
@@ -336,7 +436,8 @@ mod tests {
 
     #[test]
     fn failures_name_their_step_and_kind() {
-        let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
+        let endless =
+            "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n";
         let lines = [
             told("CREATE TABLE", "", None),
             told(SETUP, "SELEC 1", None),
@@ -376,12 +477,27 @@ mod tests {
         ];
         for sql in forbidden {
             let said = told(SETUP, sql, None);
-            assert!(said.starts_with("sql denied") || said.contains("not authorized"), "{sql}: {said}");
+            assert!(
+                said.starts_with("sql denied") || said.contains("not authorized"),
+                "{sql}: {said}"
+            );
         }
-        for sql in ["SELECT readfile('/etc/passwd')", "SELECT writefile('x', 'y')", "SELECT edit('x')"] {
-            assert!(told(SETUP, sql, None).starts_with("sql error no such function"), "{sql}");
+        for sql in [
+            "SELECT readfile('/etc/passwd')",
+            "SELECT writefile('x', 'y')",
+            "SELECT edit('x')",
+        ] {
+            assert!(
+                told(SETUP, sql, None).starts_with("sql error no such function"),
+                "{sql}"
+            );
         }
-        assert_eq!(told(SETUP, "PRAGMA table_info(t)", None).matches("INTEGER").count(), 1);
+        assert_eq!(
+            told(SETUP, "PRAGMA table_info(t)", None)
+                .matches("INTEGER")
+                .count(),
+            1
+        );
     }
 
     #[test]
@@ -403,7 +519,11 @@ mod tests {
             told(setup, "PRAGMA case_sensitive_like=ON", check),
             told(&sensitive, "PRAGMA case_sensitive_like=OFF", check),
             told(setup, "SELECT 1", Some("PRAGMA integrity_check")),
-            told(setup, "DROP TABLE t; CREATE VIEW t AS SELECT load_extension('x') AS a", check),
+            told(
+                setup,
+                "DROP TABLE t; CREATE VIEW t AS SELECT load_extension('x') AS a",
+                check,
+            ),
             told(setup, "CREATE VIRTUAL TABLE temp.f USING fts5(a)", check),
             told(setup, "SELECT 1\0; DROP TABLE t", check),
         ];

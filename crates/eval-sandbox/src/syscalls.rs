@@ -6,7 +6,11 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// Turns the kernel's -1 into the error it stands for.
 pub(super) fn check(result: libc::c_long) -> io::Result<libc::c_long> {
-    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
 }
 
 /// Puts what was tried in front of an error, keeping its kind and its number readable.
@@ -15,7 +19,8 @@ pub(super) fn step<T>(what: &str, result: io::Result<T>) -> io::Result<T> {
 }
 
 pub(super) fn c_string(text: &str) -> io::Result<CString> {
-    CString::new(text).map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a NUL byte in a name"))
+    CString::new(text)
+        .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a NUL byte in a name"))
 }
 
 pub(super) fn unshare(flags: libc::c_int) -> io::Result<()> {
@@ -30,10 +35,19 @@ pub(super) fn mount(
     flags: libc::c_ulong,
     data: &str,
 ) -> io::Result<()> {
-    let (s, t, k, d) = (c_string(source)?, c_string(target)?, c_string(kind)?, c_string(data)?);
+    let (s, t, k, d) = (
+        c_string(source)?,
+        c_string(target)?,
+        c_string(kind)?,
+        c_string(data)?,
+    );
     // SAFETY: all four are NUL-terminated strings that outlive the call.
     let r = unsafe { libc::mount(s.as_ptr(), t.as_ptr(), k.as_ptr(), flags, d.as_ptr().cast()) };
-    step(&format!("mount {kind} on {target}"), check(r as libc::c_long)).map(drop)
+    step(
+        &format!("mount {kind} on {target}"),
+        check(r as libc::c_long),
+    )
+    .map(drop)
 }
 
 const OPEN_TREE_CLONE: libc::c_uint = 1;
@@ -65,8 +79,18 @@ pub(super) const ATTR_NODEV: u64 = 4;
 pub(super) const ATTR_NOEXEC: u64 = 8;
 
 /// Sets mount attributes on the tree at `path` (relative to `dir`; empty: `dir` itself).
-pub(super) fn set_mount_attributes(dir: RawFd, path: &str, set: u64, recursive: bool) -> io::Result<()> {
-    let attributes = MountAttr { set, clear: 0, propagation: 0, user_namespace: 0 };
+pub(super) fn set_mount_attributes(
+    dir: RawFd,
+    path: &str,
+    set: u64,
+    recursive: bool,
+) -> io::Result<()> {
+    let attributes = MountAttr {
+        set,
+        clear: 0,
+        propagation: 0,
+        user_namespace: 0,
+    };
     let p = c_string(path)?;
     let flags = libc::AT_EMPTY_PATH as libc::c_uint | if recursive { AT_RECURSIVE } else { 0 };
     // SAFETY: `p` and `attributes` outlive the call and the size is that of the struct.
@@ -106,8 +130,18 @@ pub(super) fn pivot_here() -> io::Result<()> {
     let dot = c_string(".")?;
     // SAFETY: the string outlives both calls.
     unsafe {
-        step("pivot_root", check(libc::syscall(libc::SYS_pivot_root, dot.as_ptr(), dot.as_ptr())))?;
-        step("umount the old root", check(libc::umount2(dot.as_ptr(), libc::MNT_DETACH) as libc::c_long))?;
+        step(
+            "pivot_root",
+            check(libc::syscall(
+                libc::SYS_pivot_root,
+                dot.as_ptr(),
+                dot.as_ptr(),
+            )),
+        )?;
+        step(
+            "umount the old root",
+            check(libc::umount2(dot.as_ptr(), libc::MNT_DETACH) as libc::c_long),
+        )?;
     }
     std::env::set_current_dir("/")
 }
@@ -135,7 +169,10 @@ struct CapHeader {
     pid: i32,
 }
 
-const CAP_HEADER: CapHeader = CapHeader { version: 0x2008_0522, pid: 0 };
+const CAP_HEADER: CapHeader = CapHeader {
+    version: 0x2008_0522,
+    pid: 0,
+};
 
 /// The capability that mounting and making namespaces need.
 pub(super) const CAP_SYS_ADMIN: u32 = 21;
@@ -146,7 +183,13 @@ pub(super) const CAP_DAC_READ_SEARCH: u32 = 2;
 pub(super) fn permitted_capabilities() -> u64 {
     let mut data = [0u32; 6];
     // SAFETY: version 3 of the call reads the header and writes exactly two triples of u32.
-    unsafe { libc::syscall(libc::SYS_capget, &CAP_HEADER as *const CapHeader, data.as_mut_ptr()) };
+    unsafe {
+        libc::syscall(
+            libc::SYS_capget,
+            &CAP_HEADER as *const CapHeader,
+            data.as_mut_ptr(),
+        )
+    };
     u64::from(data[1]) | u64::from(data[4]) << 32
 }
 
@@ -155,7 +198,13 @@ pub(super) fn set_capabilities(bits: u64) -> io::Result<()> {
     let (low, high) = (bits as u32, (bits >> 32) as u32);
     let data: [u32; 6] = [low, low, low, high, high, high];
     // SAFETY: version 3 of the call reads the header and exactly two triples of u32.
-    let r = unsafe { libc::syscall(libc::SYS_capset, &CAP_HEADER as *const CapHeader, data.as_ptr()) };
+    let r = unsafe {
+        libc::syscall(
+            libc::SYS_capset,
+            &CAP_HEADER as *const CapHeader,
+            data.as_ptr(),
+        )
+    };
     step("capset", check(r)).map(drop)
 }
 
@@ -166,7 +215,13 @@ pub(super) fn keep_only_capability(keep: u32) -> io::Result<()> {
         for cap in (0..64u32).filter(|cap| *cap != keep) {
             libc::prctl(libc::PR_CAPBSET_DROP, libc::c_ulong::from(cap), 0, 0, 0);
         }
-        libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+        libc::prctl(
+            libc::PR_CAP_AMBIENT,
+            libc::PR_CAP_AMBIENT_CLEAR_ALL,
+            0,
+            0,
+            0,
+        );
     }
     set_capabilities(1 << keep)
 }
@@ -184,10 +239,23 @@ pub(super) fn raise_ambient(capability: u32) -> io::Result<()> {
 pub(super) fn become_user(id: u32, keep_capabilities: bool) -> io::Result<()> {
     // SAFETY: integer arguments, and for setgroups an empty list.
     unsafe {
-        libc::prctl(libc::PR_SET_KEEPCAPS, libc::c_ulong::from(keep_capabilities), 0, 0, 0);
+        libc::prctl(
+            libc::PR_SET_KEEPCAPS,
+            libc::c_ulong::from(keep_capabilities),
+            0,
+            0,
+            0,
+        );
         libc::setgroups(0, std::ptr::null());
-        step("setresgid", check(libc::setresgid(id, id, id) as libc::c_long))?;
-        step("setresuid", check(libc::setresuid(id, id, id) as libc::c_long)).map(drop)
+        step(
+            "setresgid",
+            check(libc::setresgid(id, id, id) as libc::c_long),
+        )?;
+        step(
+            "setresuid",
+            check(libc::setresuid(id, id, id) as libc::c_long),
+        )
+        .map(drop)
     }
 }
 
@@ -199,7 +267,11 @@ pub(super) fn write_files_as(id: u32) -> io::Result<()> {
         libc::setfsuid(id);
         libc::setfsuid(u32::MAX)
     };
-    if now as u32 == id { Ok(()) } else { Err(io::Error::other("setfsuid was refused")) }
+    if now as u32 == id {
+        Ok(())
+    } else {
+        Err(io::Error::other("setfsuid was refused"))
+    }
 }
 
 /// Orphans below the caller become its children.
@@ -211,7 +283,15 @@ pub(super) fn become_subreaper() {
 /// Gives up every capability.
 pub(super) fn drop_all_capabilities() -> io::Result<()> {
     // SAFETY: prctl with integer arguments only.
-    unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) };
+    unsafe {
+        libc::prctl(
+            libc::PR_CAP_AMBIENT,
+            libc::PR_CAP_AMBIENT_CLEAR_ALL,
+            0,
+            0,
+            0,
+        )
+    };
     set_capabilities(0)
 }
 
@@ -242,7 +322,13 @@ pub(super) fn kill_by_pidfd(pidfd: &OwnedFd) {
     let none = std::ptr::null::<libc::siginfo_t>();
     // SAFETY: a null siginfo is allowed; the descriptor is open.
     unsafe {
-        libc::syscall(libc::SYS_pidfd_send_signal, pidfd.as_raw_fd(), libc::SIGKILL, none, 0);
+        libc::syscall(
+            libc::SYS_pidfd_send_signal,
+            pidfd.as_raw_fd(),
+            libc::SIGKILL,
+            none,
+            0,
+        );
     }
 }
 
@@ -267,7 +353,12 @@ pub(super) fn reap() -> io::Result<Reaped> {
             Ok(_) => {
                 let us = |t: libc::timeval| t.tv_sec * 1_000_000 + t.tv_usec;
                 let cpu_us = us(usage.ru_utime) + us(usage.ru_stime);
-                return Ok(Reaped { pid, status, cpu_us, max_rss_kib: usage.ru_maxrss });
+                return Ok(Reaped {
+                    pid,
+                    status,
+                    cpu_us,
+                    max_rss_kib: usage.ru_maxrss,
+                });
             }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
             Err(e) => return Err(e),
@@ -308,13 +399,23 @@ pub(super) fn exit_now(code: i32) -> ! {
     unsafe { libc::_exit(code) }
 }
 
-pub(super) fn set_limit(resource: libc::__rlimit_resource_t, soft: u64, hard: u64) -> io::Result<()> {
-    let mut old = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+pub(super) fn set_limit(
+    resource: libc::__rlimit_resource_t,
+    soft: u64,
+    hard: u64,
+) -> io::Result<()> {
+    let mut old = libc::rlimit {
+        rlim_cur: 0,
+        rlim_max: 0,
+    };
     // SAFETY: `old` is a live local of the right type.
     unsafe { libc::getrlimit(resource, &mut old) };
     // A limit that the caller already lowered stays: without privilege it can't be raised, and need not be.
     let hard = hard.min(old.rlim_max);
-    let new = libc::rlimit { rlim_cur: soft.min(hard), rlim_max: hard };
+    let new = libc::rlimit {
+        rlim_cur: soft.min(hard),
+        rlim_max: hard,
+    };
     // SAFETY: `new` is a live local of the right type.
     check(unsafe { libc::setrlimit(resource, &new) } as libc::c_long).map(drop)
 }

@@ -30,8 +30,16 @@ pub fn cohen_kappa<L: Ord>(pairs: &[(L, L)]) -> Result<Agreement, Undefined> {
         return Err(Undefined::OneLabel);
     }
     let observed = pairs.iter().filter(|(left, right)| left == right).count() as f64 / n;
-    let by_chance = counts.values().map(|(left, right)| left * right).sum::<f64>() / (n * n);
-    Ok(Agreement { observed, by_chance, kappa: (observed - by_chance) / (1.0 - by_chance) })
+    let by_chance = counts
+        .values()
+        .map(|(left, right)| left * right)
+        .sum::<f64>()
+        / (n * n);
+    Ok(Agreement {
+        observed,
+        by_chance,
+        kappa: (observed - by_chance) / (1.0 - by_chance),
+    })
 }
 
 #[cfg(test)]
@@ -50,6 +58,9 @@ mod tests {
         assert!((agreement.by_chance - 0.5).abs() < 1e-12);
         assert!((agreement.kappa - 0.4).abs() < 1e-12);
         assert_eq!(cohen_kappa::<bool>(&[]), Err(Undefined::NoData));
-        assert_eq!(cohen_kappa(&[("a", "a"), ("a", "a")]), Err(Undefined::OneLabel));
+        assert_eq!(
+            cohen_kappa(&[("a", "a"), ("a", "a")]),
+            Err(Undefined::OneLabel)
+        );
     }
 }

@@ -24,7 +24,11 @@ pub(super) fn binomial(draws: &mut Draws, n: u64, p: f64) -> u64 {
 fn by_inversion(draws: &mut Draws, n: u64, p: f64) -> u64 {
     let odds = p / (1.0 - p);
     let step = (n as f64 + 1.0) * odds;
-    let mut chance = if n < 256 { (1.0 - p).powi(n as i32) } else { (n as f64 * (-p).ln_1p()).exp() };
+    let mut chance = if n < 256 {
+        (1.0 - p).powi(n as i32)
+    } else {
+        (n as f64 * (-p).ln_1p()).exp()
+    };
     let mut left = draws.unit();
     let mut k = 0;
     while left > chance && k < n {
@@ -140,7 +144,10 @@ mod tests {
                     (expected, observed) = (0.0, 0.0);
                 }
             }
-            assert!(chi < cells + 4.0 * (2.0f64 * cells).sqrt(), "n={n} p={p}: {chi} over {cells} cells");
+            assert!(
+                chi < cells + 4.0 * (2.0f64 * cells).sqrt(),
+                "n={n} p={p}: {chi} over {cells} cells"
+            );
         }
     }
 
@@ -148,11 +155,16 @@ mod tests {
     fn the_moments_hold_for_many_trials() {
         let mut draws = Draws::new(5);
         let (n, p, drawn) = (1_000_000u64, 0.37, 20_000);
-        let values: Vec<f64> = (0..drawn).map(|_| binomial(&mut draws, n, p) as f64).collect();
+        let values: Vec<f64> = (0..drawn)
+            .map(|_| binomial(&mut draws, n, p) as f64)
+            .collect();
         let mean = values.iter().sum::<f64>() / f64::from(drawn);
         let variance = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / f64::from(drawn);
         let exact = n as f64 * p * (1.0 - p);
-        assert!((mean - n as f64 * p).abs() < 4.0 * (exact / f64::from(drawn)).sqrt(), "{mean}");
+        assert!(
+            (mean - n as f64 * p).abs() < 4.0 * (exact / f64::from(drawn)).sqrt(),
+            "{mean}"
+        );
         assert!((variance / exact - 1.0).abs() < 0.04, "{variance} {exact}");
         assert_eq!(binomial(&mut draws, 7, 1.0), 7);
         assert_eq!(binomial(&mut draws, 7, 0.0), 0);

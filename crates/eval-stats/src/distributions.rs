@@ -84,7 +84,8 @@ fn stirling_error(n: u64) -> f64 {
     }
     let square = x * x;
     (1.0 / 12.0
-        - (1.0 / 360.0 - (1.0 / 1260.0 - (1.0 / 1680.0 - 1.0 / 1188.0 / square) / square) / square) / square)
+        - (1.0 / 360.0 - (1.0 / 1260.0 - (1.0 / 1680.0 - 1.0 / 1188.0 / square) / square) / square)
+            / square)
         / x
 }
 
@@ -122,7 +123,11 @@ pub(super) fn t_quantile(p: f64, freedom: f64) -> f64 {
     }
     for _ in 0..80 {
         let middle = (low + high) / 2.0;
-        if above(middle) > 1.0 - p { low = middle } else { high = middle }
+        if above(middle) > 1.0 - p {
+            low = middle
+        } else {
+            high = middle
+        }
     }
     (low + high) / 2.0
 }
@@ -164,7 +169,8 @@ fn ln_gamma(x: f64) -> f64 {
         x += 1.0;
     }
     let square = x * x;
-    let series = (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - 1.0 / 1680.0 / square) / square) / square) / x;
+    let series =
+        (1.0 / 12.0 - (1.0 / 360.0 - (1.0 / 1260.0 - 1.0 / 1680.0 / square) / square) / square) / x;
     rest + 0.5 * (2.0 * std::f64::consts::PI).ln() + (x - 0.5) * x.ln() - x + series
 }
 
@@ -182,7 +188,11 @@ mod tests {
             (0.975, 49.0, 2.0095752371292397),
             (0.995, 30.0, 2.7499956535670355),
         ] {
-            assert!((t_quantile(p, freedom) - t).abs() < 1e-9, "{freedom}: {}", t_quantile(p, freedom));
+            assert!(
+                (t_quantile(p, freedom) - t).abs() < 1e-9,
+                "{freedom}: {}",
+                t_quantile(p, freedom)
+            );
         }
         // One degree is Cauchy's distribution, two have a closed form.
         let cauchy = (std::f64::consts::PI * 0.4).tan();
@@ -204,14 +214,29 @@ mod tests {
             let mut below = 0.0;
             for k in 0..=n {
                 let at_least: f64 = terms[k as usize..].iter().rev().sum();
-                assert!((binomial_at_least(k, n, p) - at_least).abs() < 1e-11, "{n} {p} {k}");
+                assert!(
+                    (binomial_at_least(k, n, p) - at_least).abs() < 1e-11,
+                    "{n} {p} {k}"
+                );
                 below += terms[k as usize];
-                assert!((binomial_at_most(k, n, p) - below).abs() < 1e-11, "{n} {p} {k}");
+                assert!(
+                    (binomial_at_most(k, n, p) - below).abs() < 1e-11,
+                    "{n} {p} {k}"
+                );
                 let term = terms[k as usize];
-                assert!((binomial_term(k, n, p) - term).abs() <= 1e-10 * term.max(1e-300), "{n} {p} {k}");
+                assert!(
+                    (binomial_term(k, n, p) - term).abs() <= 1e-10 * term.max(1e-300),
+                    "{n} {p} {k}"
+                );
             }
         }
-        assert_eq!((binomial_term(0, 5, 0.0), binomial_term(5, 5, 1.0)), (1.0, 1.0));
-        assert_eq!((binomial_at_most(5, 5, 0.3), binomial_at_least(6, 5, 0.3)), (1.0, 0.0));
+        assert_eq!(
+            (binomial_term(0, 5, 0.0), binomial_term(5, 5, 1.0)),
+            (1.0, 1.0)
+        );
+        assert_eq!(
+            (binomial_at_most(5, 5, 0.3), binomial_at_least(6, 5, 0.3)),
+            (1.0, 0.0)
+        );
     }
 }

@@ -48,11 +48,20 @@ pub(super) fn normal_of_mean(
         return Err(Undefined::NotFinite);
     }
     let (low, high) = ((mean - half).max(range.0), (mean + half).min(range.1));
-    Ok(Interval { low, high, level, method: Method::Normal })
+    Ok(Interval {
+        low,
+        high,
+        level,
+        method: Method::Normal,
+    })
 }
 
 pub(super) fn two_sided_quantile(level: f64) -> Result<f64, Undefined> {
-    if level > 0.0 && level < 1.0 { Ok(normal_quantile(0.5 + level / 2.0)) } else { Err(Undefined::Level) }
+    if level > 0.0 && level < 1.0 {
+        Ok(normal_quantile(0.5 + level / 2.0))
+    } else {
+        Err(Undefined::Level)
+    }
 }
 
 /// The standard normal quantile of `p` in (0, 1), to about 1e-12; infinite at the ends, NaN outside.
@@ -83,7 +92,10 @@ pub fn normal_quantile(p: f64) -> f64 {
 pub(super) fn normal_cdf(x: f64) -> f64 {
     let density = (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
     if x.abs() > 5.0 {
-        let tail = density / (1..=80).rev().fold(x.abs(), |rest, k| x.abs() + f64::from(k) / rest);
+        let tail = density
+            / (1..=80)
+                .rev()
+                .fold(x.abs(), |rest, k| x.abs() + f64::from(k) / rest);
         return if x < 0.0 { tail } else { 1.0 - tail };
     }
     let (mut term, mut sum, mut odd) = (x, x, 1.0);
@@ -108,7 +120,11 @@ mod tests {
             (0.5, 0.0),
             (0.025, -1.959963984540054),
         ] {
-            assert!((normal_quantile(p) - z).abs() < 1e-12, "{p}: {}", normal_quantile(p));
+            assert!(
+                (normal_quantile(p) - z).abs() < 1e-12,
+                "{p}: {}",
+                normal_quantile(p)
+            );
         }
         assert_eq!(normal_quantile(1.0), f64::INFINITY);
         assert!(normal_quantile(1.1).is_nan());
@@ -123,8 +139,15 @@ mod tests {
             (-8.0, 6.220960574271784e-16),
             (-20.0, 2.753624118606234e-89),
         ] {
-            assert!((normal_cdf(x) / tail - 1.0).abs() < 1e-9, "{x}: {}", normal_cdf(x));
+            assert!(
+                (normal_cdf(x) / tail - 1.0).abs() < 1e-9,
+                "{x}: {}",
+                normal_cdf(x)
+            );
         }
-        assert_eq!([-300.0, f64::NEG_INFINITY, 300.0, f64::INFINITY].map(normal_cdf), [0.0, 0.0, 1.0, 1.0]);
+        assert_eq!(
+            [-300.0, f64::NEG_INFINITY, 300.0, f64::INFINITY].map(normal_cdf),
+            [0.0, 0.0, 1.0, 1.0]
+        );
     }
 }

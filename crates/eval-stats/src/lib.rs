@@ -13,7 +13,10 @@
 //! ```
 
 #![forbid(unsafe_code)]
-#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr, clippy::exit))]
+#![cfg_attr(
+    not(test),
+    warn(clippy::print_stdout, clippy::print_stderr, clippy::exit)
+)]
 
 mod agreement;
 mod binomial;
@@ -31,7 +34,8 @@ mod values;
 pub use agreement::{Agreement, cohen_kappa};
 pub use interval::{Interval, Method, normal_quantile};
 pub use paired::{
-    Deal, Deals, Paired, PairedTest, Pairs, Resampling, TestMethod, holm, mcnemar_mid_p, paired, tested_units,
+    Deal, Deals, Paired, PairedTest, Pairs, Resampling, TestMethod, holm, mcnemar_mid_p, paired,
+    tested_units,
 };
 pub use pass_rates::{Curve, pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 pub use quantile::{mean, percentile, weighted_mean};

@@ -36,7 +36,11 @@ pub struct Level {
 
 impl Level {
     pub fn of(value: f64, count: f64) -> Level {
-        Level { sum: value, size: 1.0, count }
+        Level {
+            sum: value,
+            size: 1.0,
+            count,
+        }
     }
 }
 
@@ -65,7 +69,12 @@ pub enum Units {
     /// The stratum's value is the sum of all sums by the sum of all sizes; among several strata all sizes must be 1.
     Levels(Vec<Level>),
     /// Samples of one case, of which so many passed; its value is a curve, which has to be defined for one sample less, too.
-    Samples { n: u32, passed: u32, curve: Curve, times: f64 },
+    Samples {
+        n: u32,
+        passed: u32,
+        curve: Curve,
+        times: f64,
+    },
 }
 
 /// The interval of a mean of values in [0, 1].
@@ -79,16 +88,25 @@ pub fn of_shares(strata: &[Stratum], unseen: Unseen, level: f64) -> Result<Inter
     let z = two_sided_quantile(level)?;
     let lower = |end: End| match strata {
         [] => Err(Undefined::NoData),
-        [Stratum { units: Units::Levels(levels), repeats, .. }] if *repeats <= 1.0 => {
-            ratio_of_shares(&end.of(levels), unseen, z * z / 2.0)
-        }
+        [
+            Stratum {
+                units: Units::Levels(levels),
+                repeats,
+                ..
+            },
+        ] if *repeats <= 1.0 => ratio_of_shares(&end.of(levels), unseen, z * z / 2.0),
         several => stratified(several, end, level),
     };
     let (low, high) = (lower(End::Lower)?, 1.0 - lower(End::Upper)?);
     if !(low.is_finite() && high.is_finite()) {
         return Err(Undefined::NotFinite);
     }
-    Ok(Interval { low: low.max(0.0), high: high.min(1.0), level, method: Method::EmpiricalLikelihood })
+    Ok(Interval {
+        low: low.max(0.0),
+        high: high.min(1.0),
+        level,
+        method: Method::EmpiricalLikelihood,
+    })
 }
 
 /// The interval of the share `passed` of `n` independent verdicts; neither needs to be a whole number. It is that of [`of_shares`], whose
@@ -108,12 +126,21 @@ pub fn of_counts(passed: f64, n: f64, level: f64) -> Result<Interval, Undefined>
         let (mut out, mut within) = (0.0, best);
         for _ in 0..HALVINGS {
             let middle = f64::midpoint(out, within);
-            if lost(middle) > z * z / 2.0 { out = middle } else { within = middle }
+            if lost(middle) > z * z / 2.0 {
+                out = middle
+            } else {
+                within = middle
+            }
         }
         within
     };
     let (low, high) = (lower(passed), 1.0 - lower(n - passed));
-    Ok(Interval { low, high, level, method: Method::EmpiricalLikelihood })
+    Ok(Interval {
+        low,
+        high,
+        level,
+        method: Method::EmpiricalLikelihood,
+    })
 }
 
 /// The interval of a mean, or ratio of sums, of values without bounds: no pseudo-observation, and Student's t in place of z for few units
@@ -125,7 +152,10 @@ pub fn of_values(levels: &[Level], level: f64) -> Result<Interval, Undefined> {
     two_sided_quantile(level)?;
     let n: f64 = levels.iter().map(|level| level.count).sum();
     if n < 2.0 {
-        return Err(Undefined::TooFewUnits { n: n as usize, unit: "values" });
+        return Err(Undefined::TooFewUnits {
+            n: n as usize,
+            unit: "values",
+        });
     }
     if levels.iter().any(|level| !level.sum.is_finite()) {
         return Err(Undefined::NotFinite);
@@ -135,14 +165,27 @@ pub fn of_values(levels: &[Level], level: f64) -> Result<Interval, Undefined> {
         let each = || levels.iter().map(|level| level.sum / level.size);
         let least = each().fold(f64::INFINITY, f64::min);
         let centre = mean(levels);
-        let spread = each().map(|value| (value - centre).abs()).fold(0.0, f64::max);
+        let spread = each()
+            .map(|value| (value - centre).abs())
+            .fold(0.0, f64::max);
         if spread <= 1e-12 * centre.abs() || centre <= least {
             return Err(Undefined::NoVariation);
         }
         Ok(least_mean(levels, least, centre, t * t / 2.0))
     };
-    let mirrored: Vec<Level> = levels.iter().map(|level| Level { sum: -level.sum, ..*level }).collect();
-    Ok(Interval { low: ends(levels)?, high: -ends(&mirrored)?, level, method: Method::EmpiricalLikelihood })
+    let mirrored: Vec<Level> = levels
+        .iter()
+        .map(|level| Level {
+            sum: -level.sum,
+            ..*level
+        })
+        .collect();
+    Ok(Interval {
+        low: ends(levels)?,
+        high: -ends(&mirrored)?,
+        level,
+        method: Method::EmpiricalLikelihood,
+    })
 }
 
 impl Stratum {
@@ -155,12 +198,31 @@ impl Stratum {
     pub fn times(&self, times: f64) -> Stratum {
         match &self.units {
             Units::Levels(levels) => {
-                let more = |level: &Level| Level { count: level.count * times, ..*level };
-                Stratum { units: Units::Levels(levels.iter().map(more).collect()), ..self.clone() }
+                let more = |level: &Level| Level {
+                    count: level.count * times,
+                    ..*level
+                };
+                Stratum {
+                    units: Units::Levels(levels.iter().map(more).collect()),
+                    ..self.clone()
+                }
             }
-            Units::Samples { n, passed, curve, times: before } => {
-                let units = Units::Samples { n: *n, passed: *passed, curve: *curve, times: before * times };
-                Stratum { units, ..self.clone() }
+            Units::Samples {
+                n,
+                passed,
+                curve,
+                times: before,
+            } => {
+                let units = Units::Samples {
+                    n: *n,
+                    passed: *passed,
+                    curve: *curve,
+                    times: before * times,
+                };
+                Stratum {
+                    units,
+                    ..self.clone()
+                }
             }
         }
     }
@@ -175,7 +237,10 @@ impl Stratum {
 
 fn mean(levels: &[Level]) -> f64 {
     let (sum, size) = levels.iter().fold((0.0, 0.0), |(sum, size), level| {
-        (sum + level.sum * level.count, size + level.size * level.count)
+        (
+            sum + level.sum * level.count,
+            size + level.size * level.count,
+        )
     });
     sum / size
 }
@@ -188,12 +253,25 @@ fn ratio_of_shares(levels: &[Level], unseen: Unseen, c: f64) -> Result<f64, Unde
     }
     let units = match unseen {
         Unseen::Average => n,
-        Unseen::Telling => equal_units(levels.iter().map(|level| (level.size, level.count)).collect()),
+        Unseen::Telling => equal_units(
+            levels
+                .iter()
+                .map(|level| (level.size, level.count))
+                .collect(),
+        ),
     };
-    let size = levels.iter().map(|level| level.size * level.count).sum::<f64>() / units;
+    let size = levels
+        .iter()
+        .map(|level| level.size * level.count)
+        .sum::<f64>()
+        / units;
     let mut all = Vec::with_capacity(levels.len() + 1);
     all.extend_from_slice(levels);
-    all.push(Level { sum: 0.0, size, count: UNSEEN });
+    all.push(Level {
+        sum: 0.0,
+        size,
+        count: UNSEEN,
+    });
     Ok(least_mean(&all, 0.0, mean(&all), c))
 }
 
@@ -212,7 +290,12 @@ fn equal_units(mut sizes: Vec<(f64, f64)>) -> f64 {
         logs += count * size.ln();
         most = ((logs - UNLIKELY) / heavy).exp();
     }
-    let total = |most: f64| sizes.iter().map(|(size, count)| size.min(most) * count).sum::<f64>();
+    let total = |most: f64| {
+        sizes
+            .iter()
+            .map(|(size, count)| size.min(most) * count)
+            .sum::<f64>()
+    };
     UNLIKELY / (total(f64::INFINITY) / total(most)).ln()
 }
 
@@ -221,7 +304,11 @@ fn least_mean(levels: &[Level], least: f64, observed: f64, c: f64) -> f64 {
     let (mut out, mut within) = (least, observed);
     for _ in 0..HALVINGS {
         let middle = out.midpoint(within);
-        if loss(levels, middle) > c { out = middle } else { within = middle }
+        if loss(levels, middle) > c {
+            out = middle
+        } else {
+            within = middle
+        }
     }
     within
 }
@@ -229,7 +316,11 @@ fn least_mean(levels: &[Level], least: f64, observed: f64, c: f64) -> f64 {
 /// How much log-likelihood it costs that the ratio of sums is `t`, below the observed one: the maximum over x of sum log(1 + x d) for
 /// d = sum - t size (Owen 1988, section 2).
 fn loss(levels: &[Level], t: f64) -> f64 {
-    let distances = || levels.iter().map(|level| (level.sum - t * level.size, level.count));
+    let distances = || {
+        levels
+            .iter()
+            .map(|level| (level.sum - t * level.size, level.count))
+    };
     let least = distances().map(|(d, _)| d).fold(f64::INFINITY, f64::min);
     if least >= 0.0 {
         return f64::INFINITY;
@@ -248,7 +339,11 @@ fn loss(levels: &[Level], t: f64) -> f64 {
             high = x
         }
         let newton = x - slope / curvature;
-        let next = if newton > low && newton < high { newton } else { low.midpoint(high) };
+        let next = if newton > low && newton < high {
+            newton
+        } else {
+            low.midpoint(high)
+        };
         if (next - x).abs() <= 1e-15 * x.abs() {
             break;
         }
@@ -266,7 +361,10 @@ enum End {
 
 impl End {
     fn of(self, levels: &[Level]) -> Vec<Level> {
-        let failing = |level: &Level| Level { sum: level.size - level.sum, ..*level };
+        let failing = |level: &Level| Level {
+            sum: level.size - level.sum,
+            ..*level
+        };
         match self {
             End::Lower => levels.to_vec(),
             End::Upper => levels.iter().map(failing).collect(),
@@ -297,13 +395,26 @@ fn stratified(strata: &[Stratum], end: End, level: f64) -> Result<f64, Undefined
         return Err(Undefined::NoData);
     }
     // The plan alone decides this, not the values.
-    let has_samples = strata.iter().any(|stratum| matches!(stratum.units, Units::Samples { .. }));
-    let freedom = if has_samples { freedom_of_samples(strata) } else { units - several };
+    let has_samples = strata
+        .iter()
+        .any(|stratum| matches!(stratum.units, Units::Samples { .. }));
+    let freedom = if has_samples {
+        freedom_of_samples(strata)
+    } else {
+        units - several
+    };
     let t = t_quantile(0.5 + level / 2.0, freedom.max(1.0));
     let c = t * t / 2.0;
-    let units =
-        equal_units(strata.iter().map(|stratum| (stratum.share / stratum.size(), stratum.units())).collect());
-    let strata = strata.iter().map(|stratum| stratum.alternatives(end)).collect::<Result<Vec<_>, _>>()?;
+    let units = equal_units(
+        strata
+            .iter()
+            .map(|stratum| (stratum.share / stratum.size(), stratum.units()))
+            .collect(),
+    );
+    let strata = strata
+        .iter()
+        .map(|stratum| stratum.alternatives(end))
+        .collect::<Result<Vec<_>, _>>()?;
     if has_samples {
         return Ok(bounded(&strata, several, units, c));
     }
@@ -312,7 +423,11 @@ fn stratified(strata: &[Stratum], end: End, level: f64) -> Result<f64, Undefined
     for _ in 0..HALVINGS {
         let middle = f64::midpoint(low, high);
         let point = Point::at(&strata, several, units, f64::exp(middle));
-        if point.loss > c { low = middle } else { high = middle }
+        if point.loss > c {
+            low = middle
+        } else {
+            high = middle
+        }
     }
     let point = Point::at(&strata, several, units, f64::exp(high));
     Ok((point.mean + point.price * (point.loss - c)).max(0.0))
@@ -368,8 +483,9 @@ fn bounded(strata: &[Alternatives], several: f64, units: f64, c: f64) -> f64 {
         let mut mean = |at: usize| least(at) - price(at) * rest;
         let mut step = if at == 0 { PRICES / 4 } else { 1 };
         while step > 0 {
-            let near =
-                [best.saturating_sub(step), best + step].into_iter().find(|near| mean(*near) > mean(best));
+            let near = [best.saturating_sub(step), best + step]
+                .into_iter()
+                .find(|near| mean(*near) > mean(best));
             match near {
                 Some(near) => best = near,
                 None => step /= 2,
@@ -400,14 +516,22 @@ impl Point {
         // What the pseudo-observation weighs for each unit of weight of the strata, by their optimality conditions.
         let room = price * units - mean;
         if room <= 0.0 {
-            return Point { mean: 0.0, loss: f64::INFINITY, price };
+            return Point {
+                mean: 0.0,
+                loss: f64::INFINITY,
+                price,
+            };
         }
         let unseen = price * UNSEEN / room;
         let weight = 1.0 / (1.0 + unseen);
         let all = units + UNSEEN;
         let part = |count: f64, weight: f64| -count * (weight * all / count).ln();
         loss += part(units, weight) + part(UNSEEN, unseen * weight);
-        Point { mean: weight * mean, loss, price: price * weight }
+        Point {
+            mean: weight * mean,
+            loss,
+            price: price * weight,
+        }
     }
 }
 
@@ -415,13 +539,19 @@ impl Stratum {
     fn alternatives(&self, end: End) -> Result<Alternatives, Undefined> {
         let of = match &self.units {
             Units::Levels(levels) => vec![end.of(levels)],
-            Units::Samples { n, passed, curve, times } => {
+            Units::Samples {
+                n,
+                passed,
+                curve,
+                times,
+            } => {
                 let levels = |c: u32| {
                     let [pass, fail] = curve.contributions(*n, c)?;
                     let parts = [(pass, c), (fail, n.saturating_sub(c))];
                     let seen = parts.into_iter().filter(|(_, count)| *count > 0);
-                    let levels: Vec<Level> =
-                        seen.map(|(value, count)| Level::of(value, f64::from(count) * times)).collect();
+                    let levels: Vec<Level> = seen
+                        .map(|(value, count)| Level::of(value, f64::from(count) * times))
+                        .collect();
                     Ok(end.of(&levels))
                 };
                 let better = match end {
@@ -436,7 +566,13 @@ impl Stratum {
             Units::Levels(_) => 1.0,
             Units::Samples { curve, .. } => f64::from(curve.k() + 1) / 2.0,
         };
-        Ok(Alternatives { share: self.share, repeats: self.repeats, units: self.size(), cost, of })
+        Ok(Alternatives {
+            share: self.share,
+            repeats: self.repeats,
+            units: self.size(),
+            cost,
+            of,
+        })
     }
 }
 
@@ -446,7 +582,10 @@ impl Alternatives {
         // The pseudo-observation gives back what the mean of a single stratum costs.
         let freedom = 1.0 - self.cost * (1.0 - 1.0 / several) / self.units;
         let rate = price * freedom / self.share;
-        let each = self.of.iter().map(|levels| tilted(levels, self.units, rate));
+        let each = self
+            .of
+            .iter()
+            .map(|levels| tilted(levels, self.units, rate));
         let least = each.min_by(|a, b| (a.0 + rate * a.1).total_cmp(&(b.0 + rate * b.1)));
         least.map_or((0.0, 0.0), |(value, lost)| (value, lost * freedom))
     }
@@ -454,10 +593,17 @@ impl Alternatives {
 
 /// The weights count / (value - floor) with the floor at which they add up to 1, in units of `rate`.
 fn tilted(levels: &[Level], n: f64, rate: f64) -> (f64, f64) {
-    let least = levels.iter().map(|level| level.sum).fold(f64::INFINITY, f64::min);
+    let least = levels
+        .iter()
+        .map(|level| level.sum)
+        .fold(f64::INFINITY, f64::min);
     let above = |level: &Level| (level.sum - least) / rate;
     // Convex and falling, so that Newton's steps from the left never overshoot.
-    let mut floor = levels.iter().filter(|level| level.sum == least).map(|level| level.count).sum::<f64>();
+    let mut floor = levels
+        .iter()
+        .filter(|level| level.sum == least)
+        .map(|level| level.count)
+        .sum::<f64>();
     for _ in 0..HALVINGS {
         let (sum, slope) = levels.iter().fold((-1.0, 0.0), |(sum, slope), level| {
             let weight = level.count / (above(level) + floor);
@@ -471,7 +617,10 @@ fn tilted(levels: &[Level], n: f64, rate: f64) -> (f64, f64) {
     }
     levels.iter().fold((0.0, 0.0), |(value, lost), level| {
         let weight = 1.0 / (above(level) + floor);
-        (value + level.count * weight * level.sum, lost - level.count * (weight * n).ln())
+        (
+            value + level.count * weight * level.sum,
+            lost - level.count * (weight * n).ln(),
+        )
     })
 }
 

@@ -36,7 +36,11 @@ pub fn pass_hat_k_unbiased(n: u64, c: u64, k: u64) -> Result<f64, Undefined> {
     }
     // C(c, k) / C(n, k) = C(n-k, n-c) / C(n, n-c).
     let failures = n - c;
-    Ok(if failures < k { falling_ratio(n - k, n, failures) } else { falling_ratio(c, n, k) })
+    Ok(if failures < k {
+        falling_ratio(n - k, n, failures)
+    } else {
+        falling_ratio(c, n, k)
+    })
 }
 
 /// A figure of one case as a function of its samples and those that passed; never falling with the passes.
@@ -85,7 +89,9 @@ impl Curve {
 
 /// The product of `(top - j) / (bottom - j)` for `j` below `steps`; `steps <= top <= bottom`.
 fn falling_ratio(top: u64, bottom: u64, steps: u64) -> f64 {
-    (0..steps).map(|j| (top - j) as f64 / (bottom - j) as f64).product()
+    (0..steps)
+        .map(|j| (top - j) as f64 / (bottom - j) as f64)
+        .product()
 }
 
 fn check(n: u64, c: u64, k: u64) -> Result<(), Undefined> {
@@ -131,11 +137,20 @@ mod tests {
                 for k in 1..=n {
                     let all = choose(n, k);
                     let at = ratio(&(&all - choose(n - c, k)), &all);
-                    assert!((pass_at_k(n, c, k).unwrap() - at).abs() < 1e-12, "pass@{k} n={n} c={c}");
+                    assert!(
+                        (pass_at_k(n, c, k).unwrap() - at).abs() < 1e-12,
+                        "pass@{k} n={n} c={c}"
+                    );
                     let hat = ratio(&choose(c, k), &all);
                     let got = pass_hat_k_unbiased(n, c, k).unwrap();
-                    assert!((got - hat).abs() < 1e-12, "pass^{k} n={n} c={c}: {got} {hat}");
-                    let power = ratio(&BigUint::from(c).pow(k as u32), &BigUint::from(n).pow(k as u32));
+                    assert!(
+                        (got - hat).abs() < 1e-12,
+                        "pass^{k} n={n} c={c}: {got} {hat}"
+                    );
+                    let power = ratio(
+                        &BigUint::from(c).pow(k as u32),
+                        &BigUint::from(n).pow(k as u32),
+                    );
                     assert!((pass_hat_k(n, c, k).unwrap() - power).abs() < 1e-12);
                     checked += 1;
                 }
@@ -159,10 +174,19 @@ mod tests {
     #[test]
     fn is_undefined_rather_than_a_number_that_looks_right() {
         for figure in [pass_at_k, pass_hat_k, pass_hat_k_unbiased] {
-            assert_eq!(figure(1, 1, 3), Err(Undefined::TooFewSamples { n: 1, k: 3 }));
-            assert_eq!(figure(0, 0, 1), Err(Undefined::TooFewSamples { n: 0, k: 1 }));
+            assert_eq!(
+                figure(1, 1, 3),
+                Err(Undefined::TooFewSamples { n: 1, k: 3 })
+            );
+            assert_eq!(
+                figure(0, 0, 1),
+                Err(Undefined::TooFewSamples { n: 0, k: 1 })
+            );
             assert_eq!(figure(5, 2, 0), Err(Undefined::ZeroK));
-            assert_eq!(figure(5, 6, 1), Err(Undefined::MorePassesThanSamples { n: 5, c: 6 }));
+            assert_eq!(
+                figure(5, 6, 1),
+                Err(Undefined::MorePassesThanSamples { n: 5, c: 6 })
+            );
         }
         insta::assert_snapshot!(pass_at_k(1, 0, 3).unwrap_err(), @"needs 3 samples a case, has 1");
     }

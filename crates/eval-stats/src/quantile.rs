@@ -19,7 +19,13 @@ pub fn weighted_mean(pairs: &[(f64, f64)]) -> Result<f64, Undefined> {
     if pairs.iter().any(|(_, weight)| *weight < 0.0) || total == 0.0 {
         return Err(Undefined::Weights);
     }
-    finite(pairs.iter().map(|(value, weight)| value * weight).sum::<f64>() / total)
+    finite(
+        pairs
+            .iter()
+            .map(|(value, weight)| value * weight)
+            .sum::<f64>()
+            / total,
+    )
 }
 
 /// The value below which a share `p` (in 0..=1) of the ascending `sorted` values lies, interpolated linearly between
@@ -30,14 +36,21 @@ pub fn percentile(sorted: &[f64], p: f64) -> Result<f64, Undefined> {
     }
     let position = p * sorted.len().saturating_sub(1) as f64;
     let below = position.floor();
-    let (Some(low), Some(high)) = (sorted.get(below as usize), sorted.get(position.ceil() as usize)) else {
+    let (Some(low), Some(high)) = (
+        sorted.get(below as usize),
+        sorted.get(position.ceil() as usize),
+    ) else {
         return Err(Undefined::NoData);
     };
     finite(low + (high - low) * (position - below))
 }
 
 pub(super) fn finite(value: f64) -> Result<f64, Undefined> {
-    if value.is_finite() { Ok(value) } else { Err(Undefined::NotFinite) }
+    if value.is_finite() {
+        Ok(value)
+    } else {
+        Err(Undefined::NotFinite)
+    }
 }
 
 #[cfg(test)]
@@ -64,7 +77,10 @@ mod tests {
         assert_eq!(mean(&[f64::NAN]), Err(Undefined::NotFinite));
         assert_eq!(weighted_mean(&[(1.0, 1.0), (0.0, 3.0)]), Ok(0.25));
         assert_eq!(weighted_mean(&[(1.0, 0.0)]), Err(Undefined::Weights));
-        assert_eq!(weighted_mean(&[(1.0, -1.0), (1.0, 3.0)]), Err(Undefined::Weights));
+        assert_eq!(
+            weighted_mean(&[(1.0, -1.0), (1.0, 3.0)]),
+            Err(Undefined::Weights)
+        );
         assert_eq!(weighted_mean(&[]), Err(Undefined::NoData));
     }
 }

@@ -78,7 +78,11 @@ impl Values {
 
     /// The arithmetic mean.
     pub fn mean(&self) -> Result<f64, Undefined> {
-        if self.n == 0 { Err(Undefined::NoData) } else { finite(self.sum / self.n as f64) }
+        if self.n == 0 {
+            Err(Undefined::NoData)
+        } else {
+            finite(self.sum / self.n as f64)
+        }
     }
 
     /// The interval of the mean when there are `times` as many values like these: of whole evals that are drawn (`of_evals`), or of cases
@@ -86,12 +90,19 @@ impl Values {
     /// (Owen 2001, section 2.3).
     pub fn interval(&self, of_evals: bool, times: f64, level: f64) -> Result<Interval, Undefined> {
         if of_evals {
-            let of_eval =
-                |(_, sum, cases): &(usize, f64, u64)| Level { sum: *sum, size: *cases as f64, count: times };
+            let of_eval = |(_, sum, cases): &(usize, f64, u64)| Level {
+                sum: *sum,
+                size: *cases as f64,
+                count: times,
+            };
             return of_values(&self.evals.iter().map(of_eval).collect::<Vec<_>>(), level);
         }
         if self.n <= KEPT_VALUES {
-            let levels: Vec<Level> = self.few.iter().map(|value| Level::of(*value, times)).collect();
+            let levels: Vec<Level> = self
+                .few
+                .iter()
+                .map(|value| Level::of(*value, times))
+                .collect();
             return of_values(&levels, level);
         }
         let moments = self.moments.ok_or(Undefined::NoData)?;
@@ -100,7 +111,12 @@ impl Values {
         if variance == 0.0 {
             return Err(Undefined::NoVariation);
         }
-        normal_of_mean(self.mean()?, (variance / (n * times)).sqrt(), (moments.least, moments.most), level)
+        normal_of_mean(
+            self.mean()?,
+            (variance / (n * times)).sqrt(),
+            (moments.least, moments.most),
+            level,
+        )
     }
 }
 
@@ -117,15 +133,30 @@ mod tests {
     #[test]
     fn many_values_get_a_normal_interval_of_the_right_width() {
         let value = |i: u32| (f64::from(i * 7919 % 6_007) / 6_007.0).powi(2);
-        let kept = of((0..5_000).map(value)).interval(false, 1.0, 0.95).unwrap();
-        let normal = of((0..6_000).map(value)).interval(false, 1.0, 0.95).unwrap();
-        assert_eq!((kept.method.name(), normal.method.name()), ("empirical_likelihood", "normal"));
+        let kept = of((0..5_000).map(value))
+            .interval(false, 1.0, 0.95)
+            .unwrap();
+        let normal = of((0..6_000).map(value))
+            .interval(false, 1.0, 0.95)
+            .unwrap();
+        assert_eq!(
+            (kept.method.name(), normal.method.name()),
+            ("empirical_likelihood", "normal")
+        );
         let ratio = (kept.high - kept.low) / (normal.high - normal.low);
-        assert!((ratio / (6_000f64 / 5_000.0).sqrt() - 1.0).abs() < 0.01, "{ratio}");
+        assert!(
+            (ratio / (6_000f64 / 5_000.0).sqrt() - 1.0).abs() < 0.01,
+            "{ratio}"
+        );
         // Large and alike: no digits are lost.
-        let shifted = of((0..6_000).map(|i| value(i) + 1e9)).interval(false, 1.0, 0.95).unwrap();
+        let shifted = of((0..6_000).map(|i| value(i) + 1e9))
+            .interval(false, 1.0, 0.95)
+            .unwrap();
         assert!((shifted.high - shifted.low - (normal.high - normal.low)).abs() < 1e-6);
-        assert_eq!(of((0..20_000).map(|_| 7.0)).interval(false, 1.0, 0.95), Err(Undefined::NoVariation));
+        assert_eq!(
+            of((0..20_000).map(|_| 7.0)).interval(false, 1.0, 0.95),
+            Err(Undefined::NoVariation)
+        );
     }
 
     #[test]
@@ -134,8 +165,10 @@ mod tests {
         for eval in 0..12 {
             (0..10).for_each(|_| values.push(eval, f64::from((eval * 5 % 12) as u32)));
         }
-        let (cases, evals) =
-            (values.interval(false, 1.0, 0.95).unwrap(), values.interval(true, 1.0, 0.95).unwrap());
+        let (cases, evals) = (
+            values.interval(false, 1.0, 0.95).unwrap(),
+            values.interval(true, 1.0, 0.95).unwrap(),
+        );
         let ratio = (evals.high - evals.low) / (cases.high - cases.low);
         // The root of 10 cases an eval, and Student's t of 12 units.
         assert!((3.2..4.0).contains(&ratio), "{ratio}");

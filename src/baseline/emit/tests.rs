@@ -31,14 +31,24 @@ fn full() -> BaselineFile {
         baseline_version: Some("v2.3.1".to_owned()),
         captured_at: Some("2026-01-31T12:00:00Z".to_owned()),
         suite: Some("API".to_owned()),
-        target: Some(BaselineTarget { name: Some("local".to_owned()), kind: "http".to_owned() }),
+        target: Some(BaselineTarget {
+            name: Some("local".to_owned()),
+            kind: "http".to_owned(),
+        }),
         commit: Some("0123456789012345678901234567890123456789".to_owned()),
         dirty: true,
         harness_version: Some("0.1.0".to_owned()),
-        environment: [("node".to_owned(), json!("18.x")), ("zones".to_owned(), json!(["a", "b"]))].into(),
+        environment: [
+            ("node".to_owned(), json!("18.x")),
+            ("zones".to_owned(), json!(["a", "b"])),
+        ]
+        .into(),
         input_hash: Some("00".to_owned()),
         replaces: Some("none".to_owned()),
-        output_file: Some(OutputFile { name: "x.output.json".to_owned(), fingerprint: "ff".to_owned() }),
+        output_file: Some(OutputFile {
+            name: "x.output.json".to_owned(),
+            fingerprint: "ff".to_owned(),
+        }),
         ..file(json!({
             "status": 200,
             "body": {"users": [{"id": "{{any_uuid}}", "tags": [["a"], [], {}]}, "{{any_regex(\"a'b\")}}"], "none": null},
@@ -112,8 +122,13 @@ fn read_back(text: &str) -> Value {
     let (mut sources, mut problems) = (Sources::new(), Problems::new());
     let id = sources.add("f", text);
     let node = parse(&sources, id, &mut problems);
-    assert!(problems.is_empty(), "{text}\n{:?}", problems.iter().map(|p| &p.message).collect::<Vec<_>>());
-    node.and_then(|node| node.get("output").map(crate::load::tree::Node::to_json)).expect("an output")
+    assert!(
+        problems.is_empty(),
+        "{text}\n{:?}",
+        problems.iter().map(|p| &p.message).collect::<Vec<_>>()
+    );
+    node.and_then(|node| node.get("output").map(crate::load::tree::Node::to_json))
+        .expect("an output")
 }
 
 fn same(value: &Value) {
@@ -123,9 +138,16 @@ fn same(value: &Value) {
     assert_eq!(&back, value, "{text}");
     assert_eq!(emit(&file(back)), text, "the form is stable");
     let windows = text.replace('\n', "\r\n");
-    assert_eq!(&read_back(&windows), value, "with the line ends of Windows: {windows:?}");
+    assert_eq!(
+        &read_back(&windows),
+        value,
+        "with the line ends of Windows: {windows:?}"
+    );
     for line in text.lines() {
-        assert!(!line.starts_with(['<', '>']), "nothing looks like a merge: {line}");
+        assert!(
+            !line.starts_with(['<', '>']),
+            "nothing looks like a merge: {line}"
+        );
     }
 }
 
@@ -241,7 +263,9 @@ fn nasty_texts_are_read_back() {
         same(&json!({ text: text, "z": [text, {text: [text]}] }));
     }
     let mut all = Map::new();
-    texts.iter().for_each(|text| drop(all.insert((*text).to_owned(), json!(text))));
+    texts
+        .iter()
+        .for_each(|text| drop(all.insert((*text).to_owned(), json!(text))));
     same(&Value::Object(all));
 }
 
@@ -255,7 +279,11 @@ fn long_keys_deep_trees_and_large_numbers_are_read_back() {
     }
     let mut deep = json!("leaf\nof two lines");
     for n in 0..120 {
-        deep = if n % 3 == 0 { json!([deep]) } else { json!({ "k": deep }) };
+        deep = if n % 3 == 0 {
+            json!([deep])
+        } else {
+            json!({ "k": deep })
+        };
     }
     same(&deep);
     let numbers = r#"[0, -0, 0.0, -0.0, 1.0, 1.50, 1e+5, 1E-7, 265252859812191058636308480000000, 1e400, 12345678901234567890.123456789]"#;
@@ -265,20 +293,43 @@ fn long_keys_deep_trees_and_large_numbers_are_read_back() {
 #[test]
 fn every_field_of_the_file_is_written() {
     let file = full();
-    let Value::Object(fields) = serde_json::to_value(&file).expect("JSON") else { panic!("no map") };
+    let Value::Object(fields) = serde_json::to_value(&file).expect("JSON") else {
+        panic!("no map")
+    };
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("e.yaml");
-    let text = emit(&BaselineFile { replaces: None, output_file: None, ..file.clone() });
+    let text = emit(&BaselineFile {
+        replaces: None,
+        output_file: None,
+        ..file.clone()
+    });
     std::fs::write(&path, &text).expect("a file");
     for name in fields.keys() {
-        assert!(emit(&file).contains(&format!("\n{name}:")) || name == "format_version", "{name}");
+        assert!(
+            emit(&file).contains(&format!("\n{name}:")) || name == "format_version",
+            "{name}"
+        );
     }
     let (mut sources, mut problems) = (Sources::new(), Problems::new());
     let folder = Folder::Disk(dir.path().to_owned());
-    let mut reader =
-        Reader { folder: &folder, sources: &mut sources, problems: &mut problems, cwd: dir.path() };
-    let Found::Kept(kept) = reader.of_file("e.yaml") else { panic!("{problems:?}") };
-    assert_eq!(kept.file, BaselineFile { replaces: None, output_file: None, output: None, ..file.clone() });
+    let mut reader = Reader {
+        folder: &folder,
+        sources: &mut sources,
+        problems: &mut problems,
+        cwd: dir.path(),
+    };
+    let Found::Kept(kept) = reader.of_file("e.yaml") else {
+        panic!("{problems:?}")
+    };
+    assert_eq!(
+        kept.file,
+        BaselineFile {
+            replaces: None,
+            output_file: None,
+            output: None,
+            ..file.clone()
+        }
+    );
     assert_eq!(Some(kept.output), file.output);
 }
 
@@ -298,9 +349,12 @@ fn value() -> impl Strategy<Value = Value> {
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         any::<i64>().prop_map(Value::from),
-        any::<f64>().prop_filter("finite", |f| f.is_finite()).prop_map(|f| {
-            serde_json::from_str(&serde_json::to_string(&f).expect("a number")).expect("a number")
-        }),
+        any::<f64>()
+            .prop_filter("finite", |f| f.is_finite())
+            .prop_map(|f| {
+                serde_json::from_str(&serde_json::to_string(&f).expect("a number"))
+                    .expect("a number")
+            }),
         text().prop_map(Value::from),
     ];
     leaf.prop_recursive(5, 40, 5, |inner| {

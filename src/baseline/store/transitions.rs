@@ -38,21 +38,39 @@ impl Locked<'_> {
     ///
     /// # Errors
     /// When the file has no `output`, or one that nests deeper than JSON is read; when it can't be written.
-    pub fn write_pending(&self, file: &BaselineFile, inline_bytes: u64) -> Result<PathBuf, StoreError> {
+    pub fn write_pending(
+        &self,
+        file: &BaselineFile,
+        inline_bytes: u64,
+    ) -> Result<PathBuf, StoreError> {
         let id = file.eval_id.as_str();
-        let unfit = |why: &str| StoreError::Unfit { id: id.to_owned(), why: why.to_owned() };
-        let json = file.output.as_ref().and_then(|output| serde_json::to_vec(output).ok());
+        let unfit = |why: &str| StoreError::Unfit {
+            id: id.to_owned(),
+            why: why.to_owned(),
+        };
+        let json = file
+            .output
+            .as_ref()
+            .and_then(|output| serde_json::to_vec(output).ok());
         let json = json.ok_or_else(|| unfit("it is not there"))?;
         // As a reader will see it, numbers in the spelling of the JSON reader.
-        let output: Value = serde_json::from_slice(&json).map_err(|error| unfit(&error.to_string()))?;
+        let output: Value =
+            serde_json::from_slice(&json).map_err(|error| unfit(&error.to_string()))?;
         let replaces = match self.store.of_eval(id, Standing::Accepted) {
             None => NOTHING.to_owned(),
             Some(Ok(kept)) => kept.fingerprint.to_string(),
             Some(Err(_)) => UNREADABLE.to_owned(),
         };
-        let header =
-            BaselineFile { replaces: Some(replaces), output: None, output_file: None, ..file.clone() };
-        let inline = BaselineFile { output: Some(output), ..header.clone() };
+        let header = BaselineFile {
+            replaces: Some(replaces),
+            output: None,
+            output_file: None,
+            ..file.clone()
+        };
+        let inline = BaselineFile {
+            output: Some(output),
+            ..header.clone()
+        };
         let text = emit(&inline);
         let fits = json.len() as u64 <= inline_bytes
             && text.len() as u64 <= MAX_AUTHORING_BYTES
@@ -72,33 +90,51 @@ impl Locked<'_> {
     /// When there is none, when it or the accepted one is broken, when the accepted output is another than the one that
     /// was there at capture. The last two don't matter with `force`, as long as the pending one is whole.
     pub fn accept(&self, id: &str, force: bool) -> Result<Accepted, StoreError> {
-        let pending = self.store.pending(id)?.ok_or_else(|| StoreError::NoPending { id: id.to_owned() })?;
+        let pending = self
+            .store
+            .pending(id)?
+            .ok_or_else(|| StoreError::NoPending { id: id.to_owned() })?;
         let accepted = self.store.of_eval(id, Standing::Accepted);
         let same = matches!(&accepted, Some(Ok(kept)) if kept.fingerprint == pending.fingerprint);
         if !force && !same {
             let expected = pending.file.replaces.as_deref();
             match accepted {
-                None if expected.is_none_or(|replaced| replaced == NOTHING || replaced == UNREADABLE) => {}
+                None if expected
+                    .is_none_or(|replaced| replaced == NOTHING || replaced == UNREADABLE) => {}
                 Some(Ok(kept)) if expected == Some(kept.fingerprint.to_string().as_str()) => {}
                 // An accept was cut off between the output file and the file that names it.
                 Some(Err(_)) if self.holds_output(&pending) => {}
                 Some(Err(broken)) => {
-                    return Err(StoreError::Broken { id: id.to_owned(), broken: Box::new(broken) });
+                    return Err(StoreError::Broken {
+                        id: id.to_owned(),
+                        broken: Box::new(broken),
+                    });
                 }
                 None | Some(Ok(_)) => return Err(StoreError::AtOdds { id: id.to_owned() }),
             }
         }
-        let header = BaselineFile { replaces: None, output: None, output_file: None, ..pending.file.clone() };
+        let header = BaselineFile {
+            replaces: None,
+            output: None,
+            output_file: None,
+            ..pending.file.clone()
+        };
         let path = if pending.file.output_file.is_some() {
             self.put_with_output(header, &pending.output, Standing::Accepted)?
         } else {
-            let text = emit(&BaselineFile { output: Some(pending.output), ..header });
+            let text = emit(&BaselineFile {
+                output: Some(pending.output),
+                ..header
+            });
             let path = self.put(&baseline_file_name(id, Standing::Accepted), text.as_bytes())?;
             self.take(&output_file_name(id, Standing::Accepted))?;
             path
         };
         self.drop_pending(id)?;
-        Ok(Accepted { path, changed: !same })
+        Ok(Accepted {
+            path,
+            changed: !same,
+        })
     }
 
     /// [`Locked::accept`] of a pending baseline that somebody has seen, and of no other.
@@ -143,7 +179,11 @@ impl Locked<'_> {
     /// When it can't be written.
     pub fn put(&self, name: &str, bytes: &[u8]) -> Result<PathBuf, StoreError> {
         let path = self.store.dir.join(name);
-        let failed = |source| StoreError::Io { what: "write", path: path.clone(), source };
+        let failed = |source| StoreError::Io {
+            what: "write",
+            path: path.clone(),
+            source,
+        };
         let (dir, file) = match name.rsplit_once('/') {
             Some((below, file)) => (self.store.dir.join(below), file),
             None => (self.store.dir.clone(), name),
@@ -164,23 +204,34 @@ impl Locked<'_> {
     ) -> Result<PathBuf, StoreError> {
         let id = header.eval_id.clone();
         let name = output_file_name(&id, standing);
-        let unfit = |error: serde_json::Error| StoreError::Unfit { id: id.clone(), why: error.to_string() };
+        let unfit = |error: serde_json::Error| StoreError::Unfit {
+            id: id.clone(),
+            why: error.to_string(),
+        };
         let mut bytes = serde_json::to_vec_pretty(output).map_err(unfit)?;
         bytes.push(b'\n');
         self.put(&name, &bytes)?;
         let fingerprint = Fingerprint::of(output).to_string();
-        let text = emit(&BaselineFile { output_file: Some(OutputFile { name, fingerprint }), ..header });
+        let text = emit(&BaselineFile {
+            output_file: Some(OutputFile { name, fingerprint }),
+            ..header
+        });
         self.put(&baseline_file_name(&id, standing), text.as_bytes())
     }
 
     /// True when the accepted output file holds the output of a pending baseline already.
     fn holds_output(&self, pending: &Kept) -> bool {
-        let path = self.store.dir.join(output_file_name(&pending.file.eval_id, Standing::Accepted));
+        let path = self
+            .store
+            .dir
+            .join(output_file_name(&pending.file.eval_id, Standing::Accepted));
         // A link or a pipe is not what an accept left.
         if !path.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
             return false;
         }
-        let Ok(bytes) = eval_base::files::read_bytes(&path) else { return false };
+        let Ok(bytes) = eval_base::files::read_bytes(&path) else {
+            return false;
+        };
         pending.file.output_file.is_some()
             && serde_json::from_slice::<Value>(&bytes)
                 .is_ok_and(|value| Fingerprint::of(&value) == pending.fingerprint)
@@ -206,5 +257,7 @@ fn is_read_back(text: &str, output: Option<&Value>) -> bool {
     let (mut sources, mut problems) = (Sources::new(), Problems::new());
     let file = sources.add("", text);
     let node = parse(&sources, file, &mut problems).filter(|_| problems.is_empty());
-    node.and_then(|node| node.get("output").map(|output| output.to_json())).as_ref() == output
+    node.and_then(|node| node.get("output").map(|output| output.to_json()))
+        .as_ref()
+        == output
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 
 use super::{
-    CiArgs, CiMode, ComparedArgs, FilterArgs, ListFormat, ModelArgs, ProgressMode, RunArgs, SessionArgs,
-    SuiteArgs, at_least_one, key_value, positive_seconds,
+    CiArgs, CiMode, ComparedArgs, FilterArgs, ListFormat, ModelArgs, ProgressMode, RunArgs,
+    SessionArgs, SuiteArgs, at_least_one, key_value, positive_seconds,
 };
 use crate::cli::completions::{NameKind, by};
 
@@ -55,7 +55,11 @@ pub struct OfSuiteArgs {
 impl OfSuiteArgs {
     /// As the arguments of a verb that looks at the whole suite.
     pub fn whole(&self) -> SuiteArgs {
-        SuiteArgs { suite: self.suite.clone(), vars: self.vars.clone(), ..SuiteArgs::default() }
+        SuiteArgs {
+            suite: self.suite.clone(),
+            vars: self.vars.clone(),
+            ..SuiteArgs::default()
+        }
     }
 }
 

@@ -100,13 +100,19 @@ fn age(text: &str) -> Result<Age, String> {
         _ => return Err(wrong()),
     };
     let number: i64 = digits.parse().map_err(|_| wrong())?;
-    let seconds = number.checked_mul(unit).filter(|seconds| *seconds < 100_000_000_000);
-    seconds.map(Age).ok_or_else(|| "that is longer than this program can count".to_owned())
+    let seconds = number
+        .checked_mul(unit)
+        .filter(|seconds| *seconds < 100_000_000_000);
+    seconds
+        .map(Age)
+        .ok_or_else(|| "that is longer than this program can count".to_owned())
 }
 
 fn size(text: &str) -> Result<u64, String> {
     let wrong = || "write a size such as 500MB, 1GB or 2GiB".to_owned();
-    let at = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let at = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
     let (digits, unit) = text.split_at(at);
     let unit: f64 = match unit.trim().to_ascii_lowercase().as_str() {
         "" | "b" => 1.0,
@@ -123,7 +129,11 @@ fn size(text: &str) -> Result<u64, String> {
     let number: f64 = digits.parse().map_err(|_| wrong())?;
     // Below 2^53 a float counts bytes exactly.
     let bytes = number * unit;
-    if bytes.is_finite() && (0.0..9e15).contains(&bytes) { Ok(bytes as u64) } else { Err(wrong()) }
+    if bytes.is_finite() && (0.0..9e15).contains(&bytes) {
+        Ok(bytes as u64)
+    } else {
+        Err(wrong())
+    }
 }
 
 #[cfg(test)]
@@ -132,15 +142,29 @@ mod tests {
 
     #[test]
     fn times_and_sizes_have_units() {
-        assert_eq!(["12h", "30d", "2 w"].map(age), [43_200, 2_592_000, 1_209_600].map(|s| Ok(Age(s))));
+        assert_eq!(
+            ["12h", "30d", "2 w"].map(age),
+            [43_200, 2_592_000, 1_209_600].map(|s| Ok(Age(s)))
+        );
         for wrong in ["", "30", "d", "30y", "-1d", "1.5d", "99999999999999999999d"] {
-            assert_eq!(age(wrong), Err("write a time such as 12h, 30d or 8w".to_owned()), "{wrong}");
+            assert_eq!(
+                age(wrong),
+                Err("write a time such as 12h, 30d or 8w".to_owned()),
+                "{wrong}"
+            );
         }
         assert!(age("999999999999w").unwrap_err().contains("longer than"));
         let sizes = ["0", "500MB", "1.5 gb", "2GiB", "7k"].map(size);
-        assert_eq!(sizes, [0, 500_000_000, 1_500_000_000, 2_147_483_648, 7_000].map(Ok));
+        assert_eq!(
+            sizes,
+            [0, 500_000_000, 1_500_000_000, 2_147_483_648, 7_000].map(Ok)
+        );
         for wrong in ["", "GB", "1.2.3GB", "-1GB", "1XB", "99999TB"] {
-            assert_eq!(size(wrong), Err("write a size such as 500MB, 1GB or 2GiB".to_owned()), "{wrong}");
+            assert_eq!(
+                size(wrong),
+                Err("write a size such as 500MB, 1GB or 2GiB".to_owned()),
+                "{wrong}"
+            );
         }
     }
 }

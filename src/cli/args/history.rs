@@ -49,10 +49,21 @@ pub struct HistoryArgs {
 
 /// The beginning of a day in UTC, or a moment.
 fn since(text: &str) -> Result<jiff::Timestamp, String> {
-    let day = || text.parse::<jiff::civil::Date>().ok()?.to_zoned(jiff::tz::TimeZone::UTC).ok();
+    let day = || {
+        text.parse::<jiff::civil::Date>()
+            .ok()?
+            .to_zoned(jiff::tz::TimeZone::UTC)
+            .ok()
+    };
     // A time is no day: a day's parser would take a time and drop its hours.
     let is_day = text.len() == 10;
     let moment = || text.parse::<jiff::Timestamp>().ok();
-    let at = if is_day { day().map(|day| day.timestamp()) } else { moment() };
-    at.ok_or_else(|| "write a day such as 2026-03-01, or a time such as 2026-03-01T12:00:00Z".to_owned())
+    let at = if is_day {
+        day().map(|day| day.timestamp())
+    } else {
+        moment()
+    };
+    at.ok_or_else(|| {
+        "write a day such as 2026-03-01, or a time such as 2026-03-01T12:00:00Z".to_owned()
+    })
 }

@@ -26,6 +26,10 @@ pub struct ModelArgs {
 
 impl ModelArgs {
     pub fn overrides(&self) -> ModelOverrides {
-        ModelOverrides { cache: self.cache, record: self.record.clone(), replay: self.replay.clone() }
+        ModelOverrides {
+            cache: self.cache,
+            record: self.record.clone(),
+            replay: self.replay.clone(),
+        }
     }
 }

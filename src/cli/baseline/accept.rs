@@ -29,8 +29,10 @@ pub(super) fn chosen(
     of: &crate::cli::args::OfSuiteArgs,
 ) -> Result<(Store, Gathered), Failure> {
     if named.is_empty() && !all {
-        return Err(Failure::wrong(format!("`baseline {verb}` needs eval ids, or --all"))
-            .hint("`eval-harness baseline diff` shows what is pending"));
+        return Err(
+            Failure::wrong(format!("`baseline {verb}` needs eval ids, or --all"))
+                .hint("`eval-harness baseline diff` shows what is pending"),
+        );
     }
     let suite = overview(console, of)?;
     let store = Store::new(suite.baselines.dir);
@@ -49,7 +51,11 @@ pub(super) struct Done {
 
 impl Done {
     pub fn exit(&self) -> ExitCode {
-        if self.failed > 0 { ExitCode::Wrong } else { ExitCode::Pass }
+        if self.failed > 0 {
+            ExitCode::Wrong
+        } else {
+            ExitCode::Pass
+        }
     }
 }
 
@@ -74,7 +80,9 @@ pub(super) fn all(
                 ));
             }
             // Whoever was faster.
-            Err(StoreError::NoPending { id }) => console.warn(&format!("`{id}` is no longer pending")),
+            Err(StoreError::NoPending { id }) => {
+                console.warn(&format!("`{id}` is no longer pending"))
+            }
             Err(error) => {
                 done.failed += 1;
                 console.error(&error.to_string(), error.hint().as_deref());

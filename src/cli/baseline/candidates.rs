@@ -27,15 +27,24 @@ fn load_with(
     cases: &mut BTreeMap<String, Result<Arc<Case>, String>>,
 ) {
     let mut known = BTreeMap::clone(&request.overrides.known_good);
-    known.extend(outputs.iter().map(|(id, output)| ((*id).clone(), (*output).clone())));
+    known.extend(
+        outputs
+            .iter()
+            .map(|(id, output)| ((*id).clone(), (*output).clone())),
+    );
     let mut with_them = request.clone();
     with_them.overrides.known_good = Arc::new(known);
     let loaded = load::load(&with_them);
     let plan = loaded.plan.filter(|_| loaded.problems.error_count() == 0);
     match (plan, outputs) {
         (Some(plan), _) => {
-            let wanted: BTreeMap<&str, ()> = outputs.iter().map(|(id, _)| (id.as_str(), ())).collect();
-            for eval in plan.evals.iter().filter(|eval| wanted.contains_key(eval.info.id.as_str())) {
+            let wanted: BTreeMap<&str, ()> =
+                outputs.iter().map(|(id, _)| (id.as_str(), ())).collect();
+            for eval in plan
+                .evals
+                .iter()
+                .filter(|eval| wanted.contains_key(eval.info.id.as_str()))
+            {
                 let case = match eval.cases.get(0) {
                     Some(case) => case.map_err(|fault| fault.to_string()),
                     None => continue,
@@ -44,8 +53,14 @@ fn load_with(
             }
         }
         (None, [(id, _)]) => {
-            let first = loaded.problems.iter().find(|problem| problem.severity == Severity::Error);
-            let why = first.map_or_else(|| "the suite does not load".to_owned(), |p| p.message.clone());
+            let first = loaded
+                .problems
+                .iter()
+                .find(|problem| problem.severity == Severity::Error);
+            let why = first.map_or_else(
+                || "the suite does not load".to_owned(),
+                |p| p.message.clone(),
+            );
             cases.insert((*id).clone(), Err(why));
         }
         (None, several) => {

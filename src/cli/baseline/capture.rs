@@ -22,7 +22,9 @@ use crate::cli::{Exit, Failure, run as run_verb, suite};
 use crate::gate::ExitCode;
 use crate::grade::{Asked, Graders, GradersConfig};
 use crate::load::{LoadRequest, Overrides, Purpose};
-use crate::model::{Case, Eval, EvalType, Fingerprint, GateSpec, Outcome, Output, OutputValue, Plan, Target};
+use crate::model::{
+    Case, Eval, EvalType, Fingerprint, GateSpec, Outcome, Output, OutputValue, Plan, Target,
+};
 
 /// One regression whose baseline is to be captured, as the suite has it now.
 pub(super) struct Subject {
@@ -39,9 +41,21 @@ impl Subject {
 pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
     refuse_in_ci("capture")?;
     let as_run = args.as_run();
-    let purpose = if args.run.is_some() { Purpose::List } else { Purpose::Run };
-    let unreadable = if args.force { unreadable(console, args)? } else { BTreeMap::new() };
-    let more = Overrides { gateless: true, known_good: Arc::new(unreadable), ..run_verb::overrides(&as_run) };
+    let purpose = if args.run.is_some() {
+        Purpose::List
+    } else {
+        Purpose::Run
+    };
+    let unreadable = if args.force {
+        unreadable(console, args)?
+    } else {
+        BTreeMap::new()
+    };
+    let more = Overrides {
+        gateless: true,
+        known_good: Arc::new(unreadable),
+        ..run_verb::overrides(&as_run)
+    };
     let selected = suite::load(&as_run.suite, purpose, more)?;
     let mut request = selected.request;
     // What is missing for a run is no fault of a capture from one that is over.
@@ -54,33 +68,62 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
     let graders = looking_graders(&plan, &dir)?;
     let source = match &args.run {
         Some(run) => outputs::of_run(console, &plan, run)?,
-        None => match outputs::by_run(console, &as_run, narrowed(plan, &subjects), selected.filters)? {
+        None => match outputs::by_run(
+            console,
+            &as_run,
+            narrowed(plan, &subjects),
+            selected.filters,
+        )? {
             Some(source) => source,
             None => return Ok(ExitCode::Interrupted),
         },
     };
-    let mut work = Work { request, rules, graders, keep_headers: settings.keep_headers, fresh: args.force };
+    let mut work = Work {
+        request,
+        rules,
+        graders,
+        keep_headers: settings.keep_headers,
+        fresh: args.force,
+    };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::incomplete(format!("cannot start: {error}")))?;
     let results = runtime.block_on(work.results(&subjects, &source));
     let store = Store::new(settings.dir);
-    Report { console, about, source: &source, fresh: args.force, inline_bytes: settings.inline_bytes }
-        .keep(&store, &subjects, results)
+    Report {
+        console,
+        about,
+        source: &source,
+        fresh: args.force,
+        inline_bytes: settings.inline_bytes,
+    }
+    .keep(&store, &subjects, results)
 }
 
 /// Who starts anew is not stopped by accepted baselines that can't be read: anything may stand in their place.
-fn unreadable(console: &Console, args: &CaptureArgs) -> Result<BTreeMap<String, OutputValue>, Failure> {
+fn unreadable(
+    console: &Console,
+    args: &CaptureArgs,
+) -> Result<BTreeMap<String, OutputValue>, Failure> {
     let about = overview(console, &args.of)?;
-    let entries = Store::new(about.baselines.dir).entries().map_err(super::failure)?;
-    Ok(broken_ids(&entries).into_iter().map(|id| (id, OutputValue::Json(json!({})))).collect())
+    let entries = Store::new(about.baselines.dir)
+        .entries()
+        .map_err(super::failure)?;
+    Ok(broken_ids(&entries)
+        .into_iter()
+        .map(|id| (id, OutputValue::Json(json!({}))))
+        .collect())
 }
 
 /// The regressions that compare with a known-good output.
 fn subjects(plan: &Plan, named: &[String], console: &Console) -> Result<Vec<Subject>, Failure> {
     let mut subjects = Vec::new();
-    let ids: Vec<&str> = plan.evals.iter().map(|eval| eval.info.id.as_str()).collect();
+    let ids: Vec<&str> = plan
+        .evals
+        .iter()
+        .map(|eval| eval.info.id.as_str())
+        .collect();
     if let Some(stranger) = Globs::new(named)?.strangers(&ids).first() {
         let failure = Failure::wrong(format!("no selected eval fits `{stranger}`"));
         return Err(match did_you_mean(stranger, ids.iter().copied()) {
@@ -88,20 +131,32 @@ fn subjects(plan: &Plan, named: &[String], console: &Console) -> Result<Vec<Subj
             None => failure.hint("`eval-harness baseline list` shows the regressions"),
         });
     }
-    for eval in plan.evals.iter().filter(|eval| eval.info.kind == EvalType::Regression) {
+    for eval in plan
+        .evals
+        .iter()
+        .filter(|eval| eval.info.kind == EvalType::Regression)
+    {
         let case = match eval.cases.get(0) {
             Some(case) if eval.cases.len() == 1 => case.map_err(Failure::wrong)?,
             _ => continue,
         };
         if takes_a_baseline(&case.grading, case.baseline.is_some()) {
-            subjects.push(Subject { eval: Arc::clone(eval), case });
+            subjects.push(Subject {
+                eval: Arc::clone(eval),
+                case,
+            });
         } else if named.contains(&eval.info.id) {
-            console.warn(&format!("`{}` compares with no baseline; it is left out", eval.info.id));
+            console.warn(&format!(
+                "`{}` compares with no baseline; it is left out",
+                eval.info.id
+            ));
         }
     }
     if subjects.is_empty() {
-        return Err(Failure::wrong("no regression that compares with a baseline is selected")
-            .hint("`eval-harness baseline list` shows the regressions of the suite"));
+        return Err(
+            Failure::wrong("no regression that compares with a baseline is selected")
+                .hint("`eval-harness baseline list` shows the regressions of the suite"),
+        );
     }
     Ok(subjects)
 }
@@ -109,8 +164,12 @@ fn subjects(plan: &Plan, named: &[String], console: &Console) -> Result<Vec<Subj
 /// The plan of nothing but these; its gate decides nothing.
 fn narrowed(mut plan: Plan, subjects: &[Subject]) -> Plan {
     let wanted: BTreeSet<&str> = subjects.iter().map(Subject::id).collect();
-    let kept: Vec<Arc<Eval>> =
-        plan.evals.iter().filter(|eval| wanted.contains(eval.info.id.as_str())).cloned().collect();
+    let kept: Vec<Arc<Eval>> = plan
+        .evals
+        .iter()
+        .filter(|eval| wanted.contains(eval.info.id.as_str()))
+        .cloned()
+        .collect();
     if kept.len() < plan.evals.len() && plan.whole.is_empty() {
         plan.whole = std::mem::take(&mut plan.evals);
     }
@@ -123,8 +182,9 @@ fn narrowed(mut plan: Plan, subjects: &[Subject]) -> Plan {
 
 /// Graders that will only look: they start nothing.
 fn looking_graders(plan: &Plan, dir: &Path) -> Result<Graders, Failure> {
-    let helper = std::env::current_exe()
-        .map_err(|error| Failure::incomplete(format!("cannot find this program's own file: {error}")))?;
+    let helper = std::env::current_exe().map_err(|error| {
+        Failure::incomplete(format!("cannot find this program's own file: {error}"))
+    })?;
     Ok(Graders::new(GradersConfig {
         allow_unsandboxed: false,
         helper,
@@ -141,7 +201,11 @@ fn looking_graders(plan: &Plan, dir: &Path) -> Result<Graders, Failure> {
 /// What came of one eval.
 pub(super) enum Captured {
     /// The output as a baseline, with the paths that other samples have otherwise.
-    Written { written: Value, finished_at: String, varying: Vec<String> },
+    Written {
+        written: Value,
+        finished_at: String,
+        varying: Vec<String>,
+    },
     /// Why it is not captured.
     Refused { why: String, stale: bool },
 }
@@ -174,14 +238,18 @@ impl Work {
             }
         }
         let written = self.written(subjects, &taken, &mut refused);
-        let known =
-            written.iter().map(|(id, value)| (id.clone(), OutputValue::Json(value.clone()))).collect();
+        let known = written
+            .iter()
+            .map(|(id, value)| (id.clone(), OutputValue::Json(value.clone())))
+            .collect();
         let mut tried = with_baselines(&self.request, &known);
         let mut results = Vec::with_capacity(subjects.len());
         for subject in subjects {
             let id = subject.id();
             let result = match (taken.remove(id), written.get(id), tried.remove(id)) {
-                (Some(taken), Some(written), Some(Ok(case))) => self.tried(&case, taken, written).await,
+                (Some(taken), Some(written), Some(Ok(case))) => {
+                    self.tried(&case, taken, written).await
+                }
                 (_, _, Some(Err(why))) => Err(why),
                 _ => {
                     let (why, stale) = refused
@@ -198,15 +266,25 @@ impl Work {
 
     /// What is accepted now and leaves its traces.
     fn accepted<'s>(&self, subject: &'s Subject) -> Option<&'s Value> {
-        subject.case.expected.as_ref().filter(|_| subject.case.baseline.is_some() && !self.fresh)
+        subject
+            .case
+            .expected
+            .as_ref()
+            .filter(|_| subject.case.baseline.is_some() && !self.fresh)
     }
 
     /// The first answer of a case, as its graders would see it.
     async fn take(&self, subject: &Subject, source: &Source) -> Result<Taken, (String, bool)> {
         let answers = match source.answers.get(subject.id()) {
             None => return Err((format!("{} has no sample of it", source.run_id), false)),
-            Some(Answers { input_hash: Some(hash), .. }) if *hash != subject.case.input_hash.to_string() => {
-                let why = format!("its input has changed since {}; capture it without --run", source.run_id);
+            Some(Answers {
+                input_hash: Some(hash),
+                ..
+            }) if *hash != subject.case.input_hash.to_string() => {
+                let why = format!(
+                    "its input has changed since {}; capture it without --run",
+                    source.run_id
+                );
                 return Err((why, true));
             }
             Some(answers) if source.is_over && asked_otherwise(&subject.case, answers) => {
@@ -223,8 +301,14 @@ impl Work {
         for answer in &answers.samples {
             let seen = match answer {
                 Ok(answer) => {
-                    let output = Output { value: answer.output.clone(), ..Output::text("") };
-                    self.graders.extracted(&subject.case, &output).await.map(|output| (answer, output))
+                    let output = Output {
+                        value: answer.output.clone(),
+                        ..Output::text("")
+                    };
+                    self.graders
+                        .extracted(&subject.case, &output)
+                        .await
+                        .map(|output| (answer, output))
                 }
                 Err(why) => Err(why.clone()),
             };
@@ -235,11 +319,19 @@ impl Work {
         }
         let mut all = all.into_iter();
         let Some((first, output)) = all.next() else {
-            let why = whys.into_iter().next().unwrap_or_else(|| "it was not run".to_owned());
+            let why = whys
+                .into_iter()
+                .next()
+                .unwrap_or_else(|| "it was not run".to_owned());
             return Err((why, false));
         };
         let others = all.map(|(_, output)| output).collect();
-        Ok(Taken { output, redacted: first.redacted, finished_at: first.finished_at.clone(), others })
+        Ok(Taken {
+            output,
+            redacted: first.redacted,
+            finished_at: first.finished_at.clone(),
+            others,
+        })
     }
 
     /// The outputs as they would be written.
@@ -249,12 +341,17 @@ impl Work {
         taken: &BTreeMap<String, Taken>,
         refused: &mut BTreeMap<String, (String, bool)>,
     ) -> BTreeMap<String, Value> {
-        let raw = taken.iter().map(|(id, taken)| (id.clone(), taken.output.clone())).collect();
+        let raw = taken
+            .iter()
+            .map(|(id, taken)| (id.clone(), taken.output.clone()))
+            .collect();
         let cases = with_baselines(&self.request, &raw);
         let mut written = BTreeMap::new();
         for subject in subjects {
             let id = subject.id();
-            let (Some(taken), Some(case)) = (taken.get(id), cases.get(id)) else { continue };
+            let (Some(taken), Some(case)) = (taken.get(id), cases.get(id)) else {
+                continue;
+            };
             let accepted = self.accepted(subject);
             let value = case.as_ref().map_err(Clone::clone).and_then(|case| {
                 let capture = Capture {
@@ -264,7 +361,9 @@ impl Work {
                     structural: structural(&case.grading),
                 };
                 let output = case.expected.clone().unwrap_or_default();
-                capture.written(&output, taken.redacted).map_err(|error| error.to_string())
+                capture
+                    .written(&output, taken.redacted)
+                    .map_err(|error| error.to_string())
             });
             match value {
                 Ok(value) => drop(written.insert(id.to_owned(), value)),
@@ -278,14 +377,27 @@ impl Work {
     async fn tried(&self, case: &Case, taken: Taken, written: &Value) -> Result<Captured, String> {
         let mut varying = Vec::new();
         if let Some(grading) = trial(&case.grading) {
-            let case = Case { grading, extract: Vec::new(), ..case.clone() };
+            let case = Case {
+                grading,
+                extract: Vec::new(),
+                ..case.clone()
+            };
             let grade = async |value: &OutputValue| {
-                let output = Output { value: value.clone(), ..Output::text("") };
-                self.graders.grade(&case, &output, Asked::default()).await.verdict
+                let output = Output {
+                    value: value.clone(),
+                    ..Output::text("")
+                };
+                self.graders
+                    .grade(&case, &output, Asked::default())
+                    .await
+                    .verdict
             };
             let verdict = grade(&taken.output).await;
             if verdict.outcome != Outcome::Passed {
-                let why = format!("the new baseline would not match its own output: {}", verdict.reason);
+                let why = format!(
+                    "the new baseline would not match its own output: {}",
+                    verdict.reason
+                );
                 return Err(why);
             }
             for other in &taken.others {
@@ -297,12 +409,19 @@ impl Work {
         }
         varying.sort();
         varying.dedup();
-        Ok(Captured::Written { written: written.clone(), finished_at: taken.finished_at, varying })
+        Ok(Captured::Written {
+            written: written.clone(),
+            finished_at: taken.finished_at,
+            varying,
+        })
     }
 }
 
 /// Whether a case has a target of its own that is not the one of a run, or that a run did not ask.
 fn asked_otherwise(case: &Case, answers: &Answers) -> bool {
-    let now = case.target.as_ref().filter(|target| !matches!(target, Target::Recorded { .. }));
+    let now = case
+        .target
+        .as_ref()
+        .filter(|target| !matches!(target, Target::Recorded { .. }));
     now.is_some_and(|target| answers.target_hash != Some(Fingerprint::of(target).to_string()))
 }

@@ -24,8 +24,11 @@ pub fn diff(console: &Console, args: &DiffArgs) -> Exit {
     let gathered = gather(&store, &suite.name, &args.evals)?;
     gathered.refuse_strangers(&store, &args.evals)?;
     let options = console.terminal_options(false);
-    let limits =
-        Limits { rows: SHOWN, columns: options.width.saturating_sub(6).max(20), unicode: options.unicode };
+    let limits = Limits {
+        rows: SHOWN,
+        columns: options.width.saturating_sub(6).max(20),
+        unicode: options.unicode,
+    };
     let counts = Counts::of(&gathered);
     let page = match args.format {
         DiffFormat::Human => human(&gathered, limits, options.color, &counts),
@@ -53,7 +56,12 @@ struct Counts {
 
 impl Counts {
     fn of(gathered: &Gathered) -> Counts {
-        let mut counts = Counts { new: 0, changed: 0, same: 0, broken: gathered.broken.len() };
+        let mut counts = Counts {
+            new: 0,
+            changed: 0,
+            same: 0,
+            broken: gathered.broken.len(),
+        };
         for pending in &gathered.pending {
             match &pending.accepted {
                 None => counts.new += 1,
@@ -65,10 +73,17 @@ impl Counts {
     }
 
     fn words(&self) -> String {
-        let counts =
-            [(self.new, "new"), (self.changed, "changed"), (self.same, "the same"), (self.broken, "broken")];
-        let words: Vec<String> =
-            counts.iter().filter(|(n, _)| *n > 0).map(|(n, word)| format!("{n} {word}")).collect();
+        let counts = [
+            (self.new, "new"),
+            (self.changed, "changed"),
+            (self.same, "the same"),
+            (self.broken, "broken"),
+        ];
+        let words: Vec<String> = counts
+            .iter()
+            .filter(|(n, _)| *n > 0)
+            .map(|(n, word)| format!("{n} {word}"))
+            .collect();
         if words.is_empty() {
             "nothing is pending".to_owned()
         } else {
@@ -81,7 +96,11 @@ fn human(gathered: &Gathered, limits: Limits, color: bool, counts: &Counts) -> S
     let mut page = String::new();
     for pending in &gathered.pending {
         let id = one_line(&pending.id);
-        let id = if color { format!("\x1b[1m{id}\x1b[0m") } else { id };
+        let id = if color {
+            format!("\x1b[1m{id}\x1b[0m")
+        } else {
+            id
+        };
         page.push_str(&format!("{id}  {}\n", Effect::of(pending).words()));
         for line in lines(pending, limits) {
             page.push_str(&format!("  {}\n", painted(&line, color)));
@@ -100,7 +119,9 @@ fn markdown(gathered: &Gathered, limits: Limits, counts: &Counts) -> String {
         let fence = "`".repeat(longest_run(&body, '`').max(2) + 1);
         let id = code(&one_line(&pending.id));
         let words = Effect::of(pending).words();
-        page.push_str(&format!("\n## {id}: {words}\n\n{fence}diff\n{body}\n{fence}\n"));
+        page.push_str(&format!(
+            "\n## {id}: {words}\n\n{fence}diff\n{body}\n{fence}\n"
+        ));
     }
     page
 }
@@ -108,7 +129,11 @@ fn markdown(gathered: &Gathered, limits: Limits, counts: &Counts) -> String {
 /// A text as Markdown's code, whatever backticks it holds.
 fn code(text: &str) -> String {
     let ticks = "`".repeat(longest_run(text, '`') + 1);
-    let pad = if text.starts_with('`') || text.ends_with('`') || text.is_empty() { " " } else { "" };
+    let pad = if text.starts_with('`') || text.ends_with('`') || text.is_empty() {
+        " "
+    } else {
+        ""
+    };
     format!("{ticks}{pad}{text}{pad}{ticks}")
 }
 

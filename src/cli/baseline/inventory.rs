@@ -53,7 +53,10 @@ pub(super) struct Inventory {
 impl Inventory {
     /// The files that can't be read.
     pub fn broken(&self) -> impl Iterator<Item = &Broken> {
-        let files = self.rows.iter().flat_map(|row| [&row.accepted, &row.pending]);
+        let files = self
+            .rows
+            .iter()
+            .flat_map(|row| [&row.accepted, &row.pending]);
         files.flatten().filter_map(|read| read.as_ref().err())
     }
 }
@@ -65,10 +68,16 @@ pub(super) fn inventory(console: &Console, of: &OfSuiteArgs) -> Result<Inventory
     let entries = store.entries().map_err(failure)?;
     let plan = plan_beside(console, of, &entries)?;
     let named_outputs = named_outputs(&entries);
-    let mut entries: BTreeMap<String, Entry> =
-        entries.into_iter().map(|entry| (entry.id.clone(), entry)).collect();
+    let mut entries: BTreeMap<String, Entry> = entries
+        .into_iter()
+        .map(|entry| (entry.id.clone(), entry))
+        .collect();
     let mut rows = Vec::new();
-    for eval in plan.evals.iter().filter(|eval| eval.info.kind == EvalType::Regression) {
+    for eval in plan
+        .evals
+        .iter()
+        .filter(|eval| eval.info.kind == EvalType::Regression)
+    {
         let entry = entries.remove(&eval.info.id);
         let case = match eval.cases.get(0) {
             Some(case) if eval.cases.len() == 1 => case.map_err(Failure::wrong)?,
@@ -104,47 +113,90 @@ pub(super) fn inventory(console: &Console, of: &OfSuiteArgs) -> Result<Inventory
 /// The suite as it is with every baseline that can be read.
 fn plan_beside(console: &Console, of: &OfSuiteArgs, entries: &[Entry]) -> Result<Plan, Failure> {
     let unusable: BTreeSet<String> = broken_ids(entries);
-    let known = unusable.into_iter().map(|id| (id, OutputValue::Json(serde_json::json!({})))).collect();
-    let more = Overrides { gateless: true, known_good: Arc::new(known), ..Overrides::default() };
+    let known = unusable
+        .into_iter()
+        .map(|id| (id, OutputValue::Json(serde_json::json!({}))))
+        .collect();
+    let more = Overrides {
+        gateless: true,
+        known_good: Arc::new(known),
+        ..Overrides::default()
+    };
     let selected = suite::load(&of.whole(), Purpose::List, more)?;
     suite::plan_or_problems(console, selected.loaded)
 }
 
 /// The evals whose accepted baseline can't be read.
 pub(super) fn broken_ids(entries: &[Entry]) -> BTreeSet<String> {
-    let broken = entries.iter().filter(|entry| matches!(entry.accepted, Some(Err(_))));
+    let broken = entries
+        .iter()
+        .filter(|entry| matches!(entry.accepted, Some(Err(_))));
     broken.map(|entry| entry.id.clone()).collect()
 }
 
 fn named_outputs(entries: &[Entry]) -> Option<BTreeSet<String>> {
-    let files = entries.iter().flat_map(|entry| [&entry.accepted, &entry.pending]).flatten();
-    let named = files.map(|read| read.as_ref().ok().map(|kept| kept.file.output_file.as_ref()));
-    Some(named.collect::<Option<Vec<_>>>()?.into_iter().flatten().map(|beside| beside.name.clone()).collect())
+    let files = entries
+        .iter()
+        .flat_map(|entry| [&entry.accepted, &entry.pending])
+        .flatten();
+    let named = files.map(|read| {
+        read.as_ref()
+            .ok()
+            .map(|kept| kept.file.output_file.as_ref())
+    });
+    Some(
+        named
+            .collect::<Option<Vec<_>>>()?
+            .into_iter()
+            .flatten()
+            .map(|beside| beside.name.clone())
+            .collect(),
+    )
 }
 
 /// Whether what can be read of an entry says to be of another suite.
 fn is_of_another(entry: &Entry, suite: &str) -> bool {
     let files = [&entry.accepted, &entry.pending];
-    let mut said = files.into_iter().flatten().flatten().filter_map(|kept| kept.file.suite.as_deref());
+    let mut said = files
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|kept| kept.file.suite.as_deref());
     said.next().is_some_and(|first| first != suite)
 }
 
 fn row(id: String, case: Option<&Case>, entry: Option<Entry>) -> Row {
-    let Entry { accepted, pending, .. } = entry.unwrap_or_default();
+    let Entry {
+        accepted, pending, ..
+    } = entry.unwrap_or_default();
     let unusable = matches!(accepted, Some(Err(_)));
-    let origin = case.and_then(|case| case.baseline.as_deref()).filter(|_| !unusable);
-    let regression = case.map(|case| Regression { origin, input_hash: case.input_hash });
+    let origin = case
+        .and_then(|case| case.baseline.as_deref())
+        .filter(|_| !unusable);
+    let regression = case.map(|case| Regression {
+        origin,
+        input_hash: case.input_hash,
+    });
     let states = states(regression, file(&accepted), file(&pending));
     let inline_at = origin.and_then(|origin| origin.captured_at.clone());
-    Row { id, name: None, criticality: None, states, accepted, pending, inline_at }
+    Row {
+        id,
+        name: None,
+        criticality: None,
+        states,
+        accepted,
+        pending,
+        inline_at,
+    }
 }
 
 fn file(read: &Option<Result<Kept, Broken>>) -> File<'_> {
     match read {
         None => File::Absent,
         Some(Err(_)) => File::Broken,
-        Some(Ok(kept)) => {
-            File::There { fingerprint: kept.fingerprint, input_hash: kept.file.input_hash.as_deref() }
-        }
+        Some(Ok(kept)) => File::There {
+            fingerprint: kept.fingerprint,
+            input_hash: kept.file.input_hash.as_deref(),
+        },
     }
 }

@@ -26,7 +26,10 @@ pub(super) struct About {
 impl About {
     pub fn of(plan: &Plan, version: Option<String>) -> About {
         let version = version.or_else(|| git::describe(&plan.suite.dir).ok());
-        About { suite: plan.suite.name.clone(), version }
+        About {
+            suite: plan.suite.name.clone(),
+            version,
+        }
     }
 }
 
@@ -61,7 +64,11 @@ impl Report<'_> {
         let locked = store.lock().map_err(super::failure)?;
         for (subject, result) in subjects.iter().zip(results) {
             let line = match result {
-                Captured::Written { written, finished_at, varying } => {
+                Captured::Written {
+                    written,
+                    finished_at,
+                    varying,
+                } => {
                     self.warn_of_variation(subject, &varying);
                     match self.in_the_way(&locked, subject)? {
                         None => self.write(&locked, subject, written, finished_at, &mut counts)?,
@@ -101,7 +108,9 @@ impl Report<'_> {
             Ok(None) | Err(_) => None,
         };
         Ok(other.map(|suite| {
-            format!("what is pending is of suite `{suite}`; accept or reject it there, or use --force")
+            format!(
+                "what is pending is of suite `{suite}`; accept or reject it there, or use --force"
+            )
         }))
     }
 
@@ -116,12 +125,17 @@ impl Report<'_> {
         let id = subject.id();
         let known = subject.case.baseline.as_deref();
         let hash = subject.case.input_hash.to_string();
-        let same_input = known.is_none_or(|known| known.input_hash.as_ref().is_none_or(|of| *of == hash));
+        let same_input =
+            known.is_none_or(|known| known.input_hash.as_ref().is_none_or(|of| *of == hash));
         let same_output = known.is_some_and(|known| known.fingerprint == Fingerprint::of(&written));
         if same_output && same_input && !self.fresh {
             counts.unchanged += 1;
             let gone = locked.reject(id).map_err(super::failure)?;
-            let note = if gone { " (what was pending is removed)" } else { "" };
+            let note = if gone {
+                " (what was pending is removed)"
+            } else {
+                ""
+            };
             return Ok(format!("unchanged  {}{note}", one_line(id)));
         }
         let file = self.file(subject, written, finished_at, hash);
@@ -137,8 +151,16 @@ impl Report<'_> {
             (Some(_), true) if !same_input => "new input",
             (Some(_), _) => "changed  ",
         };
-        *(if known.is_none() { &mut counts.new } else { &mut counts.changed }) += 1;
-        Ok(format!("{word}  {}  {}", one_line(id), super::relative(&path)))
+        *(if known.is_none() {
+            &mut counts.new
+        } else {
+            &mut counts.changed
+        }) += 1;
+        Ok(format!(
+            "{word}  {}  {}",
+            one_line(id),
+            super::relative(&path)
+        ))
     }
 
     fn file(
@@ -150,11 +172,15 @@ impl Report<'_> {
     ) -> BaselineFile {
         let environment = &self.source.environment;
         let target = match &subject.case.target {
-            Some(own) => BaselineTarget { name: None, kind: own.kind().to_owned() },
+            Some(own) => BaselineTarget {
+                name: None,
+                kind: own.kind().to_owned(),
+            },
             None => {
                 let kind = environment.target_type.clone();
                 // A lone `target:` has its kind for a name.
-                let name = Some(environment.target.clone()).filter(|name| !name.is_empty() && *name != kind);
+                let name = Some(environment.target.clone())
+                    .filter(|name| !name.is_empty() && *name != kind);
                 BaselineTarget { name, kind }
             }
         };
@@ -187,7 +213,9 @@ impl Report<'_> {
     }
 
     fn warn_of_variation(&self, subject: &Subject, varying: &[String]) {
-        let Some((last, front)) = varying.split_last() else { return };
+        let Some((last, front)) = varying.split_last() else {
+            return;
+        };
         const SHOWN: usize = 6;
         let mut words = front.iter().take(SHOWN).cloned().collect::<Vec<_>>();
         words.push(if front.len() > SHOWN {
@@ -220,12 +248,19 @@ impl Report<'_> {
             plural(all, "regression"),
             told.join(", ")
         ));
-        self.console.result(eval_base::text::sanitize(&page).as_bytes())?;
-        if self.source.environment.git.as_ref().is_some_and(|git| git.dirty)
+        self.console
+            .result(eval_base::text::sanitize(&page).as_bytes())?;
+        if self
+            .source
+            .environment
+            .git
+            .as_ref()
+            .is_some_and(|git| git.dirty)
             && counts.new + counts.changed > 0
         {
-            self.console
-                .note("the checkout has changes that no commit holds: the baselines say `dirty: true`");
+            self.console.note(
+                "the checkout has changes that no commit holds: the baselines say `dirty: true`",
+            );
         }
         if counts.new + counts.changed > 0 {
             self.console.note(
@@ -235,6 +270,10 @@ impl Report<'_> {
         if counts.refused == all && counts.stale == all {
             return Ok(ExitCode::Wrong);
         }
-        Ok(if counts.refused > 0 { ExitCode::Incomplete } else { ExitCode::Pass })
+        Ok(if counts.refused > 0 {
+            ExitCode::Incomplete
+        } else {
+            ExitCode::Pass
+        })
     }
 }

@@ -35,26 +35,43 @@ pub fn list(console: &Console, args: &BaselineListArgs) -> Exit {
     };
     console.result(page.as_bytes())?;
     if args.format == ListFormat::Human {
-        inventory.broken().for_each(|broken| pending::tell(console, broken));
+        inventory
+            .broken()
+            .for_each(|broken| pending::tell(console, broken));
         advise(console, &inventory);
     }
-    Ok(if inventory.broken().next().is_some() { ExitCode::Wrong } else { ExitCode::Pass })
+    Ok(if inventory.broken().next().is_some() {
+        ExitCode::Wrong
+    } else {
+        ExitCode::Pass
+    })
 }
 
 type Records = BTreeMap<String, EvalRecord>;
 
 fn human(inventory: &Inventory, records: &Records) -> String {
-    let mut page = format!("{:ID$}  {:16}  {:10}  {:10}  FAILS\n", "EVAL", "BASELINE", "CAPTURED", "PASSED");
+    let mut page = format!(
+        "{:ID$}  {:16}  {:10}  {:10}  FAILS\n",
+        "EVAL", "BASELINE", "CAPTURED", "PASSED"
+    );
     for row in &inventory.rows {
         let id = truncate_width(&one_line(&row.id), ID).into_owned();
-        let states = row.states.iter().filter(|state| **state != State::OverridesInline);
+        let states = row
+            .states
+            .iter()
+            .filter(|state| **state != State::OverridesInline);
         let states: Vec<&str> = states.map(|state| state.words()).collect();
-        let captured = row.accepted_at().map_or_else(|| "-".to_owned(), |at| day(&at));
+        let captured = row
+            .accepted_at()
+            .map_or_else(|| "-".to_owned(), |at| day(&at));
         let pad = " ".repeat(ID.saturating_sub(width(&id)));
         let (passed, failed) = match records.get(&row.id) {
             None => ("-".to_owned(), "-".to_owned()),
             Some(record) => {
-                let passed = record.last_passed.as_deref().map_or_else(|| "never".to_owned(), day);
+                let passed = record
+                    .last_passed
+                    .as_deref()
+                    .map_or_else(|| "never".to_owned(), day);
                 (passed, record.failure_count.to_string())
             }
         };
@@ -73,11 +90,18 @@ fn human(inventory: &Inventory, records: &Records) -> String {
         .iter()
         .flat_map(|row| row.states.first())
         .for_each(|state| *counts.entry(*state).or_default() += 1);
-    let words: Vec<String> = counts.iter().map(|(state, n)| format!("{n} {}", state.words())).collect();
+    let words: Vec<String> = counts
+        .iter()
+        .map(|(state, n)| format!("{n} {}", state.words()))
+        .collect();
     if inventory.rows.is_empty() {
         page = "no regression of the suite compares with a baseline\n".to_owned();
     } else {
-        page.push_str(&format!("\n{}: {}\n", plural(inventory.rows.len(), "baseline"), words.join(", ")));
+        page.push_str(&format!(
+            "\n{}: {}\n",
+            plural(inventory.rows.len(), "baseline"),
+            words.join(", ")
+        ));
     }
     if inventory.of_others > 0 {
         page.push_str(&format!(
@@ -96,15 +120,27 @@ fn about(row: &Row) -> Vec<String> {
     }
     if let Some(kept) = row.accepted.as_ref().and_then(|read| read.as_ref().ok()) {
         let file = &kept.file;
-        about
-            .extend(file.baseline_version.as_deref().map(|version| format!("version {}", one_line(version))));
-        about.extend(file.target.as_ref().map(|of| format!("target {}", target(of))));
+        about.extend(
+            file.baseline_version
+                .as_deref()
+                .map(|version| format!("version {}", one_line(version))),
+        );
+        about.extend(
+            file.target
+                .as_ref()
+                .map(|of| format!("target {}", target(of))),
+        );
         if file.dirty {
             about.push("captured with uncommitted changes".to_owned());
         }
     }
     if let Some(Ok(kept)) = &row.pending {
-        about.extend(kept.file.captured_at.as_deref().map(|at| format!("pending since {}", day(at))));
+        about.extend(
+            kept.file
+                .captured_at
+                .as_deref()
+                .map(|at| format!("pending since {}", day(at))),
+        );
     }
     about
 }
@@ -115,11 +151,23 @@ fn day(at: &str) -> String {
 }
 
 fn advise(console: &Console, inventory: &Inventory) {
-    let count = |wanted: State| inventory.rows.iter().filter(|row| row.states.contains(&wanted)).count();
-    let (none, stale, orphaned) = (count(State::None), count(State::Stale), count(State::Orphaned));
+    let count = |wanted: State| {
+        inventory
+            .rows
+            .iter()
+            .filter(|row| row.states.contains(&wanted))
+            .count()
+    };
+    let (none, stale, orphaned) = (
+        count(State::None),
+        count(State::Stale),
+        count(State::Orphaned),
+    );
     let waiting = count(State::New) + count(State::Changed);
     if none > 0 {
-        console.note("none: there is nothing to compare with; `eval-harness baseline capture` captures it");
+        console.note(
+            "none: there is nothing to compare with; `eval-harness baseline capture` captures it",
+        );
     }
     if stale > 0 {
         console.note("stale: the input has changed since the capture; `eval-harness baseline capture` captures it anew");
@@ -135,7 +183,11 @@ fn advise(console: &Console, inventory: &Inventory) {
 }
 
 fn as_json(inventory: &Inventory, records: &Records) -> Value {
-    let rows: Vec<Value> = inventory.rows.iter().map(|row| row_as_json(row, records.get(&row.id))).collect();
+    let rows: Vec<Value> = inventory
+        .rows
+        .iter()
+        .map(|row| row_as_json(row, records.get(&row.id)))
+        .collect();
     json!({
         "suite": inventory.suite,
         "dir": relative(&inventory.dir),
@@ -146,7 +198,11 @@ fn as_json(inventory: &Inventory, records: &Records) -> Value {
 
 fn row_as_json(row: &Row, record: Option<&EvalRecord>) -> Value {
     let states: Vec<&str> = row.states.iter().map(|state| state.name()).collect();
-    let accepted = row.accepted.as_ref().and_then(|read| read.as_ref().ok()).map(|kept| &kept.file);
+    let accepted = row
+        .accepted
+        .as_ref()
+        .and_then(|read| read.as_ref().ok())
+        .map(|kept| &kept.file);
     let path = match &row.accepted {
         Some(Ok(kept)) => Some(relative(&kept.path)),
         Some(Err(broken)) => Some(relative(&broken.path)),
@@ -156,7 +212,11 @@ fn row_as_json(row: &Row, record: Option<&EvalRecord>) -> Value {
         Ok(kept) => json!({"path": relative(&kept.path), "captured_at": kept.file.captured_at}),
         Err(broken) => json!({"path": relative(&broken.path), "message": broken.to_string()}),
     });
-    let message = row.accepted.as_ref().and_then(|read| read.as_ref().err()).map(ToString::to_string);
+    let message = row
+        .accepted
+        .as_ref()
+        .and_then(|read| read.as_ref().err())
+        .map(ToString::to_string);
     json!({
         "eval": row.id,
         "name": row.name,

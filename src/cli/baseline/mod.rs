@@ -47,7 +47,8 @@ fn refuse_in_ci(verb: &str) -> Result<(), Failure> {
     if value != "1" && !value.eq_ignore_ascii_case("true") {
         return Ok(());
     }
-    let message = format!("`baseline {verb}` writes baselines, which is not done in CI (CI={value})");
+    let message =
+        format!("`baseline {verb}` writes baselines, which is not done in CI (CI={value})");
     Err(Failure::wrong(message).hint("run it where a person looks at the result and commits it"))
 }
 
@@ -65,7 +66,9 @@ fn failure(error: StoreError) -> Failure {
 
 /// A path as people read it: from where they stand.
 pub(super) fn relative(path: &Path) -> String {
-    let shown = std::env::current_dir().ok().and_then(|cwd| path.strip_prefix(cwd).ok().map(Path::to_owned));
+    let shown = std::env::current_dir()
+        .ok()
+        .and_then(|cwd| path.strip_prefix(cwd).ok().map(Path::to_owned));
     sanitize(&shown.unwrap_or_else(|| path.to_owned()).to_string_lossy()).into_owned()
 }
 
@@ -78,7 +81,11 @@ impl Globs {
             Ok(glob) => Ok((pattern.clone(), glob)),
             Err(why) => Err(Failure::wrong(format!("`{pattern}` is not a glob: {why}"))),
         };
-        patterns.iter().map(glob).collect::<Result<_, _>>().map(Globs)
+        patterns
+            .iter()
+            .map(glob)
+            .collect::<Result<_, _>>()
+            .map(Globs)
     }
 
     /// Without a pattern every id fits.
@@ -89,7 +96,11 @@ impl Globs {
     /// The patterns that none of the ids fits.
     fn strangers<'a>(&'a self, ids: &[&str]) -> Vec<&'a str> {
         let fits_none = |(_, glob): &&(String, IdGlobs)| !ids.iter().any(|id| glob.fit(id));
-        self.0.iter().filter(fits_none).map(|(text, _)| text.as_str()).collect()
+        self.0
+            .iter()
+            .filter(fits_none)
+            .map(|(text, _)| text.as_str())
+            .collect()
     }
 }
 
@@ -108,7 +119,11 @@ fn overview(console: &Console, of: &OfSuiteArgs) -> Result<SuiteOverview, Failur
         cwd: suite::cwd()?,
         cpus: 1,
     };
-    let load::Overview { suite, problems, sources } = load::overview(&request);
+    let load::Overview {
+        suite,
+        problems,
+        sources,
+    } = load::overview(&request);
     suite.ok_or_else(|| {
         console.note(render::human(&problems, &sources, suite::human_options(console)).trim_end());
         Failure::wrong(format!(
@@ -124,8 +139,12 @@ mod tests {
 
     #[test]
     fn ids_are_chosen_by_globs_and_strangers_are_told() {
-        let globs =
-            Globs::new(&["reg-*".to_owned(), "a[b".to_owned().replace('[', "\\["), "x".to_owned()]).unwrap();
+        let globs = Globs::new(&[
+            "reg-*".to_owned(),
+            "a[b".to_owned().replace('[', "\\["),
+            "x".to_owned(),
+        ])
+        .unwrap();
         assert!(globs.fit("reg-a/b") && globs.fit("a[b") && !globs.fit("y"));
         assert_eq!(globs.strangers(&["reg-1", "a[b"]), ["x"]);
         assert!(Globs::new(&[]).unwrap().fit("anything"));

@@ -49,7 +49,10 @@ pub(super) fn by_run(
     filters: Vec<String>,
 ) -> Result<Option<Source>, Failure> {
     let prepared = run::prepare(plan).map_err(run_verb::failure)?;
-    prepared.warnings.iter().for_each(|warning| console.warn(warning));
+    prepared
+        .warnings
+        .iter()
+        .for_each(|warning| console.warn(warning));
     let mut arguments = Vec::new();
     if let Some(path) = &args.suite.suite {
         arguments.extend(["--suite".to_owned(), path.display().to_string()]);
@@ -66,8 +69,16 @@ pub(super) fn by_run(
     };
     let finished = run_verb::drive(console, args, async |helper, cancel, observers| {
         let git = run::git_state(&prepared.plan.suite.dir);
-        let request =
-            RunRequest { prepared, helper, clock: &SystemClock, git, said, cancel, observers, resume: None };
+        let request = RunRequest {
+            prepared,
+            helper,
+            clock: &SystemClock,
+            git,
+            said,
+            cancel,
+            observers,
+            resume: None,
+        };
         run::run(request).await
     })?;
     if finished.summary.metadata.interrupted {
@@ -85,9 +96,13 @@ pub(super) fn of_run(console: &Console, plan: &Plan, run: &str) -> Result<Source
     let paths = journal::find_run(&plan.reporting.output_dir, run)?;
     let source = read(&paths)?;
     if source.suite != plan.suite.name {
-        let message =
-            format!("{} is a run of suite `{}`, not of `{}`", source.run_id, source.suite, plan.suite.name);
-        return Err(Failure::wrong(message).hint("name the run with --run, or the suite with --suite"));
+        let message = format!(
+            "{} is a run of suite `{}`, not of `{}`",
+            source.run_id, source.suite, plan.suite.name
+        );
+        return Err(
+            Failure::wrong(message).hint("name the run with --run, or the suite with --suite")
+        );
     }
     if source.environment.target == plan.target_name
         && source.target_hash != plan.target_hash
@@ -98,7 +113,10 @@ pub(super) fn of_run(console: &Console, plan: &Plan, run: &str) -> Result<Source
             plan.target_name, source.run_id
         ));
     }
-    Ok(Source { is_over: true, ..source })
+    Ok(Source {
+        is_over: true,
+        ..source
+    })
 }
 
 fn read(paths: &RunPaths) -> Result<Source, Failure> {
@@ -127,7 +145,9 @@ fn read(paths: &RunPaths) -> Result<Source, Failure> {
             }
             Event::SampleSkipped(skipped) => {
                 if let Some(answers) = source.answers.get_mut(&skipped.eval) {
-                    answers.samples.push(Err(format!("it was skipped ({})", skipped.cause.name())));
+                    answers
+                        .samples
+                        .push(Err(format!("it was skipped ({})", skipped.cause.name())));
                 }
             }
             _ => {}
@@ -138,7 +158,10 @@ fn read(paths: &RunPaths) -> Result<Source, Failure> {
     let mut finished: BTreeMap<String, Vec<Result<Answer, String>>> = BTreeMap::new();
     for sample in journal::index_samples(&paths.journal(), wanted)?.iter() {
         let sample = sample?;
-        finished.entry(sample.eval.clone()).or_default().push(answer(paths, &sample));
+        finished
+            .entry(sample.eval.clone())
+            .or_default()
+            .push(answer(paths, &sample));
     }
     for (eval, samples) in finished {
         source.answers.entry(eval).or_default().samples = samples;
@@ -157,11 +180,18 @@ fn answer(paths: &RunPaths, sample: &SampleFinished) -> Result<Answer, String> {
     if output.truncated {
         return Err("the output is longer than is kept, so that it can't be a baseline".to_owned());
     }
-    Ok(Answer { output: output.value, redacted: attempt.redacted, finished_at: sample.finished_at.clone() })
+    Ok(Answer {
+        output: output.value,
+        redacted: attempt.redacted,
+        finished_at: sample.finished_at.clone(),
+    })
 }
 
 fn no_answer(attempt: &Attempt) -> String {
-    let cause = attempt.verdict.cause.map_or("no output", |cause| cause.name());
+    let cause = attempt
+        .verdict
+        .cause
+        .map_or("no output", |cause| cause.name());
     match attempt.verdict.reason.as_str() {
         "" => cause.to_owned(),
         reason => format!("{cause}: {reason}"),
@@ -170,8 +200,15 @@ fn no_answer(attempt: &Attempt) -> String {
 
 /// The places where an output differs from its baseline, by what its graders say.
 pub(super) fn paths(verdict: &Verdict) -> Vec<String> {
-    let listed = verdict.grades.iter().filter_map(|grade| grade.details.get("differences")?.as_array());
+    let listed = verdict
+        .grades
+        .iter()
+        .filter_map(|grade| grade.details.get("differences")?.as_array());
     let path = |entry: &serde_json::Value| entry.get("path")?.as_str().map(str::to_owned);
     let paths: Vec<String> = listed.flatten().filter_map(path).collect();
-    if paths.is_empty() { vec!["the output".to_owned()] } else { paths }
+    if paths.is_empty() {
+        vec!["the output".to_owned()]
+    } else {
+        paths
+    }
 }

@@ -37,13 +37,21 @@ pub(super) fn gather(store: &Store, suite: &str, named: &[String]) -> Result<Gat
     let globs = Globs::new(named)?;
     let mut gathered = Gathered::default();
     for entry in store.pending_entries(|id| globs.fit(id)).map_err(failure)? {
-        let Entry { id, accepted, pending } = entry;
+        let Entry {
+            id,
+            accepted,
+            pending,
+        } = entry;
         match pending {
             None => {}
             Some(Ok(kept)) if kept.file.suite.as_deref().is_some_and(|of| of != suite) => {
                 gathered.of_others += 1;
             }
-            Some(Ok(pending)) => gathered.pending.push(Pending { id, pending, accepted }),
+            Some(Ok(pending)) => gathered.pending.push(Pending {
+                id,
+                pending,
+                accepted,
+            }),
             Some(Err(broken)) => gathered.broken.push((id, broken)),
         }
     }
@@ -53,10 +61,16 @@ pub(super) fn gather(store: &Store, suite: &str, named: &[String]) -> Result<Gat
 impl Gathered {
     /// Fails for a glob that fits nothing that is pending.
     pub fn refuse_strangers(&self, store: &Store, named: &[String]) -> Result<(), Failure> {
-        let mut ids: Vec<&str> = self.pending.iter().map(|pending| pending.id.as_str()).collect();
+        let mut ids: Vec<&str> = self
+            .pending
+            .iter()
+            .map(|pending| pending.id.as_str())
+            .collect();
         ids.extend(self.broken.iter().map(|(id, _)| id.as_str()));
         let globs = Globs::new(named)?;
-        let Some(stranger) = globs.strangers(&ids).first().copied() else { return Ok(()) };
+        let Some(stranger) = globs.strangers(&ids).first().copied() else {
+            return Ok(());
+        };
         let failure = Failure::wrong(format!("nothing is pending for `{stranger}`"));
         let all = store.pending_entries(|_| true).unwrap_or_default();
         let all: Vec<&str> = all.iter().map(|entry| entry.id.as_str()).collect();
@@ -71,13 +85,17 @@ impl Gathered {
 
     /// Tells of the files that can't be used.
     pub fn tell_broken(&self, console: &Console) {
-        self.broken.iter().for_each(|(_, broken)| tell(console, broken));
+        self.broken
+            .iter()
+            .for_each(|(_, broken)| tell(console, broken));
     }
 
     pub fn tell_others(&self, console: &Console) {
         if self.of_others > 0 {
             let n = plural(self.of_others, "pending baseline");
-            console.note(&format!("{n} of other suites in the same folder: left alone"));
+            console.note(&format!(
+                "{n} of other suites in the same folder: left alone"
+            ));
         }
     }
 }
@@ -87,5 +105,12 @@ pub(super) fn tell(console: &Console, broken: &Broken) {
     if broken.problems.is_empty() {
         return console.error(&format!("{} cannot be used", relative(&broken.path)), None);
     }
-    console.note(render::human(&broken.problems, &broken.sources, suite::human_options(console)).trim_end());
+    console.note(
+        render::human(
+            &broken.problems,
+            &broken.sources,
+            suite::human_options(console),
+        )
+        .trim_end(),
+    );
 }

@@ -21,14 +21,19 @@ pub fn prune(console: &Console, args: &PruneArgs) -> Exit {
     let first = inventory(console, &args.of)?;
     for row in orphans(&first).filter(|row| !is_ours(row, &first.suite)) {
         let why = match () {
-            () if row.states.contains(&State::Broken) => "it can't be read, so it may be another suite's",
+            () if row.states.contains(&State::Broken) => {
+                "it can't be read, so it may be another suite's"
+            }
             () if names_another(row, &first.suite) => "another suite has its part in it",
             () => "it names no suite, so it may be another suite's",
         };
         console.warn(&format!("`{}` is orphaned, but {why}: left alone", row.id));
     }
     let mut files = files(&first)?;
-    let mut page: String = files.iter().map(|path| format!("{}\n", relative(path))).collect();
+    let mut page: String = files
+        .iter()
+        .map(|path| format!("{}\n", relative(path)))
+        .collect();
     if files.is_empty() {
         console.result(b"nothing to prune\n")?;
         return Ok(ExitCode::Pass);
@@ -42,16 +47,28 @@ pub fn prune(console: &Console, args: &PruneArgs) -> Exit {
     // Taking the lock removes what writers left that never came to their end.
     let locked = store.lock().map_err(failure)?;
     // A writer that was at work while we looked may have finished what seemed to be lost.
-    let still: BTreeSet<PathBuf> = self::files(&inventory(console, &args.of)?)?.into_iter().collect();
-    let removed_by_lock =
-        |path: &PathBuf| path.file_name().and_then(|name| name.to_str()).is_some_and(is_leftover);
-    if !files.iter().all(|path| still.contains(path) || removed_by_lock(path)) {
+    let still: BTreeSet<PathBuf> = self::files(&inventory(console, &args.of)?)?
+        .into_iter()
+        .collect();
+    let removed_by_lock = |path: &PathBuf| {
+        path.file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(is_leftover)
+    };
+    if !files
+        .iter()
+        .all(|path| still.contains(path) || removed_by_lock(path))
+    {
         files.retain(|path| still.contains(path) || removed_by_lock(path));
-        page = files.iter().map(|path| format!("{}\n", relative(path))).collect();
+        page = files
+            .iter()
+            .map(|path| format!("{}\n", relative(path)))
+            .collect();
     }
     for path in files.iter().filter(|path| still.contains(*path)) {
-        std::fs::remove_file(path)
-            .map_err(|error| Failure::incomplete(format!("cannot remove {}: {error}", relative(path))))?;
+        std::fs::remove_file(path).map_err(|error| {
+            Failure::incomplete(format!("cannot remove {}: {error}", relative(path)))
+        })?;
     }
     drop(locked);
     page.push_str(&format!("\nremoved {}\n", plural(files.len(), "file")));
@@ -61,13 +78,19 @@ pub fn prune(console: &Console, args: &PruneArgs) -> Exit {
 }
 
 fn orphans(inventory: &Inventory) -> impl Iterator<Item = &Row> {
-    inventory.rows.iter().filter(|row| row.states.contains(&State::Orphaned))
+    inventory
+        .rows
+        .iter()
+        .filter(|row| row.states.contains(&State::Orphaned))
 }
 
 /// The suites that the files of a row name; `None` for one that names none or can't be read.
 fn suites(row: &Row) -> impl Iterator<Item = Option<&str>> {
     let files = [&row.accepted, &row.pending];
-    files.into_iter().flatten().map(|read| read.as_ref().ok()?.file.suite.as_deref())
+    files
+        .into_iter()
+        .flatten()
+        .map(|read| read.as_ref().ok()?.file.suite.as_deref())
 }
 
 /// Only what surely was captured for this suite.
@@ -85,8 +108,9 @@ fn files(inventory: &Inventory) -> Result<Vec<PathBuf>, Failure> {
         Ok(entries) => {
             let names = entries.map(|entry| Ok(entry?.file_name().into_string().ok()));
             let names: std::io::Result<Vec<Option<String>>> = names.collect();
-            let cannot =
-                |error| Failure::incomplete(format!("cannot list {}: {error}", relative(&inventory.dir)));
+            let cannot = |error| {
+                Failure::incomplete(format!("cannot list {}: {error}", relative(&inventory.dir)))
+            };
             names.map_err(cannot)?.into_iter().flatten().collect()
         }
         // Not there: the inventory would have told of anything else.
@@ -96,14 +120,20 @@ fn files(inventory: &Inventory) -> Result<Vec<PathBuf>, Failure> {
     let of_gone: BTreeSet<String> = orphans(inventory)
         .filter(|row| is_ours(row, &inventory.suite))
         .flat_map(|row| {
-            standings
-                .map(|standing| [baseline_file_name(&row.id, standing), output_file_name(&row.id, standing)])
+            standings.map(|standing| {
+                [
+                    baseline_file_name(&row.id, standing),
+                    output_file_name(&row.id, standing),
+                ]
+            })
         })
         .flatten()
         .collect();
     let mut wanted: Vec<PathBuf> = names
         .iter()
-        .filter(|name| of_gone.contains(*name) || is_leftover(name) || is_lost_output(name, inventory))
+        .filter(|name| {
+            of_gone.contains(*name) || is_leftover(name) || is_lost_output(name, inventory)
+        })
         .map(|name| inventory.dir.join(name))
         .collect();
     wanted.sort();
@@ -112,8 +142,13 @@ fn files(inventory: &Inventory) -> Result<Vec<PathBuf>, Failure> {
 
 /// An output file beside which there is no baseline file at all, and which none names.
 fn is_lost_output(name: &str, inventory: &Inventory) -> bool {
-    let Some(stem) = name.strip_suffix(".output.json") else { return false };
+    let Some(stem) = name.strip_suffix(".output.json") else {
+        return false;
+    };
     let beside = inventory.dir.join(format!("{stem}.yaml"));
-    let named = inventory.named_outputs.as_ref().is_none_or(|named| named.contains(name));
+    let named = inventory
+        .named_outputs
+        .as_ref()
+        .is_none_or(|named| named.contains(name));
     !name.starts_with('.') && !named && beside.symlink_metadata().is_err()
 }

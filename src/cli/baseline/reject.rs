@@ -16,13 +16,19 @@ pub fn reject(console: &Console, args: &RejectArgs) -> Exit {
     let (named, left): (Vec<&str>, Vec<&str>) = broken.partition(|_| !args.all);
     for id in &left {
         console.error(
-            &format!("what is pending for `{id}` can't be read, so it may be another suite's: left alone"),
+            &format!(
+                "what is pending for `{id}` can't be read, so it may be another suite's: left alone"
+            ),
             Some("`eval-harness baseline reject ID` removes it"),
         );
     }
     let pending = gathered.pending.iter().map(|pending| pending.id.as_str());
     let ids: Vec<&str> = pending.chain(named).collect();
-    let exit = if left.is_empty() { ExitCode::Pass } else { ExitCode::Wrong };
+    let exit = if left.is_empty() {
+        ExitCode::Pass
+    } else {
+        ExitCode::Wrong
+    };
     if ids.is_empty() && !left.is_empty() {
         return Ok(exit);
     }

@@ -38,7 +38,11 @@ pub fn review(console: &Console, args: &ReviewArgs) -> Exit {
     }
     gathered.tell_broken(console);
     let options = console.terminal_options(false);
-    let limits = Limits { rows: SHOWN, columns: 400, unicode: options.unicode };
+    let limits = Limits {
+        rows: SHOWN,
+        columns: 400,
+        unicode: options.unicode,
+    };
     let mut review = Review {
         store: &store,
         gathered: &gathered,
@@ -96,11 +100,18 @@ fn items(gathered: &Gathered, names: &BTreeMap<String, EvalInfo>, limits: Limits
             facts.push("no eval of the suite".to_owned());
         }
         facts.push(Effect::of(pending).words());
-        facts.extend(file.captured_at.as_deref().map(|at| format!("captured {}", one_line(at))));
+        facts.extend(
+            file.captured_at
+                .as_deref()
+                .map(|at| format!("captured {}", one_line(at))),
+        );
         facts.extend(file.target.as_ref().map(target));
         Item {
             id: pending.id.clone(),
-            name: info.map(|info| info.name.clone()).filter(|name| *name != pending.id).unwrap_or_default(),
+            name: info
+                .map(|info| info.name.clone())
+                .filter(|name| *name != pending.id)
+                .unwrap_or_default(),
             facts,
             lines: lines(pending, limits),
         }
@@ -134,7 +145,9 @@ struct Review<'a> {
 impl Review<'_> {
     /// Does what was decided, with the store ours just for that. An error is what is wrong with this one, in words.
     fn decide(&mut self, at: usize, decision: Decision) -> Result<(), String> {
-        let Some(shown) = self.gathered.pending.get(at) else { return Ok(()) };
+        let Some(shown) = self.gathered.pending.get(at) else {
+            return Ok(());
+        };
         let words = |error: StoreError| match error.hint() {
             Some(hint) => format!("{error}; {hint}"),
             None => error.to_string(),
@@ -160,12 +173,20 @@ impl Review<'_> {
         let mut screen = Screen::open()?;
         let (mut next, mut scroll, mut message) = (self.next_open(0), 0usize, String::new());
         while let Some(at) = next {
-            let Some(item) = self.items.get(at) else { break };
+            let Some(item) = self.items.get(at) else {
+                break;
+            };
             let look = screen.look(color, unicode);
             let lines = wrapped(&item.lines, look.columns);
             let most = furthest(lines.len(), look);
             scroll = scroll.min(most);
-            let view = View { item, n: at + 1, of: self.items.len(), scroll, message: &message };
+            let view = View {
+                item,
+                n: at + 1,
+                of: self.items.len(),
+                scroll,
+                message: &message,
+            };
             screen.draw(&frame(&view, &lines, look))?;
             message.clear();
             let moved = match act(&screen.key()?, look.page()) {
@@ -184,8 +205,11 @@ impl Review<'_> {
                 Act::Skip => Ok(self.next_open(at + 1)),
                 Act::Back => Ok(self.open_before(at).or(Some(at))),
                 decision @ (Act::Accept | Act::Reject) => {
-                    let decision =
-                        if decision == Act::Accept { Decision::Accepted } else { Decision::Rejected };
+                    let decision = if decision == Act::Accept {
+                        Decision::Accepted
+                    } else {
+                        Decision::Rejected
+                    };
                     match self.decide(at, decision) {
                         Ok(()) => Ok(self.next_open(at + 1)),
                         Err(why) => {
@@ -211,7 +235,9 @@ impl Review<'_> {
     fn through_a_pipe(&mut self, console: &Console, color: bool) -> io::Result<()> {
         let mut answers = io::stdin().lock().lines();
         'items: for at in 0..self.items.len() {
-            let Some(item) = self.items.get(at) else { break };
+            let Some(item) = self.items.get(at) else {
+                break;
+            };
             let mut page = format!("{} of {}  {}", at + 1, self.items.len(), one_line(&item.id));
             if !item.name.is_empty() {
                 page.push_str(&format!("  {}", one_line(&item.name)));
@@ -259,11 +285,18 @@ impl Review<'_> {
     }
 
     fn sum_up(&self, console: &Console) -> io::Result<()> {
-        let count = |decision| self.decided.values().filter(|decided| **decided == decision).count();
+        let count = |decision| {
+            self.decided
+                .values()
+                .filter(|decided| **decided == decision)
+                .count()
+        };
         let (accepted, rejected) = (count(Decision::Accepted), count(Decision::Rejected));
         let left = self.items.len() - accepted - rejected;
-        let page =
-            format!("{} accepted, {rejected} rejected, {left} still pending\n", plural(accepted, "baseline"));
+        let page = format!(
+            "{} accepted, {rejected} rejected, {left} still pending\n",
+            plural(accepted, "baseline")
+        );
         console.result(page.as_bytes())?;
         if accepted > 0 {
             console.note("commit them with git, so that everybody's runs compare with them");

@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 
 use super::{overview, refuse_in_ci, relative};
-use crate::baseline::{ScoreChanges, ScoreStore, ScoresEntry, ScoresError, ScoresOf, score_changes};
+use crate::baseline::{
+    ScoreChanges, ScoreStore, ScoresEntry, ScoresError, ScoresOf, score_changes,
+};
 use crate::cli::args::{CaptureArgs, DiffArgs, DiffFormat, OfSuiteArgs};
 use crate::cli::console::Console;
 use crate::cli::scores::failure;
@@ -29,20 +31,36 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
     let file = match run::scores(&paths.journal()).map_err(run_verb::failure)? {
         Scores::Taken(file) => *file,
         Scores::Refused(reasons) => {
-            let why: Vec<String> = reasons.iter().map(|reason| format!("\n  - {reason}")).collect();
-            let message =
-                format!("the scores of {} are those of something else:{}", paths.run_id, why.concat());
-            return Err(Failure::wrong(message).hint("run the whole suite to its end, and capture that run"));
+            let why: Vec<String> = reasons
+                .iter()
+                .map(|reason| format!("\n  - {reason}"))
+                .collect();
+            let message = format!(
+                "the scores of {} are those of something else:{}",
+                paths.run_id,
+                why.concat()
+            );
+            return Err(Failure::wrong(message)
+                .hint("run the whole suite to its end, and capture that run"));
         }
     };
     if file.suite != suite.name {
-        let message = format!("{} is a run of suite `{}`, not of `{}`", paths.run_id, file.suite, suite.name);
-        return Err(Failure::wrong(message).hint("name the run with --run, or the suite with --suite"));
+        let message = format!(
+            "{} is a run of suite `{}`, not of `{}`",
+            paths.run_id, file.suite, suite.name
+        );
+        return Err(
+            Failure::wrong(message).hint("name the run with --run, or the suite with --suite")
+        );
     }
     let store = ScoreStore::new(&suite.baselines.dir);
     let (target, cases) = (one_line(&file.target.name), cases(&file));
     let path = store.capture(file).map_err(failure)?;
-    let page = format!("captured  {target}  {cases} of {}  {}\n", paths.run_id, relative(&path));
+    let page = format!(
+        "captured  {target}  {cases} of {}  {}\n",
+        paths.run_id,
+        relative(&path)
+    );
     console.result(page.as_bytes())?;
     console.note(
         "`eval-harness baseline diff --scores` shows what it changes, `baseline accept --scores` accepts it",
@@ -51,11 +69,17 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
 }
 
 fn cases(file: &ScoreBaselineFile) -> String {
-    plural(file.evals.values().map(|eval| eval.cases.len()).sum(), "case")
+    plural(
+        file.evals.values().map(|eval| eval.cases.len()).sum(),
+        "case",
+    )
 }
 
 /// The store of a suite, with what it holds.
-fn gathered(console: &Console, of: &OfSuiteArgs) -> Result<(ScoreStore, String, Vec<ScoresEntry>), Failure> {
+fn gathered(
+    console: &Console,
+    of: &OfSuiteArgs,
+) -> Result<(ScoreStore, String, Vec<ScoresEntry>), Failure> {
     let suite = overview(console, of)?;
     let store = ScoreStore::new(&suite.baselines.dir);
     let entries = store.of_suite(&suite.name).map_err(failure)?;
@@ -76,7 +100,11 @@ pub fn accept(console: &Console, of: &OfSuiteArgs, force: bool) -> Exit {
         }
         match store.accept(of_entry(&suite, entry), force) {
             Ok(path) => {
-                page.push_str(&format!("accepted  {}  {}\n", one_line(&entry.target), relative(&path)));
+                page.push_str(&format!(
+                    "accepted  {}  {}\n",
+                    one_line(&entry.target),
+                    relative(&path)
+                ));
             }
             Err(error) => {
                 failed += 1;
@@ -88,11 +116,18 @@ pub fn accept(console: &Console, of: &OfSuiteArgs, force: bool) -> Exit {
         page.push_str("nothing is pending\n");
     }
     console.result(page.as_bytes())?;
-    Ok(if failed > 0 { ExitCode::Wrong } else { ExitCode::Pass })
+    Ok(if failed > 0 {
+        ExitCode::Wrong
+    } else {
+        ExitCode::Pass
+    })
 }
 
 fn of_entry<'a>(suite: &'a str, entry: &'a ScoresEntry) -> ScoresOf<'a> {
-    ScoresOf { suite, target: &entry.target }
+    ScoresOf {
+        suite,
+        target: &entry.target,
+    }
 }
 
 /// Why pending scores can't be used.
@@ -108,7 +143,10 @@ pub fn reject(console: &Console, of: &OfSuiteArgs) -> Exit {
     for entry in entries.iter().filter(|entry| entry.pending.is_some()) {
         if let Some(error) = broken(entry) {
             failed += 1;
-            console.error(&error.to_string(), Some("nobody knows whose it is: remove the file by hand"));
+            console.error(
+                &error.to_string(),
+                Some("nobody knows whose it is: remove the file by hand"),
+            );
         } else if store.reject(of_entry(&suite, entry)).map_err(failure)? {
             page.push_str(&format!("rejected  {}\n", one_line(&entry.target)));
         }
@@ -117,7 +155,11 @@ pub fn reject(console: &Console, of: &OfSuiteArgs) -> Exit {
         page.push_str("nothing is pending\n");
     }
     console.result(page.as_bytes())?;
-    Ok(if failed > 0 { ExitCode::Wrong } else { ExitCode::Pass })
+    Ok(if failed > 0 {
+        ExitCode::Wrong
+    } else {
+        ExitCode::Pass
+    })
 }
 
 /// Shows what accepting the pending scores would change.
@@ -138,7 +180,9 @@ pub fn diff(console: &Console, args: &DiffArgs) -> Exit {
             }
         }
     }
-    let differ = shown.iter().any(|(_, changes)| changes.as_ref().is_none_or(|changes| !changes.is_empty()));
+    let differ = shown
+        .iter()
+        .any(|(_, changes)| changes.as_ref().is_none_or(|changes| !changes.is_empty()));
     let page = match args.format {
         DiffFormat::Json => escaped(&format!("{:#}\n", as_json(&suite, &shown))).into_owned(),
         DiffFormat::Markdown => format!("```text\n{}```\n", human(&shown).replace("```", "'''")),
@@ -167,13 +211,21 @@ fn human(shown: &[(&str, Option<ScoreChanges>)]) -> String {
             page.push_str("  no case and no metric differs\n");
         }
         for (name, before, after) in &changes.metrics {
-            let (before, after) =
-                (figures::figure_or_none(name, *before), figures::figure_or_none(name, *after));
-            page.push_str(&format!("  {:32}  {before:>10}  {after:>10}\n", figures::metric_name(name)));
+            let (before, after) = (
+                figures::figure_or_none(name, *before),
+                figures::figure_or_none(name, *after),
+            );
+            page.push_str(&format!(
+                "  {:32}  {before:>10}  {after:>10}\n",
+                figures::metric_name(name)
+            ));
         }
         for (word, cases) in changes.lists() {
             for (eval, case) in cases.iter().take(SHOWN) {
-                page.push_str(&format!("  {word:8}  {}\n", one_line(&format!("{eval} / {case}"))));
+                page.push_str(&format!(
+                    "  {word:8}  {}\n",
+                    one_line(&format!("{eval} / {case}"))
+                ));
             }
             if cases.len() > SHOWN {
                 page.push_str(&format!("  {word:8}  and {} more\n", cases.len() - SHOWN));
@@ -188,13 +240,16 @@ fn as_json(suite: &str, shown: &[(&str, Option<ScoreChanges>)]) -> Value {
         let metric = |(name, before, after): &(String, Option<f64>, Option<f64>)| json!({"name": name, "accepted": before, "pending": after});
         let mut value = json!({"metrics": changes.metrics.iter().map(metric).collect::<Vec<_>>()});
         for (word, cases) in changes.lists() {
-            let cases = cases.iter().map(|(eval, case)| json!({"eval_id": eval, "case_id": case}));
+            let cases = cases
+                .iter()
+                .map(|(eval, case)| json!({"eval_id": eval, "case_id": case}));
             value[word] = cases.collect::<Vec<_>>().into();
         }
         value
     };
-    let scores =
-        shown.iter().map(|(target, of)| json!({"target": target, "changes": of.as_ref().map(changes)}));
+    let scores = shown
+        .iter()
+        .map(|(target, of)| json!({"target": target, "changes": of.as_ref().map(changes)}));
     json!({"suite": suite, "scores": scores.collect::<Vec<_>>()})
 }
 
@@ -206,7 +261,9 @@ pub(super) fn listed(console: &Console, of: &OfSuiteArgs) -> Result<(String, Val
     for entry in &entries {
         let state = |read: &Option<Result<ScoreBaselineFile, ScoresError>>| match read {
             None => None,
-            Some(Ok(file)) => Some(one_line(file.captured_at.get(..10).unwrap_or(&file.captured_at))),
+            Some(Ok(file)) => Some(one_line(
+                file.captured_at.get(..10).unwrap_or(&file.captured_at),
+            )),
             Some(Err(_)) => Some("broken".to_owned()),
         };
         let (accepted, pending) = (state(&entry.accepted), state(&entry.pending));
@@ -214,7 +271,11 @@ pub(super) fn listed(console: &Console, of: &OfSuiteArgs) -> Result<(String, Val
             .into_iter()
             .filter_map(|(word, at)| Some(format!("{word} {}", at.as_ref()?)))
             .collect();
-        page.push_str(&format!("scores  {}  {}\n", one_line(&entry.target), words.join(", ")));
+        page.push_str(&format!(
+            "scores  {}  {}\n",
+            one_line(&entry.target),
+            words.join(", ")
+        ));
         let told = |read: &Option<Result<ScoreBaselineFile, ScoresError>>| {
             read.as_ref().map(|read| match read {
                 Ok(file) => {

@@ -72,7 +72,11 @@ pub(super) fn wrapped(lines: &[Line], columns: usize) -> Vec<Line> {
                 (start < end).then(|| start - from + lead.len()..end - from + lead.len())
             };
             let marks = line.marks.iter().filter_map(within).collect();
-            all.push(Line { tone: line.tone, text: format!("{lead}{piece}"), marks });
+            all.push(Line {
+                tone: line.tone,
+                text: format!("{lead}{piece}"),
+                marks,
+            });
             from += piece.len();
             rest = &rest[piece.len()..];
             lead = indent;
@@ -90,31 +94,66 @@ pub(super) fn furthest(lines: usize, look: Look) -> usize {
 pub(super) fn frame(view: &View, lines: &[Line], look: Look) -> Vec<String> {
     let mark = if look.unicode { "…" } else { "..." };
     let fit = |text: &str| truncate_width_with(text, look.columns, mark).into_owned();
-    let bold = |text: String| if look.color { format!("\x1b[1m{text}\x1b[0m") } else { text };
-    let dim = |text: String| if look.color { format!("\x1b[2m{text}\x1b[0m") } else { text };
+    let bold = |text: String| {
+        if look.color {
+            format!("\x1b[1m{text}\x1b[0m")
+        } else {
+            text
+        }
+    };
+    let dim = |text: String| {
+        if look.color {
+            format!("\x1b[2m{text}\x1b[0m")
+        } else {
+            text
+        }
+    };
     let rule = dim(if look.unicode { "─" } else { "-" }.repeat(look.columns));
     let place = format!("{} of {}", view.n, view.of);
     let room = look.columns.saturating_sub(width(&place) + 2);
     let title = [one_line(&view.item.id), one_line(&view.item.name)];
-    let title = title.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join("  ");
+    let title = title
+        .iter()
+        .filter(|part| !part.is_empty())
+        .cloned()
+        .collect::<Vec<_>>()
+        .join("  ");
     let title = truncate_width_with(&title, room, mark);
     let gap = " ".repeat(look.columns.saturating_sub(width(&title) + width(&place)));
     let dot = if look.unicode { " · " } else { ", " };
-    let mut screen =
-        vec![bold(format!("{title}{gap}{place}")), fit(&view.item.facts.join(dot)), rule.clone()];
+    let mut screen = vec![
+        bold(format!("{title}{gap}{place}")),
+        fit(&view.item.facts.join(dot)),
+        rule.clone(),
+    ];
     let scroll = view.scroll.min(furthest(lines.len(), look));
     let page = look.page();
-    screen.extend(lines.iter().skip(scroll).take(page).map(|line| painted(line, look.color)));
+    screen.extend(
+        lines
+            .iter()
+            .skip(scroll)
+            .take(page)
+            .map(|line| painted(line, look.color)),
+    );
     while screen.len() < 3 + page {
         screen.push(String::new());
     }
     screen.push(rule);
     let seen = if lines.len() > page {
-        format!("lines {} to {} of {}", scroll + 1, (scroll + page).min(lines.len()), lines.len())
+        format!(
+            "lines {} to {} of {}",
+            scroll + 1,
+            (scroll + page).min(lines.len()),
+            lines.len()
+        )
     } else {
         String::new()
     };
-    let note = if view.message.is_empty() { seen.clone() } else { one_line(view.message) };
+    let note = if view.message.is_empty() {
+        seen.clone()
+    } else {
+        one_line(view.message)
+    };
     screen.push(fit(&note));
     let keys = if seen.is_empty() {
         "a accept  r reject  s skip  b back  q quit"
@@ -179,7 +218,12 @@ impl Screen {
 
     pub fn look(&self, color: bool, unicode: bool) -> Look {
         let (rows, columns) = self.term.size_checked().unwrap_or((24, 80));
-        Look { rows: usize::from(rows).max(FRAME + 1), columns: usize::from(columns).max(20), color, unicode }
+        Look {
+            rows: usize::from(rows).max(FRAME + 1),
+            columns: usize::from(columns).max(20),
+            color,
+            unicode,
+        }
     }
 
     pub fn draw(&mut self, lines: &[String]) -> io::Result<()> {
@@ -212,12 +256,19 @@ impl Drop for Screen {
 fn leave_on_signals() {
     use tokio::signal::unix::{SignalKind, signal};
     let stty = |args: &[&str]| {
-        Command::new("stty").args(args).stdin(Stdio::inherit()).stderr(Stdio::null()).output()
+        Command::new("stty")
+            .args(args)
+            .stdin(Stdio::inherit())
+            .stderr(Stdio::null())
+            .output()
     };
     let settings = stty(&["-g"]).ok().filter(|output| output.status.success());
     let settings = settings.and_then(|output| String::from_utf8(output.stdout).ok());
     let listen = move || {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .ok()?;
         runtime.block_on(async {
             let mut interrupt = signal(SignalKind::interrupt()).ok()?;
             let mut terminate = signal(SignalKind::terminate()).ok()?;
@@ -240,18 +291,31 @@ fn leave_on_signals() {
         Some(())
     };
     // Without it a signal still ends the program, only less tidily.
-    let _ = std::thread::Builder::new().name("signals".to_owned()).spawn(listen);
+    let _ = std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(listen);
 }
 
 #[cfg(test)]
-#[allow(clippy::single_range_in_vec_init, reason = "a line has a list of marks")]
+#[allow(
+    clippy::single_range_in_vec_init,
+    reason = "a line has a list of marks"
+)]
 mod tests {
     use super::*;
 
     fn item(lines: usize) -> Item {
         let mut all = vec![
-            Line { tone: Tone::Plain, text: "body.users[0].role".to_owned(), marks: Vec::new() },
-            Line { tone: Tone::Old, text: "- \"user\"".to_owned(), marks: Vec::new() },
+            Line {
+                tone: Tone::Plain,
+                text: "body.users[0].role".to_owned(),
+                marks: Vec::new(),
+            },
+            Line {
+                tone: Tone::Old,
+                text: "- \"user\"".to_owned(),
+                marks: Vec::new(),
+            },
             Line {
                 tone: Tone::New,
                 text: "+ \"administrator of everything there is\"".to_owned(),
@@ -259,7 +323,11 @@ mod tests {
             },
         ];
         while all.len() < lines {
-            all.push(Line { tone: Tone::Plain, text: format!("line {}", all.len() + 1), marks: Vec::new() });
+            all.push(Line {
+                tone: Tone::Plain,
+                text: format!("line {}", all.len() + 1),
+                marks: Vec::new(),
+            });
         }
         Item {
             id: "reg-users-001".to_owned(),
@@ -275,10 +343,26 @@ mod tests {
 
     fn picture(item: &Item, scroll: usize, message: &str, look: Look) -> String {
         let lines = wrapped(&item.lines, look.columns);
-        frame(&View { item, n: 2, of: 5, scroll, message }, &lines, look).join("\n")
+        frame(
+            &View {
+                item,
+                n: 2,
+                of: 5,
+                scroll,
+                message,
+            },
+            &lines,
+            look,
+        )
+        .join("\n")
     }
 
-    const LOOK: Look = Look { rows: 11, columns: 60, color: false, unicode: true };
+    const LOOK: Look = Look {
+        rows: 11,
+        columns: 60,
+        color: false,
+        unicode: true,
+    };
 
     #[test]
     fn a_short_diff_is_seen_whole() {
@@ -312,7 +396,15 @@ mod tests {
         lines 8 to 12 of 12
         a accept  r reject  s skip  b back  q quit  arrows, space: …
         ");
-        let told = picture(&item(12), 0, "it is no longer pending", Look { unicode: false, ..LOOK });
+        let told = picture(
+            &item(12),
+            0,
+            "it is no longer pending",
+            Look {
+                unicode: false,
+                ..LOOK
+            },
+        );
         insta::assert_snapshot!(told, @r#"
         reg-users-001  The list of users keeps its shape      2 of 5
         critical, changed in 1 place, captured 2026-03-04
@@ -331,19 +423,44 @@ mod tests {
     #[test]
     fn no_picture_is_larger_than_the_screen_and_marks_follow_their_text() {
         for (rows, columns) in [(7, 20), (8, 21), (24, 80), (50, 200)] {
-            let look = Look { rows, columns, color: false, unicode: true };
+            let look = Look {
+                rows,
+                columns,
+                color: false,
+                unicode: true,
+            };
             for lines in [1, 3, 30] {
                 let text = picture(&item(lines), 3, "", look);
                 assert_eq!(text.lines().count(), rows, "{text}");
-                assert!(text.lines().all(|line| width(line) <= columns), "{columns}\n{text}");
+                assert!(
+                    text.lines().all(|line| width(line) <= columns),
+                    "{columns}\n{text}"
+                );
             }
         }
-        let line = Line { tone: Tone::New, text: "+ abcdefghij".to_owned(), marks: vec![4..9] };
+        let line = Line {
+            tone: Tone::New,
+            text: "+ abcdefghij".to_owned(),
+            marks: vec![4..9],
+        };
         let pieces = wrapped(&[line], 6);
-        let marked: Vec<(&str, &[std::ops::Range<usize>])> =
-            pieces.iter().map(|piece| (piece.text.as_str(), piece.marks.as_slice())).collect();
-        assert_eq!(marked, [("+ abcd", &[4..6][..]), ("  efgh", &[2..5][..]), ("  ij", &[][..])]);
-        let wide = Line { tone: Tone::Plain, text: "世界".to_owned(), marks: Vec::new() };
+        let marked: Vec<(&str, &[std::ops::Range<usize>])> = pieces
+            .iter()
+            .map(|piece| (piece.text.as_str(), piece.marks.as_slice()))
+            .collect();
+        assert_eq!(
+            marked,
+            [
+                ("+ abcd", &[4..6][..]),
+                ("  efgh", &[2..5][..]),
+                ("  ij", &[][..])
+            ]
+        );
+        let wide = Line {
+            tone: Tone::Plain,
+            text: "世界".to_owned(),
+            marks: Vec::new(),
+        };
         assert_eq!(wrapped(&[wide], 1).len(), 2);
     }
 

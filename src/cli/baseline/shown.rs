@@ -32,7 +32,11 @@ pub(super) struct Line {
 
 impl Line {
     fn new(tone: Tone, text: impl Into<String>) -> Line {
-        Line { tone, text: text.into(), marks: Vec::new() }
+        Line {
+            tone,
+            text: text.into(),
+            marks: Vec::new(),
+        }
     }
 }
 
@@ -54,9 +58,11 @@ impl Effect {
             None => Effect::New,
             Some(Err(_)) => Effect::ReplacesBroken,
             Some(Ok(_)) if pending.is_same() => Effect::Same,
-            Some(Ok(accepted)) => {
-                Effect::Changed(counted_differences(&accepted.output, &pending.pending.output).1.max(1))
-            }
+            Some(Ok(accepted)) => Effect::Changed(
+                counted_differences(&accepted.output, &pending.pending.output)
+                    .1
+                    .max(1),
+            ),
         }
     }
 
@@ -103,20 +109,41 @@ fn changed(accepted: &Value, pending: &Value, limits: Limits) -> Vec<Line> {
     let rows = of_differences(&found, all, limits);
     let mut lines: Vec<Line> = rows.rows.into_iter().flat_map(place).collect();
     if rows.more > 0 {
-        lines.push(Line::new(Tone::Quiet, format!("... and {} more", plural(rows.more, "place"))));
+        lines.push(Line::new(
+            Tone::Quiet,
+            format!("... and {} more", plural(rows.more, "place")),
+        ));
     }
     lines
 }
 
 /// One place. The words beside a path are for what an output lacks; here something is added or removed.
 fn place(row: Row) -> Vec<Line> {
-    let note = row.note.replacen("not expected", "added", 1).replacen("missing", "removed", 1);
-    let head = if note.is_empty() { row.path } else { format!("{} ({note})", row.path) };
+    let note = row
+        .note
+        .replacen("not expected", "added", 1)
+        .replacen("missing", "removed", 1);
+    let head = if note.is_empty() {
+        row.path
+    } else {
+        format!("{} ({note})", row.path)
+    };
     let mut lines = vec![Line::new(Tone::Plain, head)];
-    for (tone, sign, side) in [(Tone::Old, "- ", row.expected), (Tone::New, "+ ", row.actual)] {
+    for (tone, sign, side) in [
+        (Tone::Old, "- ", row.expected),
+        (Tone::New, "+ ", row.actual),
+    ] {
         if let Some(side) = side {
-            let marks = side.marks.iter().map(|at| at.start + sign.len()..at.end + sign.len()).collect();
-            lines.push(Line { tone, text: format!("{sign}{}", side.text), marks });
+            let marks = side
+                .marks
+                .iter()
+                .map(|at| at.start + sign.len()..at.end + sign.len())
+                .collect();
+            lines.push(Line {
+                tone,
+                text: format!("{sign}{}", side.text),
+                marks,
+            });
         }
     }
     lines
@@ -153,9 +180,16 @@ fn text_lines(old: &str, new: &str, most: usize) -> Vec<Line> {
 /// A new baseline as its file.
 fn fresh(pending: &Pending, most: usize) -> Vec<Line> {
     let kept = &pending.pending;
-    let file = BaselineFile { output: Some(kept.output.clone()), output_file: None, ..kept.file.clone() };
+    let file = BaselineFile {
+        output: Some(kept.output.clone()),
+        output_file: None,
+        ..kept.file.clone()
+    };
     let text = emit(&file);
-    let lines = text.lines().take(most + 1).map(|line| Line::new(Tone::New, format!("+ {}", sanitize(line))));
+    let lines = text
+        .lines()
+        .take(most + 1)
+        .map(|line| Line::new(Tone::New, format!("+ {}", sanitize(line))));
     let shown: Vec<Line> = lines.collect();
     let all = text.lines().count();
     let more = all.saturating_sub(most);
@@ -170,7 +204,10 @@ fn bounded(lines: Vec<Line>, most: usize) -> Vec<Line> {
 fn cut(mut lines: Vec<Line>, most: usize, more: usize) -> Vec<Line> {
     lines.truncate(most);
     if more > 0 {
-        lines.push(Line::new(Tone::Quiet, format!("... and {} more", plural(more, "line"))));
+        lines.push(Line::new(
+            Tone::Quiet,
+            format!("... and {} more", plural(more, "line")),
+        ));
     }
     lines
 }
@@ -189,7 +226,8 @@ pub(super) fn painted(line: &Line, color: bool) -> String {
     let mut painted = format!("\x1b[{style}m");
     let mut from = 0;
     for mark in &line.marks {
-        let (Some(before), Some(marked)) = (line.text.get(from..mark.start), line.text.get(mark.clone()))
+        let (Some(before), Some(marked)) =
+            (line.text.get(from..mark.start), line.text.get(mark.clone()))
         else {
             continue;
         };
@@ -202,17 +240,28 @@ pub(super) fn painted(line: &Line, color: bool) -> String {
 }
 
 #[cfg(test)]
-#[allow(clippy::single_range_in_vec_init, reason = "a line has a list of marks")]
+#[allow(
+    clippy::single_range_in_vec_init,
+    reason = "a line has a list of marks"
+)]
 mod tests {
     use serde_json::json;
 
     use super::*;
 
-    const LIMITS: Limits = Limits { rows: 20, columns: 60, unicode: true };
+    const LIMITS: Limits = Limits {
+        rows: 20,
+        columns: 60,
+        unicode: true,
+    };
 
     fn shown(accepted: Value, pending: Value) -> String {
         let lines = changed(&accepted, &pending, LIMITS);
-        lines.iter().map(|line| painted(line, false)).collect::<Vec<_>>().join("\n")
+        lines
+            .iter()
+            .map(|line| painted(line, false))
+            .collect::<Vec<_>>()
+            .join("\n")
     }
 
     #[test]
@@ -268,13 +317,26 @@ mod tests {
         - "x y"
         + "x  y⟨U+009D⟩more⟨U+009C⟩⟨U+00A0⟩"
         "#);
-        let many = |from: u32| Value::Object((0..3000).map(|n| (format!("k{n}"), json!(from + n))).collect());
+        let many = |from: u32| {
+            Value::Object(
+                (0..3000)
+                    .map(|n| (format!("k{n}"), json!(from + n)))
+                    .collect(),
+            )
+        };
         assert!(shown(many(0), many(1)).ends_with("... and 2980 places more"));
     }
 
     #[test]
     fn what_differs_within_a_line_is_marked() {
-        let line = Line { tone: Tone::Old, text: "- abcdef".to_owned(), marks: vec![4..6] };
-        assert_eq!(painted(&line, true), "\x1b[31m- ab\x1b[7mcd\x1b[27mef\x1b[0m");
+        let line = Line {
+            tone: Tone::Old,
+            text: "- abcdef".to_owned(),
+            marks: vec![4..6],
+        };
+        assert_eq!(
+            painted(&line, true),
+            "\x1b[31m- ab\x1b[7mcd\x1b[27mef\x1b[0m"
+        );
     }
 }

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::args::{CacheClearArgs, CachePlaceArgs, CachePruneArgs, CacheStatsArgs, CacheVerb, ListFormat};
+use super::args::{
+    CacheClearArgs, CachePlaceArgs, CachePruneArgs, CacheStatsArgs, CacheVerb, ListFormat,
+};
 use super::console::Console;
 use super::{Exit, Failure, suite};
 use crate::gate::ExitCode;
@@ -29,7 +31,12 @@ fn stats(console: &Console, args: &CacheStatsArgs) -> Exit {
     let mut out = Vec::new();
     match args.format {
         ListFormat::Json => page::json(&file, stats.as_ref(), &mut out)?,
-        ListFormat::Human => page::write(&file, stats.as_ref(), &console.terminal_options(false), &mut out)?,
+        ListFormat::Human => page::write(
+            &file,
+            stats.as_ref(),
+            &console.terminal_options(false),
+            &mut out,
+        )?,
     }
     console.result(&out)?;
     Ok(ExitCode::Pass)
@@ -39,40 +46,72 @@ fn prune(console: &Console, args: &CachePruneArgs) -> Exit {
     let file = place(&args.place)?;
     let now = Timestamp::now().as_second();
     let before = args.older_than.map(|age| (now - age.0).div_euclid(86_400));
-    told(console, &file, cache::prune(&file, before, args.max_size).map_err(failure)?)
+    told(
+        console,
+        &file,
+        cache::prune(&file, before, args.max_size).map_err(failure)?,
+    )
 }
 
 fn clear(console: &Console, args: &CacheClearArgs) -> Exit {
     let file = place(&args.place)?;
-    let globs = IdGlobs::new(&args.model).map_err(|why| Failure::wrong(format!("--model: {why}")))?;
+    let globs =
+        IdGlobs::new(&args.model).map_err(|why| Failure::wrong(format!("--model: {why}")))?;
     let fits = |model: &str| args.model.is_empty() || globs.fit(model);
     let there = cache::stats(&file).map_err(failure)?.unwrap_or_default();
-    let entries: u64 =
-        there.models.iter().filter(|model| fits(&model.model)).map(|model| model.entries).sum();
+    let entries: u64 = there
+        .models
+        .iter()
+        .filter(|model| fits(&model.model))
+        .map(|model| model.entries)
+        .sum();
     if entries == 0 && !args.model.is_empty() && there.entries > 0 {
-        let known: Vec<&str> = there.models.iter().map(|model| model.model.as_str()).take(8).collect();
-        return Err(Failure::wrong("no answer is of such a model")
-            .hint(format!("`eval-harness cache stats` shows them: {}", known.join(", "))));
+        let known: Vec<&str> = there
+            .models
+            .iter()
+            .map(|model| model.model.as_str())
+            .take(8)
+            .collect();
+        return Err(Failure::wrong("no answer is of such a model").hint(format!(
+            "`eval-harness cache stats` shows them: {}",
+            known.join(", ")
+        )));
     }
     if entries > 0 && !args.yes && !agreed(&file, entries)? {
         console.note("nothing was removed");
         return Ok(ExitCode::Pass);
     }
-    let fits: Option<&dyn Fn(&str) -> bool> = if args.model.is_empty() { None } else { Some(&fits) };
+    let fits: Option<&dyn Fn(&str) -> bool> = if args.model.is_empty() {
+        None
+    } else {
+        Some(&fits)
+    };
     told(console, &file, cache::clear(&file, fits).map_err(failure)?)
 }
 
 /// Asks on the terminal. Where nobody can answer, nothing is removed unasked.
 fn agreed(file: &Path, entries: u64) -> Result<bool, Failure> {
     if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
-        let message = format!("this would remove {} from {}", answers(entries), file.display());
+        let message = format!(
+            "this would remove {} from {}",
+            answers(entries),
+            file.display()
+        );
         return Err(Failure::wrong(message).hint("say --yes"));
     }
-    let _ = write!(io::stderr(), "Remove {} from {}? [y/N] ", answers(entries), file.display());
+    let _ = write!(
+        io::stderr(),
+        "Remove {} from {}? [y/N] ",
+        answers(entries),
+        file.display()
+    );
     let _ = io::stderr().flush();
     let mut line = String::new();
     io::stdin().read_line(&mut line)?;
-    Ok(matches!(line.trim().to_ascii_lowercase().as_str(), "y" | "yes"))
+    Ok(matches!(
+        line.trim().to_ascii_lowercase().as_str(),
+        "y" | "yes"
+    ))
 }
 
 fn told(console: &Console, file: &Path, freed: Option<Freed>) -> Exit {
@@ -82,7 +121,9 @@ fn told(console: &Console, file: &Path, freed: Option<Freed>) -> Exit {
     };
     console.result(eval_base::text::sanitize(&text).as_bytes())?;
     if freed.is_some_and(|freed| freed.busy) {
-        console.note("another run has the cache open: the room on the disk is given back by the next prune");
+        console.note(
+            "another run has the cache open: the room on the disk is given back by the next prune",
+        );
     }
     Ok(ExitCode::Pass)
 }
@@ -92,7 +133,10 @@ fn answers(entries: u64) -> String {
 }
 
 fn place(args: &CachePlaceArgs) -> Result<PathBuf, Failure> {
-    let folder = args.dir.clone().or_else(|| cache_folder(&suite::environment()));
+    let folder = args
+        .dir
+        .clone()
+        .or_else(|| cache_folder(&suite::environment()));
     let folder = folder.ok_or_else(|| {
         Failure::wrong("there is no place for a cache")
             .hint("set HOME or EVAL_HARNESS_CACHE_DIR, or say --dir")
@@ -103,7 +147,9 @@ fn place(args: &CachePlaceArgs) -> Result<PathBuf, Failure> {
 fn failure(error: CacheError) -> Failure {
     let hint = match &error {
         CacheError::Damaged { .. } => Some("the next run sets it aside and begins a new one"),
-        CacheError::Newer(_) => Some("use that version, or set EVAL_HARNESS_CACHE_DIR to another folder"),
+        CacheError::Newer(_) => {
+            Some("use that version, or set EVAL_HARNESS_CACHE_DIR to another folder")
+        }
         _ => None,
     };
     let failure = Failure::wrong(&error);

@@ -25,7 +25,10 @@ pub(super) fn write(
     let Some(stats) = stats else {
         return page.line(&[
             plain("       "),
-            span(Tone::Dim, "there is none yet; the first run that asks a model makes it"),
+            span(
+                Tone::Dim,
+                "there is none yet; the first run that asks a model makes it",
+            ),
         ]);
     };
     let size = bytes(stats.file_bytes);
@@ -45,7 +48,12 @@ pub(super) fn write(
         return Ok(());
     }
     page.blank()?;
-    let names = stats.models.iter().map(|model| width(&model.model)).max().unwrap_or(0);
+    let names = stats
+        .models
+        .iter()
+        .map(|model| width(&model.model))
+        .max()
+        .unwrap_or(0);
     let column = names.clamp(5, page.width().saturating_sub(CELLS + 2).max(5)) + 2;
     let row = |name: &str, cells: [&str; 5]| {
         let [entries, size, oldest, newest, used] = cells;
@@ -59,12 +67,25 @@ pub(super) fn write(
             used
         )
     };
-    let head = row("model", ["answers", "size", "oldest", "newest", "last used"]);
+    let head = row(
+        "model",
+        ["answers", "size", "oldest", "newest", "last used"],
+    );
     page.line(&[span(Tone::Dim, head)])?;
     for model in &stats.models {
-        let ModelShare { model, entries, bytes: size, oldest, newest, last_used } = model;
+        let ModelShare {
+            model,
+            entries,
+            bytes: size,
+            oldest,
+            newest,
+            last_used,
+        } = model;
         let entries = group_digits(usize::try_from(*entries).unwrap_or(usize::MAX));
-        page.line(&[plain(row(model, [&entries, &bytes(*size), day(oldest), day(newest), last_used]))])?;
+        page.line(&[plain(row(
+            model,
+            [&entries, &bytes(*size), day(oldest), day(newest), last_used],
+        ))])?;
     }
     Ok(())
 }
@@ -88,7 +109,10 @@ pub(super) fn json(file: &Path, stats: Option<&Stats>, out: &mut dyn Write) -> i
 pub(super) fn freed(freed: &Freed) -> String {
     let left = match freed.left {
         0 => "none left".to_owned(),
-        left => format!("{} left", group_digits(usize::try_from(left).unwrap_or(usize::MAX))),
+        left => format!(
+            "{} left",
+            group_digits(usize::try_from(left).unwrap_or(usize::MAX))
+        ),
     };
     let saved = freed.bytes_before.saturating_sub(freed.bytes_after);
     if freed.entries == 0 && saved == 0 {
@@ -152,7 +176,12 @@ mod tests {
                     1_456_789,
                     ["2026-01-02", "2026-03-01"],
                 ),
-                share("openai:gpt-4o-mini", 12_000, 21_999_001, ["2026-02-01", "2026-03-04"]),
+                share(
+                    "openai:gpt-4o-mini",
+                    12_000,
+                    21_999_001,
+                    ["2026-02-01", "2026-03-04"],
+                ),
             ],
         }
     }
@@ -195,7 +224,13 @@ mod tests {
 
     #[test]
     fn what_was_freed_is_one_line() {
-        let all = Freed { entries: 1, left: 0, bytes_before: 50_000, bytes_after: 16_384, busy: false };
+        let all = Freed {
+            entries: 1,
+            left: 0,
+            bytes_before: 50_000,
+            bytes_after: 16_384,
+            busy: false,
+        };
         insta::assert_snapshot!(freed(&all), @"removed 1 answer (none left); freed 34 kB, the file takes 16 kB");
         insta::assert_snapshot!(freed(&Freed { entries: 12_000, left: 345, ..all }), @"removed 12,000 answers (345 left); freed 34 kB, the file takes 16 kB");
         insta::assert_snapshot!(freed(&Freed { entries: 0, left: 7, bytes_before: 16_384, ..all }), @"nothing to remove (7 left, 16 kB)");
@@ -203,10 +238,24 @@ mod tests {
 
     #[test]
     fn sizes_have_two_or_three_digits() {
-        let sizes = [0, 999, 1000, 1049, 9_949, 9_950, 999_499, 999_500, 1_500_000_000, u64::MAX];
+        let sizes = [
+            0,
+            999,
+            1000,
+            1049,
+            9_949,
+            9_950,
+            999_499,
+            999_500,
+            1_500_000_000,
+            u64::MAX,
+        ];
         assert_eq!(
             sizes.map(bytes),
-            ["0 B", "999 B", "1.0 kB", "1.0 kB", "9.9 kB", "10 kB", "999 kB", "1.0 MB", "1.5 GB", "18447 PB"]
+            [
+                "0 B", "999 B", "1.0 kB", "1.0 kB", "9.9 kB", "10 kB", "999 kB", "1.0 MB",
+                "1.5 GB", "18447 PB"
+            ]
         );
     }
 }

@@ -47,7 +47,8 @@ fn unknown(name: &str, own: &BTreeSet<&str>) -> Failure {
     let known: Vec<&str> = patterns.into_iter().chain(built_in).chain(own).collect();
     match eval_base::nearest::did_you_mean(name, known.iter().copied()) {
         Some(near) => failure.hint(format!("did you mean `{near}`?")),
-        None => failure.hint("such as pass_at_1, pass^3, case_pass_rate, score, or one that graders measure"),
+        None => failure
+            .hint("such as pass_at_1, pass^3, case_pass_rate, score, or one that graders measure"),
     }
 }
 
@@ -58,7 +59,11 @@ mod tests {
     fn said(names: &[&str]) -> String {
         let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         match named(&names, std::iter::empty()) {
-            Ok(metrics) => metrics.iter().map(Metric::to_string).collect::<Vec<_>>().join(" "),
+            Ok(metrics) => metrics
+                .iter()
+                .map(Metric::to_string)
+                .collect::<Vec<_>>()
+                .join(" "),
             Err(failure) => format!("{} ({})", failure.message, failure.hint.unwrap_or_default()),
         }
     }

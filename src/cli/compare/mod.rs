@@ -31,12 +31,20 @@ const LISTED: usize = usize::MAX;
 
 pub fn compare(console: &Console, args: &CompareArgs) -> Exit {
     let places = Places::new(args.suite.as_deref(), args.output_dir.as_deref())?;
-    let words = Words { console, places: &places, target: args.target.as_deref() };
+    let words = Words {
+        console,
+        places: &places,
+        target: args.target.as_deref(),
+    };
     let candidates = match args.candidates.as_slice() {
         [] => vec!["latest".to_owned()],
         named => named.to_vec(),
     };
-    let NamedSides { reference, candidates, warnings } = words.sides(&args.reference, &candidates)?;
+    let NamedSides {
+        reference,
+        candidates,
+        warnings,
+    } = words.sides(&args.reference, &candidates)?;
     let mut settings = CompareSettings {
         by: args.by.clone(),
         effect: args.effect,
@@ -82,7 +90,11 @@ pub fn incomparable(error: &Incomparable) -> Failure {
 fn decided(fail_on: FailOn, candidates: Vec<Comparison>, warnings: &[RunWarning]) -> Comparisons {
     let held = gate::hold(fail_on, &candidates.iter().collect::<Vec<_>>());
     let (decision, reasons) = gate::doubted_decision(held, warnings);
-    let verdict = candidates.iter().map(|one| one.verdict).min().unwrap_or(ComparisonVerdict::None);
+    let verdict = candidates
+        .iter()
+        .map(|one| one.verdict)
+        .min()
+        .unwrap_or(ComparisonVerdict::None);
     Comparisons {
         format_version: FORMAT_VERSION,
         verdict,
@@ -96,10 +108,14 @@ fn decided(fail_on: FailOn, candidates: Vec<Comparison>, warnings: &[RunWarning]
 
 fn show(console: &Console, args: &CompareArgs, comparisons: &Comparisons) -> Result<(), Failure> {
     if let Some(file) = &args.output {
-        let options = TerminalOptions { verbose: args.verbose, ..TerminalOptions::default() };
+        let options = TerminalOptions {
+            verbose: args.verbose,
+            ..TerminalOptions::default()
+        };
         let written = write_whole(file, |out| render(args.format, comparisons, &options, out));
-        return written
-            .map_err(|error| Failure::incomplete(format!("cannot write {}: {error}", file.display())));
+        return written.map_err(|error| {
+            Failure::incomplete(format!("cannot write {}: {error}", file.display()))
+        });
     }
     let mut out = Vec::new();
     let options = console.terminal_options(args.verbose);

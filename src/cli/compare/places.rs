@@ -44,7 +44,10 @@ impl Places {
     /// When the suite that is named is not there: whose results were meant?
     pub fn new(suite: Option<&Path>, output_dir: Option<&Path>) -> Result<Places, Failure> {
         if let Some(suite) = suite.filter(|suite| !suite.is_file()) {
-            return Err(Failure::wrong(format!("there is no suite {}", suite.display())));
+            return Err(Failure::wrong(format!(
+                "there is no suite {}",
+                suite.display()
+            )));
         }
         Ok(Places {
             suite: suite.map(Path::to_owned),
@@ -97,16 +100,28 @@ impl Places {
         let request = LoadRequest {
             suite: path.to_owned(),
             purpose: Purpose::List,
-            overrides: Overrides { gateless: true, without_store: true, ..Overrides::default() },
+            overrides: Overrides {
+                gateless: true,
+                without_store: true,
+                ..Overrides::default()
+            },
             env: suite::environment(),
             cwd: self.cwd.clone(),
             cpus: suite::cpus(),
         };
         let loaded = load::load(&request);
         loaded.plan.as_ref().map(Project::of).ok_or_else(|| {
-            let options = render::HumanOptions { width: 100, colour: false, limit: 20 };
+            let options = render::HumanOptions {
+                width: 100,
+                colour: false,
+                limit: 20,
+            };
             let problems = render::human(&loaded.problems, &loaded.sources, options);
-            Failure::wrong(format!("the suite {} can't be loaded\n{}", path.display(), problems.trim_end()))
+            Failure::wrong(format!(
+                "the suite {} can't be loaded\n{}",
+                path.display(),
+                problems.trim_end()
+            ))
         })
     }
 
@@ -133,5 +148,7 @@ impl Places {
 
 /// The nearest folder above with a `.git`, else the folder itself.
 pub fn root_of(dir: &Path) -> &Path {
-    dir.ancestors().find(|dir| dir.join(".git").exists()).unwrap_or(dir)
+    dir.ancestors()
+        .find(|dir| dir.join(".git").exists())
+        .unwrap_or(dir)
 }

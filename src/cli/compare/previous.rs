@@ -11,9 +11,15 @@ use crate::model::RunStarted;
 /// The latest run of the same suite and target that began before `beside`; without one that began, the latest of all. Runs that
 /// captured baselines are none, nor are shards, nor those with other filters than `beside`, which may lack whatever got worse, nor the
 /// run whose outputs `beside` grades again.
-pub fn previous(console: &Console, results: &Path, beside: &Beside) -> Result<Option<RunPaths>, Failure> {
+pub fn previous(
+    console: &Console,
+    results: &Path,
+    beside: &Beside,
+) -> Result<Option<RunPaths>, Failure> {
     let runs = journal::list_runs(results);
-    let own = runs.iter().position(|run| Some(&run.run_id) == beside.run_id.as_ref());
+    let own = runs
+        .iter()
+        .position(|run| Some(&run.run_id) == beside.run_id.as_ref());
     let mut same_outputs = beside.regrade_of.clone();
     for (at, run) in runs.iter().enumerate().rev() {
         if Some(&run.run_id) == beside.run_id.as_ref() {

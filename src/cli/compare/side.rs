@@ -54,9 +54,15 @@ impl Beside {
 
     /// The same of what was read from journals.
     fn read(side: &Side) -> Beside {
-        let said = side.journals.first().and_then(|journal| journal::started(journal).ok());
+        let said = side
+            .journals
+            .first()
+            .and_then(|journal| journal::started(journal).ok());
         let file = said.and_then(|said: RunStarted| Some((said.cwd?, said.suite_path)));
-        Beside { file, ..Beside::of(&side.scores.side) }
+        Beside {
+            file,
+            ..Beside::of(&side.scores.side)
+        }
     }
 }
 
@@ -80,13 +86,19 @@ pub struct NamedSides {
 /// A copy is another file, and is compared: people look at a cut journal beside its whole one.
 fn not_the_same(reference: &Side, candidate: &Side) -> Result<(), Failure> {
     let files = |side: &Side| -> Option<BTreeSet<PathBuf>> {
-        side.journals.iter().map(|journal| journal.canonicalize().ok()).collect()
+        side.journals
+            .iter()
+            .map(|journal| journal.canonicalize().ok())
+            .collect()
     };
     let (files, others) = (files(reference), files(candidate));
     if files.is_none() || files.as_ref().is_some_and(BTreeSet::is_empty) || files != others {
         return Ok(());
     }
-    let words = (one_line(&reference.scores.side.label), one_line(&candidate.scores.side.label));
+    let words = (
+        one_line(&reference.scores.side.label),
+        one_line(&candidate.scores.side.label),
+    );
     let failure = if words.0 == words.1 {
         Failure::wrong(format!("{} is both the reference and a candidate", words.0))
     } else {
@@ -112,16 +124,22 @@ impl Words<'_> {
                 let failure = Failure::wrong(format!(
                     "`{PREVIOUS}` is the run before the candidate: it can only be the reference"
                 ));
-                return Err(failure.hint("name the candidate by its id; `eval-harness history` lists runs"));
+                return Err(
+                    failure.hint("name the candidate by its id; `eval-harness history` lists runs")
+                );
             }
             found.push(self.alone(candidate)?);
         }
         let mut known = self.alone(reference)?;
         for candidate in found.iter().flatten() {
-            known.iter().try_for_each(|known| not_the_same(known, candidate))?;
+            known
+                .iter()
+                .try_for_each(|known| not_the_same(known, candidate))?;
         }
-        let earliest =
-            found.iter().flatten().min_by(|a, b| a.scores.side.timestamp.cmp(&b.scores.side.timestamp));
+        let earliest = found
+            .iter()
+            .flatten()
+            .min_by(|a, b| a.scores.side.timestamp.cmp(&b.scores.side.timestamp));
         let beside = earliest.or(known.as_ref()).map(Beside::read);
         let (mut sides, mut warnings) = (Vec::with_capacity(found.len()), Vec::new());
         for (side, word) in found.into_iter().zip(candidates) {
@@ -129,9 +147,15 @@ impl Words<'_> {
             warnings.extend(side.warnings);
             sides.push(side.scores);
         }
-        let reference = known.take().map_or_else(|| self.referring(reference, beside.as_ref()), Ok)?;
+        let reference = known
+            .take()
+            .map_or_else(|| self.referring(reference, beside.as_ref()), Ok)?;
         warnings.extend(reference.warnings);
-        Ok(NamedSides { reference: reference.scores, candidates: sides, warnings })
+        Ok(NamedSides {
+            reference: reference.scores,
+            candidates: sides,
+            warnings,
+        })
     }
 
     /// What a run is compared with that has not begun, or that goes on.
@@ -145,13 +169,19 @@ impl Words<'_> {
     /// A run or a score baseline that refers to nothing else.
     pub fn run_alone(&self, word: &str) -> Result<RunScores, Failure> {
         if matches!(word, PREVIOUS | ACCEPTED) {
-            let failure =
-                Failure::wrong(format!("`{word}` needs a candidate beside it, and there is none here"));
+            let failure = Failure::wrong(format!(
+                "`{word}` needs a candidate beside it, and there is none here"
+            ));
             return Err(failure.hint("name a run: `latest`, a run id, or the path of a journal"));
         }
         self.alone(word)?.map(|side| side.scores).ok_or_else(|| {
             let near = [LATEST];
-            self.not_found(word, &[], &near, "a run is `latest`, a run id, or the path of a journal")
+            self.not_found(
+                word,
+                &[],
+                &near,
+                "a run is `latest`, a run id, or the path of a journal",
+            )
         })
     }
 
@@ -174,7 +204,11 @@ impl Words<'_> {
         let mut journals = Vec::with_capacity(parts.len());
         let mut missing = Vec::new();
         for part in parts {
-            let journal = if Path::new(part).is_file() { Some(PathBuf::from(part)) } else { self.run(part)? };
+            let journal = if Path::new(part).is_file() {
+                Some(PathBuf::from(part))
+            } else {
+                self.run(part)?
+            };
             match journal {
                 Some(journal) => journals.push(journal),
                 None => missing.push(part),
@@ -195,22 +229,34 @@ impl Words<'_> {
             return Ok(Some(journal::find_run(results, word)?.journal()));
         }
         let runs = journal::list_runs(results);
-        Ok(runs.into_iter().find(|run| run.run_id == word).map(|run| run.journal()))
+        Ok(runs
+            .into_iter()
+            .find(|run| run.run_id == word)
+            .map(|run| run.journal()))
     }
 
     fn journals(&self, journals: Vec<PathBuf>, word: &str) -> Result<Side, Failure> {
-        let shown = journals.iter().map(|journal| self.places.shown(journal)).collect();
-        let (scores, warnings) = run::run_scores(&journals, word.to_owned(), shown).map_err(|error| {
-            let failure = Failure::wrong(&error);
-            match error.hint() {
-                Some(hint) => failure.hint(hint),
-                None => failure,
-            }
-        })?;
+        let shown = journals
+            .iter()
+            .map(|journal| self.places.shown(journal))
+            .collect();
+        let (scores, warnings) =
+            run::run_scores(&journals, word.to_owned(), shown).map_err(|error| {
+                let failure = Failure::wrong(&error);
+                match error.hint() {
+                    Some(hint) => failure.hint(hint),
+                    None => failure,
+                }
+            })?;
         for warning in &warnings {
-            self.console.warn(&format!("{}: {}", one_line(word), warning.message));
+            self.console
+                .warn(&format!("{}: {}", one_line(word), warning.message));
         }
-        Ok(Side { scores, journals, warnings })
+        Ok(Side {
+            scores,
+            journals,
+            warnings,
+        })
     }
 
     /// A journal or a score baseline, by what it holds.
@@ -218,11 +264,16 @@ impl Words<'_> {
         let path = Path::new(word);
         if path.is_dir() {
             let failure = Failure::wrong(format!("{} is a folder", one_line(word)));
-            return Err(failure.hint("name a journal in it (`run-....journal.jsonl`), or a score baseline"));
+            return Err(
+                failure.hint("name a journal in it (`run-....journal.jsonl`), or a score baseline")
+            );
         }
         // A pipe waits for somebody who writes, and gives what it holds once.
         if is_stream(path) {
-            let failure = Failure::wrong(format!("{} is no file that can be read twice", one_line(word)));
+            let failure = Failure::wrong(format!(
+                "{} is no file that can be read twice",
+                one_line(word)
+            ));
             return Err(failure.hint("write what it gives into a file, and name that"));
         }
         match kind_of(path)? {
@@ -246,13 +297,19 @@ impl Words<'_> {
     fn referring(&self, word: &str, beside: Option<&Beside>) -> Result<Side, Failure> {
         let accepted = |rev| {
             let scores = self.accepted(word, rev, beside)?;
-            Ok(Side { scores, journals: Vec::new(), warnings: Vec::new() })
+            Ok(Side {
+                scores,
+                journals: Vec::new(),
+                warnings: Vec::new(),
+            })
         };
         match word {
             PREVIOUS => {
                 let beside = beside.ok_or_else(|| {
-                    Failure::wrong("`previous` is the run before the candidate, and the candidate is no run")
-                        .hint("name a run by its id; `eval-harness history` lists them")
+                    Failure::wrong(
+                        "`previous` is the run before the candidate, and the candidate is no run",
+                    )
+                    .hint("name a run by its id; `eval-harness history` lists them")
                 })?;
                 let results = self.places.results()?;
                 let found = previous(self.console, results, beside)?;
@@ -271,9 +328,17 @@ impl Words<'_> {
     }
 
     /// The scores that were accepted of suite and target, in the folder or at a revision.
-    fn accepted(&self, word: &str, rev: Option<&str>, beside: Option<&Beside>) -> Result<RunScores, Failure> {
+    fn accepted(
+        &self,
+        word: &str,
+        rev: Option<&str>,
+        beside: Option<&Beside>,
+    ) -> Result<RunScores, Failure> {
         let (store, suite, target) = self.whose(beside)?;
-        let of = ScoresOf { suite: &suite, target: &target };
+        let of = ScoresOf {
+            suite: &suite,
+            target: &target,
+        };
         let path = store.path(of, Standing::Accepted);
         let read = match rev {
             Some(rev) => store.at(of, rev),
@@ -282,7 +347,11 @@ impl Words<'_> {
         let shown = self.places.shown(&path);
         match read.map_err(scores::failure)? {
             Some(file) => {
-                let read = ScoreBaselineRead { path: shown, rev: rev.map(str::to_owned), file };
+                let read = ScoreBaselineRead {
+                    path: shown,
+                    rev: rev.map(str::to_owned),
+                    file,
+                };
                 Ok(of_baseline(word.to_owned(), &read))
             }
             None => Err(scores::missing(of, &shown, rev)),
@@ -293,21 +362,35 @@ impl Words<'_> {
     fn whose(&self, beside: Option<&Beside>) -> Result<(ScoreStore, String, String), Failure> {
         let project = self.places.project()?;
         let target = self.target.or(beside.map(|beside| beside.target.as_str()));
-        let target = target.or(project.map(|project| project.target.as_str())).unwrap_or_default().to_owned();
+        let target = target
+            .or(project.map(|project| project.target.as_str()))
+            .unwrap_or_default()
+            .to_owned();
         let Some(beside) = beside else {
             let project = project.ok_or_else(|| {
                 Failure::wrong("there is no suite here whose accepted scores could be meant")
                     .hint("name it with --suite")
             })?;
-            return Ok((ScoreStore::new(&project.baselines), project.suite.clone(), target));
+            return Ok((
+                ScoreStore::new(&project.baselines),
+                project.suite.clone(),
+                target,
+            ));
         };
         if let Some(project) =
             project.filter(|project| self.places.is_named() || project.suite == beside.suite)
         {
-            return Ok((ScoreStore::new(&project.baselines), project.suite.clone(), target));
+            return Ok((
+                ScoreStore::new(&project.baselines),
+                project.suite.clone(),
+                target,
+            ));
         }
         // The candidate's own suite, where it lies on this machine.
-        let own = beside.file.as_ref().map(|(cwd, suite)| (cwd, cwd.join(suite)));
+        let own = beside
+            .file
+            .as_ref()
+            .map(|(cwd, suite)| (cwd, cwd.join(suite)));
         let store = match own {
             Some((cwd, file)) if file.is_file() => match self.places.load(&file) {
                 Ok(own) => ScoreStore::new(&own.baselines),
@@ -321,7 +404,10 @@ impl Words<'_> {
     /// Where revisions are looked up.
     fn repository(&self) -> Result<PathBuf, Failure> {
         let project = self.places.project()?;
-        Ok(project.map_or_else(|| root_of(self.places.cwd()).to_owned(), |project| project.root.clone()))
+        Ok(project.map_or_else(
+            || root_of(self.places.cwd()).to_owned(),
+            |project| project.root.clone(),
+        ))
     }
 
     /// A file's name that is a revision, too, is told: the file is what is read.
@@ -338,7 +424,11 @@ impl Words<'_> {
 
     fn no_previous(&self, results: &Path, beside: &Beside) -> Failure {
         let (suite, target) = (one_line(&beside.suite), one_line(&beside.target));
-        let before = beside.run_id.as_ref().map(|id| format!(" before {id}")).unwrap_or_default();
+        let before = beside
+            .run_id
+            .as_ref()
+            .map(|id| format!(" before {id}"))
+            .unwrap_or_default();
         Failure::wrong(format!(
             "there is no run of suite `{suite}` against target `{target}`{before} below {}",
             results.display()
@@ -361,21 +451,40 @@ impl Words<'_> {
         let mut ids = Vec::new();
         match self.places.results() {
             Ok(results) => {
-                ids = journal::list_runs(results).into_iter().map(|run| run.run_id).collect();
+                ids = journal::list_runs(results)
+                    .into_iter()
+                    .map(|run| run.run_id)
+                    .collect();
                 let latest: Vec<&str> = ids.iter().rev().take(LISTED).map(String::as_str).collect();
                 let there = if latest.is_empty() {
                     "there is none".to_owned()
                 } else {
                     format!("the latest: {}", latest.join(", "))
                 };
-                tried.push(format!("no run below {} has this id ({there})", results.display()));
+                tried.push(format!(
+                    "no run below {} has this id ({there})",
+                    results.display()
+                ));
             }
-            Err(failure) => tried.push(format!("the results can't be looked at: {}", failure.message)),
+            Err(failure) => tried.push(format!(
+                "the results can't be looked at: {}",
+                failure.message
+            )),
         }
         tried.extend(more.iter().cloned());
-        let why: String = tried.iter().map(|reason| format!("\n  - {reason}")).collect();
-        let failure = Failure::wrong(format!("nothing to compare with is called `{}`:{why}", one_line(word)));
-        let words: Vec<&str> = words.iter().copied().chain(ids.iter().map(String::as_str)).collect();
+        let why: String = tried
+            .iter()
+            .map(|reason| format!("\n  - {reason}"))
+            .collect();
+        let failure = Failure::wrong(format!(
+            "nothing to compare with is called `{}`:{why}",
+            one_line(word)
+        ));
+        let words: Vec<&str> = words
+            .iter()
+            .copied()
+            .chain(ids.iter().map(String::as_str))
+            .collect();
         match eval_base::nearest::did_you_mean(word, words.iter().copied()) {
             Some(near) => failure.hint(format!("did you mean `{near}`?")),
             None => failure.hint(all),
@@ -384,8 +493,12 @@ impl Words<'_> {
 }
 
 fn no_revision(error: &GitError) -> String {
-    let hint =
-        error.hint().filter(|_| matches!(error, GitError::NoRevision { .. } | GitError::Ambiguous { .. }));
+    let hint = error.hint().filter(|_| {
+        matches!(
+            error,
+            GitError::NoRevision { .. } | GitError::Ambiguous { .. }
+        )
+    });
     match hint {
         Some(hint) => format!("{error} ({hint})"),
         None => format!("no git revision can be looked up: {error}"),
@@ -394,7 +507,8 @@ fn no_revision(error: &GitError) -> String {
 
 /// True of pipes, terminals and sockets.
 fn is_stream(path: &Path) -> bool {
-    path.metadata().is_ok_and(|about| !about.is_file() && !about.is_dir())
+    path.metadata()
+        .is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 
 /// What a file holds.
@@ -414,9 +528,14 @@ fn kind_of(path: &Path) -> Result<Kind, Failure> {
     let mut start = Vec::new();
     file.take(512).read_to_end(&mut start).map_err(cannot)?;
     let start = String::from_utf8_lossy(&start);
-    let named = path.file_name().is_some_and(|name| name.to_string_lossy().ends_with(".journal.jsonl"));
+    let named = path
+        .file_name()
+        .is_some_and(|name| name.to_string_lossy().ends_with(".journal.jsonl"));
     let first = |key: &str| {
-        start.trim_start().strip_prefix('{').is_some_and(|rest| rest.trim_start().starts_with(key))
+        start
+            .trim_start()
+            .strip_prefix('{')
+            .is_some_and(|rest| rest.trim_start().starts_with(key))
     };
     Ok(match () {
         () if named || first("\"run_started\"") => Kind::Journal,

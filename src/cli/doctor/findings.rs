@@ -25,7 +25,12 @@ pub enum Group {
 }
 
 impl Group {
-    pub const ALL: [Group; 4] = [Group::Isolation, Group::Limits, Group::Languages, Group::Tools];
+    pub const ALL: [Group; 4] = [
+        Group::Isolation,
+        Group::Limits,
+        Group::Languages,
+        Group::Tools,
+    ];
 
     pub fn title(self) -> &'static str {
         match self {
@@ -73,7 +78,10 @@ impl Check {
     }
 
     pub fn fix(self, fix: impl Into<String>) -> Check {
-        Check { fix: Some(fix.into()), ..self }
+        Check {
+            fix: Some(fix.into()),
+            ..self
+        }
     }
 }
 

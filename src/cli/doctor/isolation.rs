@@ -14,14 +14,26 @@ pub fn works(tier: Tier, chosen: bool) -> Check {
         Tier::Landlock => "Landlock and a system call filter on your own file system",
         Tier::None => "limits and a clean environment only",
     };
-    let state = if tier == Tier::None { State::Limited } else { State::Ok };
-    let value = if chosen { format!("chosen: {what}") } else { format!("works too: {what}") };
+    let state = if tier == Tier::None {
+        State::Limited
+    } else {
+        State::Ok
+    };
+    let value = if chosen {
+        format!("chosen: {what}")
+    } else {
+        format!("works too: {what}")
+    };
     Check::new(Group::Isolation, tier.name(), state, value)
 }
 
 /// A tier in which no job runs; `covered`: a stronger one works.
 pub fn fails(tier: Tier, reason: &str, machine: &Machine, program: &Path, covered: bool) -> Check {
-    let state = if covered { State::Unused } else { State::Missing };
+    let state = if covered {
+        State::Unused
+    } else {
+        State::Missing
+    };
     let check = Check::new(Group::Isolation, tier.name(), state, reason);
     match remedy(tier, reason, machine, program) {
         Some(fix) if !covered => check.fix(fix),
@@ -30,9 +42,14 @@ pub fn fails(tier: Tier, reason: &str, machine: &Machine, program: &Path, covere
 }
 
 fn remedy(tier: Tier, reason: &str, machine: &Machine, program: &Path) -> Option<String> {
-    let refused = ["not permitted", "ermission denied", "refused"].iter().any(|word| reason.contains(word));
+    let refused = ["not permitted", "ermission denied", "refused"]
+        .iter()
+        .any(|word| reason.contains(word));
     if reason.contains("not implemented") {
-        return Some(format!("Linux 5.12 or newer is needed; this is {}", machine.kernel));
+        return Some(format!(
+            "Linux 5.12 or newer is needed; this is {}",
+            machine.kernel
+        ));
     }
     let fix = match tier {
         Tier::Userns if machine.max_user_namespaces == Some(0) || reason.contains("No space left") => {
@@ -77,7 +94,10 @@ fn no_landlock(machine: &Machine) -> String {
     if machine.lsm.is_empty() || listed {
         "needs Linux 6.2 or newer, built with CONFIG_SECURITY_LANDLOCK".to_owned()
     } else {
-        format!("if the kernel has it, boot with `lsm=landlock,{}`", machine.lsm)
+        format!(
+            "if the kernel has it, boot with `lsm=landlock,{}`",
+            machine.lsm
+        )
     }
 }
 
@@ -85,17 +105,25 @@ fn no_landlock(machine: &Machine) -> String {
 pub fn landlock(machine: &Machine) -> Check {
     let check = |state, value: String| Check::new(Group::Isolation, "landlock abi", state, value);
     match machine.landlock_abi {
-        0 => check(State::Unused, "the kernel has no Landlock".to_owned()).fix(no_landlock(machine)),
-        abi if abi < 3 => check(State::Limited, format!("{abi}; the landlock tier needs 3 (Linux 6.2)")),
+        0 => {
+            check(State::Unused, "the kernel has no Landlock".to_owned()).fix(no_landlock(machine))
+        }
+        abi if abi < 3 => check(
+            State::Limited,
+            format!("{abi}; the landlock tier needs 3 (Linux 6.2)"),
+        ),
         abi => check(State::Ok, abi.to_string()),
     }
 }
 
 pub fn cgroup(found: Result<String, NoCgroup>) -> Check {
     match found {
-        Ok(groups) => {
-            Check::new(Group::Isolation, "cgroup", State::Ok, format!("{groups}: memory is bounded"))
-        }
+        Ok(groups) => Check::new(
+            Group::Isolation,
+            "cgroup",
+            State::Ok,
+            format!("{groups}: memory is bounded"),
+        ),
         Err(NoCgroup { reason, remedy }) => {
             let value = format!("memory is watched every 25 ms, not bounded: {reason}");
             Check::new(Group::Isolation, "cgroup", State::Limited, value).fix(remedy)
@@ -108,13 +136,28 @@ mod tests {
     use super::*;
 
     fn fix(tier: Tier, reason: &str, machine: Machine) -> String {
-        fails(tier, reason, &machine, Path::new("/opt/eval-harness"), false).fix.unwrap_or_default()
+        fails(
+            tier,
+            reason,
+            &machine,
+            Path::new("/opt/eval-harness"),
+            false,
+        )
+        .fix
+        .unwrap_or_default()
     }
 
     #[test]
     fn each_reason_has_its_fix() {
-        let user = Machine { kernel: "5.4.0".into(), max_user_namespaces: Some(100), ..Machine::default() };
-        let root = Machine { root: true, ..user.clone() };
+        let user = Machine {
+            kernel: "5.4.0".into(),
+            max_user_namespaces: Some(100),
+            ..Machine::default()
+        };
+        let root = Machine {
+            root: true,
+            ..user.clone()
+        };
         let off = "unshare: No space left on device (os error 28)";
         insta::assert_snapshot!(fix(Tier::Userns, off, user.clone()), @"user namespaces are switched off: `sudo sysctl user.max_user_namespaces=15000`");
         insta::assert_snapshot!(fix(Tier::Userns, "uid_map: refused", Machine { apparmor_restricts: true, ..user.clone() }), @"AppArmor restricts user namespaces: `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` for every program, or for this one alone write `abi <abi/4.0>, profile eval-harness /opt/eval-harness flags=(unconfined) { userns, }` to /etc/apparmor.d/eval-harness and load it with `sudo apparmor_parser -r /etc/apparmor.d/eval-harness`");
@@ -124,12 +167,22 @@ mod tests {
         insta::assert_snapshot!(fix(Tier::Rootns, "unshare: Operation not permitted", user.clone()), @"only needed where userns can't be had: run as root or with CAP_SYS_ADMIN");
         insta::assert_snapshot!(fix(Tier::Landlock, "x", Machine { landlock_abi: 2, ..user.clone() }), @"Landlock ABI 3 (Linux 6.2) is needed; this kernel has 2");
         insta::assert_snapshot!(fix(Tier::Landlock, "x", Machine { lsm: "lockdown,yama".into(), ..user.clone() }), @"if the kernel has it, boot with `lsm=landlock,lockdown,yama`");
-        assert_eq!(fix(Tier::Userns, "something new", user), "", "no advice rather than a wrong one");
+        assert_eq!(
+            fix(Tier::Userns, "something new", user),
+            "",
+            "no advice rather than a wrong one"
+        );
     }
 
     #[test]
     fn what_a_stronger_tier_covers_needs_no_fix() {
-        let check = fails(Tier::Rootns, "not permitted", &Machine::default(), Path::new("x"), true);
+        let check = fails(
+            Tier::Rootns,
+            "not permitted",
+            &Machine::default(),
+            Path::new("x"),
+            true,
+        );
         assert_eq!((check.state, check.fix), (State::Unused, None));
     }
 }

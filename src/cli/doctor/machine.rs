@@ -13,23 +13,47 @@ pub fn limits(machine: &Machine) -> Vec<Check> {
     let temporary = std::env::temp_dir();
     let mut checks = of(machine);
     let free = probe::free_bytes(&temporary);
-    let state = if free.is_some_and(|bytes| bytes >= ENOUGH_FREE_BYTES) { State::Ok } else { State::Limited };
-    let told = free.map_or("unknown".to_owned(), |bytes| format!("{} free", size(bytes >> 10)));
-    checks.push(Check::new(Group::Limits, &temporary.display().to_string(), state, told));
+    let state = if free.is_some_and(|bytes| bytes >= ENOUGH_FREE_BYTES) {
+        State::Ok
+    } else {
+        State::Limited
+    };
+    let told = free.map_or("unknown".to_owned(), |bytes| {
+        format!("{} free", size(bytes >> 10))
+    });
+    checks.push(Check::new(
+        Group::Limits,
+        &temporary.display().to_string(),
+        state,
+        told,
+    ));
     checks.push(of_programs(&Limits::default()));
     checks
 }
 
 fn of(machine: &Machine) -> Vec<Check> {
     let check = |name, fine: bool, value: String| {
-        Check::new(Group::Limits, name, if fine { State::Ok } else { State::Limited }, value)
+        Check::new(
+            Group::Limits,
+            name,
+            if fine { State::Ok } else { State::Limited },
+            value,
+        )
     };
     let processes = match machine.most_processes {
         None => check("processes", true, "no limit for this user".to_owned()),
         Some(most) => {
             let fine = most >= PROCESSES_OF_A_WORKER;
-            let check = check("processes", fine, format!("{most} for this user (RLIMIT_NPROC)"));
-            if fine { check } else { check.fix("`ulimit -u 4096`, or nproc in /etc/security/limits.conf") }
+            let check = check(
+                "processes",
+                fine,
+                format!("{most} for this user (RLIMIT_NPROC)"),
+            );
+            if fine {
+                check
+            } else {
+                check.fix("`ulimit -u 4096`, or nproc in /etc/security/limits.conf")
+            }
         }
     };
     let namespaces = match machine.max_user_namespaces {
@@ -37,9 +61,11 @@ fn of(machine: &Machine) -> Vec<Check> {
         Some(most) => check("user namespaces", most > 0, format!("at most {most}")),
     };
     let memory = match (machine.memory_kib, machine.available_kib) {
-        (Some(all), Some(free)) => {
-            check("memory", free >= ENOUGH_MEMORY_KIB, format!("{}, {} available", size(all), size(free)))
-        }
+        (Some(all), Some(free)) => check(
+            "memory",
+            free >= ENOUGH_MEMORY_KIB,
+            format!("{}, {} available", size(all), size(free)),
+        ),
         _ => check("memory", false, "unknown".to_owned()),
     };
     vec![processes, namespaces, memory]
@@ -78,8 +104,10 @@ mod tests {
             available_kib: Some(1000),
             ..Machine::default()
         };
-        let told: Vec<String> =
-            of(&scarce).iter().map(|c| format!("{:?} {}: {}", c.state, c.name, c.value)).collect();
+        let told: Vec<String> = of(&scarce)
+            .iter()
+            .map(|c| format!("{:?} {}: {}", c.state, c.name, c.value))
+            .collect();
         insta::assert_snapshot!(told.join("\n"), @r"
         Limited processes: 20 for this user (RLIMIT_NPROC)
         Limited user namespaces: at most 0

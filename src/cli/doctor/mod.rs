@@ -25,8 +25,9 @@ pub fn doctor(console: &Console, args: &DoctorArgs) -> Exit {
         .enable_all()
         .build()
         .map_err(|error| Failure::incomplete(format!("cannot start: {error}")))?;
-    let helper = std::env::current_exe()
-        .map_err(|error| Failure::incomplete(format!("cannot find this program's own file: {error}")))?;
+    let helper = std::env::current_exe().map_err(|error| {
+        Failure::incomplete(format!("cannot find this program's own file: {error}"))
+    })?;
     let mut bytes = Vec::new();
     if !args.observe.is_empty() {
         let observed = runtime.block_on(observe::observe(&helper, &args.observe))?;
@@ -34,7 +35,9 @@ pub fn doctor(console: &Console, args: &DoctorArgs) -> Exit {
             ListFormat::Json => {
                 bytes.extend(escaped(&format!("{:#}\n", observe::as_json(&observed))).bytes());
             }
-            ListFormat::Human => observe::write(&observed, &console.terminal_options(false), &mut bytes)?,
+            ListFormat::Human => {
+                observe::write(&observed, &console.terminal_options(false), &mut bytes)?
+            }
         }
         console.result(&bytes)?;
         return Ok(ExitCode::Pass);
@@ -45,7 +48,11 @@ pub fn doctor(console: &Console, args: &DoctorArgs) -> Exit {
         ListFormat::Human => page::write(&findings, &console.terminal_options(false), &mut bytes)?,
     }
     console.result(&bytes)?;
-    Ok(if findings.tier.is_some() { ExitCode::Pass } else { ExitCode::Fail })
+    Ok(if findings.tier.is_some() {
+        ExitCode::Pass
+    } else {
+        ExitCode::Fail
+    })
 }
 
 async fn examine(helper: &Path) -> Findings {
@@ -68,8 +75,12 @@ async fn examine(helper: &Path) -> Findings {
         }
     }
     checks.push(isolation::landlock(&machine));
-    let cgroup = chosen.as_ref().and_then(|sandbox| sandbox.state().cgroup.clone());
-    checks.push(isolation::cgroup(cgroup.map_or_else(|| probe::cgroup(helper), Ok)));
+    let cgroup = chosen
+        .as_ref()
+        .and_then(|sandbox| sandbox.state().cgroup.clone());
+    checks.push(isolation::cgroup(
+        cgroup.map_or_else(|| probe::cgroup(helper), Ok),
+    ));
     checks.extend(machine::limits(&machine));
     checks.push(programs::python(python));
     checks.extend(programs::languages());
@@ -87,11 +98,17 @@ async fn examine(helper: &Path) -> Findings {
 
 /// Builds a cell of the tier and runs a job in it.
 async fn try_tier(helper: &Path, tier: Tier) -> Result<Sandbox, String> {
-    let config = SandboxConfig { workers: 1, tiers: vec![tier], ..SandboxConfig::new(helper.to_owned()) };
+    let config = SandboxConfig {
+        workers: 1,
+        tiers: vec![tier],
+        ..SandboxConfig::new(helper.to_owned())
+    };
     Sandbox::open(config).await.map_err(|error| match error {
-        SandboxError::Unavailable { reasons, .. } => {
-            reasons.into_iter().map(|(_, reason)| reason).collect::<Vec<_>>().join("; ")
-        }
+        SandboxError::Unavailable { reasons, .. } => reasons
+            .into_iter()
+            .map(|(_, reason)| reason)
+            .collect::<Vec<_>>()
+            .join("; "),
         other => other.to_string(),
     })
 }
@@ -99,10 +116,20 @@ async fn try_tier(helper: &Path, tier: Tier) -> Result<Sandbox, String> {
 /// Runs a program in Python; how it was run.
 async fn try_python(sandbox: &Sandbox) -> Result<FoundPython, String> {
     let interpreter = sandbox.python().map_err(|error| error.to_string())?.clone();
-    let script = Script { code: "print(1)".to_owned(), ..Script::default() };
-    let result = sandbox.run_script(script).await.map_err(|error| error.to_string())?;
+    let script = Script {
+        code: "print(1)".to_owned(),
+        ..Script::default()
+    };
+    let result = sandbox
+        .run_script(script)
+        .await
+        .map_err(|error| error.to_string())?;
     if result.ending != Ending::Exited(0) {
-        return Err(format!("{} can't run a program: {}", interpreter.path.display(), result.ending));
+        return Err(format!(
+            "{} can't run a program: {}",
+            interpreter.path.display(),
+            result.ending
+        ));
     }
     let servers = sandbox.servers();
     let tier = sandbox.state().tier;

@@ -36,17 +36,27 @@ pub async fn observe(helper: &Path, command: &[String]) -> Result<Observed, Fail
     let sandbox = Sandbox::open(config).await.map_err(failure)?;
     let mut argv = command.to_vec();
     // The interpreter that candidates run in, not a shim that can't be seen inside.
-    if let (Some("python" | "python3"), Ok(python)) = (argv.first().map(String::as_str), sandbox.python()) {
+    if let (Some("python" | "python3"), Ok(python)) =
+        (argv.first().map(String::as_str), sandbox.python())
+    {
         argv.splice(..1, [python.path.to_string_lossy().into_owned()]);
     }
     let program = Program {
         argv,
         dir: Some(dir),
-        limits: Limits { wall: WALL, memory_mb: MEMORY_MB, ..Limits::default() },
+        limits: Limits {
+            wall: WALL,
+            memory_mb: MEMORY_MB,
+            ..Limits::default()
+        },
         ..Program::default()
     };
     let observation = sandbox.observe(program).await.map_err(failure)?;
-    Ok(Observed { tier: sandbox.state().tier.name(), command: command.to_vec(), observation })
+    Ok(Observed {
+        tier: sandbox.state().tier.name(),
+        command: command.to_vec(),
+        observation,
+    })
 }
 
 fn failure(error: SandboxError) -> Failure {
@@ -72,7 +82,11 @@ pub fn as_json(observed: &Observed) -> Value {
     })
 }
 
-pub fn write(observed: &Observed, options: &TerminalOptions, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(
+    observed: &Observed,
+    options: &TerminalOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let Observation { result, calls } = &observed.observation;
     let mut page = Page::new(out, options);
     let total: u64 = calls.iter().map(|call| call.count).sum();
@@ -83,7 +97,11 @@ pub fn write(observed: &Observed, options: &TerminalOptions, out: &mut dyn Write
         observed.tier,
         result.ending
     );
-    let tone = if result.ending == Ending::Exited(0) { Tone::Good } else { Tone::Warn };
+    let tone = if result.ending == Ending::Exited(0) {
+        Tone::Good
+    } else {
+        Tone::Warn
+    };
     page.wrapped(&[], tone, &head, MOST_LINES)?;
     let said = last_line(&result.streams.stderr);
     if !said.is_empty() && result.ending != Ending::Exited(0) {
@@ -100,7 +118,12 @@ pub fn write(observed: &Observed, options: &TerminalOptions, out: &mut dyn Write
         };
         let name = pad_right(&call.name, column);
         let count = format!("{:>8}", call.count);
-        page.line(&[plain("  "), plain(name), plain(count), span(Tone::Bad, refused)])?;
+        page.line(&[
+            plain("  "),
+            plain(name),
+            plain(count),
+            span(Tone::Bad, refused),
+        ])?;
     }
     page.blank()?;
     let kinds = calls.iter().filter(|call| call.refused > 0).count();
@@ -108,12 +131,22 @@ pub fn write(observed: &Observed, options: &TerminalOptions, out: &mut dyn Write
         0 => "The sandbox refuses none of these calls.".to_owned(),
         some => format!("The sandbox refuses {some} of these kinds."),
     };
-    page.wrapped(&[], if kinds == 0 { Tone::Good } else { Tone::Plain }, &text, MOST_LINES)
+    page.wrapped(
+        &[],
+        if kinds == 0 { Tone::Good } else { Tone::Plain },
+        &text,
+        MOST_LINES,
+    )
 }
 
 fn last_line(stderr: &[u8]) -> String {
     let text = String::from_utf8_lossy(stderr);
-    text.lines().rfind(|line| !line.trim().is_empty()).unwrap_or_default().chars().take(300).collect()
+    text.lines()
+        .rfind(|line| !line.trim().is_empty())
+        .unwrap_or_default()
+        .chars()
+        .take(300)
+        .collect()
 }
 
 #[cfg(test)]
@@ -128,7 +161,10 @@ mod tests {
             refused,
             ends_program,
         };
-        let streams = Streams { stderr: b"first\nno aio here\n\n".to_vec(), ..Streams::default() };
+        let streams = Streams {
+            stderr: b"first\nno aio here\n\n".to_vec(),
+            ..Streams::default()
+        };
         let result = ProgramResult {
             ending: Ending::Exited(3),
             streams,

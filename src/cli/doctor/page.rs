@@ -10,7 +10,11 @@ use eval_base::text::{plural, width};
 /// Lines that a text may take.
 const MOST_LINES: usize = 12;
 
-pub fn write(findings: &Findings, options: &TerminalOptions, out: &mut dyn Write) -> io::Result<()> {
+pub fn write(
+    findings: &Findings,
+    options: &TerminalOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut page = Page::new(out, options);
     let kernel = match findings.kernel.as_str() {
         "" => String::new(),
@@ -18,11 +22,29 @@ pub fn write(findings: &Findings, options: &TerminalOptions, out: &mut dyn Write
     };
     page.line(&[
         span(Tone::Bold, format!("eval-harness {}", findings.version)),
-        span(Tone::Dim, format!("  {}{kernel}, {}", findings.system, plural(findings.cpus, "processor"))),
+        span(
+            Tone::Dim,
+            format!(
+                "  {}{kernel}, {}",
+                findings.system,
+                plural(findings.cpus, "processor")
+            ),
+        ),
     ])?;
-    let column = findings.checks.iter().map(|check| width(&check.name)).max().unwrap_or(0).min(20) + 2;
+    let column = findings
+        .checks
+        .iter()
+        .map(|check| width(&check.name))
+        .max()
+        .unwrap_or(0)
+        .min(20)
+        + 2;
     for group in Group::ALL {
-        let mut checks = findings.checks.iter().filter(|check| check.group == group).peekable();
+        let mut checks = findings
+            .checks
+            .iter()
+            .filter(|check| check.group == group)
+            .peekable();
         if checks.peek().is_none() {
             continue;
         }
@@ -43,8 +65,17 @@ fn write_check(page: &mut Page, check: &Check, column: usize) -> io::Result<()> 
         State::Missing => (page.pick("✗", "x"), Tone::Bad),
         State::Unused => (page.pick("–", "-"), Tone::Dim),
     };
-    let text_tone = if check.state == State::Unused { Tone::Dim } else { Tone::Plain };
-    let first = [plain("  "), span(tone, mark), plain(" "), plain(pad_right(&check.name, column))];
+    let text_tone = if check.state == State::Unused {
+        Tone::Dim
+    } else {
+        Tone::Plain
+    };
+    let first = [
+        plain("  "),
+        span(tone, mark),
+        plain(" "),
+        plain(pad_right(&check.name, column)),
+    ];
     page.wrapped(&first, text_tone, &check.value, MOST_LINES)?;
     let margin = " ".repeat(4 + column);
     if let Some(path) = &check.path {
@@ -52,7 +83,12 @@ fn write_check(page: &mut Page, check: &Check, column: usize) -> io::Result<()> 
     }
     if let Some(real) = &check.real_path {
         let arrow = page.pick("→ ", "-> ");
-        page.wrapped(&[plain(margin.as_str()), span(Tone::Dim, arrow)], Tone::Dim, real, MOST_LINES)?;
+        page.wrapped(
+            &[plain(margin.as_str()), span(Tone::Dim, arrow)],
+            Tone::Dim,
+            real,
+            MOST_LINES,
+        )?;
     }
     if let Some(fix) = &check.fix {
         let label: [Span; 2] = [plain(margin.as_str()), span(Tone::Wait, "fix: ")];
@@ -83,8 +119,12 @@ mod tests {
 
     fn findings() -> Findings {
         let check = Check::new;
-        let mut python =
-            check(Group::Languages, "python", State::Ok, "3.11.7, warm: a fork for each program");
+        let mut python = check(
+            Group::Languages,
+            "python",
+            State::Ok,
+            "3.11.7, warm: a fork for each program",
+        );
         python.path = Some("/home/u/.pyenv/shims/python3".into());
         python.real_path = Some("/home/u/.pyenv/versions/3.11.7/bin/python3.11".into());
         python.version = Some("3.11.7".into());
@@ -156,8 +196,15 @@ mod tests {
 
     #[test]
     fn without_isolation_the_last_word_says_so() {
-        let none = Findings { tier: None, checks: Vec::new(), ..findings() };
-        let ascii = TerminalOptions { unicode: false, ..TerminalOptions::default() };
+        let none = Findings {
+            tier: None,
+            checks: Vec::new(),
+            ..findings()
+        };
+        let ascii = TerminalOptions {
+            unicode: false,
+            ..TerminalOptions::default()
+        };
         insta::assert_snapshot!(shown(&none, ascii), @r"
         eval-harness 0.1.0  linux x86_64, kernel 6.8.0-31-generic, 8 processors
 
@@ -170,8 +217,17 @@ mod tests {
     fn colours_only_when_asked() {
         let plain = shown(&findings(), TerminalOptions::default());
         assert!(!plain.contains('\x1b'));
-        let colored = shown(&findings(), TerminalOptions { color: true, ..TerminalOptions::default() });
-        assert!(colored.contains("\x1b[32m✓\x1b[0m") && colored.contains("\x1b[31m✗\x1b[0m"), "{colored}");
+        let colored = shown(
+            &findings(),
+            TerminalOptions {
+                color: true,
+                ..TerminalOptions::default()
+            },
+        );
+        assert!(
+            colored.contains("\x1b[32m✓\x1b[0m") && colored.contains("\x1b[31m✗\x1b[0m"),
+            "{colored}"
+        );
     }
 
     #[test]
@@ -179,7 +235,12 @@ mod tests {
         let json = findings().as_json();
         assert_eq!(json["sandbox"]["tier"], "rootns");
         assert_eq!(json["isolation"]["userns"]["state"], "missing");
-        assert!(json["isolation"]["cgroup"]["fix"].as_str().unwrap().contains("systemd-run"));
+        assert!(
+            json["isolation"]["cgroup"]["fix"]
+                .as_str()
+                .unwrap()
+                .contains("systemd-run")
+        );
         assert_eq!(json["languages"]["python"]["version"], "3.11.7");
         assert_eq!(json["tools"]["git"]["value"], "2.39.5");
         assert!(json["limits"]["user namespaces"].get("group").is_none());

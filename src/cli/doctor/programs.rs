@@ -21,18 +21,29 @@ pub struct FoundPython {
 /// The interpreter that the sandbox found; `None`: nobody looked, because no tier works.
 pub fn python(found: Option<Result<FoundPython, String>>) -> Check {
     let name = "python";
-    let called = ["python3", "python"].iter().find_map(|program| in_path(program));
+    let called = ["python3", "python"]
+        .iter()
+        .find_map(|program| in_path(program));
     match found {
         Some(Ok(FoundPython { interpreter, cold })) => {
             let version = &interpreter.version;
             let (state, value) = match cold {
-                None => (State::Ok, format!("{version}, warm: a fork for each program")),
-                Some(why) => (State::Limited, format!("{version}, started anew for each program: {why}")),
+                None => (
+                    State::Ok,
+                    format!("{version}, warm: a fork for each program"),
+                ),
+                Some(why) => (
+                    State::Limited,
+                    format!("{version}, started anew for each program: {why}"),
+                ),
             };
             let mut check = Check::new(Group::Languages, name, state, value);
             let real = interpreter.path.display().to_string();
             let called = called.map(|path| path.display().to_string());
-            check.real_path = called.as_ref().filter(|called| **called != real).map(|_| real.clone());
+            check.real_path = called
+                .as_ref()
+                .filter(|called| **called != real)
+                .map(|_| real.clone());
             check.path = Some(called.unwrap_or(real));
             check.version = Some(interpreter.version);
             check
@@ -41,13 +52,22 @@ pub fn python(found: Option<Result<FoundPython, String>>) -> Check {
             .fix("`apt install python3`, or a Python 3.6 or newer in PATH"),
         None => match called {
             Some(path) => {
-                let mut check =
-                    Check::new(Group::Languages, name, State::Limited, "not tried, since no tier works");
+                let mut check = Check::new(
+                    Group::Languages,
+                    name,
+                    State::Limited,
+                    "not tried, since no tier works",
+                );
                 check.path = Some(path.display().to_string());
                 check
             }
-            None => Check::new(Group::Languages, name, State::Missing, "no python3 or python in PATH")
-                .fix("`apt install python3`"),
+            None => Check::new(
+                Group::Languages,
+                name,
+                State::Missing,
+                "no python3 or python in PATH",
+            )
+            .fix("`apt install python3`"),
         },
     }
 }
@@ -56,8 +76,12 @@ pub fn python(found: Option<Result<FoundPython, String>>) -> Check {
 pub fn languages() -> Vec<Check> {
     let search = std::env::var_os("PATH").unwrap_or_default();
     let base = std::env::current_dir().unwrap_or_default();
-    let others = Language::ALL.into_iter().filter(|language| *language != Language::Python);
-    others.map(|language| of_language(language, find(language, &search, &base))).collect()
+    let others = Language::ALL
+        .into_iter()
+        .filter(|language| *language != Language::Python);
+    others
+        .map(|language| of_language(language, find(language, &search, &base)))
+        .collect()
 }
 
 fn of_language(language: Language, found: Result<Found, Missing>) -> Check {
@@ -86,11 +110,21 @@ fn of_language(language: Language, found: Result<Found, Missing>) -> Check {
 
 pub fn tools() -> Vec<Check> {
     let git = tool("git").unwrap_or_else(|| {
-        Check::new(Group::Tools, "git", State::Limited, "not in PATH: reports can't name the commit")
-            .fix("`apt install git`")
+        Check::new(
+            Group::Tools,
+            "git",
+            State::Limited,
+            "not in PATH: reports can't name the commit",
+        )
+        .fix("`apt install git`")
     });
     let gcc = tool("gcc").unwrap_or_else(|| {
-        Check::new(Group::Tools, "gcc", State::Unused, "not in PATH: for `executors:` of C, say")
+        Check::new(
+            Group::Tools,
+            "gcc",
+            State::Unused,
+            "not in PATH: for `executors:` of C, say",
+        )
     });
     vec![git, gcc]
 }
@@ -98,11 +132,20 @@ pub fn tools() -> Vec<Check> {
 fn tool(name: &str) -> Option<Check> {
     let path = in_path(name)?;
     let version = version_of(&path);
-    let state = if version.is_some() { State::Ok } else { State::Limited };
-    let value = version.clone().unwrap_or_else(|| "it does not tell its version".to_owned());
+    let state = if version.is_some() {
+        State::Ok
+    } else {
+        State::Limited
+    };
+    let value = version
+        .clone()
+        .unwrap_or_else(|| "it does not tell its version".to_owned());
     let mut check = Check::new(Group::Tools, name, state, value);
-    check.real_path =
-        path.canonicalize().ok().filter(|real| *real != path).map(|real| real.display().to_string());
+    check.real_path = path
+        .canonicalize()
+        .ok()
+        .filter(|real| *real != path)
+        .map(|real| real.display().to_string());
     check.path = Some(path.display().to_string());
     check.version = version;
     Some(check)
@@ -111,9 +154,12 @@ fn tool(name: &str) -> Option<Check> {
 fn in_path(program: &str) -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt;
     let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| {
-        file.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
-    })
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(program))
+        .find(|file| {
+            file.metadata()
+                .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+        })
 }
 
 fn version_of(program: &Path) -> Option<String> {
@@ -150,8 +196,12 @@ fn version_in(text: &str) -> Option<String> {
     text.split_whitespace().find_map(|word| {
         let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
         let word = word.strip_prefix('v').unwrap_or(word);
-        let number = word.split(|c: char| !(c.is_ascii_digit() || c == '.')).next()?.trim_end_matches('.');
-        (number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.')).then(|| number.to_owned())
+        let number = word
+            .split(|c: char| !(c.is_ascii_digit() || c == '.'))
+            .next()?
+            .trim_end_matches('.');
+        (number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.'))
+            .then(|| number.to_owned())
     })
 }
 
@@ -163,8 +213,14 @@ mod tests {
     fn versions_are_found_in_what_programs_say() {
         for (text, version) in [
             ("v20.11.1\n", "20.11.1"),
-            ("GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)", "5.2.15"),
-            ("gcc (Debian 12.2.0-14+deb12u1) 12.2.0\nCopyright (C) 2022", "12.2.0"),
+            (
+                "GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu)",
+                "5.2.15",
+            ),
+            (
+                "gcc (Debian 12.2.0-14+deb12u1) 12.2.0\nCopyright (C) 2022",
+                "12.2.0",
+            ),
             ("Version 5.4.5", "5.4.5"),
             ("deno 2.0.1 (stable, release)", "2.0.1"),
             ("git version 2.39.5", "2.39.5"),
@@ -177,8 +233,14 @@ mod tests {
     #[test]
     fn python_says_how_it_is_run() {
         let found = |cold: Option<&str>| {
-            let interpreter = Interpreter { path: "/opt/python3.8".into(), version: "3.8.18".into() };
-            let check = python(Some(Ok(FoundPython { interpreter, cold: cold.map(Into::into) })));
+            let interpreter = Interpreter {
+                path: "/opt/python3.8".into(),
+                version: "3.8.18".into(),
+            };
+            let check = python(Some(Ok(FoundPython {
+                interpreter,
+                cold: cold.map(Into::into),
+            })));
             format!("{:?} {}", check.state, check.value)
         };
         assert_eq!(found(None), "Ok 3.8.18, warm: a fork for each program");
@@ -204,12 +266,19 @@ mod tests {
             version: "20.1.0".into(),
             library: library.map(Into::into),
         };
-        let missing = Missing { language: Language::Bash, reason: "no bash".into(), hint: "get bash".into() };
+        let missing = Missing {
+            language: Language::Bash,
+            reason: "no bash".into(),
+            hint: "get bash".into(),
+        };
         let sql = find(Language::Sql, "".as_ref(), Path::new("/"));
         let version = sql.as_ref().unwrap().version.clone();
         let lines = [
             told(Language::Javascript, Ok(found(Language::Javascript, None))),
-            told(Language::Typescript, Ok(found(Language::Typescript, Some("/p/typescript.js")))),
+            told(
+                Language::Typescript,
+                Ok(found(Language::Typescript, Some("/p/typescript.js"))),
+            ),
             told(Language::Bash, Err(missing)),
             told(Language::Sql, sql).replace(&version, "VERSION"),
         ];

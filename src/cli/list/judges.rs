@@ -33,10 +33,18 @@ struct ListedCriterion<'a> {
 }
 
 pub fn listed<'a>(judge: &'a Judge) -> Listed<'a> {
-    let criterion = |c: &'a Criterion| ListedCriterion { name: &c.name, scale: c.scale, weight: c.weight };
+    let criterion = |c: &'a Criterion| ListedCriterion {
+        name: &c.name,
+        scale: c.scale,
+        weight: c.weight,
+    };
     Listed {
         criteria: judge.criteria.iter().map(criterion).collect(),
-        models: judge.models.iter().map(|model| model.endpoint.name()).collect(),
+        models: judge
+            .models
+            .iter()
+            .map(|model| model.endpoint.name())
+            .collect(),
         must_include: &judge.must_include,
         must_not_include: &judge.must_not_include,
         panel: judge.panel,
@@ -56,7 +64,11 @@ fn kind(scoring: &Scoring) -> &'static str {
 
 /// In a line, such as `openai:gpt-4o, 3 votes (median): Clarity 40%, Depth 60%, from 1 to 5; passes at 70%`.
 pub fn words(judge: &Judge) -> String {
-    let models: Vec<String> = judge.models.iter().map(|model| one_line(&model.endpoint.name())).collect();
+    let models: Vec<String> = judge
+        .models
+        .iter()
+        .map(|model| one_line(&model.endpoint.name()))
+        .collect();
     let mut words = models.join(", ");
     if judge.all_votes() > 1 {
         let rule = match judge.panel {
@@ -65,12 +77,18 @@ pub fn words(judge: &Judge) -> String {
             PanelRule::Majority => "majority",
         };
         let each = if judge.models.len() > 1 { " each" } else { "" };
-        words.push_str(&format!(", {}{each} ({rule})", plural(judge.votes as usize, "vote")));
+        words.push_str(&format!(
+            ", {}{each} ({rule})",
+            plural(judge.votes as usize, "vote")
+        ));
     }
     let mut asked: Vec<String> = match judge.criteria.as_slice() {
         [] => vec!["yes or no".to_owned()],
         [only] => vec![one_line(&only.name)],
-        several => several.iter().map(|c| format!("{} {}", one_line(&c.name), percent(c.weight))).collect(),
+        several => several
+            .iter()
+            .map(|c| format!("{} {}", one_line(&c.name), percent(c.weight)))
+            .collect(),
     };
     if let Scoring::Numeric { range: [low, high] } = judge.scoring {
         asked.push(format!("from {low} to {high}"));
@@ -99,14 +117,26 @@ mod tests {
     #[test]
     fn a_judge_is_told_in_a_line_and_listed_whole() {
         let one = testing::judge();
-        let mut several =
-            Judge { votes: 3, panel: PanelRule::Mean, must_include: vec!["x".to_owned()], ..one.clone() };
+        let mut several = Judge {
+            votes: 3,
+            panel: PanelRule::Mean,
+            must_include: vec!["x".to_owned()],
+            ..one.clone()
+        };
         several.models.push(several.models[0].clone());
         several.criteria = [("A", 1.0 / 3.0), ("B", 2.0 / 3.0)]
-            .map(|(name, weight)| Criterion { name: name.to_owned(), weight, ..one.criteria[0].clone() })
+            .map(|(name, weight)| Criterion {
+                name: name.to_owned(),
+                weight,
+                ..one.criteria[0].clone()
+            })
             .to_vec();
-        let verdict =
-            Judge { criteria: Vec::new(), scoring: Scoring::Boolean, pass_threshold: 1.0, ..one.clone() };
+        let verdict = Judge {
+            criteria: Vec::new(),
+            scoring: Scoring::Boolean,
+            pass_threshold: 1.0,
+            ..one.clone()
+        };
         insta::assert_snapshot!([&one, &several, &verdict].map(words).join("\n"), @"
         openai:m: clarity, from 1 to 5; passes at 70%
         openai:m, openai:m, 3 votes each (mean): A 33.3%, B 66.7%, from 1 to 5, 1 check; passes at 70%

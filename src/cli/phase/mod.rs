@@ -24,23 +24,41 @@ use eval_base::whole_file::WholeFile;
 pub fn phase(console: &Console, args: &PhaseArgs) -> Exit {
     let loaded = load::phase(&request(args)?);
     if !loaded.problems.is_empty() {
-        let shown = render::human(&loaded.problems, &loaded.sources, suite::human_options(console));
+        let shown = render::human(
+            &loaded.problems,
+            &loaded.sources,
+            suite::human_options(console),
+        );
         console.note(shown.trim_end());
     }
-    let LoadedPhase { phase, suites, results, waits_for, problems, .. } = loaded;
+    let LoadedPhase {
+        phase,
+        suites,
+        results,
+        waits_for,
+        problems,
+        ..
+    } = loaded;
     if let Some(moment) = waits_for {
         let now = args.when.as_deref().unwrap_or_default();
-        console.note(&format!("nothing to do: the trigger waits for `{moment}`, and it is `{now}`"));
+        console.note(&format!(
+            "nothing to do: the trigger waits for `{moment}`, and it is `{now}`"
+        ));
         return Ok(ExitCode::Pass);
     }
     let errors = problems.error_count();
     let Some(phase) = phase.filter(|_| errors == 0) else {
         let problems = plural(errors.max(1), "problem");
-        return Err(Failure::wrong(format!("{problems} in the phase and its suites; nothing ran")));
+        return Err(Failure::wrong(format!(
+            "{problems} in the phase and its suites; nothing ran"
+        )));
     };
     let mut ready = phase::ready(phase, suites, results).map_err(not_ready)?;
     ready.comment.clone_from(&args.comment);
-    ready.warnings.iter().for_each(|warning| console.warn(warning));
+    ready
+        .warnings
+        .iter()
+        .for_each(|warning| console.warn(warning));
     if args.dry_run {
         return outline::dry_run(console, &ready);
     }
@@ -52,11 +70,15 @@ pub fn phase(console: &Console, args: &PhaseArgs) -> Exit {
 /// Writes the comment that was asked for; returns why it could not be written.
 fn comment(args: &PhaseArgs, report: &PhaseReport) -> Option<String> {
     let file = args.comment.as_ref()?;
-    let written = WholeFile::create(file).map_err(ReportError::from).and_then(|mut out| {
-        phase::report::comment(report, &mut out)?;
-        Ok(out.keep()?)
-    });
-    written.err().map(|error| format!("{}: {error}", file.display()))
+    let written = WholeFile::create(file)
+        .map_err(ReportError::from)
+        .and_then(|mut out| {
+            phase::report::comment(report, &mut out)?;
+            Ok(out.keep()?)
+        });
+    written
+        .err()
+        .map(|error| format!("{}: {error}", file.display()))
 }
 
 fn request(args: &PhaseArgs) -> Result<PhaseRequest, Failure> {
@@ -115,23 +137,46 @@ fn drive(console: &Console, args: &PhaseArgs, ready: Ready) -> Result<Worked, Fa
         signals::listen(cancel.clone(), teller.speaker())
             .map_err(|error| Failure::wrong(format!("cannot listen for signals: {error}")))?;
         let watcher = &mut teller;
-        Ok(phase::drive(PhaseRun { ready, helper, clock: &SystemClock, cancel, watcher }).await)
+        Ok(phase::drive(PhaseRun {
+            ready,
+            helper,
+            clock: &SystemClock,
+            cancel,
+            watcher,
+        })
+        .await)
     })
 }
 
 /// Keeps the report, then everything that follows from it; the exit code is that of the gate.
 fn conclude(console: &Console, args: &PhaseArgs, worked: &mut Worked) -> Exit {
-    worked.report.notes.iter().for_each(|note| console.warn(note));
+    worked
+        .report
+        .notes
+        .iter()
+        .for_each(|note| console.warn(note));
     let github = Github::of(args.ci.mode);
     let mut untold: Vec<String> = Vec::new();
-    let written = worked.files.write(&worked.report).map_err(|error| untold.push(error.to_string())).is_ok();
+    let written = worked
+        .files
+        .write(&worked.report)
+        .map_err(|error| untold.push(error.to_string()))
+        .is_ok();
     // What is told from here on has to agree with the exit code.
-    untold.iter().for_each(|message| phase::not_kept(&mut worked.report.gate, message));
+    untold
+        .iter()
+        .for_each(|message| phase::not_kept(&mut worked.report.gate, message));
     if let Some(message) = comment(args, &worked.report) {
         phase::not_kept(&mut worked.report.gate, &message);
         untold.push(message);
         if written {
-            untold.extend(worked.files.write(&worked.report).err().map(|error| error.to_string()));
+            untold.extend(
+                worked
+                    .files
+                    .write(&worked.report)
+                    .err()
+                    .map(|error| error.to_string()),
+            );
         }
     }
     let before = worked.report.notes.len();
@@ -142,13 +187,21 @@ fn conclude(console: &Console, args: &PhaseArgs, worked: &mut Worked) -> Exit {
     let told = tell(console, worked, path.as_deref());
     worked.report.notes.extend(told);
     if worked.report.notes.len() > before && written {
-        untold.extend(worked.files.write_notes(&worked.report).err().map(|error| error.to_string()));
+        untold.extend(
+            worked
+                .files
+                .write_notes(&worked.report)
+                .err()
+                .map(|error| error.to_string()),
+        );
     }
     let shown = show(console, args, github.as_ref(), worked, written);
     untold.extend(shown.err().map(|failure| failure.message));
     let mut code = exit_code(&worked.report);
     if !untold.is_empty() {
-        untold.iter().for_each(|message| console.error(message, None));
+        untold
+            .iter()
+            .for_each(|message| console.error(message, None));
         // A failed gate stays failed; what nobody could read has not passed.
         if matches!(code, ExitCode::Pass | ExitCode::Pending) {
             code = ExitCode::Incomplete;
@@ -188,7 +241,9 @@ fn tell(console: &Console, worked: &Worked, path: Option<&str>) -> Vec<String> {
             StepStatus::Failed => Decision::Fail,
             StepStatus::Incomplete => Decision::Incomplete,
             StepStatus::Pending => Decision::Pending,
-            StepStatus::Passed | StepStatus::NotChecked | StepStatus::NotReached => message.decision,
+            StepStatus::Passed | StepStatus::NotChecked | StepStatus::NotReached => {
+                message.decision
+            }
         };
     }
     notify::tell(console, &worked.channels, &message)
@@ -203,7 +258,9 @@ fn exit_code(report: &PhaseReport) -> ExitCode {
         ExitCode::Pending,
         ExitCode::Interrupted,
     ];
-    all.into_iter().find(|code| code.code() == report.gate.exit_code).unwrap_or(ExitCode::Incomplete)
+    all.into_iter()
+        .find(|code| code.code() == report.gate.exit_code)
+        .unwrap_or(ExitCode::Incomplete)
 }
 
 fn show(
@@ -218,9 +275,16 @@ fn show(
     match args.format {
         PhaseFormat::Json => phase::report::json(report, &mut page).map_err(Failure::incomplete)?,
         PhaseFormat::Html => phase::report::html(report, &mut page).map_err(Failure::incomplete)?,
-        PhaseFormat::Markdown => phase::report::markdown(report, &mut page).map_err(Failure::incomplete)?,
+        PhaseFormat::Markdown => {
+            phase::report::markdown(report, &mut page).map_err(Failure::incomplete)?
+        }
         PhaseFormat::Terminal if args.quiet => {
-            let reasons: String = report.gate.reasons.iter().map(|reason| format!("  {reason}\n")).collect();
+            let reasons: String = report
+                .gate
+                .reasons
+                .iter()
+                .map(|reason| format!("  {reason}\n"))
+                .collect();
             let text = format!("{}\n{reasons}", report.gate.decision.name());
             page.extend(sanitize(&text).as_bytes());
         }
@@ -228,8 +292,13 @@ fn show(
             let cwd = suite::cwd()?;
             let files = written_files(worked, written);
             let shown: Vec<String> = files.iter().map(|path| console.path(&cwd, path)).collect();
-            phase::report::terminal(report, &console.terminal_options(args.verbose), &shown, &mut page)
-                .map_err(Failure::incomplete)?;
+            phase::report::terminal(
+                report,
+                &console.terminal_options(args.verbose),
+                &shown,
+                &mut page,
+            )
+            .map_err(Failure::incomplete)?;
         }
     }
     // What people read; other formats stay whole.

@@ -14,7 +14,11 @@ pub fn dry_run(console: &Console, ready: &Ready) -> Exit {
     let of = ready.phase.steps.len();
     for (index, step) in ready.phase.steps.iter().enumerate() {
         let lead = if index == 0 { "" } else { "\n" };
-        let line = format!("{lead}step {} of {of}: {}\n", index + 1, one_line(&outlined(step)));
+        let line = format!(
+            "{lead}step {} of {of}: {}\n",
+            index + 1,
+            one_line(&outlined(step))
+        );
         console.result(line.as_bytes())?;
         if matches!(step.work, Work::Eval(_))
             && let Some(suite) = suites.next()
@@ -27,7 +31,11 @@ pub fn dry_run(console: &Console, ready: &Ready) -> Exit {
 }
 
 fn outlined(step: &Step) -> String {
-    let action = if step.action == FailureAction::Block { "" } else { ", does not block" };
+    let action = if step.action == FailureAction::Block {
+        ""
+    } else {
+        ", does not block"
+    };
     let head = format!("{} ({}{action})", step.name, step.kind.name());
     match &step.work {
         Work::Unchecked => format!("{head}: nothing to run, nobody checks it"),

@@ -26,9 +26,20 @@ pub struct Teller<'a> {
 
 impl<'a> Teller<'a> {
     pub fn new(console: &'a Console, args: &PhaseArgs) -> Self {
-        let mode = if args.quiet { ProgressMode::None } else { args.progress };
+        let mode = if args.quiet {
+            ProgressMode::None
+        } else {
+            args.progress
+        };
         let speaker = Arc::default();
-        Teller { console, mode, verbose: args.verbose, progress: None, speaker, step: (0, 0) }
+        Teller {
+            console,
+            mode,
+            verbose: args.verbose,
+            progress: None,
+            speaker,
+            step: (0, 0),
+        }
     }
 
     /// Says a line, from any thread.
@@ -59,7 +70,11 @@ impl Watcher for Teller<'_> {
         if step.work == Work::Unchecked {
             return;
         }
-        self.note(&format!("step {number} of {of}: {} ({})", step.name, step.kind.name()));
+        self.note(&format!(
+            "step {number} of {of}: {} ({})",
+            step.name,
+            step.kind.name()
+        ));
         if matches!(step.work, Work::Eval(_)) {
             let progress = Progress::new(self.mode, self.console);
             self.speak_by(Some(Box::new(progress.speaker())));
@@ -95,6 +110,9 @@ impl Watcher for Teller<'_> {
     }
 
     fn observers(&mut self) -> Vec<&mut dyn Observer> {
-        self.progress.iter_mut().map(|progress| progress as &mut dyn Observer).collect()
+        self.progress
+            .iter_mut()
+            .map(|progress| progress as &mut dyn Observer)
+            .collect()
     }
 }

@@ -9,24 +9,36 @@ use eval_base::text;
 pub fn parts(now: &TrafficNow) -> Vec<(Tone, String)> {
     let mut parts = Vec::new();
     if now.in_flight > 0 || now.waiting > 0 {
-        let (calls, allowed) = (text::group_digits(now.in_flight), text::group_digits(now.allowed));
+        let (calls, allowed) = (
+            text::group_digits(now.in_flight),
+            text::group_digits(now.allowed),
+        );
         parts.push((Tone::Plain, format!("{calls}/{allowed} calls")));
     }
     if now.throttled {
         parts.push((Tone::Wait, "rate limited".to_owned()));
     }
     if now.waiting > 0 {
-        parts.push((Tone::Dim, format!("{} waiting", text::group_digits(now.waiting))));
+        parts.push((
+            Tone::Dim,
+            format!("{} waiting", text::group_digits(now.waiting)),
+        ));
     }
     if now.retries > 0 {
-        parts.push((Tone::Wait, text::plural(whole(now.retries), "retry").replace("retrys", "retries")));
+        parts.push((
+            Tone::Wait,
+            text::plural(whole(now.retries), "retry").replace("retrys", "retries"),
+        ));
     }
     // A price that is not known is no price of 0.
     if now.usd > 0.0 {
         parts.push((Tone::Plain, figures::cost(now.usd)));
     }
     if now.kept > 0 {
-        parts.push((Tone::Dim, format!("{} from cache", text::group_digits(whole(now.kept)))));
+        parts.push((
+            Tone::Dim,
+            format!("{} from cache", text::group_digits(whole(now.kept))),
+        ));
     }
     if now.tokens > 0 {
         parts.push((Tone::Dim, format!("{} tokens", short(now.tokens))));
@@ -60,11 +72,23 @@ mod tests {
 
     #[test]
     fn three_digits_of_tokens() {
-        let shown: Vec<String> =
-            [0, 7, 999, 1_000, 9_994, 9_996, 99_949, 99_951, 999_499, 1_000_000, 123_456_789, 9_876_000_000]
-                .into_iter()
-                .map(short)
-                .collect();
+        let shown: Vec<String> = [
+            0,
+            7,
+            999,
+            1_000,
+            9_994,
+            9_996,
+            99_949,
+            99_951,
+            999_499,
+            1_000_000,
+            123_456_789,
+            9_876_000_000,
+        ]
+        .into_iter()
+        .map(short)
+        .collect();
         insta::assert_snapshot!(shown.join(" "), @"0 7 999 1.00k 9.99k 10.0k 99.9k 100k 999k 1.00M 123M 9876M");
     }
 }

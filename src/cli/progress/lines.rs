@@ -37,9 +37,17 @@ pub fn bar(state: &State, options: &TerminalOptions, now: Duration) -> Vec<Strin
         let time = span_of(time);
         let room = options.width.saturating_sub(4 + text::width(&time));
         let label = text::truncate_width_with(&label, room, page.ellipsis()).into_owned();
-        let _ = page.line(&[plain("  "), span(Tone::Dim, label), plain("  "), span(Tone::Wait, time)]);
+        let _ = page.line(&[
+            plain("  "),
+            span(Tone::Dim, label),
+            plain("  "),
+            span(Tone::Wait, time),
+        ]);
     }
-    String::from_utf8_lossy(&out).lines().map(str::to_owned).collect()
+    String::from_utf8_lossy(&out)
+        .lines()
+        .map(str::to_owned)
+        .collect()
 }
 
 /// `00:42 ━━━━━━╌╌╌╌ 1200/10,000  12 %  240/s  eta 00:37`, with what there is room for.
@@ -53,13 +61,21 @@ fn head(page: &mut Page, state: &State, now: Duration) -> std::io::Result<()> {
     // What is the first to go stands last.
     let mut parts = vec![
         (0, position(state)),
-        (3, state.left(now).map_or_else(String::new, |left| format!("eta {}", clock(left)))),
+        (
+            3,
+            state
+                .left(now)
+                .map_or_else(String::new, |left| format!("eta {}", clock(left))),
+        ),
         (2, state.rate(now).map_or_else(String::new, speed)),
         (1, format!("{percent} %")),
     ];
     parts.retain(|(_, part)| !part.is_empty());
     let needs = |parts: &[(u8, String)]| -> usize {
-        parts.iter().map(|(_, part)| text::width(part) + 2).sum::<usize>()
+        parts
+            .iter()
+            .map(|(_, part)| text::width(part) + 2)
+            .sum::<usize>()
     };
     let mut lead = text::width(&elapsed) + 1;
     while needs(&parts) + lead + NARROWEST_BAR > page.width() + 1 {
@@ -100,12 +116,15 @@ fn track<'a>(page: &Page, state: &State, columns: usize) -> Vec<Span<'a>> {
     for outcome in Outcome::ALL {
         samples += state.count(outcome);
         // By the sum, so that the stretches together are as long as one bar would be.
-        let end =
-            usize::try_from(u128::from(samples) * columns as u128 / u128::from(total)).unwrap_or(columns);
+        let end = usize::try_from(u128::from(samples) * columns as u128 / u128::from(total))
+            .unwrap_or(columns);
         spans.push(span(tone_of(outcome), full.repeat(end - filled)));
         filled = end;
     }
-    spans.push(span(Tone::Dim, page.pick("╌", "-").repeat(columns - filled)));
+    spans.push(span(
+        Tone::Dim,
+        page.pick("╌", "-").repeat(columns - filled),
+    ));
     spans
 }
 
@@ -113,7 +132,11 @@ fn track<'a>(page: &Page, state: &State, columns: usize) -> Vec<Span<'a>> {
 fn counts(page: &mut Page, state: &State, now: Duration) -> std::io::Result<()> {
     let with_words = count_spans(page, state, now, true);
     let width: usize = with_words.iter().map(Span::width).sum();
-    let spans = if width <= page.width() { with_words } else { count_spans(page, state, now, false) };
+    let spans = if width <= page.width() {
+        with_words
+    } else {
+        count_spans(page, state, now, false)
+    };
     page.line(&spans)
 }
 
@@ -124,15 +147,28 @@ fn count_spans<'a>(page: &Page, state: &State, now: Duration, words: bool) -> Ve
         if n == 0 && outcome != Outcome::Passed {
             continue;
         }
-        let word = if words { format!(" {outcome}") } else { String::new() };
+        let word = if words {
+            format!(" {outcome}")
+        } else {
+            String::new()
+        };
         spans.push(plain("  "));
-        spans.push(span(tone_of(outcome), format!("{} {}{word}", glyph(outcome, page), digits(n))));
+        spans.push(span(
+            tone_of(outcome),
+            format!("{} {}{word}", glyph(outcome, page), digits(n)),
+        ));
     }
     if words && state.before() > 0 {
-        spans.push(span(Tone::Dim, format!("  ({} from before)", digits(state.before()))));
+        spans.push(span(
+            Tone::Dim,
+            format!("  ({} from before)", digits(state.before())),
+        ));
     }
     if words && !state.slowest(1, SLOW, now).is_empty() {
-        spans.push(span(Tone::Dim, format!("  {} running", text::group_digits(state.running()))));
+        spans.push(span(
+            Tone::Dim,
+            format!("  {} running", text::group_digits(state.running())),
+        ));
     }
     spans
 }
@@ -150,14 +186,26 @@ fn asked(page: &mut Page, now: &TrafficNow) -> std::io::Result<()> {
         spans.push(plain("  "));
         spans.push(span(tone, part));
     }
-    if spans.is_empty() { Ok(()) } else { page.line(&spans) }
+    if spans.is_empty() {
+        Ok(())
+    } else {
+        page.line(&spans)
+    }
 }
 
 /// The same at the end of a plain line.
 fn asked_plainly(state: &State) -> String {
-    let parts = state.traffic.as_ref().map(asking::parts).unwrap_or_default();
+    let parts = state
+        .traffic
+        .as_ref()
+        .map(asking::parts)
+        .unwrap_or_default();
     let parts: Vec<String> = parts.into_iter().map(|(_, part)| part).collect();
-    if parts.is_empty() { String::new() } else { format!("  models: {}", parts.join(", ")) }
+    if parts.is_empty() {
+        String::new()
+    } else {
+        format!("  models: {}", parts.join(", "))
+    }
 }
 
 /// What runs, said once at the start.
@@ -167,7 +215,10 @@ pub fn first(state: &State) -> String {
         text::truncate_width(&state.suite, PLAIN_ID),
         text::plural(state.evals, "eval"),
         text::plural(state.cases, "case"),
-        text::plural(usize::try_from(state.total()).unwrap_or(usize::MAX), "sample"),
+        text::plural(
+            usize::try_from(state.total()).unwrap_or(usize::MAX),
+            "sample"
+        ),
         text::truncate_width(&state.run, PLAIN_ID),
     );
     if state.before() > 0 {
@@ -195,11 +246,21 @@ pub fn heartbeat(state: &State, now: Duration) -> String {
         .slowest(SLOWEST, Duration::ZERO, now)
         .iter()
         .map(|(label, time)| {
-            format!("{} ({})", text::truncate_width_with(label, PLAIN_ID, "..."), span_of(*time))
+            format!(
+                "{} ({})",
+                text::truncate_width_with(label, PLAIN_ID, "..."),
+                span_of(*time)
+            )
         })
         .collect();
     let more = state.running().saturating_sub(slowest.len());
-    let mut line = format!("[{}] {}  {}{}", clock(now), position(state), tally(state), asked_plainly(state));
+    let mut line = format!(
+        "[{}] {}  {}{}",
+        clock(now),
+        position(state),
+        tally(state),
+        asked_plainly(state)
+    );
     if !slowest.is_empty() {
         line.push_str(&format!("  still running: {}", slowest.join(", ")));
     }
@@ -216,7 +277,12 @@ pub fn last(state: &State, now: Duration) -> String {
         Some(Ending::Interrupted) => "interrupted",
         None => "stopped",
     };
-    let mut line = format!("[{}] {word}: {}  {}", clock(now), position(state), tally(state));
+    let mut line = format!(
+        "[{}] {word}: {}  {}",
+        clock(now),
+        position(state),
+        tally(state)
+    );
     if let Some(rate) = state.mean_rate(now) {
         line.push_str(&format!("  {}", speed(rate)));
     }
@@ -271,7 +337,11 @@ pub fn clock(time: Duration) -> String {
     let seconds = time.as_secs();
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     if days > 0 {
-        format!("{} d {:02} h", text::group_digits(usize::try_from(days).unwrap_or(usize::MAX)), hours % 24)
+        format!(
+            "{} d {:02} h",
+            text::group_digits(usize::try_from(days).unwrap_or(usize::MAX)),
+            hours % 24
+        )
     } else if hours > 0 {
         format!("{hours}:{:02}:{:02}", minutes % 60, seconds % 60)
     } else {

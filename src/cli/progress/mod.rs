@@ -69,7 +69,10 @@ impl Progress {
         };
         let manner = match (mode, bar) {
             (ProgressMode::None, _) => None,
-            (_, true) => Some(Manner::Bar { unicode: console.unicode(), color: console.stderr_color() }),
+            (_, true) => Some(Manner::Bar {
+                unicode: console.unicode(),
+                color: console.stderr_color(),
+            }),
             (_, false) => Some(Manner::Plain(Plain::default())),
         };
         Progress::start(manner, console.stderr())
@@ -87,10 +90,12 @@ impl Progress {
             let (stop, stopped) = mpsc::channel();
             let (end, ended) = mpsc::channel();
             let its = Arc::clone(&shared);
-            let spawned = thread::Builder::new().name("progress".to_owned()).spawn(move || {
-                draw(&its, manner, &stopped);
-                drop(end);
-            });
+            let spawned = thread::Builder::new()
+                .name("progress".to_owned())
+                .spawn(move || {
+                    draw(&its, manner, &stopped);
+                    drop(end);
+                });
             // Without a thread there is no progress to see; that is no reason not to run.
             spawned.ok().map(|_| Drawing { stop, ended })
         });
@@ -101,7 +106,11 @@ impl Progress {
     pub fn speaker(&self) -> impl Fn(&str) + Send + 'static {
         let shared = Arc::clone(&self.shared);
         // On a terminal a `^C` stands where the cursor is.
-        let lead = if std::io::stderr().is_terminal() { "\r" } else { "" };
+        let lead = if std::io::stderr().is_terminal() {
+            "\r"
+        } else {
+            ""
+        };
         move |line| lock(&shared.screen).line(&format!("{lead}{line}"), columns())
     }
 
@@ -193,7 +202,11 @@ fn draw(shared: &Shared, mut manner: Manner, stopped: &Receiver<()>) {
                 let said = {
                     let mut state = lock(&shared.state);
                     state.tick(now);
-                    if stop { plain.end(&state, now) } else { plain.look(&state, now) }
+                    if stop {
+                        plain.end(&state, now)
+                    } else {
+                        plain.look(&state, now)
+                    }
                 };
                 for line in said {
                     lock(&shared.screen).line(&line, columns());
@@ -221,10 +234,17 @@ impl Plain {
             return Vec::new();
         }
         if !self.begun {
-            *self = Plain { begun: true, said_at: now, said_done: state.done() };
+            *self = Plain {
+                begun: true,
+                said_at: now,
+                said_done: state.done(),
+            };
             return vec![lines::first(state)];
         }
-        let (silence, moved) = (now.saturating_sub(self.said_at), state.done() != self.said_done);
+        let (silence, moved) = (
+            now.saturating_sub(self.said_at),
+            state.done() != self.said_done,
+        );
         let line = match moved {
             true if silence >= PLAIN_PAUSE => lines::plain_line(state, now),
             false if silence >= HEARTBEAT => lines::heartbeat(state, now),
@@ -239,7 +259,11 @@ impl Plain {
         let begun = std::mem::replace(&mut self.begun, true);
         let first = (!begun).then(|| lines::first(state));
         let said = first.into_iter().chain([lines::last(state, now)]);
-        if state.done() > 0 || begun { said.collect() } else { Vec::new() }
+        if state.done() > 0 || begun {
+            said.collect()
+        } else {
+            Vec::new()
+        }
     }
 }
 

@@ -16,7 +16,11 @@ pub struct Screen {
 
 impl Screen {
     pub fn new(out: Box<dyn Write + Send>) -> Self {
-        Screen { out, drawn: Vec::new(), gone: false }
+        Screen {
+            out,
+            drawn: Vec::new(),
+            gone: false,
+        }
     }
 
     /// Draws a block over the one before, in one piece and without clearing first, so that nothing flickers.
@@ -61,12 +65,20 @@ impl Screen {
 
     fn send(&mut self, bytes: &str) {
         if !self.gone {
-            self.gone = self.out.write_all(bytes.as_bytes()).and_then(|()| self.out.flush()).is_err();
+            self.gone = self
+                .out
+                .write_all(bytes.as_bytes())
+                .and_then(|()| self.out.flush())
+                .is_err();
         }
     }
 }
 
 /// From the last row of a block to its first column of the first.
 fn to_top(rows: usize) -> String {
-    if rows > 1 { format!("\r\x1b[{}A", rows - 1) } else { "\r".to_owned() }
+    if rows > 1 {
+        format!("\r\x1b[{}A", rows - 1)
+    } else {
+        "\r".to_owned()
+    }
 }

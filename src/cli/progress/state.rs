@@ -53,17 +53,23 @@ impl State {
     pub fn event(&mut self, event: &Event) {
         match event {
             Event::SampleFinished(sample) => {
-                self.running.ended(&sample.eval, &sample.case, sample.sample);
+                self.running
+                    .ended(&sample.eval, &sample.case, sample.sample);
                 if let Some(attempt) = sample.attempts.last() {
                     self.counts[attempt.verdict.outcome as usize] += 1;
                 }
             }
             Event::SampleSkipped(sample) => {
-                self.running.ended(&sample.eval, &sample.case, sample.sample);
+                self.running
+                    .ended(&sample.eval, &sample.case, sample.sample);
                 self.counts[Outcome::Skipped as usize] += 1;
             }
             Event::CasesPlanned(planned) => {
-                self.total += planned.cases.iter().map(|case| u64::from(case.samples)).sum::<u64>();
+                self.total += planned
+                    .cases
+                    .iter()
+                    .map(|case| u64::from(case.samples))
+                    .sum::<u64>();
             }
             Event::EvalPlanned(planned) => {
                 self.evals += 1;
@@ -78,7 +84,11 @@ impl State {
                 self.named(started);
             }
             Event::RunFinished(finished) => {
-                self.ending = Some(if finished.interrupted { Ending::Interrupted } else { Ending::Finished });
+                self.ending = Some(if finished.interrupted {
+                    Ending::Interrupted
+                } else {
+                    Ending::Finished
+                });
             }
         }
     }
@@ -167,7 +177,10 @@ impl State {
         let mut slow: Vec<&Sample> = self.running.now.values().collect();
         slow.retain(|sample| now.saturating_sub(sample.since) >= least);
         slow.sort_by(|a, b| a.order().cmp(&b.order()));
-        slow.iter().take(most).map(|sample| (sample.label(), now.saturating_sub(sample.since))).collect()
+        slow.iter()
+            .take(most)
+            .map(|sample| (sample.label(), now.saturating_sub(sample.since)))
+            .collect()
     }
 }
 
@@ -194,7 +207,11 @@ impl Sample {
     /// `eval/case#sample`, clean and on one line.
     fn label(&self) -> String {
         let (eval, case) = (text::one_line(&self.eval), text::one_line(&self.case));
-        if eval == case { format!("{eval}#{}", self.index) } else { format!("{eval}/{case}#{}", self.index) }
+        if eval == case {
+            format!("{eval}#{}", self.index)
+        } else {
+            format!("{eval}/{case}#{}", self.index)
+        }
     }
 }
 
@@ -231,12 +248,19 @@ struct Window {
 
 impl Window {
     fn mark(&mut self, now: Duration, done: u64) {
-        if self.marks.back().is_some_and(|(at, _)| now.saturating_sub(*at) < MARK_EVERY) {
+        if self
+            .marks
+            .back()
+            .is_some_and(|(at, _)| now.saturating_sub(*at) < MARK_EVERY)
+        {
             return;
         }
         self.marks.push_back((now, done));
         while self.marks.len() > 1
-            && self.marks.front().is_some_and(|(at, _)| now.saturating_sub(*at) > LONGEST)
+            && self
+                .marks
+                .front()
+                .is_some_and(|(at, _)| now.saturating_sub(*at) > LONGEST)
         {
             self.marks.pop_front();
         }

@@ -34,7 +34,10 @@ fn planned(cases: usize, samples: u32) -> Event {
         input: None,
         combine: None,
     };
-    Event::CasesPlanned(CasesPlanned { eval: "math".to_owned(), cases: (0..cases).map(case).collect() })
+    Event::CasesPlanned(CasesPlanned {
+        eval: "math".to_owned(),
+        cases: (0..cases).map(case).collect(),
+    })
 }
 
 fn finished(eval: &str, case: &str, sample: u32, outcome: Outcome) -> Event {
@@ -63,7 +66,12 @@ fn finished(eval: &str, case: &str, sample: u32, outcome: Outcome) -> Event {
 
 fn skipped(case: &str) -> Event {
     let cause = Cause::MaxFail;
-    Event::SampleSkipped(SampleSkipped { eval: "math".to_owned(), case: case.to_owned(), sample: 0, cause })
+    Event::SampleSkipped(SampleSkipped {
+        eval: "math".to_owned(),
+        case: case.to_owned(),
+        sample: 0,
+        cause,
+    })
 }
 
 /// A run of 10,000 samples, named, before its first one.
@@ -102,7 +110,12 @@ fn on_its_way() -> State {
 }
 
 fn options(width: usize, unicode: bool, color: bool) -> TerminalOptions {
-    TerminalOptions { width, unicode, color, verbose: false }
+    TerminalOptions {
+        width,
+        unicode,
+        color,
+        verbose: false,
+    }
 }
 
 fn shown(state: &State, options: &TerminalOptions, now: Duration) -> String {
@@ -219,7 +232,13 @@ fn the_bar_while_models_are_asked() {
       ✓ 1200 passed
       22/22 calls  rate limited  468 waiting
     ");
-    let young = TrafficNow { requests: 1, in_flight: 1, allowed: 32, retries: 1, ..TrafficNow::default() };
+    let young = TrafficNow {
+        requests: 1,
+        in_flight: 1,
+        allowed: 32,
+        retries: 1,
+        ..TrafficNow::default()
+    };
     state.traffic = Some(young);
     assert_snapshot!(shown(&state, &options(80, true, false), seconds(5)), @"
     00:05 ━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌╌ 1200/10,000  12 %  240/s  eta 00:37
@@ -228,8 +247,14 @@ fn the_bar_while_models_are_asked() {
     ");
     let mut said = vec![plain_line(&state, seconds(5))];
     state.traffic = Some(traffic());
-    said.extend([plain_line(&state, seconds(5)), heartbeat(&state, seconds(60))]);
-    state.traffic = Some(TrafficNow { kept: 1200, ..TrafficNow::default() });
+    said.extend([
+        plain_line(&state, seconds(5)),
+        heartbeat(&state, seconds(60)),
+    ]);
+    state.traffic = Some(TrafficNow {
+        kept: 1200,
+        ..TrafficNow::default()
+    });
     said.push(last(&state, seconds(5)));
     assert_snapshot!(said.join("\n"), @"
     [00:05] 1200/10,000  1200 passed  240/s  eta 00:37  models: 1/32 calls, 1 retry
@@ -252,8 +277,10 @@ fn no_line_is_wider_than_asked_and_colour_changes_no_text() {
                 assert!(line.chars().all(|c| !c.is_control()), "{line:?}");
             }
             let coloured = bar(&state, &options(width, unicode, true), seconds(90_000));
-            let bare: Vec<String> =
-                coloured.iter().map(|line| colour.replace_all(line, "").trim_end().to_owned()).collect();
+            let bare: Vec<String> = coloured
+                .iter()
+                .map(|line| colour.replace_all(line, "").trim_end().to_owned())
+                .collect();
             assert_eq!(bare, lines, "{width}");
         }
     }
@@ -270,7 +297,9 @@ fn plain_lines_from_start_to_end() {
         state.event(&finished("math", "d", 0, Outcome::Failed));
         said.extend(plain.look(&state, seconds(at + 1)));
     }
-    ["one", HOSTILE, "three"].iter().for_each(|case| state.started("math", case, 0, seconds(20)));
+    ["one", HOSTILE, "three"]
+        .iter()
+        .for_each(|case| state.started("math", case, 0, seconds(20)));
     (21..100).for_each(|at| {
         state.tick(seconds(at));
         said.extend(plain.look(&state, seconds(at)));
@@ -285,7 +314,11 @@ fn plain_lines_from_start_to_end() {
         expired_graces: None,
     }));
     said.extend(plain.end(&state, seconds(102)));
-    assert!(said.iter().all(|line| line.chars().all(|c| !c.is_control())), "{said:?}");
+    assert!(
+        said.iter()
+            .all(|line| line.chars().all(|c| !c.is_control())),
+        "{said:?}"
+    );
     assert_snapshot!(said.join("\n"), @"
     Parser suite: 12 evals, 2500 cases, 10,000 samples (run eval-20260102-120000)
     [00:07] 600/10,000  594 passed, 6 failed  100/s  eta 01:34
@@ -318,7 +351,10 @@ fn samples_of_an_earlier_session_are_not_part_of_the_rate() {
     state.event(&Event::RunResumed(Box::new(resumed())));
     // Of what is known the plan says nothing again.
     state.resumed(1200, &[(Outcome::Passed, 900)].into());
-    assert_eq!((state.done(), state.total(), state.rate(seconds(1))), (900, 1200, None));
+    assert_eq!(
+        (state.done(), state.total(), state.rate(seconds(1))),
+        (900, 1200, None)
+    );
     go(&mut state, 1, 11, 10, Outcome::Passed);
     assert_eq!(state.before(), 900);
     assert_eq!(state.rate(seconds(11)), Some(10.0));
@@ -354,9 +390,15 @@ fn the_rate_follows_what_happens_now() {
         slow.event(&finished("math", "c", n, Outcome::Passed));
         (0..120).for_each(|second| slow.tick(seconds(u64::from(n) * 120 + second)));
     }
-    assert_eq!(slow.rate(seconds(480)).map(speed).as_deref(), Some("30.0/h"));
+    assert_eq!(
+        slow.rate(seconds(480)).map(speed).as_deref(),
+        Some("30.0/h")
+    );
     (480..1100).for_each(|second| slow.tick(seconds(second)));
-    assert_eq!((slow.rate(seconds(1100)), slow.left(seconds(1100))), (None, None));
+    assert_eq!(
+        (slow.rate(seconds(1100)), slow.left(seconds(1100))),
+        (None, None)
+    );
 }
 
 #[test]
@@ -367,9 +409,21 @@ fn what_runs_is_bounded_by_what_is_in_flight() {
     let mut state = on_its_way();
     assert_eq!(state.running(), 5);
     let labels = |state: &State| -> Vec<String> {
-        state.slowest(9, seconds(2), seconds(5)).into_iter().map(|(label, _)| label).collect()
+        state
+            .slowest(9, seconds(2), seconds(5))
+            .into_iter()
+            .map(|(label, _)| label)
+            .collect()
     };
-    assert_eq!(labels(&state), ["code/slow-one#0", "math/case 日本語⟨U+202E⟩#1", "math/tie#1", "math#1"]);
+    assert_eq!(
+        labels(&state),
+        [
+            "code/slow-one#0",
+            "math/case 日本語⟨U+202E⟩#1",
+            "math/tie#1",
+            "math#1"
+        ]
+    );
     state.event(&finished("code", "slow-one", 0, Outcome::Passed));
     assert_eq!(labels(&state).len(), 3);
 }
@@ -387,7 +441,12 @@ fn speeds_and_times_take_the_unit_that_suits() {
     ] {
         assert_eq!(speed(per_second), written);
     }
-    for (at, written) in [(0, "00:00"), (37, "00:37"), (3725, "1:02:05"), (275_000, "3 d 04 h")] {
+    for (at, written) in [
+        (0, "00:00"),
+        (37, "00:37"),
+        (3725, "1:02:05"),
+        (275_000, "3 d 04 h"),
+    ] {
         assert_eq!(clock(seconds(at)), written);
     }
 }
@@ -422,8 +481,11 @@ impl Write for Pipe {
 
 fn screen(writes: usize) -> (Screen, impl Fn() -> String) {
     let (sender, receiver) = channel();
-    let read =
-        move || String::from_utf8(receiver.try_iter().flatten().collect()).unwrap().replace('\x1b', "^");
+    let read = move || {
+        String::from_utf8(receiver.try_iter().flatten().collect())
+            .unwrap()
+            .replace('\x1b', "^")
+    };
     (Screen::new(Box::new(Pipe(sender, writes))), read)
 }
 
@@ -445,7 +507,10 @@ fn a_block_is_drawn_over_itself() {
     assert_snapshot!(read().replace('\r', "<"), @"<^[1Athree^[K^[J");
     screen.line("said", 80);
     assert_snapshot!(read().replace('\r', "<"), @"<^[2K<said");
-    screen.draw(block(&["a line of 20 columns", "\x1b[32m12345678901\x1b[0m"]), 80);
+    screen.draw(
+        block(&["a line of 20 columns", "\x1b[32m12345678901\x1b[0m"]),
+        80,
+    );
     read();
     screen.clear(10);
     assert_snapshot!(read().replace('\r', "<"), @"<^[3A^[2K^[1B^[2K^[1B^[2K^[1B^[2K<^[3A");
@@ -467,15 +532,23 @@ fn a_terminal_that_is_gone_is_left_alone() {
 #[test]
 fn the_thread_says_the_last_line_and_ends() {
     let (sender, receiver) = channel();
-    let mut progress =
-        Progress::start(Some(Manner::Plain(Plain::default())), Box::new(Pipe(sender, usize::MAX)));
-    progress.event(&Event::EvalPlanned(EvalPlanned { eval: eval_info(), cases: 1 }));
+    let mut progress = Progress::start(
+        Some(Manner::Plain(Plain::default())),
+        Box::new(Pipe(sender, usize::MAX)),
+    );
+    progress.event(&Event::EvalPlanned(EvalPlanned {
+        eval: eval_info(),
+        cases: 1,
+    }));
     progress.event(&planned(1, 1));
     progress.started("math", "c0", 0);
     progress.event(&finished("math", "c0", 0, Outcome::Passed));
     progress.finish();
     let said = String::from_utf8(receiver.try_iter().flatten().collect()).unwrap();
-    assert!(said.contains("1 eval, 1 case, 1 sample") && said.contains("stopped: 1/1  1 passed"), "{said}");
+    assert!(
+        said.contains("1 eval, 1 case, 1 sample") && said.contains("stopped: 1/1  1 passed"),
+        "{said}"
+    );
     assert!(!said.contains(['\r', '\x1b']), "{said:?}");
     progress.finish();
     assert_eq!(receiver.try_iter().count(), 0);

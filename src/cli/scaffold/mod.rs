@@ -9,18 +9,40 @@ use crate::spec::SchemaKind;
 const TEMPLATES: [(&str, &str); 8] = [
     ("evals/eval-suite.yaml", include_str!("eval-suite.yaml")),
     ("evals/config/graders.yaml", include_str!("graders.yaml")),
-    ("evals/config/thresholds.yaml", include_str!("thresholds.yaml")),
-    ("evals/capability/arithmetic.yaml", include_str!("arithmetic.yaml")),
-    ("evals/capability/support-answers.yaml", include_str!("support-answers.yaml")),
-    ("evals/regression/order-status.yaml", include_str!("order-status.yaml")),
-    ("evals/recordings/assistant.jsonl", include_str!("assistant.jsonl")),
+    (
+        "evals/config/thresholds.yaml",
+        include_str!("thresholds.yaml"),
+    ),
+    (
+        "evals/capability/arithmetic.yaml",
+        include_str!("arithmetic.yaml"),
+    ),
+    (
+        "evals/capability/support-answers.yaml",
+        include_str!("support-answers.yaml"),
+    ),
+    (
+        "evals/regression/order-status.yaml",
+        include_str!("order-status.yaml"),
+    ),
+    (
+        "evals/recordings/assistant.jsonl",
+        include_str!("assistant.jsonl"),
+    ),
     // What waits for somebody to accept it, and what a writer that was killed leaves, is nobody else's.
-    ("baselines/.gitignore", "*.pending.yaml\n*.pending.json\n*.pending.output.json\n.eval-harness-*.tmp\n"),
+    (
+        "baselines/.gitignore",
+        "*.pending.yaml\n*.pending.json\n*.pending.output.json\n.eval-harness-*.tmp\n",
+    ),
 ];
 
 /// Schemas that the first line of a template names, so that an editor completes and checks the file.
-const SCHEMAS: [SchemaKind; 4] =
-    [SchemaKind::Suite, SchemaKind::Eval, SchemaKind::Graders, SchemaKind::Thresholds];
+const SCHEMAS: [SchemaKind; 4] = [
+    SchemaKind::Suite,
+    SchemaKind::Eval,
+    SchemaKind::Graders,
+    SchemaKind::Thresholds,
+];
 
 /// What coding agents are told of this program, and the name of the skill, which its folder has, too.
 pub const SKILL: &str = include_str!("../../../skill/SKILL.md");
@@ -31,23 +53,39 @@ const REGRESSION: &str = include_str!("new-regression.yaml");
 
 /// Every file of a suite that runs offline as it is: paths relative to the project (with `/`) and their texts.
 pub fn init_files() -> Vec<(String, String)> {
-    let templates = TEMPLATES.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
+    let templates = TEMPLATES
+        .iter()
+        .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()));
     let schemas = SCHEMAS.iter().map(|kind| {
-        (format!("schemas/{}.schema.json", kind.name()), format!("{:#}\n", published_schema(*kind)))
+        (
+            format!("schemas/{}.schema.json", kind.name()),
+            format!("{:#}\n", published_schema(*kind)),
+        )
     });
     templates.chain(schemas).collect()
 }
 
 /// The text of a new eval: `kind` is `regression` or else a capability, `path` where the file will lie.
 pub fn new_eval(kind: &str, id: &str, path: &Path) -> String {
-    let template = if kind == "regression" { REGRESSION } else { CAPABILITY };
-    template.replace("__SCHEMA__", &schema_beside(path)).replace("__ID__", &yaml_text(id))
+    let template = if kind == "regression" {
+        REGRESSION
+    } else {
+        CAPABILITY
+    };
+    template
+        .replace("__SCHEMA__", &schema_beside(path))
+        .replace("__ID__", &yaml_text(id))
 }
 
 /// The way from a file in the project to `schemas/` at its top. Of a path whose depth is not known: from `evals/KIND/`.
 fn schema_beside(path: &Path) -> String {
-    let plain = path.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    let depth = path.components().filter(|part| matches!(part, Component::Normal(_))).count();
+    let plain = path
+        .components()
+        .all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
+    let depth = path
+        .components()
+        .filter(|part| matches!(part, Component::Normal(_)))
+        .count();
     let up = if plain && depth > 0 { depth - 1 } else { 2 };
     format!("{}schemas/eval.schema.json", "../".repeat(up))
 }
@@ -78,10 +116,15 @@ mod tests {
         let mut named = 0;
         for (path, text) in files.iter().filter(|(path, _)| path.ends_with(".yaml")) {
             let first = text.lines().next().unwrap();
-            let schema = first.strip_prefix("# yaml-language-server: $schema=").expect(path);
+            let schema = first
+                .strip_prefix("# yaml-language-server: $schema=")
+                .expect(path);
             let depth = path.matches('/').count();
             let at_top = schema.strip_prefix(&"../".repeat(depth)).expect(path);
-            assert!(files.iter().any(|(path, _)| path == at_top), "{path}: {schema}");
+            assert!(
+                files.iter().any(|(path, _)| path == at_top),
+                "{path}: {schema}"
+            );
             named += 1;
         }
         assert_eq!(named, 6);
@@ -89,17 +132,30 @@ mod tests {
 
     #[test]
     fn a_new_eval_carries_its_id_and_finds_its_schema() {
-        let text = new_eval("capability", "say \"hi\"\n", Path::new("evals/capability/x.yaml"));
+        let text = new_eval(
+            "capability",
+            "say \"hi\"\n",
+            Path::new("evals/capability/x.yaml"),
+        );
         assert!(
             text.starts_with("# yaml-language-server: $schema=../../schemas/eval.schema.json\n"),
             "{text}"
         );
         assert!(text.contains("id: \"say \\\"hi\\\"\\u000a\"\n"), "{text}");
         let text = new_eval("regression", "r", Path::new("r.yaml"));
-        assert!(text.starts_with("# yaml-language-server: $schema=schemas/eval.schema.json\n"), "{text}");
-        assert!(text.contains("id: \"r\"\n") && text.contains("baseline:"), "{text}");
+        assert!(
+            text.starts_with("# yaml-language-server: $schema=schemas/eval.schema.json\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("id: \"r\"\n") && text.contains("baseline:"),
+            "{text}"
+        );
         let text = new_eval("regression", "r", Path::new("/elsewhere/r.yaml"));
-        assert!(text.starts_with("# yaml-language-server: $schema=../../schemas/"), "{text}");
+        assert!(
+            text.starts_with("# yaml-language-server: $schema=../../schemas/"),
+            "{text}"
+        );
         assert!(!text.contains("__"), "{text}");
     }
 }

@@ -24,17 +24,28 @@ fn counted(passed: f64, n: f64) -> [f64; 2] {
 }
 
 fn of_counts(passed: u64, n: u64) -> Estimate {
-    estimate(passed as f64 / n as f64, n as usize, counted(passed as f64, n as f64), "verdicts")
+    estimate(
+        passed as f64 / n as f64,
+        n as usize,
+        counted(passed as f64, n as f64),
+        "verdicts",
+    )
 }
 
 fn threshold(metric: &str, bound: Bound, value: f64, on: Figure) -> Threshold {
-    Threshold { metric: metric.to_owned(), bound, value, on }
+    Threshold {
+        metric: metric.to_owned(),
+        bound,
+        value,
+        on,
+    }
 }
 
 /// Estimates of `of_counts` are shares of verdicts.
 fn said(metric: &str, (bound, on): (Bound, Figure), value: f64, estimate: &Estimate) -> String {
     let passed = estimate.value.unwrap() * estimate.n_cases as f64;
-    let share = (estimate.method == "verdicts").then_some([passed.round() as u64, estimate.n_cases as u64]);
+    let share =
+        (estimate.method == "verdicts").then_some([passed.round() as u64, estimate.n_cases as u64]);
     miss(&threshold(metric, bound, value, on), estimate, share, None).unwrap_or_default()
 }
 
@@ -45,20 +56,43 @@ const UPPER: (Bound, Figure) = (Bound::Max, Figure::CiUpper);
 #[test]
 fn a_missed_rate_says_how_many_more() {
     let of = |metric: &str, value: f64| said(metric, POINT, value, &of_counts(12, 14));
-    assert_eq!(of("pass_rate", 0.9), "12 of 14 evals passed; 1 more would have met it");
-    assert_eq!(of("pass_rate[tag=critical]", 1.0), "12 of 14 evals passed; 2 more would have met it");
-    assert_eq!(of("case_pass_rate", 0.9), "12 of 14 cases passed; 1 more would have met it");
-    assert_eq!(of("pass_at_1", 0.9), "12 of 14 first attempts passed; 1 more would have met it");
+    assert_eq!(
+        of("pass_rate", 0.9),
+        "12 of 14 evals passed; 1 more would have met it"
+    );
+    assert_eq!(
+        of("pass_rate[tag=critical]", 1.0),
+        "12 of 14 evals passed; 2 more would have met it"
+    );
+    assert_eq!(
+        of("case_pass_rate", 0.9),
+        "12 of 14 cases passed; 1 more would have met it"
+    );
+    assert_eq!(
+        of("pass_at_1", 0.9),
+        "12 of 14 first attempts passed; 1 more would have met it"
+    );
     // Of pass@3, of scores and of what graders measure one more case need not be one more whole.
     assert_eq!(of("pass_at_3", 0.9), "0.043 short");
     assert_eq!(of("score", 0.9), "0.043 short");
     assert_eq!(of("lint_pass", 0.9), "0.043 short");
     let several = estimate(0.5, 4, [0.2, 0.8], "empirical_likelihood");
     assert_eq!(said("pass_at_1", POINT, 0.9, &several), "0.4 short");
-    let slow = Estimate { ci: None, ..estimate(2310.0, 9, [0.0, 0.0], "none") };
-    assert_eq!(said("latency_p95_ms", (Bound::Max, Figure::Value), 2000.0, &slow), "310 over");
+    let slow = Estimate {
+        ci: None,
+        ..estimate(2310.0, 9, [0.0, 0.0], "none")
+    };
     assert_eq!(
-        said("cost_usd", (Bound::Max, Figure::Value), 0.5, &estimate(0.50004, 9, [0.0, 0.0], "none")),
+        said("latency_p95_ms", (Bound::Max, Figure::Value), 2000.0, &slow),
+        "310 over"
+    );
+    assert_eq!(
+        said(
+            "cost_usd",
+            (Bound::Max, Figure::Value),
+            0.5,
+            &estimate(0.50004, 9, [0.0, 0.0], "none")
+        ),
         "0.00004 over"
     );
 }
@@ -103,7 +137,12 @@ fn a_lack_of_data_is_told_from_a_lack_of_passes() {
         "the value itself is the threshold, so that no number of further evals like these would meet it"
     );
     assert_eq!(
-        said("pass_rate", (Bound::Min, Figure::CiUpper), 0.99, &of_counts(1, 2)),
+        said(
+            "pass_rate",
+            (Bound::Min, Figure::CiUpper),
+            0.99,
+            &of_counts(1, 2)
+        ),
         "the value itself, 0.5, misses it, too"
     );
 }
@@ -111,7 +150,13 @@ fn a_lack_of_data_is_told_from_a_lack_of_passes() {
 #[test]
 fn cases_of_several_samples_that_are_all_alike_are_no_counts() {
     let miss = |metric: &str, value: f64, on: Figure, estimate: &Estimate| {
-        miss(&threshold(metric, Bound::Min, value, on), estimate, None, None).unwrap()
+        miss(
+            &threshold(metric, Bound::Min, value, on),
+            estimate,
+            None,
+            None,
+        )
+        .unwrap()
     };
     // Each of 4 cases passed in 1 of 2 samples: 2 of 4 passed would be a lie.
     let half = of_counts(2, 4);
@@ -125,7 +170,9 @@ fn cases_of_several_samples_that_are_all_alike_are_no_counts() {
 
 /// The numbers that a text tells.
 fn numbers(text: &str) -> Vec<u64> {
-    text.split(|c: char| !c.is_ascii_digit() && c != '.').filter_map(|word| word.parse().ok()).collect()
+    text.split(|c: char| !c.is_ascii_digit() && c != '.')
+        .filter_map(|word| word.parse().ok())
+        .collect()
 }
 
 proptest! {
@@ -192,7 +239,13 @@ fn what_is_lacking_is_said_in_the_units_of_the_interval() {
     let estimate = estimate(0.97, 20, [0.9, 0.99], "empirical_likelihood");
     let said = |unit, units, needed| {
         let threshold = threshold("pass_at_1", Bound::Min, 0.94, Figure::CiLower);
-        let lack = Lack { threshold: threshold.clone(), end: 0.9, unit, units, needed };
+        let lack = Lack {
+            threshold: threshold.clone(),
+            end: 0.9,
+            unit,
+            units,
+            needed,
+        };
         miss(&threshold, &estimate, None, Some(&lack)).unwrap()
     };
     insta::assert_snapshot!(said("case", 20, Some(43)), @"the value itself, 0.97, meets it; only data is lacking: about 23 more cases like these would have met it");
@@ -200,6 +253,12 @@ fn what_is_lacking_is_said_in_the_units_of_the_interval() {
     insta::assert_snapshot!(said("sample", 50, Some(111)), @"the value itself, 0.97, meets it; only data is lacking: about 2.3 times as many samples of each case would have met it");
     insta::assert_snapshot!(said("sample", 50, None), @"the value itself, 0.97, meets it; only data is lacking: more than 10000000 samples would be needed");
     let same = threshold("pass_at_1", Bound::Min, 0.97, Figure::CiLower);
-    let lack = Lack { threshold: same.clone(), end: 0.9, unit: "sample", units: 50, needed: None };
+    let lack = Lack {
+        threshold: same.clone(),
+        end: 0.9,
+        unit: "sample",
+        units: 50,
+        needed: None,
+    };
     insta::assert_snapshot!(miss(&same, &estimate, None, Some(&lack)).unwrap(), @"the value itself is the threshold, so that no number of further samples like these would meet it");
 }

@@ -44,7 +44,10 @@ pub(super) struct KeptTasks<T> {
 
 impl<T> Default for KeptTasks<T> {
     fn default() -> KeptTasks<T> {
-        KeptTasks { tasks: HashMap::new(), bytes: 0 }
+        KeptTasks {
+            tasks: HashMap::new(),
+            bytes: 0,
+        }
     }
 }
 
@@ -129,8 +132,16 @@ pub(super) fn request<'v>(
     let (kind, value) = of_value(value)?;
     let task = serde_json::to_vec(task)?;
     let key = Fingerprint::of_bytes(&task).to_string();
-    let head = serde_json::to_vec(&RequestHead { task: key.clone(), kind })?;
-    Ok(TaskRequest { head, task, key, value })
+    let head = serde_json::to_vec(&RequestHead {
+        task: key.clone(),
+        kind,
+    })?;
+    Ok(TaskRequest {
+        head,
+        task,
+        key,
+        value,
+    })
 }
 
 impl TaskRequest<'_> {
@@ -155,7 +166,10 @@ pub(super) fn read_request<'k>(
     if !task.is_empty() {
         kept.insert(key.clone(), task.len(), serde_json::from_slice(&task)?);
     }
-    let task = kept.tasks.get(&key).ok_or_else(|| io::Error::other("a task that was not sent"))?;
+    let task = kept
+        .tasks
+        .get(&key)
+        .ok_or_else(|| io::Error::other("a task that was not sent"))?;
     Ok((task, to_value(kind, value)?))
 }
 
@@ -167,20 +181,35 @@ pub(super) fn reply(answer: TaskAnswer) -> io::Result<ReplyFrames> {
             bytes = value.into_owned();
             TaskReply::Extracted(kind)
         }
-        TaskAnswer::Extracted(Err(Nothing::Absent { what, code })) => TaskReply::Absent { what, code },
+        TaskAnswer::Extracted(Err(Nothing::Absent { what, code })) => {
+            TaskReply::Absent { what, code }
+        }
         TaskAnswer::Extracted(Err(Nothing::Broken(why))) => TaskReply::Broken(why),
         TaskAnswer::Extracted(Err(Nothing::GivenUp(why))) => TaskReply::GivenUp(why),
         TaskAnswer::Extracted(Err(Nothing::Unfinished(why))) => TaskReply::Broken(why.explain().1),
         TaskAnswer::Graded(mut grade) => {
-            let Grade { expected, actual, details, .. } = grade.as_mut();
-            for value in expected.iter_mut().chain(actual).chain(details.values_mut()) {
+            let Grade {
+                expected,
+                actual,
+                details,
+                ..
+            } = grade.as_mut();
+            for value in expected
+                .iter_mut()
+                .chain(actual)
+                .chain(details.values_mut())
+            {
                 if is_deeper(value, DEEPEST) {
                     *value = Value::String(value.take().to_string());
                 }
             }
             let null = |value: &Option<Value>| value.as_ref().is_some_and(Value::is_null);
             let (expected_null, actual_null) = (null(&grade.expected), null(&grade.actual));
-            TaskReply::Graded { grade, expected_null, actual_null }
+            TaskReply::Graded {
+                grade,
+                expected_null,
+                actual_null,
+            }
         }
         TaskAnswer::Program(Ok(program)) => {
             bytes = program.into_bytes();
@@ -193,16 +222,25 @@ pub(super) fn reply(answer: TaskAnswer) -> io::Result<ReplyFrames> {
 
 /// The reply where there can be no other.
 pub(super) fn unreadable(error: &io::Error) -> io::Result<ReplyFrames> {
-    Ok([serde_json::to_vec(&TaskReply::Unreadable(error.to_string()))?, Vec::new()])
+    Ok([
+        serde_json::to_vec(&TaskReply::Unreadable(error.to_string()))?,
+        Vec::new(),
+    ])
 }
 
 pub(super) fn read_reply([head, value]: ReplyFrames) -> io::Result<TaskAnswer> {
     Ok(match serde_json::from_slice(&head)? {
         TaskReply::Extracted(kind) => TaskAnswer::Extracted(Ok(to_value(kind, value)?)),
-        TaskReply::Absent { what, code } => TaskAnswer::Extracted(Err(Nothing::Absent { what, code })),
+        TaskReply::Absent { what, code } => {
+            TaskAnswer::Extracted(Err(Nothing::Absent { what, code }))
+        }
         TaskReply::Broken(why) => TaskAnswer::Extracted(Err(Nothing::Broken(why))),
         TaskReply::GivenUp(why) => TaskAnswer::Extracted(Err(Nothing::GivenUp(why))),
-        TaskReply::Graded { mut grade, expected_null, actual_null } => {
+        TaskReply::Graded {
+            mut grade,
+            expected_null,
+            actual_null,
+        } => {
             if expected_null {
                 grade.expected = Some(Value::Null);
             }
@@ -211,7 +249,9 @@ pub(super) fn read_reply([head, value]: ReplyFrames) -> io::Result<TaskAnswer> {
             }
             TaskAnswer::Graded(grade)
         }
-        TaskReply::Program => TaskAnswer::Program(Ok(String::from_utf8(value).map_err(io::Error::other)?)),
+        TaskReply::Program => {
+            TaskAnswer::Program(Ok(String::from_utf8(value).map_err(io::Error::other)?))
+        }
         TaskReply::NoProgram(why) => TaskAnswer::Program(Err(why)),
         TaskReply::Unreadable(why) => return Err(io::Error::other(why)),
     })
@@ -264,11 +304,19 @@ pub(super) async fn receive<const N: usize>(
 }
 
 fn checked(length: u64) -> io::Result<u64> {
-    if length <= LONGEST { Ok(length) } else { Err(io::ErrorKind::InvalidData.into()) }
+    if length <= LONGEST {
+        Ok(length)
+    } else {
+        Err(io::ErrorKind::InvalidData.into())
+    }
 }
 
 fn whole(frame: &[u8], length: u64) -> io::Result<()> {
-    if frame.len() as u64 == length { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+    if frame.len() as u64 == length {
+        Ok(())
+    } else {
+        Err(io::ErrorKind::UnexpectedEof.into())
+    }
 }
 
 #[cfg(test)]
@@ -286,14 +334,20 @@ mod tests {
 
     #[test]
     fn answers_cross_as_they_are() {
-        let failed = Grade::failed(GraderType::Code, "json", Cause::WrongAnswer, "x").with_score(0.1 + 0.2);
-        let grade = failed.with_expected(Value::Null).with_actual(json!([1.0, 1e2, "x"]));
+        let failed =
+            Grade::failed(GraderType::Code, "json", Cause::WrongAnswer, "x").with_score(0.1 + 0.2);
+        let grade = failed
+            .with_expected(Value::Null)
+            .with_actual(json!([1.0, 1e2, "x"]));
         let answers = || {
             [
                 TaskAnswer::Graded(Box::new(grade.clone())),
                 TaskAnswer::Extracted(Ok(OutputValue::Text("a\n\u{0}\"".to_owned()))),
                 TaskAnswer::Extracted(Ok(OutputValue::Json(json!({"a": [null, 1]})))),
-                TaskAnswer::Extracted(Err(Nothing::Absent { what: "no code".to_owned(), code: true })),
+                TaskAnswer::Extracted(Err(Nothing::Absent {
+                    what: "no code".to_owned(),
+                    code: true,
+                })),
                 TaskAnswer::Extracted(Err(Nothing::Broken("why".to_owned()))),
                 TaskAnswer::Extracted(Err(Nothing::GivenUp("why".to_owned()))),
                 TaskAnswer::Program(Ok("print()\n".to_owned())),
@@ -309,14 +363,23 @@ mod tests {
     fn deep_values_of_grades_cross_as_texts() {
         let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
         let failed = Grade::failed(GraderType::Code, "json", Cause::WrongAnswer, "x");
-        let deep = failed.with_expected(nested(96)).with_actual(nested(127)).with_detail("at", nested(97));
+        let deep = failed
+            .with_expected(nested(96))
+            .with_actual(nested(127))
+            .with_detail("at", nested(97));
         let TaskAnswer::Graded(grade) = crossed(TaskAnswer::Graded(Box::new(deep))) else {
             panic!("a grade")
         };
-        assert_eq!((grade.outcome, grade.cause), (crate::model::Outcome::Failed, Some(Cause::WrongAnswer)));
+        assert_eq!(
+            (grade.outcome, grade.cause),
+            (crate::model::Outcome::Failed, Some(Cause::WrongAnswer))
+        );
         assert_eq!(grade.expected, Some(nested(96)));
         assert_eq!(grade.actual, Some(nested(127).to_string().into()));
-        assert_eq!(grade.details.get("at"), Some(&nested(97).to_string().into()));
+        assert_eq!(
+            grade.details.get("at"),
+            Some(&nested(97).to_string().into())
+        );
     }
 
     fn regex(pattern: String) -> CodeGrader {
@@ -339,7 +402,8 @@ mod tests {
         let (mut sent, mut kept) = (KeptTasks::default(), KeptTasks::default());
         let mut bytes = Vec::new();
         write(&mut bytes, &request.frames(&mut sent)).unwrap();
-        let (task, read_value) = read_request(read(&mut bytes.as_slice()).unwrap(), &mut kept).unwrap();
+        let (task, read_value) =
+            read_request(read(&mut bytes.as_slice()).unwrap(), &mut kept).unwrap();
         assert!(matches!(task, GraderTask::Grade(same) if **same == grader));
         assert_eq!(read_value, value);
         for cut in [0, 7, 9, bytes.len() - 1] {
@@ -362,7 +426,10 @@ mod tests {
             let (task, _) = read_request(frames, &mut kept).unwrap();
             assert!(matches!(task, GraderTask::Grade(same) if **same == grader));
         }
-        assert!(lengths[0] > 0 && lengths[1] > 0 && lengths[3] > KEPT_BYTES && lengths[4] > 0, "{lengths:?}");
+        assert!(
+            lengths[0] > 0 && lengths[1] > 0 && lengths[3] > KEPT_BYTES && lengths[4] > 0,
+            "{lengths:?}"
+        );
         assert_eq!((lengths[2], lengths[5]), (0, 0));
         assert_eq!((sent.tasks.len(), kept.tasks.len()), (1, 1));
     }

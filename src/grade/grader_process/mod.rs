@@ -51,11 +51,15 @@ impl TaskFailure {
         match self {
             TaskFailure::TimedOut(limit) => (
                 Cause::GraderTimeout,
-                format!("the grader did not end within {} s (`grade_timeout_seconds`)", limit.as_secs_f64()),
+                format!(
+                    "the grader did not end within {} s (`grade_timeout_seconds`)",
+                    limit.as_secs_f64()
+                ),
             ),
-            TaskFailure::Ended(why) => {
-                (Cause::Harness, format!("the grader process ended before it had a grade: {why}"))
-            }
+            TaskFailure::Ended(why) => (
+                Cause::Harness,
+                format!("the grader process ended before it had a grade: {why}"),
+            ),
             TaskFailure::NotStarted(why) => (
                 Cause::Harness,
                 format!(
@@ -65,7 +69,9 @@ impl TaskFailure {
             ),
             TaskFailure::Unreadable(why) => (
                 Cause::Harness,
-                format!("the output or its grade can't be passed to or from a grader process: {why}"),
+                format!(
+                    "the output or its grade can't be passed to or from a grader process: {why}"
+                ),
             ),
             TaskFailure::Interrupted => (Cause::Interrupted, "the run was interrupted".to_owned()),
         }
@@ -94,7 +100,10 @@ pub(super) struct TextWork {
 
 impl TextWork {
     pub fn new(config: PoolConfig) -> TextWork {
-        TextWork { patterns: Patterns::default(), pool: GraderPool::new(config) }
+        TextWork {
+            patterns: Patterns::default(),
+            pool: GraderPool::new(config),
+        }
     }
 
     /// Half a second from the first call on, work is given up.
@@ -107,17 +116,27 @@ impl TextWork {
     }
 
     /// Performs other work of a grader, which is given up like that on outputs.
-    pub async fn until_interrupted<T>(&self, work: impl Future<Output = T>) -> Result<T, TaskFailure> {
+    pub async fn until_interrupted<T>(
+        &self,
+        work: impl Future<Output = T>,
+    ) -> Result<T, TaskFailure> {
         self.pool.interrupt.bound(work).await
     }
 
     /// What the graders see of an output.
-    pub async fn extract(&self, steps: &[Extract], value: &OutputValue) -> Result<OutputValue, Nothing> {
+    pub async fn extract(
+        &self,
+        steps: &[Extract],
+        value: &OutputValue,
+    ) -> Result<OutputValue, Nothing> {
         if steps.is_empty() {
             return Ok(value.clone());
         }
         let here = in_place::extracts(steps, value, &self.patterns);
-        match self.done(here, GraderTask::Extract(Cow::Borrowed(steps)), value).await {
+        match self
+            .done(here, GraderTask::Extract(Cow::Borrowed(steps)), value)
+            .await
+        {
             Ok(TaskAnswer::Extracted(found)) => found,
             Ok(_) => Err(Nothing::Unfinished(mismatched())),
             Err(unfinished) => Err(Nothing::Unfinished(unfinished)),
@@ -126,15 +145,22 @@ impl TextWork {
 
     /// The grade of a grader that only looks; `None` for the others.
     pub async fn grade(&self, grader: &CodeGrader, value: &OutputValue) -> Option<Grade> {
-        if grader.runs_candidate() || matches!(grader, CodeGrader::Command(_) | CodeGrader::NoBaseline) {
+        if grader.runs_candidate()
+            || matches!(grader, CodeGrader::Command(_) | CodeGrader::NoBaseline)
+        {
             return None;
         }
         let here = in_place::grades(grader, value, &self.patterns);
-        Some(match self.done(here, GraderTask::Grade(Cow::Borrowed(grader)), value).await {
-            Ok(TaskAnswer::Graded(grade)) => *grade,
-            Ok(_) => mismatched().grade(grader.method()),
-            Err(unfinished) => unfinished.grade(grader.method()),
-        })
+        Some(
+            match self
+                .done(here, GraderTask::Grade(Cow::Borrowed(grader)), value)
+                .await
+            {
+                Ok(TaskAnswer::Graded(grade)) => *grade,
+                Ok(_) => mismatched().grade(grader.method()),
+                Err(unfinished) => unfinished.grade(grader.method()),
+            },
+        )
     }
 
     /// The program that a grader is to run, or why there is none in the output.
@@ -144,7 +170,10 @@ impl TextWork {
         value: &OutputValue,
     ) -> Result<Result<String, String>, TaskFailure> {
         let here = in_place::reads_program(grader, value);
-        match self.done(here, GraderTask::Program(Cow::Borrowed(grader)), value).await? {
+        match self
+            .done(here, GraderTask::Program(Cow::Borrowed(grader)), value)
+            .await?
+        {
             TaskAnswer::Program(program) => Ok(program),
             _ => Err(mismatched()),
         }
@@ -156,7 +185,11 @@ impl TextWork {
         task: GraderTask<'_>,
         value: &OutputValue,
     ) -> Result<TaskAnswer, TaskFailure> {
-        if here { Ok(task.perform(value, &self.patterns)) } else { self.pool.call(&task, value).await }
+        if here {
+            Ok(task.perform(value, &self.patterns))
+        } else {
+            self.pool.call(&task, value).await
+        }
     }
 }
 

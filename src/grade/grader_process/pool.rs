@@ -52,13 +52,22 @@ pub(super) struct GraderPool {
 impl GraderPool {
     pub fn new(config: PoolConfig) -> GraderPool {
         let places = Semaphore::new(config.workers.clamp(1, Semaphore::MAX_PERMITS));
-        GraderPool { config, places, idle: Mutex::default(), interrupt: GraderInterrupt::default() }
+        GraderPool {
+            config,
+            places,
+            idle: Mutex::default(),
+            interrupt: GraderInterrupt::default(),
+        }
     }
 
     /// Has a task performed. When this future is dropped, the process that performs it is ended.
-    pub async fn call(&self, task: &GraderTask<'_>, value: &OutputValue) -> Result<TaskAnswer, TaskFailure> {
-        let request =
-            frames::request(task, value).map_err(|error| TaskFailure::Unreadable(error.to_string()))?;
+    pub async fn call(
+        &self,
+        task: &GraderTask<'_>,
+        value: &OutputValue,
+    ) -> Result<TaskAnswer, TaskFailure> {
+        let request = frames::request(task, value)
+            .map_err(|error| TaskFailure::Unreadable(error.to_string()))?;
         self.interrupt.bound(self.answer(&request)).await?
     }
 
@@ -69,16 +78,26 @@ impl GraderPool {
         let mut left = self.config.limit;
         let mut why = String::new();
         for first in [true, false] {
-            let idle = || self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
+            let idle = || {
+                self.idle
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .pop()
+            };
             let mut process = match first.then(idle).flatten() {
                 Some(process) => process,
                 // Another idle process may have ended as well.
-                None => GraderProcess::start(&self.config.helper).await.map_err(TaskFailure::NotStarted)?,
+                None => GraderProcess::start(&self.config.helper)
+                    .await
+                    .map_err(TaskFailure::NotStarted)?,
             };
             let started = Instant::now();
             match timeout(left, process.ask(request)).await {
                 Ok(Ok(answer)) => {
-                    self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(process);
+                    self.idle
+                        .lock()
+                        .unwrap_or_else(PoisonError::into_inner)
+                        .push(process);
                     return Ok(answer);
                 }
                 Ok(Err(AskError::Unreadable(error))) => {
@@ -130,8 +149,12 @@ impl GraderProcess {
         let (Some(stdin), Some(stdout)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(cannot(io::ErrorKind::BrokenPipe.into()));
         };
-        let mut process =
-            GraderProcess { child, stdin, stdout: BufReader::new(stdout), kept: KeptTasks::default() };
+        let mut process = GraderProcess {
+            child,
+            stdin,
+            stdout: BufReader::new(stdout),
+            kept: KeptTasks::default(),
+        };
         match timeout(START, frames::receive(&mut process.stdout)).await {
             Ok(Ok([said])) if said == READY => Ok(process),
             Ok(Ok(_)) => Err(cannot(io::ErrorKind::InvalidData.into())),
@@ -141,8 +164,12 @@ impl GraderProcess {
     }
 
     async fn ask(&mut self, request: &TaskRequest<'_>) -> Result<TaskAnswer, AskError> {
-        frames::send(&mut self.stdin, request, &mut self.kept).await.map_err(AskError::Ended)?;
-        let reply = frames::receive(&mut self.stdout).await.map_err(AskError::Ended)?;
+        frames::send(&mut self.stdin, request, &mut self.kept)
+            .await
+            .map_err(AskError::Ended)?;
+        let reply = frames::receive(&mut self.stdout)
+            .await
+            .map_err(AskError::Ended)?;
         frames::read_reply(reply).map_err(AskError::Unreadable)
     }
 
@@ -195,7 +222,8 @@ mod tests {
                 helper.0.path().join("starts").display()
             );
             std::fs::write(helper.path(), script).unwrap();
-            std::fs::set_permissions(helper.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+            std::fs::set_permissions(helper.path(), std::fs::Permissions::from_mode(0o755))
+                .unwrap();
             helper
         }
 
@@ -204,11 +232,18 @@ mod tests {
         }
 
         fn starts(&self) -> usize {
-            std::fs::read_to_string(self.0.path().join("starts")).unwrap_or_default().lines().count()
+            std::fs::read_to_string(self.0.path().join("starts"))
+                .unwrap_or_default()
+                .lines()
+                .count()
         }
 
         fn pool(&self, limit: Duration) -> GraderPool {
-            GraderPool::new(PoolConfig { helper: self.path(), workers: 1, limit })
+            GraderPool::new(PoolConfig {
+                helper: self.path(),
+                workers: 1,
+                limit,
+            })
         }
     }
 
@@ -219,7 +254,11 @@ mod tests {
             must_match: true,
             capture_groups: Vec::new(),
         };
-        pool.call(&GraderTask::Grade(Cow::Borrowed(&grader)), &OutputValue::Text("x".to_owned())).await
+        pool.call(
+            &GraderTask::Grade(Cow::Borrowed(&grader)),
+            &OutputValue::Text("x".to_owned()),
+        )
+        .await
     }
 
     fn ended(why: &str) -> Result<TaskAnswer, TaskFailure> {
@@ -246,13 +285,27 @@ mod tests {
 
     #[tokio::test]
     async fn helper_that_cannot_start_is_named() {
-        let pool = GraderPool::new(PoolConfig { helper: "/no/helper".into(), workers: 1, limit: LONG });
+        let pool = GraderPool::new(PoolConfig {
+            helper: "/no/helper".into(),
+            workers: 1,
+            limit: LONG,
+        });
         let failure = called(&pool).await.unwrap_err();
         let (cause, why) = failure.explain();
         assert_eq!(cause, Cause::Harness);
-        assert!(why.starts_with("no grader process can be started: /no/helper can't be started: "), "{why}");
-        assert!(why.contains("the executable was replaced or deleted"), "{why}");
-        let pool = GraderPool::new(PoolConfig { helper: "/bin/false".into(), workers: 1, limit: LONG });
+        assert!(
+            why.starts_with("no grader process can be started: /no/helper can't be started: "),
+            "{why}"
+        );
+        assert!(
+            why.contains("the executable was replaced or deleted"),
+            "{why}"
+        );
+        let pool = GraderPool::new(PoolConfig {
+            helper: "/bin/false".into(),
+            workers: 1,
+            limit: LONG,
+        });
         let why = "it exited with code 1".to_owned();
         assert_eq!(called(&pool).await, Err(TaskFailure::NotStarted(why)));
     }
@@ -272,8 +325,7 @@ mod tests {
 
     #[tokio::test]
     async fn reply_that_does_not_parse_is_no_end_of_the_process() {
-        let reply =
-            r"printf '\001\000\000\000\000\000\000\000{\000\000\000\000\000\000\000\000'; cat >/dev/null";
+        let reply = r"printf '\001\000\000\000\000\000\000\000{\000\000\000\000\000\000\000\000'; cat >/dev/null";
         let helper = Helper::new(reply);
         let Err(failure @ TaskFailure::Unreadable(_)) = called(&helper.pool(LONG)).await else {
             panic!("a reply")
@@ -291,9 +343,15 @@ mod tests {
     async fn silent_process_is_ended_at_the_limit_or_the_interrupt() {
         let helper = Helper::new("while :; do read -r line; done");
         let pool = helper.pool(Duration::from_millis(20));
-        assert_eq!(called(&pool).await, Err(TaskFailure::TimedOut(Duration::from_millis(20))));
+        assert_eq!(
+            called(&pool).await,
+            Err(TaskFailure::TimedOut(Duration::from_millis(20)))
+        );
         // It is not used again.
-        assert_eq!(called(&pool).await, Err(TaskFailure::TimedOut(Duration::from_millis(20))));
+        assert_eq!(
+            called(&pool).await,
+            Err(TaskFailure::TimedOut(Duration::from_millis(20)))
+        );
         assert_eq!(helper.starts(), 2);
         let pool = helper.pool(LONG);
         pool.interrupt.interrupt();

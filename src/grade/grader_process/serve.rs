@@ -36,7 +36,10 @@ fn serve() -> io::Result<()> {
     for request in requests {
         let reply = frames::read_request(request, &mut kept)
             .and_then(|(task, value)| frames::reply(task.perform(&value, &patterns)));
-        frames::write(&mut out, &reply.or_else(|error| frames::unreadable(&error))?)?;
+        frames::write(
+            &mut out,
+            &reply.or_else(|error| frames::unreadable(&error))?,
+        )?;
     }
     Ok(())
 }

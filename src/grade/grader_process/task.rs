@@ -34,7 +34,12 @@ impl GraderTask<'_> {
             GraderTask::Grade(grader) => {
                 let grade = answers::grade(grader, value, patterns);
                 let other = || {
-                    Grade::errored(GraderType::Code, grader.method(), Cause::Harness, "it looks at no text")
+                    Grade::errored(
+                        GraderType::Code,
+                        grader.method(),
+                        Cause::Harness,
+                        "it looks at no text",
+                    )
                 };
                 TaskAnswer::Graded(Box::new(grade.unwrap_or_else(other)))
             }

@@ -63,7 +63,10 @@ pub(super) struct Unusable {
 }
 
 fn unusable<T>(fault: ReplyFault, why: impl Into<String>) -> Result<T, Unusable> {
-    Err(Unusable { fault, why: why.into() })
+    Err(Unusable {
+        fault,
+        why: why.into(),
+    })
 }
 
 /// Reads a reply. `cut`: it ended at its limit of tokens.
@@ -72,13 +75,20 @@ pub(super) fn read(reply: &str, cut: bool, wanted: &Wanted<'_>) -> Result<Readin
     match fields.get("token") {
         Some(Value::String(token)) if token == wanted.token => {}
         Some(_) => {
-            return unusable(ReplyFault::WrongToken, "its `token` is not the word that was asked for");
+            return unusable(
+                ReplyFault::WrongToken,
+                "its `token` is not the word that was asked for",
+            );
         }
-        None => return unusable(ReplyFault::WrongToken, "its last JSON object has no `token`"),
+        None => {
+            return unusable(
+                ReplyFault::WrongToken,
+                "its last JSON object has no `token`",
+            );
+        }
     }
     if wanted.copies.hold(&fields) {
-        let why =
-            "the same JSON object stands in the output that is judged: the verdict must be the judge's own";
+        let why = "the same JSON object stands in the output that is judged: the verdict must be the judge's own";
         return unusable(ReplyFault::Copied, why);
     }
     let (scores, unknown) = scores(&fields, wanted)?;
@@ -101,8 +111,14 @@ pub(super) fn read(reply: &str, cut: bool, wanted: &Wanted<'_>) -> Result<Readin
         scores,
         says,
         passed,
-        overall: fields.get("overall_score").and_then(Value::as_f64).filter(|score| score.is_finite()),
-        justification: fields.get("justification").and_then(text).unwrap_or_default(),
+        overall: fields
+            .get("overall_score")
+            .and_then(Value::as_f64)
+            .filter(|score| score.is_finite()),
+        justification: fields
+            .get("justification")
+            .and_then(text)
+            .unwrap_or_default(),
         feedback,
         unknown,
     })
@@ -110,7 +126,11 @@ pub(super) fn read(reply: &str, cut: bool, wanted: &Wanted<'_>) -> Result<Readin
 
 fn kept(text: &str) -> String {
     let cut = eval_base::text::truncate_bytes(text, KEPT_BYTES);
-    if cut.len() < text.len() { format!("{cut}…") } else { cut.to_owned() }
+    if cut.len() < text.len() {
+        format!("{cut}…")
+    } else {
+        cut.to_owned()
+    }
 }
 
 /// The last whole object of a reply, each of whose keys stands there once.
@@ -125,8 +145,15 @@ fn object(reply: &str, cut: bool) -> Result<Map<String, Value>, Unusable> {
             );
         }
         Last::Whole { text, odd } => (text, odd),
-        Last::Cut => return unusable(ReplyFault::Cut, "the reply ends in the middle of its JSON object"),
-        Last::Broken { .. } => return unusable(ReplyFault::NoJson, "its last JSON object is broken"),
+        Last::Cut => {
+            return unusable(
+                ReplyFault::Cut,
+                "the reply ends in the middle of its JSON object",
+            );
+        }
+        Last::Broken { .. } => {
+            return unusable(ReplyFault::NoJson, "its last JSON object is broken");
+        }
         Last::TooMuch => return unusable(ReplyFault::NoJson, "its JSON takes too long to be read"),
         Last::Nothing if cut => {
             return unusable(
@@ -134,16 +161,24 @@ fn object(reply: &str, cut: bool) -> Result<Map<String, Value>, Unusable> {
                 "the reply was cut at its limit of tokens before its JSON object",
             );
         }
-        Last::Nothing => return unusable(ReplyFault::NoJson, "there is no JSON object in the reply"),
+        Last::Nothing => {
+            return unusable(ReplyFault::NoJson, "there is no JSON object in the reply");
+        }
     };
     if odd {
-        return unusable(ReplyFault::WrongType, "it holds NaN or Infinity, which are no numbers");
+        return unusable(
+            ReplyFault::WrongType,
+            "it holds NaN or Infinity, which are no numbers",
+        );
     }
     let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(text) else {
         return unusable(ReplyFault::NoJson, "its last JSON object is broken");
     };
     if serde_json::from_str::<UniqueKeys>(text).is_err() {
-        return unusable(ReplyFault::DuplicateKey, "a key stands twice in its JSON object");
+        return unusable(
+            ReplyFault::DuplicateKey,
+            "a key stands twice in its JSON object",
+        );
     }
     Ok(fields)
 }
@@ -151,7 +186,9 @@ fn object(reply: &str, cut: bool) -> Result<Map<String, Value>, Unusable> {
 /// True when more than the end of a fence follows the last object: what was cut off might have been another one.
 fn goes_on(reply: &str, object: &str) -> bool {
     let behind = reply.rsplit_once(object).map_or("", |(_, behind)| behind);
-    !behind.trim_matches(|c: char| c.is_whitespace() || c == '`').is_empty()
+    !behind
+        .trim_matches(|c: char| c.is_whitespace() || c == '`')
+        .is_empty()
 }
 
 /// The places of `names` that the keys of an object mean: exactly, else without case, blanks, `_`, `-` and `*`.
@@ -167,7 +204,10 @@ fn resolved<'m>(
             Some(place) => place,
             None => {
                 let folded = folded_name(key);
-                let mut alike = names.iter().enumerate().filter(|(_, name)| folded_name(name) == folded);
+                let mut alike = names
+                    .iter()
+                    .enumerate()
+                    .filter(|(_, name)| folded_name(name) == folded);
                 match (alike.next(), alike.next()) {
                     (Some((place, _)), None) => place,
                     (Some((_, name)), Some(_)) => {
@@ -187,7 +227,10 @@ fn resolved<'m>(
             Some(known @ None) => *known = Some(value),
             _ => {
                 let name = names.get(place).copied().unwrap_or_default();
-                return unusable(ReplyFault::AmbiguousScore, format!("two of its names mean `{name}`"));
+                return unusable(
+                    ReplyFault::AmbiguousScore,
+                    format!("two of its names mean `{name}`"),
+                );
             }
         }
     }
@@ -195,7 +238,10 @@ fn resolved<'m>(
     Ok((found, unknown))
 }
 
-fn scores(fields: &Map<String, Value>, wanted: &Wanted<'_>) -> Result<(Vec<Scored>, Vec<String>), Unusable> {
+fn scores(
+    fields: &Map<String, Value>,
+    wanted: &Wanted<'_>,
+) -> Result<(Vec<Scored>, Vec<String>), Unusable> {
     if wanted.criteria.is_empty() {
         return Ok((Vec::new(), Vec::new()));
     }
@@ -204,7 +250,11 @@ fn scores(fields: &Map<String, Value>, wanted: &Wanted<'_>) -> Result<(Vec<Score
         Some(_) => return unusable(ReplyFault::WrongType, "`scores` is no JSON object"),
         None => return unusable(ReplyFault::MissingScore, "`scores` is missing"),
     };
-    let names: Vec<&str> = wanted.criteria.iter().map(|criterion| criterion.name.as_str()).collect();
+    let names: Vec<&str> = wanted
+        .criteria
+        .iter()
+        .map(|criterion| criterion.name.as_str())
+        .collect();
     let (found, unknown) = resolved(fields, &names)?;
     let mut scores = Vec::with_capacity(found.len());
     for (criterion, value) in wanted.criteria.iter().zip(found) {
@@ -231,7 +281,10 @@ fn scored(judge: &Judge, criterion: &Criterion, value: &Value) -> Result<Scored,
             Value::Array(_) => "a list",
             Value::Object(_) => "an object",
         };
-        unusable(ReplyFault::WrongType, format!("the score of `{name}` is {is} and not {what}"))
+        unusable(
+            ReplyFault::WrongType,
+            format!("the score of `{name}` is {is} and not {what}"),
+        )
     };
     match (&judge.scoring, value) {
         (Scoring::Numeric { .. }, Value::Number(number)) => {
@@ -247,14 +300,19 @@ fn scored(judge: &Judge, criterion: &Criterion, value: &Value) -> Result<Scored,
             };
             // Of a zero with a sign none is left.
             let share = ((score - low) / (high - low)).clamp(0.0, 1.0) + 0.0;
-            Ok(Scored { value: number_value(score), share })
+            Ok(Scored {
+                value: number_value(score),
+                share,
+            })
         }
         (Scoring::Numeric { .. }, _) => wrong("a number"),
         (Scoring::Categorical { categories }, Value::String(text)) => {
             let exact = categories.iter().find(|category| category.name == *text);
             let alike = || {
                 let folded = folded_name(text);
-                let mut alike = categories.iter().filter(|category| folded_name(&category.name) == folded);
+                let mut alike = categories
+                    .iter()
+                    .filter(|category| folded_name(&category.name) == folded);
                 alike.next().filter(|_| alike.next().is_none())
             };
             match exact.or_else(alike) {
@@ -262,15 +320,17 @@ fn scored(judge: &Judge, criterion: &Criterion, value: &Value) -> Result<Scored,
                     value: Value::from(category.name.as_str()),
                     share: category.score.clamp(0.0, 1.0),
                 }),
-                None => {
-                    unusable(ReplyFault::OffScale, format!("the score of `{name}` is none of the categories"))
-                }
+                None => unusable(
+                    ReplyFault::OffScale,
+                    format!("the score of `{name}` is none of the categories"),
+                ),
             }
         }
         (Scoring::Categorical { .. }, _) => wrong("one of the categories"),
-        (Scoring::Boolean, Value::Bool(met)) => {
-            Ok(Scored { value: Value::Bool(*met), share: f64::from(u8::from(*met)) })
-        }
+        (Scoring::Boolean, Value::Bool(met)) => Ok(Scored {
+            value: Value::Bool(*met),
+            share: f64::from(u8::from(*met)),
+        }),
         (Scoring::Boolean, _) => wrong("true or false"),
     }
 }
@@ -296,11 +356,20 @@ fn checks(fields: &Map<String, Value>, checks: &[Check]) -> Result<Vec<bool>, Un
     };
     let names: Vec<&str> = checks.iter().map(|check| check.key.as_str()).collect();
     let (found, _) = resolved(fields, &names)?;
-    let said = found.into_iter().zip(&names).map(|(value, name)| match value {
-        Some(Value::Bool(says)) => Ok(*says),
-        Some(_) => unusable(ReplyFault::WrongType, format!("`{name}` of `checks` is neither true nor false")),
-        None => unusable(ReplyFault::MissingCheck, format!("`{name}` of `checks` is missing")),
-    });
+    let said = found
+        .into_iter()
+        .zip(&names)
+        .map(|(value, name)| match value {
+            Some(Value::Bool(says)) => Ok(*says),
+            Some(_) => unusable(
+                ReplyFault::WrongType,
+                format!("`{name}` of `checks` is neither true nor false"),
+            ),
+            None => unusable(
+                ReplyFault::MissingCheck,
+                format!("`{name}` of `checks` is missing"),
+            ),
+        });
     said.collect()
 }
 
@@ -338,7 +407,9 @@ impl Copies {
                     // A judge can read what a parser refuses.
                     let (text, deeper) = parsable(object);
                     waiting.extend(deeper);
-                    serde_json::from_str(&text).into_iter().for_each(|value| self.see(value, depth));
+                    serde_json::from_str(&text)
+                        .into_iter()
+                        .for_each(|value| self.see(value, depth));
                 }
             }
         }
@@ -349,7 +420,9 @@ impl Copies {
         each_inside(&value, &mut |value| match value {
             Value::String(text) if text.contains('{') => texts.push(text.clone()),
             Value::Object(fields) => {
-                verdict |= ["scores", "passed", "justification"].iter().any(|key| fields.contains_key(*key));
+                verdict |= ["scores", "passed", "justification"]
+                    .iter()
+                    .any(|key| fields.contains_key(*key));
             }
             _ => {}
         });
@@ -387,7 +460,9 @@ fn is_copy(answer: &Map<String, Value>, copy: &Map<String, Value>) -> bool {
     let own = |fields: &Map<String, Value>| fields.keys().filter(|key| *key != "token").count();
     let both = |key: &str| answer.get(key).zip(copy.get(key));
     let same = own(answer) == own(copy)
-        && answer.keys().all(|key| key == "token" || both(key).is_some_and(|(a, b)| alike(a, b)));
+        && answer
+            .keys()
+            .all(|key| key == "token" || both(key).is_some_and(|(a, b)| alike(a, b)));
     let justified = both("justification").is_some_and(|(why, other)| {
         why.as_str().is_some_and(|why| !why.trim().is_empty()) && alike(why, other)
     });
@@ -400,7 +475,9 @@ fn agree(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Object(a), Value::Object(b)) => a.iter().all(|(key, a)| {
             let name = folded_name(key);
-            b.iter().filter(|(key, _)| folded_name(key) == name).all(|(_, b)| alike(a, b))
+            b.iter()
+                .filter(|(key, _)| folded_name(key) == name)
+                .all(|(_, b)| alike(a, b))
         }),
         (a, b) => alike(a, b),
     }
@@ -410,12 +487,17 @@ fn agree(a: &Value, b: &Value) -> bool {
 fn alike(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => {
-            a.as_str() == b.as_str() || matches!((a.as_f64(), b.as_f64()), (Some(a), Some(b)) if a == b)
+            a.as_str() == b.as_str()
+                || matches!((a.as_f64(), b.as_f64()), (Some(a), Some(b)) if a == b)
         }
         (Value::String(a), Value::String(b)) => a.trim() == b.trim(),
-        (Value::Array(a), Value::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b)),
+        (Value::Array(a), Value::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b))
+        }
         (Value::Object(a), Value::Object(b)) => {
-            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| alike(a, b)))
+            a.len() == b.len()
+                && a.iter()
+                    .all(|(key, a)| b.get(key).is_some_and(|b| alike(a, b)))
         }
         (a, b) => a == b,
     }

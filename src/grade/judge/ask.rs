@@ -9,7 +9,8 @@ use super::vote::{Agenda, by_name};
 use crate::grade::Asked;
 use crate::llm::{Call, CallIndex, Completion, Fault, Key, Message, Models, places_of};
 use crate::model::{
-    AnswerSource, Cause, Finish, Judge, JudgeCall, JudgeReply, JudgeVote, ModelTarget, Outcome, ReplyFault,
+    AnswerSource, Cause, Finish, Judge, JudgeCall, JudgeReply, JudgeVote, ModelTarget, Outcome,
+    ReplyFault,
 };
 use eval_base::text::truncate_bytes;
 
@@ -50,7 +51,12 @@ impl Asking<'_> {
             return vote;
         }
         self.models.forget(&keys).await;
-        if vote.0.calls.iter().any(|asked| asked.call.source != AnswerSource::Cache) {
+        if vote
+            .0
+            .calls
+            .iter()
+            .any(|asked| asked.call.source != AnswerSource::Cache)
+        {
             return vote;
         }
         let (vote, keys) = self.exchange(model, index).await;
@@ -99,13 +105,18 @@ impl Asking<'_> {
                     vote.replies.push(reply(&completion));
                     return (self.counted(vote, &reading), Some(reading));
                 }
-                Err(_) if refused => {
-                    Unusable { fault: ReplyFault::Refused, why: "the judge declined to answer".to_owned() }
-                }
+                Err(_) if refused => Unusable {
+                    fault: ReplyFault::Refused,
+                    why: "the judge declined to answer".to_owned(),
+                },
                 Err(unusable) => unusable,
             };
             let again = repairs_left > 0 && !refused;
-            let repair = if again { self.repair(&unusable) } else { String::new() };
+            let repair = if again {
+                self.repair(&unusable)
+            } else {
+                String::new()
+            };
             let JudgeReply { text, finish, .. } = reply(&completion);
             let Unusable { fault, why } = unusable;
             if again {
@@ -115,7 +126,13 @@ impl Asking<'_> {
                 vote.cause = Some(Cause::JudgeUnparseable);
                 vote.reason = format!("{}: {why}", fault.name());
             }
-            vote.replies.push(JudgeReply { text, finish, fault: Some(fault), why, repair });
+            vote.replies.push(JudgeReply {
+                text,
+                finish,
+                fault: Some(fault),
+                why,
+                repair,
+            });
             if !again {
                 break;
             }
@@ -126,7 +143,11 @@ impl Asking<'_> {
     fn counted(&self, vote: JudgeVote, reading: &Reading) -> JudgeVote {
         let (share, passed) = self.agenda.vote(reading);
         JudgeVote {
-            outcome: if passed { Outcome::Passed } else { Outcome::Failed },
+            outcome: if passed {
+                Outcome::Passed
+            } else {
+                Outcome::Failed
+            },
             score: Some(share),
             scores: by_name(self.agenda.criteria, &reading.scores),
             said_passed: reading.passed,
@@ -165,7 +186,11 @@ impl Asking<'_> {
                 system: Some(self.question.system_after(model.system.as_deref())),
                 messages: messages.to_vec(),
                 sampling: model.sampling.clone(),
-                index: CallIndex { sample, attempt, vote },
+                index: CallIndex {
+                    sample,
+                    attempt,
+                    vote,
+                },
                 timeout: self.judge.timeout,
             },
         );
@@ -173,7 +198,9 @@ impl Asking<'_> {
             return ask(self.models, &model.endpoint, &call, asked).await;
         }
         let schema = schema(self.judge);
-        self.structured.ask(&model.endpoint, &mut call, schema, self.models, asked).await
+        self.structured
+            .ask(&model.endpoint, &mut call, schema, self.models, asked)
+            .await
     }
 }
 
@@ -196,7 +223,10 @@ fn heard(model: &ModelTarget, marks: &Marks, mut call: Call) -> Call {
             (0, _) => text.push_str(content),
             (_, "user") => text.push_str(&format!("\n\n## What is asked now\n{content}")),
             // What it repeats of the output must not stand outside of a quote.
-            _ => text.push_str(&format!("\n\n## Your earlier answer\n{}", marks.around("ANSWER", content))),
+            _ => text.push_str(&format!(
+                "\n\n## Your earlier answer\n{}",
+                marks.around("ANSWER", content)
+            )),
         }
     }
     call.messages = vec![Message::user(text)];
@@ -207,8 +237,15 @@ fn heard(model: &ModelTarget, marks: &Marks, mut call: Call) -> Call {
 fn shown_again(text: &str) -> Message {
     let shown = harmless(text, SHOWN_AGAIN).text;
     // Some APIs take no turn without a text.
-    let shown = if shown.trim().is_empty() { "(no text)".to_owned() } else { shown };
-    Message { role: "assistant".to_owned(), content: shown.into() }
+    let shown = if shown.trim().is_empty() {
+        "(no text)".to_owned()
+    } else {
+        shown
+    };
+    Message {
+        role: "assistant".to_owned(),
+        content: shown.into(),
+    }
 }
 
 fn reply(completion: &Completion) -> JudgeReply {
@@ -235,5 +272,9 @@ fn unreachable(vote: JudgeVote, fault: &Fault) -> JudgeVote {
         ),
         None => fault.reason.clone(),
     };
-    JudgeVote { cause: Some(Cause::JudgeUnreachable), reason, ..vote }
+    JudgeVote {
+        cause: Some(Cause::JudgeUnreachable),
+        reason,
+        ..vote
+    }
 }

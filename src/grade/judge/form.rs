@@ -76,14 +76,26 @@ pub(super) fn format(judge: &Judge, token: &str) -> String {
     ];
     let checks = checks(judge);
     if !checks.is_empty() {
-        let each = checks.iter().map(|check| format!("    \"{}\": <true/false>", check.key));
-        lines.push(format!("  \"checks\": {{\n{}\n  }}", each.collect::<Vec<_>>().join(",\n")));
+        let each = checks
+            .iter()
+            .map(|check| format!("    \"{}\": <true/false>", check.key));
+        lines.push(format!(
+            "  \"checks\": {{\n{}\n  }}",
+            each.collect::<Vec<_>>().join(",\n")
+        ));
     }
     if !criteria.is_empty() {
-        let each = criteria
-            .iter()
-            .map(|criterion| format!("    {}: <{}>", text(&criterion.name), wanted(judge, criterion)));
-        lines.push(format!("  \"scores\": {{\n{}\n  }}", each.collect::<Vec<_>>().join(",\n")));
+        let each = criteria.iter().map(|criterion| {
+            format!(
+                "    {}: <{}>",
+                text(&criterion.name),
+                wanted(judge, criterion)
+            )
+        });
+        lines.push(format!(
+            "  \"scores\": {{\n{}\n  }}",
+            each.collect::<Vec<_>>().join(",\n")
+        ));
         if matches!(judge.scoring, Scoring::Numeric { .. }) {
             lines.push("  \"overall_score\": <weighted average>".to_owned());
         }
@@ -111,7 +123,12 @@ pub(super) fn format(judge: &Judge, token: &str) -> String {
         );
         for check in &checks {
             // It may come from a row of data, and is told as the output is: what is made harmless there is not found otherwise.
-            let _ = write!(out, "\n- `{}`: {}", check.key, text(&harmless(&check.text, usize::MAX).text));
+            let _ = write!(
+                out,
+                "\n- `{}`: {}",
+                check.key,
+                text(&harmless(&check.text, usize::MAX).text)
+            );
         }
     }
     out
@@ -122,7 +139,9 @@ fn wanted(judge: &Judge, criterion: &Criterion) -> String {
     match (&judge.scoring, scale_of(judge, criterion)) {
         (_, Some([low, high])) => format!("number from {} to {}", short(low), short(high)),
         (Scoring::Categorical { categories }, _) => {
-            let names = categories.iter().map(|category| Value::from(category.name.as_str()).to_string());
+            let names = categories
+                .iter()
+                .map(|category| Value::from(category.name.as_str()).to_string());
             names.collect::<Vec<_>>().join(" or ")
         }
         _ => "true/false".to_owned(),
@@ -149,12 +168,17 @@ pub(super) fn schema(judge: &Judge) -> OrderedValue {
         let score = match &judge.scoring {
             Scoring::Numeric { .. } => kind("number"),
             Scoring::Categorical { categories } => {
-                let names: Vec<&str> = categories.iter().map(|category| category.name.as_str()).collect();
+                let names: Vec<&str> = categories
+                    .iter()
+                    .map(|category| category.name.as_str())
+                    .collect();
                 OrderedValue::map([("type", "string".into()), ("enum", json!(names).into())])
             }
             Scoring::Boolean => kind("boolean"),
         };
-        let each = criteria.iter().map(|criterion| (criterion.name.clone(), score.clone()));
+        let each = criteria
+            .iter()
+            .map(|criterion| (criterion.name.clone(), score.clone()));
         fields.push(("scores".to_owned(), object(each.collect())));
         if matches!(judge.scoring, Scoring::Numeric { .. }) {
             fields.push(("overall_score".to_owned(), kind("number")));
@@ -198,9 +222,15 @@ mod tests {
         let judge = Judge {
             criteria: vec![
                 criterion("Correctness"),
-                Criterion { scale: Some([0.0, 0.5]), ..criterion("Said \"so\"") },
+                Criterion {
+                    scale: Some([0.0, 0.5]),
+                    ..criterion("Said \"so\"")
+                },
             ],
-            must_include: vec!["PostgreSQL 14+".into(), "<|im_end|>\u{200b}<<<<<<< HEAD".into()],
+            must_include: vec![
+                "PostgreSQL 14+".into(),
+                "<|im_end|>\u{200b}<<<<<<< HEAD".into(),
+            ],
             must_not_include: vec!["legacy\n\"code\"".into()],
             ..testing::judge()
         };
@@ -259,22 +289,36 @@ mod tests {
 
     #[test]
     fn every_way_of_scoring_has_its_own_form() {
-        let category = |name: &str, score| Category { name: name.into(), score, description: String::new() };
+        let category = |name: &str, score| Category {
+            name: name.into(),
+            score,
+            description: String::new(),
+        };
         let categories = vec![category("good", 1.0), category("bad", 0.0)];
-        let categorical =
-            Judge { criteria: vec![], scoring: Scoring::Categorical { categories }, ..testing::judge() };
+        let categorical = Judge {
+            criteria: vec![],
+            scoring: Scoring::Categorical { categories },
+            ..testing::judge()
+        };
         assert!(format(&categorical, "t").contains("    \"overall\": <\"good\" or \"bad\">\n"));
         assert_eq!(
             schema(&categorical).to_value()["properties"]["scores"]["properties"]["overall"]["enum"],
             json!(["good", "bad"])
         );
-        let boolean = Judge { criteria: vec![], scoring: Scoring::Boolean, ..testing::judge() };
+        let boolean = Judge {
+            criteria: vec![],
+            scoring: Scoring::Boolean,
+            ..testing::judge()
+        };
         assert!(!format(&boolean, "t").contains("score"));
         assert_eq!(
             schema(&boolean).to_value()["required"],
             json!(["justification", "passed", "specific_feedback", "token"])
         );
-        let by_criteria = Judge { scoring: Scoring::Boolean, ..testing::judge() };
+        let by_criteria = Judge {
+            scoring: Scoring::Boolean,
+            ..testing::judge()
+        };
         assert!(format(&by_criteria, "t").contains("    \"clarity\": <true/false>\n"));
         assert!(!format(&by_criteria, "t").contains("overall_score"));
     }

@@ -44,7 +44,9 @@ pub(super) fn last_object(text: &str) -> Last<'_> {
         return Last::TooMuch;
     }
     match (last, broken) {
-        (Some((at, _)), Some((around, ended))) if around.end >= at.start => of_broken(&around, ended),
+        (Some((at, _)), Some((around, ended))) if around.end >= at.start => {
+            of_broken(&around, ended)
+        }
         (None, Some((around, ended))) => of_broken(&around, ended),
         (Some((at, odd)), _) => match text.get(at) {
             Some(text) => Last::Whole { text, odd },
@@ -55,7 +57,11 @@ pub(super) fn last_object(text: &str) -> Last<'_> {
 }
 
 fn of_broken<'t>(around: &Range<usize>, ended: bool) -> Last<'t> {
-    if ended { Last::Cut } else { Last::Broken { at: around.end } }
+    if ended {
+        Last::Cut
+    } else {
+        Last::Broken { at: around.end }
+    }
 }
 
 /// The outermost whole objects of a text, in order; what can't be read within bounds is left out.
@@ -144,23 +150,39 @@ fn walk(text: &str, tell: &mut dyn FnMut(Seen)) -> bool {
     // Places of objects that were open when one around them failed: they fail likewise. All are kept: what is a text to one reading
     // is an object to another, and the two take turns.
     let mut doomed: HashSet<usize> = HashSet::new();
-    while let Some(ahead) = bytes.get(at..).and_then(|rest| rest.iter().position(|byte| *byte == b'{')) {
+    while let Some(ahead) = bytes
+        .get(at..)
+        .and_then(|rest| rest.iter().position(|byte| *byte == b'{'))
+    {
         let start = at + ahead;
         at = start + 1;
         if doomed.contains(&start) {
             continue;
         }
-        let mut attempt = Attempt { bytes, at: start, open: Vec::new(), keyed: false, odd: false, steps };
+        let mut attempt = Attempt {
+            bytes,
+            at: start,
+            open: Vec::new(),
+            keyed: false,
+            odd: false,
+            steps,
+        };
         match attempt.object() {
             Ok(()) => {
-                tell(Seen::Whole { at: start..attempt.at, odd: attempt.odd });
+                tell(Seen::Whole {
+                    at: start..attempt.at,
+                    odd: attempt.odd,
+                });
                 at = attempt.at;
             }
             Err(Stop::TooMuch) => return false,
             Err(stop) => {
                 let ended = matches!(stop, Stop::Ended);
                 if attempt.keyed || ended || names_a_field(bytes.get(at..).unwrap_or_default()) {
-                    tell(Seen::Broken { at: start..attempt.at, ended });
+                    tell(Seen::Broken {
+                        at: start..attempt.at,
+                        ended,
+                    });
                 }
                 doomed.extend(attempt.open.iter().filter_map(|open| open.object));
             }
@@ -171,15 +193,29 @@ fn walk(text: &str, tell: &mut dyn FnMut(Seen)) -> bool {
 }
 
 /// Keys of an answer.
-const FIELDS: [&str; 7] =
-    ["token", "justification", "specific_feedback", "checks", "scores", "overall_score", "passed"];
+const FIELDS: [&str; 7] = [
+    "token",
+    "justification",
+    "specific_feedback",
+    "checks",
+    "scores",
+    "overall_score",
+    "passed",
+];
 
 /// True when what follows a brace is a key of an answer, in quotes of whatever kind or in none: it was meant as one.
 fn names_a_field(after: &[u8]) -> bool {
-    let quotes = |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b'*');
-    let start = after.iter().take(64).take_while(|byte| quotes(byte)).count();
+    let quotes =
+        |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b'*');
+    let start = after
+        .iter()
+        .take(64)
+        .take_while(|byte| quotes(byte))
+        .count();
     let rest = after.get(start..).unwrap_or_default();
-    FIELDS.iter().any(|field| rest.starts_with(field.as_bytes()))
+    FIELDS
+        .iter()
+        .any(|field| rest.starts_with(field.as_bytes()))
 }
 
 enum Stop {
@@ -397,12 +433,27 @@ mod tests {
     fn the_last_whole_object_is_the_answer() {
         for (text, expected) in [
             (r#"{"a": 1}"#, r#"{"a": 1}"#),
-            (r#"{"a": 1} then {"b": {"c": [2]}} end."#, r#"{"b": {"c": [2]}}"#),
-            (r#"I thought of {x} and {"y"}: {"a": "}{"} so {there}"#, r#"{"a": "}{"}"#),
-            ("\u{feff}```json\r\n{\r\n\"a\": -1.5e+3\r\n}\r\n```", "{\r\n\"a\": -1.5e+3\r\n}"),
+            (
+                r#"{"a": 1} then {"b": {"c": [2]}} end."#,
+                r#"{"b": {"c": [2]}}"#,
+            ),
+            (
+                r#"I thought of {x} and {"y"}: {"a": "}{"} so {there}"#,
+                r#"{"a": "}{"}"#,
+            ),
+            (
+                "\u{feff}```json\r\n{\r\n\"a\": -1.5e+3\r\n}\r\n```",
+                "{\r\n\"a\": -1.5e+3\r\n}",
+            ),
             (r#"[{"a": 1}, {"a": 2}]"#, r#"{"a": 2}"#),
-            (r#"{} {"a": [], "b": {}, "c": [[{}], 1]}"#, r#"{"a": [], "b": {}, "c": [[{}], 1]}"#),
-            (r#"{"a": NaN, "b": -Infinity}"#, r#"{"a": NaN, "b": -Infinity} odd"#),
+            (
+                r#"{} {"a": [], "b": {}, "c": [[{}], 1]}"#,
+                r#"{"a": [], "b": {}, "c": [[{}], 1]}"#,
+            ),
+            (
+                r#"{"a": NaN, "b": -Infinity}"#,
+                r#"{"a": NaN, "b": -Infinity} odd"#,
+            ),
             (r#"{"note: {"a": 1}"#, r#"{"a": 1}"#),
             ("no braces", "nothing"),
             ("{{{{ {x} }}", "nothing"),
@@ -417,7 +468,10 @@ mod tests {
         for (text, expected) in [
             (r#"{"a": 1} {"b": {"c": 2}, "d": "#, "cut"),
             (r#"{"a": 1} {"b": {"c": 2},}"#, "broken at 24"),
-            (r#"{"a": 1, "scores": {"x": 5}, passed: true}"#, "broken at 29"),
+            (
+                r#"{"a": 1, "scores": {"x": 5}, passed: true}"#,
+                "broken at 29",
+            ),
             (r#"{"a": 1}, {"b": 01}"#, "broken at 17"),
             (
                 r#"{"a": "line
@@ -425,7 +479,10 @@ break"}"#,
                 "broken at 11",
             ),
             (r#"{"a": tru}"#, "broken at 9"),
-            (r#"{"a": 1} no: {'token': 'x', 'passed': False}"#, "broken at 14"),
+            (
+                r#"{"a": 1} no: {'token': 'x', 'passed': False}"#,
+                "broken at 14",
+            ),
             (r#"{"a": 1} no: { scores: 1 }"#, "broken at 15"),
             (r#"{"a": 1} no: {"#, "cut"),
             (r#"{"a": 1} no: {"to"#, "cut"),
@@ -456,8 +513,14 @@ break"}"#,
             let text = part.repeat(n / part.len());
             // Limits would stop it; within them it must come to an end by itself.
             let found = told(&text);
-            assert!(["nothing", "cut"].contains(&found.as_str()) || found.starts_with("broken"), "{part}");
-            assert!(!objects(&text).iter().any(|found| found.len() > 2), "{part}");
+            assert!(
+                ["nothing", "cut"].contains(&found.as_str()) || found.starts_with("broken"),
+                "{part}"
+            );
+            assert!(
+                !objects(&text).iter().any(|found| found.len() > 2),
+                "{part}"
+            );
         }
         let deep = format!("{}{}", "{\"a\":".repeat(500), "}".repeat(500));
         assert_eq!(told(&deep), "broken at 2500");
@@ -468,10 +531,16 @@ break"}"#,
     #[test]
     fn what_a_parser_refuses_is_made_parsable() {
         let deep = |n: usize, inside: &str| format!("{}{inside}{}", "[".repeat(n), "]".repeat(n));
-        assert_eq!(parsable(r#"{"a": ["x", {}]}"#), (r#"{"a": ["x", {}]}"#.to_owned(), vec![]));
+        assert_eq!(
+            parsable(r#"{"a": ["x", {}]}"#),
+            (r#"{"a": ["x", {}]}"#.to_owned(), vec![])
+        );
         let halves = r#"{"\ud83d\uDE00": "\ud800\\\udfff\"{", "b": "\\ud800"}"#;
         let (text, _) = parsable(halves);
-        assert_eq!(text, "{\"\\ud83d\\uDE00\": \"\u{fffd}\\\\\u{fffd}\\\"{\", \"b\": \"\\\\ud800\"}");
+        assert_eq!(
+            text,
+            "{\"\\ud83d\\uDE00\": \"\u{fffd}\\\\\u{fffd}\\\"{\", \"b\": \"\\\\ud800\"}"
+        );
         assert!(serde_json::from_str::<Value>(&text).is_ok());
         let object = format!("{{\"a\":{},\"b\":1}}", deep(101, "7, {\"c\": 2}"));
         let (text, deeper) = parsable(&object);
@@ -502,8 +571,8 @@ break"}"#,
         let (mut at, mut found) = (0, Vec::new());
         while let Some(ahead) = text[at..].find('{') {
             let start = at + ahead;
-            let mut stream =
-                serde_json::Deserializer::from_str(&text[start..]).into_iter::<serde::de::IgnoredAny>();
+            let mut stream = serde_json::Deserializer::from_str(&text[start..])
+                .into_iter::<serde::de::IgnoredAny>();
             if let Some(Ok(_)) = stream.next() {
                 at = start + stream.byte_offset();
                 found.push(text[start..at].to_owned());

@@ -72,9 +72,21 @@ pub(super) async fn grade(
         token: &question.marks.token,
         copies: &question.copies,
     };
-    let agenda = Agenda { judge, criteria: &criteria, checks: &checks, negated };
-    let asking =
-        Asking { judge, question: &question, wanted: &wanted, agenda: &agenda, asked, models, structured };
+    let agenda = Agenda {
+        judge,
+        criteria: &criteria,
+        checks: &checks,
+        negated,
+    };
+    let asking = Asking {
+        judge,
+        question: &question,
+        wanted: &wanted,
+        agenda: &agenda,
+        asked,
+        models,
+        structured,
+    };
     let mut votes: Vec<Pending<'_>> = Vec::new();
     for model in &judge.models {
         for index in 0..judge.votes.max(1) {
@@ -112,7 +124,11 @@ async fn side_by_side(mut waiting: Vec<Pending<'_>>) -> Vec<Vote> {
                 }
             }
         }
-        if pending > 0 { Poll::Pending } else { Poll::Ready(()) }
+        if pending > 0 {
+            Poll::Pending
+        } else {
+            Poll::Ready(())
+        }
     })
     .await;
     done.into_iter().flatten().collect()

@@ -109,14 +109,23 @@ pub(super) fn question(
     let marks = Marks::of(&serde_json::to_vec(&data).unwrap_or_default());
     let mut quoter = Quoter::new(&marks, judge.max_chars);
     let parts = Parts::of(&data, &mut quoter);
-    let Quoter { notices, cut, neutralised, .. } = quoter;
+    let Quoter {
+        notices,
+        cut,
+        neutralised,
+        ..
+    } = quoter;
     let format = open(format(judge, &marks.token));
     let mut prompt = match &judge.prompt {
         None => usual(&parts, &notices),
         Some(own) => {
             let mut text = own_prompt(own, &parts, &format)?;
             // What the author wrote for the judge does not get lost because the prompt has no place for it.
-            let criteria = if parts.more_than_names { parts.criteria.as_str() } else { "" };
+            let criteria = if parts.more_than_names {
+                parts.criteria.as_str()
+            } else {
+                ""
+            };
             for (name, title, part) in [
                 ("rubric", "Evaluation Rubric", parts.rubric.as_str()),
                 ("criteria", "Criteria", criteria),
@@ -197,10 +206,19 @@ struct Parts {
 
 impl Parts {
     fn of(data: &Data<'_>, quoter: &mut Quoter<'_>) -> Parts {
-        let numbered =
-            |name: &str, at: usize| if at == 0 { name.to_owned() } else { format!("{name} {}", at + 1) };
+        let numbered = |name: &str, at: usize| {
+            if at == 0 {
+                name.to_owned()
+            } else {
+                format!("{name} {}", at + 1)
+            }
+        };
         let mut input = quoter.block("INPUT", &data.input);
-        let context = data.context.as_ref().map(|text| quoter.block("CONTEXT", text)).unwrap_or_default();
+        let context = data
+            .context
+            .as_ref()
+            .map(|text| quoter.block("CONTEXT", text))
+            .unwrap_or_default();
         if data.prompt.is_some_and(|own| !shows(own, "context")) && !context.is_empty() {
             let _ = write!(input, "\n\nContext of the input:\n{context}");
         }
@@ -241,7 +259,9 @@ impl Parts {
 }
 
 /// The names that a prompt may hold.
-const NAMES: [&str; 8] = ["input", "context", "output", "expected", "rubric", "criteria", "examples", FORMAT];
+const NAMES: [&str; 8] = [
+    "input", "context", "output", "expected", "rubric", "criteria", "examples", FORMAT,
+];
 const FORMAT: &str = "format";
 
 fn shown_example(example: &JudgeExample, number: usize, quoter: &mut Quoter<'_>) -> String {
@@ -253,7 +273,11 @@ fn shown_example(example: &JudgeExample, number: usize, quoter: &mut Quoter<'_>)
     ];
     for (name, value) in texts {
         if let Some(value) = value {
-            let _ = write!(out, "\n{}", quoter.block(&format!("EXAMPLE {number} {name}"), &laid_out(value)));
+            let _ = write!(
+                out,
+                "\n{}",
+                quoter.block(&format!("EXAMPLE {number} {name}"), &laid_out(value))
+            );
         }
     }
     let _ = write!(out, "\nThe score that it deserves: {}", example.score);
@@ -271,7 +295,9 @@ fn explains(data: &Data<'_>) -> bool {
         .iter()
         .any(|criterion| own(&criterion.description) || criterion.levels.values().any(own));
     let by_categories = match data.scoring {
-        Scoring::Categorical { categories } => categories.iter().any(|category| own(&category.description)),
+        Scoring::Categorical { categories } => {
+            categories.iter().any(|category| own(&category.description))
+        }
         _ => false,
     };
     by_criteria || by_categories
@@ -308,7 +334,10 @@ fn shown_criteria(data: &Data<'_>) -> String {
     }
     if let Scoring::Categorical { categories } = data.scoring {
         out.push_str("Categories:\n");
-        for Category { name, description, .. } in categories {
+        for Category {
+            name, description, ..
+        } in categories
+        {
             let _ = match description.trim() {
                 "" => writeln!(out, "- {}", Value::from(name.as_str())),
                 description => writeln!(out, "- {}: {description}", Value::from(name.as_str())),
@@ -319,7 +348,10 @@ fn shown_criteria(data: &Data<'_>) -> String {
 }
 
 fn told_notices(notices: &[String]) -> String {
-    format!("What was done to quoted data so that it can be shown:\n- {}", notices.join("\n- "))
+    format!(
+        "What was done to quoted data so that it can be shown:\n- {}",
+        notices.join("\n- ")
+    )
 }
 
 /// The seeds' prompt, without the parts that there is nothing for.
@@ -358,14 +390,23 @@ fn usual(parts: &Parts, notices: &[String]) -> String {
 
 /// The author's prompt, filled in. Only what the author wrote is a template; what is put in is not looked at again.
 fn own_prompt(own: &str, parts: &Parts, format: &str) -> Result<String, PromptError> {
-    let value = |name: &str| if name == FORMAT { Some(format) } else { parts.get(name) };
+    let value = |name: &str| {
+        if name == FORMAT {
+            Some(format)
+        } else {
+            parts.get(name)
+        }
+    };
     if !is_jinja(own) {
         return Ok(single_braces(own, &value));
     }
     let values = NAMES.iter().filter_map(|name| Some((*name, value(name)?)));
-    let context =
-        minijinja::Value::from_pairs(values.map(|(name, text)| (name, minijinja::Value::from(text))));
-    environment(false).render_str(own, context).map_err(|error| PromptError::Template(error.to_string()))
+    let context = minijinja::Value::from_pairs(
+        values.map(|(name, text)| (name, minijinja::Value::from(text))),
+    );
+    environment(false)
+        .render_str(own, context)
+        .map_err(|error| PromptError::Template(error.to_string()))
 }
 
 fn is_jinja(own: &str) -> bool {
@@ -388,7 +429,9 @@ fn single_braces<'v>(own: &str, value: &impl Fn(&str) -> Option<&'v str>) -> Str
     let mut rest = own;
     while let Some((before, after)) = rest.split_once('{') {
         out.push_str(before);
-        let filled = after.split_once('}').and_then(|(name, rest)| Some((value(name)?, rest)));
+        let filled = after
+            .split_once('}')
+            .and_then(|(name, rest)| Some((value(name)?, rest)));
         match filled {
             Some((text, behind)) => {
                 out.push_str(text);
@@ -406,8 +449,17 @@ fn single_braces<'v>(own: &str, value: &impl Fn(&str) -> Option<&'v str>) -> Str
 
 /// The scale that a judge's score is shown on: that of its criteria where they share one, else the rubric's.
 pub(super) fn shown_scale(judge: &Judge) -> Option<[f64; 2]> {
-    let Scoring::Numeric { range } = judge.scoring else { return None };
-    let mut scales = judge.criteria.iter().filter_map(|criterion| scale_of(judge, criterion));
+    let Scoring::Numeric { range } = judge.scoring else {
+        return None;
+    };
+    let mut scales = judge
+        .criteria
+        .iter()
+        .filter_map(|criterion| scale_of(judge, criterion));
     let first = scales.next().unwrap_or(range);
-    Some(if scales.all(|scale| scale == first) { first } else { range })
+    Some(if scales.all(|scale| scale == first) {
+        first
+    } else {
+        range
+    })
 }

@@ -41,7 +41,9 @@ impl Marks {
     /// True when the prompt shows this block.
     pub fn stand_in(&self, prompt: &str, name: &str) -> bool {
         let (opening, closing) = (self.opening(name), self.closing(name));
-        prompt.split_once(opening.as_str()).is_some_and(|(_, rest)| rest.contains(closing.as_str()))
+        prompt
+            .split_once(opening.as_str())
+            .is_some_and(|(_, rest)| rest.contains(closing.as_str()))
     }
 }
 
@@ -83,10 +85,16 @@ impl Harmless {
             ));
         }
         if self.hidden > 0 {
-            told.push(format!("{} shown by code point", plural(self.hidden, "invisible character")));
+            told.push(format!(
+                "{} shown by code point",
+                plural(self.hidden, "invisible character")
+            ));
         }
         if self.controls > 0 {
-            told.push(format!("{} of chat templates made harmless", plural(self.controls, "control token")));
+            told.push(format!(
+                "{} of chat templates made harmless",
+                plural(self.controls, "control token")
+            ));
         }
         if self.marks > 0 {
             told.push(format!(
@@ -113,7 +121,13 @@ pub(super) struct Quoter<'m> {
 
 impl<'m> Quoter<'m> {
     pub fn new(marks: &'m Marks, max_chars: usize) -> Quoter<'m> {
-        Quoter { marks, max_chars, notices: Vec::new(), cut: false, neutralised: false }
+        Quoter {
+            marks,
+            max_chars,
+            notices: Vec::new(),
+            cut: false,
+            neutralised: false,
+        }
     }
 
     /// The text between lines with the marks. `name` is in capitals, as `OUTPUT`.
@@ -123,7 +137,8 @@ impl<'m> Quoter<'m> {
         self.neutralised |= harmless.marks + harmless.controls + harmless.hidden > 0;
         let told = harmless.told();
         if !told.is_empty() {
-            self.notices.push(format!("{}: {}", name.to_lowercase(), told.join("; ")));
+            self.notices
+                .push(format!("{}: {}", name.to_lowercase(), told.join("; ")));
         }
         self.marks.around(name, &harmless.text)
     }
@@ -152,12 +167,20 @@ impl Marks {
 pub(super) fn harmless(text: &str, max_chars: usize) -> Harmless {
     let (cut, left_out) = without_middle(text, max_chars);
     let (text, hidden) = visible(&cut);
-    let (text, controls) = replaced(&CONTROL_TOKENS, &text, |found| found.chars().map(bracket).collect());
+    let (text, controls) = replaced(&CONTROL_TOKENS, &text, |found| {
+        found.chars().map(bracket).collect()
+    });
     let (text, marks) = replaced(&MARKS, &text, without_mark);
     let (text, bare) = replaced(&BARE_MARKS, &text, without_mark);
     // Code points take more place than what they stand for; the line that tells of the middle is no reason to cut again.
     let (text, more) = without_middle(&text, max_chars.saturating_mul(2).saturating_add(100));
-    Harmless { text, marks: marks + bare, controls, hidden, left_out: left_out + more }
+    Harmless {
+        text,
+        marks: marks + bare,
+        controls,
+        hidden,
+        left_out: left_out + more,
+    }
 }
 
 fn replaced(pattern: &Regex, text: &str, with: impl Fn(&str) -> String) -> (String, usize) {
@@ -183,8 +206,18 @@ pub(super) fn without_middle(text: &str, max_chars: usize) -> (String, usize) {
     let head = max_chars - tail;
     let at = |n: usize| text.char_indices().nth(n).map_or(text.len(), |(at, _)| at);
     let (head, tail) = (text.get(..at(head)), text.get(at(chars - tail)..));
-    let line = format!("[... {} characters were left out here ...]", group_digits(left_out));
-    (format!("{}\n{line}\n{}", head.unwrap_or_default(), tail.unwrap_or_default()), left_out)
+    let line = format!(
+        "[... {} characters were left out here ...]",
+        group_digits(left_out)
+    );
+    (
+        format!(
+            "{}\n{line}\n{}",
+            head.unwrap_or_default(),
+            tail.unwrap_or_default()
+        ),
+        left_out,
+    )
 }
 
 /// Every character that nobody sees by its code point, but line ends, tabs, and the joiners that shape letters and emoji.
@@ -217,7 +250,9 @@ fn shapes(before: Option<char>, c: char, after: Option<char>) -> bool {
             before.is_some_and(|c| shaped(c) || matches!(c, '\u{fe00}'..='\u{fe0f}'))
                 && after.is_some_and(shaped)
         }
-        '\u{fe00}'..='\u{fe0f}' => before.is_some_and(|c| shaped(c) || matches!(c, '0'..='9' | '#' | '*')),
+        '\u{fe00}'..='\u{fe0f}' => {
+            before.is_some_and(|c| shaped(c) || matches!(c, '0'..='9' | '#' | '*'))
+        }
         _ => false,
     }
 }
@@ -234,7 +269,11 @@ fn without_mark(found: &str) -> String {
     while let Some(c) = rest.next() {
         // A bracket of ours, around a code point.
         let is_ours = c == '⟨' && rest.peek() == Some(&'U');
-        out.push(if OPENING.contains(c) && !is_ours { '(' } else { c });
+        out.push(if OPENING.contains(c) && !is_ours {
+            '('
+        } else {
+            c
+        });
     }
     if digits {
         out.push_str("(digits)");
@@ -273,9 +312,21 @@ fn name_pattern(word: &str) -> String {
     for c in word.chars() {
         let wide = |c: char| char::from_u32(u32::from(c) + 0xfee0).unwrap_or(c);
         let lower = c.to_ascii_lowercase();
-        let alike = ALIKE.iter().find(|(known, _)| *known == c).map_or("", |(_, alike)| alike);
-        let alike: String = alike.chars().flat_map(|c| [c].into_iter().chain(c.to_lowercase())).collect();
-        let _ = write!(pattern, "[{c}{lower}{}{}{}]{UNSEEN}", wide(c), wide(lower), regex::escape(&alike));
+        let alike = ALIKE
+            .iter()
+            .find(|(known, _)| *known == c)
+            .map_or("", |(_, alike)| alike);
+        let alike: String = alike
+            .chars()
+            .flat_map(|c| [c].into_iter().chain(c.to_lowercase()))
+            .collect();
+        let _ = write!(
+            pattern,
+            "[{c}{lower}{}{}{}]{UNSEEN}",
+            wide(c),
+            wide(lower),
+            regex::escape(&alike)
+        );
     }
     pattern
 }
@@ -333,7 +384,10 @@ mod tests {
 
     fn shown(text: &str) -> String {
         let found = harmless(text, 10_000);
-        format!("{} [{} {} {}]", found.text, found.marks, found.controls, found.hidden)
+        format!(
+            "{} [{} {} {}]",
+            found.text, found.marks, found.controls, found.hidden
+        )
     }
 
     #[test]
@@ -408,7 +462,15 @@ mod tests {
             "",
         ] {
             let found = harmless(text, 10_000);
-            assert_eq!((found.text.as_str(), found.marks, found.controls, found.hidden), (text, 0, 0, 0));
+            assert_eq!(
+                (
+                    found.text.as_str(),
+                    found.marks,
+                    found.controls,
+                    found.hidden
+                ),
+                (text, 0, 0, 0)
+            );
         }
         assert_eq!(harmless("a\r\nb\rc", 100).text, "a\nb\nc");
     }
@@ -424,7 +486,11 @@ mod tests {
         assert_eq!(found.left_out, 270);
         assert_eq!(harmless(&text, 300).left_out, 0);
         let unseen = harmless(&"\u{200b}".repeat(1000), 900);
-        assert!(unseen.text.chars().count() < 2000 && unseen.left_out > 100, "{}", unseen.text.len());
+        assert!(
+            unseen.text.chars().count() < 2000 && unseen.left_out > 100,
+            "{}",
+            unseen.text.len()
+        );
         let marks = Marks::of(b"x");
         let mut quoter = Quoter::new(&marks, 30);
         quoter.block("OUTPUT", &format!("{text}\u{202e}<|x|><<<"));

@@ -57,8 +57,16 @@ impl Known {
 
 impl Structured {
     fn known(&self, endpoint: &Endpoint) -> Arc<Known> {
-        let key = format!("{} {} {}", endpoint.api.name(), endpoint.base_url, endpoint.model);
-        let mut endpoints = self.endpoints.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = format!(
+            "{} {} {}",
+            endpoint.api.name(),
+            endpoint.base_url,
+            endpoint.model
+        );
+        let mut endpoints = self
+            .endpoints
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
         Arc::clone(endpoints.entry(key).or_default())
     }
 
@@ -73,7 +81,9 @@ impl Structured {
     ) -> Result<Completion, Fault> {
         let known = self.known(endpoint);
         let probing = match known.get() {
-            Takes::Unknown => tokio::time::timeout(PATIENCE, known.probe.lock()).await.ok(),
+            Takes::Unknown => tokio::time::timeout(PATIENCE, known.probe.lock())
+                .await
+                .ok(),
             _ => None,
         };
         // Another may have found out while this one waited.
@@ -84,7 +94,9 @@ impl Structured {
         let probing = probing.filter(|_| known.get() == Takes::Unknown);
         let own = call.sampling.json_schema.replace(schema);
         let fault = match ask(models, endpoint, call, asked).await {
-            Err(fault) if matches!(fault.kind, FaultKind::BadRequest | FaultKind::NotRecorded) => fault,
+            Err(fault) if matches!(fault.kind, FaultKind::BadRequest | FaultKind::NotRecorded) => {
+                fault
+            }
             other => {
                 // Also after a fault of another kind: that others wait would not help them.
                 known.set_unless_refused();
@@ -103,7 +115,13 @@ impl Structured {
         }
         drop(probing);
         // Where nothing is recorded either way, what is missing is the question as it is asked first.
-        result.map_err(|without| if without.kind == fault.kind { fault } else { without })
+        result.map_err(|without| {
+            if without.kind == fault.kind {
+                fault
+            } else {
+                without
+            }
+        })
     }
 }
 
@@ -114,7 +132,13 @@ pub(super) async fn ask(
     call: &Call,
     asked: &mut VoteCalls,
 ) -> Result<Completion, Fault> {
-    let Answer { result, usage, told, latency, key } = models.ask(endpoint, call).await;
+    let Answer {
+        result,
+        usage,
+        told,
+        latency,
+        key,
+    } = models.ask(endpoint, call).await;
     asked.keys.extend(key);
     asked.calls.push(JudgeCall {
         call: told,
@@ -138,7 +162,10 @@ mod tests {
     async fn a_call_that_finds_out_and_never_ends_holds_nobody_for_long() {
         let dir = tempfile::tempdir().unwrap();
         let models = Models::new(ModelsConfig {
-            settings: ModelSettings { replay: Some(dir.path().to_owned()), ..ModelSettings::default() },
+            settings: ModelSettings {
+                replay: Some(dir.path().to_owned()),
+                ..ModelSettings::default()
+            },
             spent: Spent::default(),
             clock: Arc::new(SystemClock),
             redactor: Redactor::default(),
@@ -157,7 +184,9 @@ mod tests {
         let began = tokio::time::Instant::now();
         let mut calls = VoteCalls::default();
         let schema = crate::grade::judge::form::schema(&judge);
-        let result = structured.ask(endpoint, &mut call, schema, &models, &mut calls).await;
+        let result = structured
+            .ask(endpoint, &mut call, schema, &models, &mut calls)
+            .await;
         assert!(result.is_err() && call.sampling.json_schema.is_none());
         assert!(began.elapsed() >= PATIENCE, "{:?}", began.elapsed());
         assert_eq!(known.get(), Takes::Try);

@@ -35,7 +35,10 @@ pub(super) fn grade(agenda: &Agenda<'_>, question: &Question, votes: Vec<Vote>) 
     let Some(panel) = agenda.decide(&readings) else {
         let (cause, reason) = undecided(&votes, &judged);
         let judged = Judged { votes, ..judged };
-        return Grade { judged: Some(Box::new(judged)), ..errored(cause, reason) };
+        return Grade {
+            judged: Some(Box::new(judged)),
+            ..errored(cause, reason)
+        };
     };
     let checks_met = panel.checks.iter().filter(|check| check.met).count();
     let mut score = match panel.checks.len() {
@@ -68,7 +71,11 @@ pub(super) fn grade(agenda: &Agenda<'_>, question: &Question, votes: Vec<Vote>) 
         None => Grade::passed(GraderType::Model, METHOD),
         Some(cause) => Grade::failed(GraderType::Model, METHOD, cause, reason),
     };
-    Grade { score: Some(score.clamp(0.0, 1.0)), judged: Some(Box::new(judged)), ..grade }
+    Grade {
+        score: Some(score.clamp(0.0, 1.0)),
+        judged: Some(Box::new(judged)),
+        ..grade
+    }
 }
 
 /// Why the panel has no verdict.
@@ -80,8 +87,12 @@ fn undecided(votes: &[JudgeVote], judged: &Judged) -> (Cause, String) {
     };
     let first = votes.iter().find(counts);
     let why = first.map_or("no judge was asked", |vote| vote.reason.as_str());
-    let repaired =
-        first.map_or(0, |vote| vote.replies.iter().filter(|reply| !reply.repair.is_empty()).count());
+    let repaired = first.map_or(0, |vote| {
+        vote.replies
+            .iter()
+            .filter(|reply| !reply.repair.is_empty())
+            .count()
+    });
     let mut reason = match cause {
         Cause::JudgeUnparseable if repaired > 0 => {
             format!(
@@ -91,7 +102,10 @@ fn undecided(votes: &[JudgeVote], judged: &Judged) -> (Cause, String) {
             )
         }
         Cause::JudgeUnparseable => {
-            format!("the judge's answer could not be used ({why}); {}", asks_again(votes))
+            format!(
+                "the judge's answer could not be used ({why}); {}",
+                asks_again(votes)
+            )
         }
         _ => format!("the judge could not be asked: {why}"),
     };
@@ -104,7 +118,9 @@ fn undecided(votes: &[JudgeVote], judged: &Judged) -> (Cause, String) {
 /// What gets another answer in place of one that can't be used. A vote that was only partly answered by the cache has left it.
 fn asks_again(votes: &[JudgeVote]) -> &'static str {
     let from = |source| {
-        let mut unusable = votes.iter().filter(|vote| vote.cause == Some(Cause::JudgeUnparseable));
+        let mut unusable = votes
+            .iter()
+            .filter(|vote| vote.cause == Some(Cause::JudgeUnparseable));
         unusable.any(|vote| vote.calls.iter().all(|asked| asked.call.source == source))
     };
     if from(AnswerSource::Recording) {
@@ -148,7 +164,11 @@ fn told(judge: &Judge, panel: &Panel, judged: &Judged) -> (Option<Cause>, String
     } else if unmet.is_empty() {
         said.push("too few votes pass it as a whole".to_owned());
     }
-    let cause = if unmet.is_empty() { Cause::Threshold } else { Cause::WrongAnswer };
+    let cause = if unmet.is_empty() {
+        Cause::Threshold
+    } else {
+        Cause::WrongAnswer
+    };
     (Some(cause), said.join("; "))
 }
 
@@ -162,9 +182,15 @@ fn scored(judge: &Judge, panel: &Panel, judged: &Judged) -> String {
         }
         None => (panel.share, String::new(), judge.pass_threshold),
     };
-    let shown = |criterion: &JudgedCriterion| format!("{} {}", criterion.name, plain(&criterion.score));
+    let shown =
+        |criterion: &JudgedCriterion| format!("{} {}", criterion.name, plain(&criterion.score));
     let all: Vec<String> = panel.criteria.iter().map(shown).collect();
-    format!("scored {}{of} (needs {}): {}", short(score), short(needs), in_reason(&all.join(", ")))
+    format!(
+        "scored {}{of} (needs {}): {}",
+        short(score),
+        short(needs),
+        in_reason(&all.join(", "))
+    )
 }
 
 fn plain(score: &Value) -> String {
@@ -176,18 +202,30 @@ fn plain(score: &Value) -> String {
 }
 
 /// Justification and feedback of the vote that is nearest to the verdict.
-fn nearest(panel: &Panel, votes: &[JudgeVote], readings: &[Option<Reading>]) -> (String, Vec<String>) {
-    let outcome = if panel.passed { Outcome::Passed } else { Outcome::Failed };
+fn nearest(
+    panel: &Panel,
+    votes: &[JudgeVote],
+    readings: &[Option<Reading>],
+) -> (String, Vec<String>) {
+    let outcome = if panel.passed {
+        Outcome::Passed
+    } else {
+        Outcome::Failed
+    };
     let far = |vote: &JudgeVote| {
         let distance = (vote.score.unwrap_or_default() - panel.share).abs();
         (u8::from(vote.outcome != outcome), distance)
     };
-    let usable = votes.iter().zip(readings).filter_map(|(vote, reading)| Some((vote, reading.as_ref()?)));
+    let usable = votes
+        .iter()
+        .zip(readings)
+        .filter_map(|(vote, reading)| Some((vote, reading.as_ref()?)));
     let best = usable.min_by(|(a, _), (b, _)| {
         let ((a, near), (b, other)) = (far(a), far(b));
         a.cmp(&b).then(near.total_cmp(&other))
     });
-    best.map(|(_, reading)| (reading.justification.clone(), reading.feedback.clone())).unwrap_or_default()
+    best.map(|(_, reading)| (reading.justification.clone(), reading.feedback.clone()))
+        .unwrap_or_default()
 }
 
 /// What was done to the data, and where a judge contradicts its own scores.
@@ -197,8 +235,12 @@ fn notices(question: &Question, votes: &[JudgeVote], scale: Option<[f64; 2]>) ->
         1 => "the judge".to_owned(),
         all => format!("{n} of {all} votes"),
     };
-    for (said, word, outcome) in [(true, "passed", Outcome::Failed), (false, "failed", Outcome::Passed)] {
-        let contradicts = |vote: &&JudgeVote| vote.said_passed == Some(said) && vote.outcome == outcome;
+    for (said, word, outcome) in [
+        (true, "passed", Outcome::Failed),
+        (false, "failed", Outcome::Passed),
+    ] {
+        let contradicts =
+            |vote: &&JudgeVote| vote.said_passed == Some(said) && vote.outcome == outcome;
         let n = votes.iter().filter(contradicts).count();
         if n > 0 {
             notices.push(format!(
@@ -211,7 +253,9 @@ fn notices(question: &Question, votes: &[JudgeVote], scale: Option<[f64; 2]>) ->
     let misses = |vote: &&JudgeVote| {
         let computed = vote.score.map(|share| low + share * (high - low));
         // A judge may round.
-        vote.said_score.zip(computed).is_some_and(|(said, score)| (said - score).abs() > 0.05 * (high - low))
+        vote.said_score
+            .zip(computed)
+            .is_some_and(|(said, score)| (said - score).abs() > 0.05 * (high - low))
     };
     let n = votes.iter().filter(misses).count();
     if n > 0 && scale.is_some() {
@@ -220,11 +264,19 @@ fn notices(question: &Question, votes: &[JudgeVote], scale: Option<[f64; 2]>) ->
             whose(n)
         ));
     }
-    let mut unknown: Vec<&str> = votes.iter().flat_map(|vote| &vote.unknown).map(String::as_str).collect();
+    let mut unknown: Vec<&str> = votes
+        .iter()
+        .flat_map(|vote| &vote.unknown)
+        .map(String::as_str)
+        .collect();
     unknown.sort_unstable();
     unknown.dedup();
     if !unknown.is_empty() {
-        let names: Vec<String> = unknown.iter().take(5).map(|name| quoted(&in_reason(name))).collect();
+        let names: Vec<String> = unknown
+            .iter()
+            .take(5)
+            .map(|name| quoted(&in_reason(name)))
+            .collect();
         notices.push(format!(
             "scores of criteria that the rubric does not have were ignored: {}",
             names.join(", ")
@@ -253,10 +305,22 @@ mod tests {
         let asked = "it is not cached: `run --resume` or another run asks the judge again";
         // A request for repair was sent, and the cached answer before it was removed.
         assert_eq!(asks_again(&[unusable(&["cache", "network"])]), asked);
-        assert_eq!(asks_again(&[unusable(&["network"]), vote("judge_unreachable", &["cache"])]), asked);
+        assert_eq!(
+            asks_again(&[
+                unusable(&["network"]),
+                vote("judge_unreachable", &["cache"])
+            ]),
+            asked
+        );
         let cached = asks_again(&[unusable(&["cache", "cache"])]);
-        assert_eq!(cached, "it is in the cache: run again with `--cache use` to ask the judge again");
+        assert_eq!(
+            cached,
+            "it is in the cache: run again with `--cache use` to ask the judge again"
+        );
         let recorded = asks_again(&[unusable(&["network"]), unusable(&["recording"])]);
-        assert!(recorded.contains("without `--replay` or the judge's `replay`"), "{recorded}");
+        assert!(
+            recorded.contains("without `--replay` or the judge's `replay`"),
+            "{recorded}"
+        );
     }
 }

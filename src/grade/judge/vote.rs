@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::answer::{Reading, Scored, number_value};
 use super::form::{Check, scale_of};
-use crate::model::{Cause, Criterion, Judge, JudgeVote, JudgedCheck, JudgedCriterion, Outcome, PanelRule};
+use crate::model::{
+    Cause, Criterion, Judge, JudgeVote, JudgedCheck, JudgedCriterion, Outcome, PanelRule,
+};
 use eval_stats::reaches;
 
 /// What is put to the vote.
@@ -64,14 +66,23 @@ impl Agenda<'_> {
     fn ballot(&self, reading: &Reading) -> Ballot {
         Ballot {
             shares: reading.scores.iter().map(|scored| scored.share).collect(),
-            met: self.checks.iter().zip(&reading.says).map(|(check, says)| *says == check.wanted).collect(),
+            met: self
+                .checks
+                .iter()
+                .zip(&reading.says)
+                .map(|(check, says)| *says == check.wanted)
+                .collect(),
             whole: f64::from(u8::from(reading.passed == Some(true))),
         }
     }
 
     fn uniform(&self, best: bool) -> Ballot {
         let share = f64::from(u8::from(best));
-        Ballot { shares: vec![share; self.criteria.len()], met: vec![best; self.checks.len()], whole: share }
+        Ballot {
+            shares: vec![share; self.criteria.len()],
+            met: vec![best; self.checks.len()],
+            whole: share,
+        }
     }
 
     /// The sum of weight and share; of a verdict over the whole the verdict.
@@ -79,11 +90,19 @@ impl Agenda<'_> {
         if self.criteria.is_empty() {
             return whole;
         }
-        let sum: f64 =
-            self.criteria.iter().zip(shares).map(|(criterion, share)| criterion.weight * share).sum();
+        let sum: f64 = self
+            .criteria
+            .iter()
+            .zip(shares)
+            .map(|(criterion, share)| criterion.weight * share)
+            .sum();
         // They sum to 1; should they ever not, nothing passes by that.
         let total: f64 = self.criteria.iter().map(|criterion| criterion.weight).sum();
-        if total > 0.0 { (sum / total).clamp(0.0, 1.0) } else { 0.0 }
+        if total > 0.0 {
+            (sum / total).clamp(0.0, 1.0)
+        } else {
+            0.0
+        }
     }
 
     fn is_enough(&self, share: f64) -> bool {
@@ -92,7 +111,11 @@ impl Agenda<'_> {
 
     fn passes(&self, ballot: &Ballot) -> bool {
         let share = self.weighted(&ballot.shares, ballot.whole);
-        let enough = if self.criteria.is_empty() { ballot.whole == 1.0 } else { self.is_enough(share) };
+        let enough = if self.criteria.is_empty() {
+            ballot.whole == 1.0
+        } else {
+            self.is_enough(share)
+        };
         enough && ballot.met.iter().all(|met| *met)
     }
 
@@ -102,35 +125,61 @@ impl Agenda<'_> {
             PanelRule::Mean => values.iter().sum::<f64>() / values.len().max(1) as f64,
             PanelRule::Median | PanelRule::Majority => self.median(values),
         };
-        let column = |at: usize| ballots.iter().filter_map(|ballot| ballot.shares.get(at).copied()).collect();
-        let shares: Vec<f64> = (0..self.criteria.len()).map(|at| joined(column(at))).collect();
+        let column = |at: usize| {
+            ballots
+                .iter()
+                .filter_map(|ballot| ballot.shares.get(at).copied())
+                .collect()
+        };
+        let shares: Vec<f64> = (0..self.criteria.len())
+            .map(|at| joined(column(at)))
+            .collect();
         let whole = joined(ballots.iter().map(|ballot| ballot.whole).collect());
         let share = self.weighted(&shares, whole);
         // More than half must say what is wanted; of what is not, half are enough to break it. Of `met` both are the same.
         let met: Vec<bool> = (0..self.checks.len())
             .map(|at| {
-                let said = ballots.iter().filter(|ballot| ballot.met.get(at) == Some(&true)).count();
+                let said = ballots
+                    .iter()
+                    .filter(|ballot| ballot.met.get(at) == Some(&true))
+                    .count();
                 self.is_most(said, ballots.len())
             })
             .collect();
         let passing = ballots.iter().filter(|ballot| self.passes(ballot)).count();
         let passed = match self.judge.panel {
             PanelRule::Majority => self.is_most(passing, ballots.len()),
-            PanelRule::Median | PanelRule::Mean => self.is_enough(share) && met.iter().all(|met| *met),
+            PanelRule::Median | PanelRule::Mean => {
+                self.is_enough(share) && met.iter().all(|met| *met)
+            }
         };
         let passing = passing as f64 / ballots.len().max(1) as f64;
-        Tally { shares, met, share, passing, passed }
+        Tally {
+            shares,
+            met,
+            share,
+            passing,
+            passed,
+        }
     }
 
     /// More than half; half are enough where a yes fails the output.
     fn is_most(&self, n: usize, all: usize) -> bool {
-        if self.negated { 2 * n >= all } else { 2 * n > all }
+        if self.negated {
+            2 * n >= all
+        } else {
+            2 * n > all
+        }
     }
 
     /// Of an even number the lower of the two middle ones; the higher where a yes fails the output.
     fn median(&self, mut values: Vec<f64>) -> f64 {
         values.sort_by(f64::total_cmp);
-        let middle = if self.negated { values.len() / 2 } else { values.len().saturating_sub(1) / 2 };
+        let middle = if self.negated {
+            values.len() / 2
+        } else {
+            values.len().saturating_sub(1) / 2
+        };
         values.get(middle).copied().unwrap_or_default()
     }
 
@@ -153,14 +202,21 @@ impl Agenda<'_> {
         let tally = self.tally(&ballots);
         let criteria = self.criteria.iter().enumerate().map(|(at, criterion)| {
             let share = tally.shares.get(at).copied().unwrap_or_default();
-            let scores: Vec<&Scored> = usable.iter().filter_map(|reading| reading.scores.get(at)).collect();
+            let scores: Vec<&Scored> = usable
+                .iter()
+                .filter_map(|reading| reading.scores.get(at))
+                .collect();
             self.judged(criterion, share, &scores)
         });
-        let checks = self.checks.iter().zip(&tally.met).map(|(check, met)| JudgedCheck {
-            text: check.text.clone(),
-            wanted: check.wanted,
-            met: *met,
-        });
+        let checks = self
+            .checks
+            .iter()
+            .zip(&tally.met)
+            .map(|(check, met)| JudgedCheck {
+                text: check.text.clone(),
+                wanted: check.wanted,
+                met: *met,
+            });
         Some(Panel {
             passed: worst,
             criteria: criteria.collect(),
@@ -172,13 +228,19 @@ impl Agenda<'_> {
 
     fn judged(&self, criterion: &Criterion, share: f64, scores: &[&Scored]) -> JudgedCriterion {
         let scale = scale_of(self.judge, criterion);
-        let given = scores.iter().find(|scored| scored.share == share).map(|scored| scored.value.clone());
+        let given = scores
+            .iter()
+            .find(|scored| scored.share == share)
+            .map(|scored| scored.value.clone());
         let computed = || match scale {
             Some([low, high]) => number_value(rounded(low + share * (high - low))),
             None => number_value(rounded(share)),
         };
         let by_share = |a: &&&Scored, b: &&&Scored| a.share.total_cmp(&b.share);
-        let (lowest, highest) = (scores.iter().min_by(by_share), scores.iter().max_by(by_share));
+        let (lowest, highest) = (
+            scores.iter().min_by(by_share),
+            scores.iter().max_by(by_share),
+        );
         let spread = lowest
             .zip(highest)
             .filter(|(low, high)| low.share < high.share)
@@ -205,14 +267,22 @@ pub(super) fn in_words(rule: PanelRule, votes: &[JudgeVote]) -> String {
         return String::new();
     }
     let count = |outcome: Outcome| votes.iter().filter(|vote| vote.outcome == outcome).count();
-    let (passed, failed, lacking) = (count(Outcome::Passed), count(Outcome::Failed), count(Outcome::Errored));
+    let (passed, failed, lacking) = (
+        count(Outcome::Passed),
+        count(Outcome::Failed),
+        count(Outcome::Errored),
+    );
     let rule = match rule {
         PanelRule::Median => "median",
         PanelRule::Mean => "mean",
         PanelRule::Majority => "majority",
     };
     let mut said = Vec::new();
-    for (n, what) in [(passed, "passed"), (failed, "failed"), (lacking, "could not be used")] {
+    for (n, what) in [
+        (passed, "passed"),
+        (failed, "failed"),
+        (lacking, "could not be used"),
+    ] {
         if n > 0 {
             said.push(format!("{n} {what}"));
         }
@@ -222,7 +292,10 @@ pub(super) fn in_words(rule: PanelRule, votes: &[JudgeVote]) -> String {
 
 /// What a panel that is undecided is errored with: an answer that can't be used weighs more than none.
 pub(super) fn cause_of(votes: &[JudgeVote]) -> Cause {
-    if votes.iter().any(|vote| vote.cause == Some(Cause::JudgeUnparseable)) {
+    if votes
+        .iter()
+        .any(|vote| vote.cause == Some(Cause::JudgeUnparseable))
+    {
         Cause::JudgeUnparseable
     } else {
         Cause::JudgeUnreachable

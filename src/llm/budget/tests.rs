@@ -9,32 +9,56 @@ use crate::llm::{CallIndex, Message};
 use crate::model::Sampling;
 use crate::model::testing::endpoint;
 
-const PRICE: Price = Price { input: 0.15, output: 0.6, cached_input: None, cache_write: None };
+const PRICE: Price = Price {
+    input: 0.15,
+    output: 0.6,
+    cached_input: None,
+    cache_write: None,
+};
 
 fn call(text: &str, max_tokens: Option<u64>) -> Call {
     Call {
         system: None,
         messages: vec![Message::user(text)],
-        sampling: Sampling { max_tokens, ..Sampling::default() },
+        sampling: Sampling {
+            max_tokens,
+            ..Sampling::default()
+        },
         index: CallIndex::default(),
         timeout: Duration::from_secs(60),
     }
 }
 
 fn priced(price: Option<Price>) -> Endpoint {
-    Endpoint { price, ..endpoint() }
+    Endpoint {
+        price,
+        ..endpoint()
+    }
 }
 
 fn tokens(input: u64, output: u64) -> Tokens {
-    Tokens { input, output, ..Tokens::default() }
+    Tokens {
+        input,
+        output,
+        ..Tokens::default()
+    }
 }
 
 #[test]
 fn a_cost_by_hand() {
     assert_eq!(cost_of(&PRICE, tokens(1_000_000, 0)), 0.15);
     assert_eq!(cost_of(&PRICE, tokens(2_000, 500)), 0.0006);
-    let cached = Tokens { cached_input: 600, cache_write: 300, ..tokens(1_000, 100) };
-    let price = Price { input: 3.0, output: 15.0, cached_input: Some(0.3), cache_write: Some(3.75) };
+    let cached = Tokens {
+        cached_input: 600,
+        cache_write: 300,
+        ..tokens(1_000, 100)
+    };
+    let price = Price {
+        input: 3.0,
+        output: 15.0,
+        cached_input: Some(0.3),
+        cache_write: Some(3.75),
+    };
     // 100 x 3 + 600 x 0.3 + 300 x 3.75 + 100 x 15 = 3,105
     assert!((cost_of(&price, cached) - 0.003_105).abs() < 1e-15);
     assert_eq!(
@@ -42,8 +66,14 @@ fn a_cost_by_hand() {
         cost_of(&PRICE, tokens(1_000, 100)),
         "as all input when no more is said"
     );
-    let more_parts_than_whole = Tokens { cached_input: 600, ..tokens(10, 0) };
-    assert_eq!(cost_of(&PRICE, more_parts_than_whole), cost_of(&PRICE, tokens(600, 0)));
+    let more_parts_than_whole = Tokens {
+        cached_input: 600,
+        ..tokens(10, 0)
+    };
+    assert_eq!(
+        cost_of(&PRICE, more_parts_than_whole),
+        cost_of(&PRICE, tokens(600, 0))
+    );
 }
 
 proptest! {
@@ -77,15 +107,28 @@ proptest! {
 #[test]
 fn an_unknown_price_makes_no_cost() {
     assert_eq!(usage_of(&priced(None), tokens(10, 5)).cost_usd, None);
-    assert_eq!(usage_of(&priced(Some(PRICE)), tokens(0, 0)).cost_usd, Some(0.0));
+    assert_eq!(
+        usage_of(&priced(Some(PRICE)), tokens(0, 0)).cost_usd,
+        Some(0.0)
+    );
 }
 
 #[tokio::test]
 async fn without_a_budget_everything_is_let_through_and_counted() {
-    let purse = Purse::new(Budget::default(), Spent { tokens: 5, usd: 1.0 });
+    let purse = Purse::new(
+        Budget::default(),
+        Spent {
+            tokens: 5,
+            usd: 1.0,
+        },
+    );
     let model = priced(Some(PRICE));
     for _ in 0..3 {
-        purse.admit(&model, &call("x", None)).await.expect("no budget").spend(&model, tokens(1_000_000, 0));
+        purse
+            .admit(&model, &call("x", None))
+            .await
+            .expect("no budget")
+            .spend(&model, tokens(1_000_000, 0));
     }
     assert_eq!(purse.spent().tokens, 3_000_005);
     assert!((purse.spent().usd - 1.45).abs() < 1e-12 && !purse.is_spent());
@@ -93,51 +136,116 @@ async fn without_a_budget_everything_is_let_through_and_counted() {
 
 #[tokio::test]
 async fn a_budget_ends_what_is_asked_and_an_earlier_session_counts() {
-    let budget = Budget { usd: None, tokens: Some(100) };
+    let budget = Budget {
+        usd: None,
+        tokens: Some(100),
+    };
     let model = priced(None);
-    assert!(Purse::new(budget, Spent { tokens: 100, usd: 0.0 }).is_spent());
-    let purse = Purse::new(budget, Spent { tokens: 70, usd: 0.0 });
+    assert!(
+        Purse::new(
+            budget,
+            Spent {
+                tokens: 100,
+                usd: 0.0
+            }
+        )
+        .is_spent()
+    );
+    let purse = Purse::new(
+        budget,
+        Spent {
+            tokens: 70,
+            usd: 0.0,
+        },
+    );
     let mut asked = 0;
     while let Some(hold) = purse.admit(&model, &call("1234", Some(10))).await {
         hold.spend(&model, tokens(1, 12));
         asked += 1;
     }
     // 70 + 13 + 13 leave 4, of which one more is let through.
-    assert_eq!((asked, purse.spent().tokens, purse.is_spent()), (3, 109, true));
+    assert_eq!(
+        (asked, purse.spent().tokens, purse.is_spent()),
+        (3, 109, true)
+    );
 }
 
 #[tokio::test]
 async fn a_budget_of_nothing_lets_only_what_is_free_through() {
-    let budget = Budget { usd: Some(0.0), tokens: None };
-    let free = Price { input: 0.0, output: 0.0, cached_input: None, cache_write: None };
+    let budget = Budget {
+        usd: Some(0.0),
+        tokens: None,
+    };
+    let free = Price {
+        input: 0.0,
+        output: 0.0,
+        cached_input: None,
+        cache_write: None,
+    };
     let purse = Purse::new(budget, Spent::default());
-    let hold = purse.admit(&priced(Some(free)), &call("x", None)).await.expect("it costs nothing");
+    let hold = purse
+        .admit(&priced(Some(free)), &call("x", None))
+        .await
+        .expect("it costs nothing");
     hold.spend(&priced(Some(free)), tokens(10, 10));
     assert!(!purse.is_spent());
-    assert!(purse.admit(&priced(Some(PRICE)), &call("x", None)).await.is_none());
+    assert!(
+        purse
+            .admit(&priced(Some(PRICE)), &call("x", None))
+            .await
+            .is_none()
+    );
     assert!(purse.is_spent());
-    let none = Purse::new(Budget { usd: None, tokens: Some(0) }, Spent::default());
+    let none = Purse::new(
+        Budget {
+            usd: None,
+            tokens: Some(0),
+        },
+        Spent::default(),
+    );
     assert!(none.is_spent());
 }
 
 #[tokio::test]
 async fn a_try_that_was_dropped_or_took_nothing_gives_its_room_back() {
-    let budget = Budget { usd: None, tokens: Some(100) };
+    let budget = Budget {
+        usd: None,
+        tokens: Some(100),
+    };
     let purse = Purse::new(budget, Spent::default());
     let model = priced(None);
     for _ in 0..50 {
-        drop(purse.admit(&model, &call("1234", Some(60))).await.expect("nothing was taken"));
+        drop(
+            purse
+                .admit(&model, &call("1234", Some(60)))
+                .await
+                .expect("nothing was taken"),
+        );
     }
-    let hold = purse.admit(&model, &call("1234", Some(60))).await.expect("all is left");
-    let said = hold.spend_unsaid(&model, &call("1234", Some(60)), "an answer of 23 letters").unwrap();
-    assert_eq!((said.input_tokens, said.output_tokens, said.cost_usd), (1, 6, None));
+    let hold = purse
+        .admit(&model, &call("1234", Some(60)))
+        .await
+        .expect("all is left");
+    let said = hold
+        .spend_unsaid(&model, &call("1234", Some(60)), "an answer of 23 letters")
+        .unwrap();
+    assert_eq!(
+        (said.input_tokens, said.output_tokens, said.cost_usd),
+        (1, 6, None)
+    );
     assert_eq!(purse.spent().tokens, 7);
 }
 
 /// Many calls at once: what is spent passes the budget by little, and all of it is used.
 #[tokio::test(start_paused = true)]
 async fn many_calls_at_once_pass_a_budget_by_little() {
-    let purse = Arc::new(Purse::new(Budget { usd: Some(0.01), tokens: None }, Spent::default()));
+    let purse = Arc::new(Purse::new(
+        Budget {
+            usd: Some(0.01),
+            tokens: None,
+        },
+        Spent::default(),
+    ));
     let model = Arc::new(priced(Some(PRICE)));
     let asked = Arc::new(AtomicUsize::new(0));
     let mut all = tokio::task::JoinSet::new();
@@ -145,7 +253,9 @@ async fn many_calls_at_once_pass_a_budget_by_little() {
         let (purse, model, asked) = (purse.clone(), model.clone(), asked.clone());
         all.spawn(async move {
             let call = call("twelve bytes", Some(200));
-            let Some(hold) = purse.admit(&model, &call).await else { return };
+            let Some(hold) = purse.admit(&model, &call).await else {
+                return;
+            };
             asked.fetch_add(1, Ordering::Relaxed);
             tokio::time::sleep(Duration::from_millis(50 + n % 7)).await;
             hold.spend(&model, tokens(3, 50 + n % 100));
@@ -154,16 +264,30 @@ async fn many_calls_at_once_pass_a_budget_by_little() {
     while all.join_next().await.is_some() {}
     let spent = purse.spent().usd;
     // The dearest answer costs less than 0.0001 dollars.
-    assert!((0.01..0.0101).contains(&spent), "{spent} of 0.01 after {asked:?} calls");
+    assert!(
+        (0.01..0.0101).contains(&spent),
+        "{spent} of 0.01 after {asked:?} calls"
+    );
     assert!(purse.is_spent());
 }
 
 /// Answers are much longer than anybody said: the first ones show it, and the rest waits for that.
 #[tokio::test(start_paused = true)]
 async fn budget_holds_when_no_limit_of_tokens_is_set() {
-    let price = Price { input: 0.0, output: 1.0, cached_input: None, cache_write: None };
+    let price = Price {
+        input: 0.0,
+        output: 1.0,
+        cached_input: None,
+        cache_write: None,
+    };
     for (budget, at_once) in [(0.05, 64), (0.5, 64), (0.05, 4)] {
-        let purse = Arc::new(Purse::new(Budget { usd: Some(budget), tokens: None }, Spent::default()));
+        let purse = Arc::new(Purse::new(
+            Budget {
+                usd: Some(budget),
+                tokens: None,
+            },
+            Spent::default(),
+        ));
         let model = Arc::new(priced(Some(price)));
         let turns = Arc::new(tokio::sync::Semaphore::new(at_once));
         let mut all = tokio::task::JoinSet::new();
@@ -171,23 +295,39 @@ async fn budget_holds_when_no_limit_of_tokens_is_set() {
             let (purse, model, turns) = (purse.clone(), model.clone(), turns.clone());
             all.spawn(async move {
                 let _turn = turns.acquire().await.unwrap();
-                let Some(hold) = purse.admit(&model, &call("q", None)).await else { return };
+                let Some(hold) = purse.admit(&model, &call("q", None)).await else {
+                    return;
+                };
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 hold.spend(&model, tokens(1, 5_000));
             });
         }
         while all.join_next().await.is_some() {}
         // Ten and a hundred answers of half a cent each, and none more for sums that are a little off.
-        assert!((purse.spent().usd / budget - 1.0).abs() < 1e-6, "{} of {budget}", purse.spent().usd);
+        assert!(
+            (purse.spent().usd / budget - 1.0).abs() < 1e-6,
+            "{} of {budget}",
+            purse.spent().usd
+        );
     }
 }
 
 /// A longer answer than all before raises what is expected of the tries that are under way already.
 #[tokio::test]
 async fn longest_answer_counts_for_tries_under_way() {
-    let purse = Purse::new(Budget { usd: None, tokens: Some(1_000) }, Spent::default());
+    let purse = Purse::new(
+        Budget {
+            usd: None,
+            tokens: Some(1_000),
+        },
+        Spent::default(),
+    );
     let model = priced(None);
-    purse.admit(&model, &call("1234", None)).await.unwrap().spend(&model, tokens(1, 99));
+    purse
+        .admit(&model, &call("1234", None))
+        .await
+        .unwrap()
+        .spend(&model, tokens(1, 99));
     let first = purse.admit(&model, &call("1234", None)).await.unwrap();
     let _second = purse.admit(&model, &call("1234", None)).await.unwrap();
     assert!(purse.state().held().tokens == 200);

@@ -84,10 +84,18 @@ impl Cache {
     }
 
     fn of(file: &Path, opened: Opened, now: Timestamp) -> Cache {
-        let Opened { connection, writable, warning, identity } = opened;
+        let Opened {
+            connection,
+            writable,
+            warning,
+            identity,
+        } = opened;
         // A cache that is only read needs its connection for that.
-        let (writer, first) =
-            if writable { (Some(Writer::start(connection, file)), None) } else { (None, Some(connection)) };
+        let (writer, first) = if writable {
+            (Some(Writer::start(connection, file)), None)
+        } else {
+            (None, Some(connection))
+        };
         let readers = [first, None, None, None].map(Mutex::new);
         Cache {
             file: file.to_owned(),
@@ -120,18 +128,25 @@ impl Cache {
         if row.digest != digest(key, &row.answered_at, &row.answer) {
             return self.drop_damaged(key);
         }
-        let Ok(completion) = serde_json::from_slice(&row.answer) else { return self.drop_damaged(key) };
+        let Ok(completion) = serde_json::from_slice(&row.answer) else {
+            return self.drop_damaged(key);
+        };
         if let Some(writer) = self.writer.as_ref().filter(|_| row.used_day < self.today) {
             writer.used(*key, self.today);
         }
-        Some(Kept { completion, answered_at: row.answered_at })
+        Some(Kept {
+            completion,
+            answered_at: row.answered_at,
+        })
     }
 
     /// Keeps an answer; returns when it is committed, or can't be kept, of which a warning tells. `model` is what the suite
     /// calls it, `provider:model`.
     pub async fn put(&self, key: &Key, model: &str, kept: &Kept, known: Known) {
         let Some(writer) = &self.writer else { return };
-        let Ok(answer) = serde_json::to_vec(&kept.completion) else { return };
+        let Ok(answer) = serde_json::to_vec(&kept.completion) else {
+            return;
+        };
         let before = match known {
             Known::Stays => String::new(),
             Known::Older(than) => eval_base::clock::rfc3339(than),
@@ -157,7 +172,8 @@ impl Cache {
 
     /// What people should know and were not yet told.
     pub fn take_warnings(&self) -> Vec<String> {
-        let mut warnings = std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut warnings =
+            std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner));
         warnings.extend(self.writer.iter().filter_map(Writer::take_warning));
         warnings
     }
@@ -174,12 +190,17 @@ impl Cache {
             Some(_) => self.readers.get(turn % READERS),
             None => self.readers.first(),
         };
-        let guard = free.or_else(|| place.map(|place| place.lock().unwrap_or_else(PoisonError::into_inner)));
-        let Some(mut guard) = guard else { return Ok(None) };
+        let guard = free
+            .or_else(|| place.map(|place| place.lock().unwrap_or_else(PoisonError::into_inner)));
+        let Some(mut guard) = guard else {
+            return Ok(None);
+        };
         if guard.is_none() {
             *guard = Some(reader(&self.file)?);
         }
-        let Some(connection) = guard.as_ref() else { return Ok(None) };
+        let Some(connection) = guard.as_ref() else {
+            return Ok(None);
+        };
         let sql = "SELECT answered_at, used_day, digest, answer FROM answers WHERE key = ?1";
         let mut statement = connection.prepare(sql)?;
         statement
@@ -196,7 +217,9 @@ impl Cache {
 
     /// Makes room for an answer that can be used.
     fn drop_damaged(&self, key: &Key) -> Option<Kept> {
-        self.writer.iter().for_each(|writer| writer.forget_soon(*key));
+        self.writer
+            .iter()
+            .for_each(|writer| writer.forget_soon(*key));
         None
     }
 
@@ -209,14 +232,20 @@ impl Cache {
                 self.file.display()
             ));
         } else if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) {
-            self.warn_once(format!("the cache {} can't be read: {error}", self.file.display()));
+            self.warn_once(format!(
+                "the cache {} can't be read: {error}",
+                self.file.display()
+            ));
         }
     }
 
     /// One warning is enough: the others would say the same of other questions.
     fn warn_once(&self, warning: String) {
         if !self.told.swap(true, Ordering::Relaxed) {
-            self.warnings.lock().unwrap_or_else(PoisonError::into_inner).push(warning);
+            self.warnings
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .push(warning);
         }
     }
 }

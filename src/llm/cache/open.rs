@@ -81,7 +81,10 @@ pub(super) fn open(file: &Path, now: Timestamp) -> Result<Opened, CacheError> {
     if let Some(folder) = file.parent()
         && let Err(error) = DirBuilder::new().recursive(true).mode(0o700).create(folder)
     {
-        return Err(CacheError::Unusable { file: file.to_owned(), reason: error.to_string() });
+        return Err(CacheError::Unusable {
+            file: file.to_owned(),
+            reason: error.to_string(),
+        });
     }
     // One process at a time: two that find a damaged file would each set one aside, the second one the new one.
     let lock = match lock(file) {
@@ -90,14 +93,18 @@ pub(super) fn open(file: &Path, now: Timestamp) -> Result<Opened, CacheError> {
     };
     let opened = match attempt(file, true) {
         Err(Trouble::Damaged(reason)) => {
-            let aside = set_aside(file, now)
-                .map_err(|error| unusable(file, &format!("it is damaged, and can't be moved: {error}")))?;
+            let aside = set_aside(file, now).map_err(|error| {
+                unusable(file, &format!("it is damaged, and can't be moved: {error}"))
+            })?;
             let warning = format!(
                 "the cache {} was damaged ({reason}): it is now {}, and a new one is begun",
                 file.display(),
                 aside.file_name().unwrap_or_default().to_string_lossy()
             );
-            attempt(file, true).map(|opened| Opened { warning: Some(warning), ..opened })
+            attempt(file, true).map(|opened| Opened {
+                warning: Some(warning),
+                ..opened
+            })
         }
         other => other,
     };
@@ -107,7 +114,9 @@ pub(super) fn open(file: &Path, now: Timestamp) -> Result<Opened, CacheError> {
 
 /// Opens what must be there and sound.
 pub(super) fn open_present(file: &Path) -> Result<Opened, CacheError> {
-    let there = file.try_exists().map_err(|error| unusable(file, &error.to_string()))?;
+    let there = file
+        .try_exists()
+        .map_err(|error| unusable(file, &error.to_string()))?;
     if !there {
         return Err(CacheError::Missing(file.to_owned()));
     }
@@ -118,13 +127,19 @@ fn settle(file: &Path, opened: Result<Opened, Trouble>) -> Result<Opened, CacheE
     match opened {
         Ok(opened) => Ok(opened),
         Err(Trouble::Told(error)) => Err(error),
-        Err(Trouble::Damaged(reason)) => Err(CacheError::Damaged { file: file.to_owned(), reason }),
+        Err(Trouble::Damaged(reason)) => Err(CacheError::Damaged {
+            file: file.to_owned(),
+            reason,
+        }),
         Err(Trouble::ReadOnly(reason)) => read_only(file, &reason),
     }
 }
 
 fn unusable(file: &Path, reason: &str) -> CacheError {
-    CacheError::Unusable { file: file.to_owned(), reason: reason.to_owned() }
+    CacheError::Unusable {
+        file: file.to_owned(),
+        reason: reason.to_owned(),
+    }
 }
 
 enum Trouble {
@@ -151,7 +166,13 @@ fn attempt(file: &Path, make: bool) -> Result<Opened, Trouble> {
         return Err(Trouble::Told(CacheError::NotAFile(file.to_owned())));
     }
     // Before SQLite does it with the rights that everybody has. The files beside it take its rights.
-    let made = OpenOptions::new().read(true).write(true).create(make).truncate(false).mode(0o600).open(file);
+    let made = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(make)
+        .truncate(false)
+        .mode(0o600)
+        .open(file);
     let identity = match made.and_then(|file| file.metadata()) {
         Ok(metadata) => Some(metadata.ino()),
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -163,12 +184,20 @@ fn attempt(file: &Path, make: bool) -> Result<Opened, Trouble> {
         Err(error) => return Err(Trouble::Told(unusable(file, &error.to_string()))),
     };
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(file, flags).map_err(|error| Trouble::of(file, &error))?;
+    let connection =
+        Connection::open_with_flags(file, flags).map_err(|error| Trouble::of(file, &error))?;
     match prepared(&connection) {
-        Ok(State::Ours) => Ok(Opened { connection, writable: true, warning: None, identity }),
+        Ok(State::Ours) => Ok(Opened {
+            connection,
+            writable: true,
+            warning: None,
+            identity,
+        }),
         Ok(State::Foreign) => Err(Trouble::Told(CacheError::Foreign(file.to_owned()))),
         Ok(State::Newer) => Err(Trouble::Told(CacheError::Newer(file.to_owned()))),
-        Ok(State::Odd) => Err(Trouble::Damaged(format!("its tables are not those of version {VERSION}"))),
+        Ok(State::Odd) => Err(Trouble::Damaged(format!(
+            "its tables are not those of version {VERSION}"
+        ))),
         Err(error) => Err(Trouble::of(file, &error)),
     }
 }
@@ -185,7 +214,8 @@ fn prepared(connection: &Connection) -> rusqlite::Result<State> {
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, version) = (number("application_id")?, number("user_version")?);
     if application == 0 && version == 0 {
-        let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
+        let tables: i64 =
+            connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
         if tables > 0 {
             return Ok(State::Foreign);
         }
@@ -204,7 +234,8 @@ fn prepared(connection: &Connection) -> rusqlite::Result<State> {
     }
     connection.pragma_update(None, "synchronous", "normal")?;
     // A table of other columns is found here and not in mid-run.
-    let columns = "SELECT key, model, answered_at, used_day, bytes, digest, answer FROM answers LIMIT 1";
+    let columns =
+        "SELECT key, model, answered_at, used_day, bytes, digest, answer FROM answers LIMIT 1";
     match connection.prepare(columns) {
         Ok(_) => Ok(State::Ours),
         Err(rusqlite::Error::SqlInputError { .. }) => Ok(State::Odd),
@@ -216,18 +247,29 @@ fn prepared(connection: &Connection) -> rusqlite::Result<State> {
 pub(super) fn read_only(file: &Path, reason: &str) -> Result<Opened, CacheError> {
     let unusable = |error: &rusqlite::Error| unusable(file, &format!("{reason}; {error}"));
     if !file.is_file() {
-        return Err(CacheError::Unusable { file: file.to_owned(), reason: reason.to_owned() });
+        return Err(CacheError::Unusable {
+            file: file.to_owned(),
+            reason: reason.to_owned(),
+        });
     }
-    let uri = file.to_string_lossy().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
-    let flags =
-        OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
+    let uri = file
+        .to_string_lossy()
+        .replace('%', "%25")
+        .replace('?', "%3f")
+        .replace('#', "%23");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
     let mut last = None;
     // Immutable: who may not write beside the file can't tell others that it reads.
     for how in ["", "&immutable=1"] {
-        let opened =
-            Connection::open_with_flags(format!("file:{uri}?mode=ro{how}"), flags).and_then(|connection| {
-                connection
-                    .query_row("SELECT count(*) FROM (SELECT 1 FROM answers LIMIT 1)", [], |_| Ok(()))?;
+        let opened = Connection::open_with_flags(format!("file:{uri}?mode=ro{how}"), flags)
+            .and_then(|connection| {
+                connection.query_row(
+                    "SELECT count(*) FROM (SELECT 1 FROM answers LIMIT 1)",
+                    [],
+                    |_| Ok(()),
+                )?;
                 Ok(connection)
             });
         match opened {
@@ -236,19 +278,31 @@ pub(super) fn read_only(file: &Path, reason: &str) -> Result<Opened, CacheError>
                     "the cache {} can only be read ({reason}): what is answered now is not kept",
                     file.display()
                 );
-                return Ok(Opened { connection, writable: false, warning: Some(warning), identity: None });
+                return Ok(Opened {
+                    connection,
+                    writable: false,
+                    warning: Some(warning),
+                    identity: None,
+                });
             }
             Err(error) => last = Some(error),
         }
     }
-    Err(last.as_ref().map_or_else(|| CacheError::Missing(file.to_owned()), unusable))
+    Err(last
+        .as_ref()
+        .map_or_else(|| CacheError::Missing(file.to_owned()), unusable))
 }
 
 fn lock(file: &Path) -> io::Result<File> {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(".lock");
     let path = file.with_file_name(name);
-    let lock = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
+    let lock = OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .mode(0o600)
+        .open(path)?;
     let begun = Instant::now();
     loop {
         match lock.try_lock() {
@@ -256,7 +310,9 @@ fn lock(file: &Path) -> io::Result<File> {
             Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
                 std::thread::sleep(Duration::from_millis(5));
             }
-            Err(TryLockError::WouldBlock) => return Err(io::Error::other("another process holds it")),
+            Err(TryLockError::WouldBlock) => {
+                return Err(io::Error::other("another process holds it"));
+            }
             Err(TryLockError::Error(error)) => return Err(error),
         }
     }
@@ -265,7 +321,8 @@ fn lock(file: &Path) -> io::Result<File> {
 /// Sets a file aside unless another has taken its place.
 pub(super) fn set_aside_if(file: &Path, identity: Option<u64>, now: Timestamp) {
     let Ok(_lock) = lock(file) else { return };
-    if identity.is_some() && std::fs::metadata(file).map(|metadata| metadata.ino()).ok() == identity {
+    if identity.is_some() && std::fs::metadata(file).map(|metadata| metadata.ino()).ok() == identity
+    {
         // That it can't be moved is found when it is opened again.
         let _ = set_aside(file, now);
     }
@@ -273,7 +330,11 @@ pub(super) fn set_aside_if(file: &Path, identity: Option<u64>, now: Timestamp) {
 
 /// Renames the file, and what lies beside it, to a name that tells when; gives the new one.
 fn set_aside(file: &Path, now: Timestamp) -> io::Result<PathBuf> {
-    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let name = file
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let time = now.strftime("%Y%m%d-%H%M%S").to_string();
     let aside = (1..100)
         .map(|n| match n {

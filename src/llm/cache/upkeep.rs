@@ -50,7 +50,10 @@ pub struct Freed {
 /// What lies in the file; `None` when there is none.
 pub fn stats(file: &Path) -> Result<Option<Stats>, CacheError> {
     with(file, |connection| {
-        let mut stats = Stats { file_bytes: file_bytes(file), ..Stats::default() };
+        let mut stats = Stats {
+            file_bytes: file_bytes(file),
+            ..Stats::default()
+        };
         let mut statement = connection.prepare(
             "SELECT model, count(*), sum(bytes), min(answered_at), max(answered_at), max(used_day)
              FROM answers GROUP BY model ORDER BY model",
@@ -81,9 +84,16 @@ pub fn stats(file: &Path) -> Result<Option<Stats>, CacheError> {
 
 /// Removes what was not used since `before` (days since 1970), then what was not used for longest until the file takes no more than
 /// `most` bytes.
-pub fn prune(file: &Path, before: Option<i64>, most: Option<u64>) -> Result<Option<Freed>, CacheError> {
+pub fn prune(
+    file: &Path,
+    before: Option<i64>,
+    most: Option<u64>,
+) -> Result<Option<Freed>, CacheError> {
     with(file, |connection| {
-        let mut freed = Freed { bytes_before: file_bytes(file), ..Freed::default() };
+        let mut freed = Freed {
+            bytes_before: file_bytes(file),
+            ..Freed::default()
+        };
         if let Some(day) = before {
             freed.entries += delete(connection, "DELETE FROM answers WHERE used_day < ?1", day)?;
         }
@@ -96,19 +106,32 @@ pub fn prune(file: &Path, before: Option<i64>, most: Option<u64>) -> Result<Opti
 }
 
 /// Removes the answers of the models that fit, or all.
-pub fn clear(file: &Path, fits: Option<&dyn Fn(&str) -> bool>) -> Result<Option<Freed>, CacheError> {
+pub fn clear(
+    file: &Path,
+    fits: Option<&dyn Fn(&str) -> bool>,
+) -> Result<Option<Freed>, CacheError> {
     with(file, |connection| {
-        let mut freed = Freed { bytes_before: file_bytes(file), ..Freed::default() };
+        let mut freed = Freed {
+            bytes_before: file_bytes(file),
+            ..Freed::default()
+        };
         match fits {
             None => {
-                freed.entries = count(connection.execute("DELETE FROM answers", [])?.try_into().unwrap_or(0))
+                freed.entries = count(
+                    connection
+                        .execute("DELETE FROM answers", [])?
+                        .try_into()
+                        .unwrap_or(0),
+                )
             }
             Some(fits) => {
                 let mut statement = connection.prepare("SELECT DISTINCT model FROM answers")?;
-                let models: Vec<String> =
-                    statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+                let models: Vec<String> = statement
+                    .query_map([], |row| row.get(0))?
+                    .collect::<rusqlite::Result<_>>()?;
                 for model in models.iter().filter(|model| fits(model)) {
-                    let gone = connection.execute("DELETE FROM answers WHERE model = ?1", [model])?;
+                    let gone =
+                        connection.execute("DELETE FROM answers WHERE model = ?1", [model])?;
                     freed.entries += count(gone.try_into().unwrap_or(0));
                 }
             }
@@ -120,11 +143,18 @@ pub fn clear(file: &Path, fits: Option<&dyn Fn(&str) -> bool>) -> Result<Option<
 
 fn finish(connection: &Connection, file: &Path, freed: Freed) -> rusqlite::Result<Freed> {
     let left = connection.query_row("SELECT count(*) FROM answers", [], |row| row.get(0))?;
-    Ok(Freed { left: count(left), bytes_after: file_bytes(file), ..freed })
+    Ok(Freed {
+        left: count(left),
+        bytes_after: file_bytes(file),
+        ..freed
+    })
 }
 
 fn delete(connection: &Connection, sql: &str, with: i64) -> rusqlite::Result<u64> {
-    Ok(connection.execute(sql, params![with])?.try_into().unwrap_or(0))
+    Ok(connection
+        .execute(sql, params![with])?
+        .try_into()
+        .unwrap_or(0))
 }
 
 /// Removes what was not used for longest until what is left takes no more than so many bytes of the file.
@@ -137,14 +167,20 @@ fn reduce(connection: &Connection, most: u64) -> rusqlite::Result<u64> {
         // take.
         let packed = pack(connection)?;
         let pages = number("PRAGMA page_count")?.saturating_sub(number("PRAGMA freelist_count")?);
-        let (taken, bytes) = (pages * page, number("SELECT coalesce(sum(bytes), 0) FROM answers")?);
+        let (taken, bytes) = (
+            pages * page,
+            number("SELECT coalesce(sum(bytes), 0) FROM answers")?,
+        );
         if taken <= most || bytes == 0 {
             break;
         }
         // A row takes more room than its answer: in proportion, so that no more goes than must; and some at least, because
         // packing takes long.
         let share = u128::from(taken - most) * u128::from(bytes) / u128::from(taken);
-        gone += delete_oldest(connection, u64::try_from(share).unwrap_or(bytes).max(bytes / 64).max(1))?;
+        gone += delete_oldest(
+            connection,
+            u64::try_from(share).unwrap_or(bytes).max(bytes / 64).max(1),
+        )?;
         if !packed {
             break;
         }
@@ -154,8 +190,8 @@ fn reduce(connection: &Connection, most: u64) -> rusqlite::Result<u64> {
 
 /// Removes the answers that were not used for longest, until they made up so many bytes.
 fn delete_oldest(connection: &Connection, bytes: u64) -> rusqlite::Result<u64> {
-    let mut statement =
-        connection.prepare("SELECT rowid, bytes FROM answers ORDER BY used_day, answered_at, rowid")?;
+    let mut statement = connection
+        .prepare("SELECT rowid, bytes FROM answers ORDER BY used_day, answered_at, rowid")?;
     let mut rows = statement.query([])?;
     let (mut gone, mut ids) = (0, Vec::new());
     while gone < bytes
@@ -177,8 +213,11 @@ fn delete_oldest(connection: &Connection, bytes: u64) -> rusqlite::Result<u64> {
 
 /// Gives the room of what was removed back; false when another process is in the way.
 fn shrink(connection: &Connection) -> rusqlite::Result<bool> {
-    let checkpoint =
-        || connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0));
+    let checkpoint = || {
+        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| {
+            row.get::<_, i64>(0)
+        })
+    };
     Ok(pack(connection)? && unless_busy(checkpoint())?.is_some_and(|busy| busy == 0))
 }
 
@@ -210,16 +249,29 @@ fn with<T>(
         Err(CacheError::Missing(_)) => return Ok(None),
         opened => opened?,
     };
-    work(&opened.connection).map(Some).map_err(|error| match super::open::is_damage(&error) {
-        true => CacheError::Damaged { file: file.to_owned(), reason: error.to_string() },
-        false => CacheError::Unusable { file: file.to_owned(), reason: error.to_string() },
-    })
+    work(&opened.connection)
+        .map(Some)
+        .map_err(|error| match super::open::is_damage(&error) {
+            true => CacheError::Damaged {
+                file: file.to_owned(),
+                reason: error.to_string(),
+            },
+            false => CacheError::Unusable {
+                file: file.to_owned(),
+                reason: error.to_string(),
+            },
+        })
 }
 
 fn file_bytes(file: &Path) -> u64 {
-    let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let size =
-        |end: &str| std::fs::metadata(file.with_file_name(format!("{name}{end}"))).map_or(0, |m| m.len());
+    let name = file
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let size = |end: &str| {
+        std::fs::metadata(file.with_file_name(format!("{name}{end}"))).map_or(0, |m| m.len())
+    };
     ["", "-wal"].into_iter().map(size).sum()
 }
 

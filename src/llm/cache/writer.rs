@@ -62,7 +62,11 @@ impl Writer {
             told: false,
             damaged: false,
         };
-        Writer { jobs, thread: std::thread::spawn(move || work.run(waiting)), warning }
+        Writer {
+            jobs,
+            thread: std::thread::spawn(move || work.run(waiting)),
+            warning,
+        }
     }
 
     /// Returns when the row is committed, or can't be.
@@ -93,7 +97,10 @@ impl Writer {
     }
 
     pub fn take_warning(&self) -> Option<String> {
-        self.warning.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.warning
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
     }
 
     /// Waits until everything is written. True when the file turned out to be damaged.
@@ -137,11 +144,13 @@ impl Work {
 
     fn commit(&mut self, jobs: &[Job]) -> rusqlite::Result<()> {
         // Immediate: a transaction that first reads could not wait for another process' commit.
-        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let transaction = self
+            .connection
+            .transaction_with_behavior(TransactionBehavior::Immediate)?;
         {
             let mut put = transaction.prepare(PUT)?;
-            let mut used =
-                transaction.prepare("UPDATE answers SET used_day = ?2 WHERE key = ?1 AND used_day < ?2")?;
+            let mut used = transaction
+                .prepare("UPDATE answers SET used_day = ?2 WHERE key = ?1 AND used_day < ?2")?;
             let mut forget = transaction.prepare("DELETE FROM answers WHERE key = ?1")?;
             for job in jobs {
                 match job {
@@ -174,7 +183,10 @@ impl Work {
             Some(ErrorCode::DatabaseBusy) => "another process holds it".to_owned(),
             _ => error.to_string(),
         };
-        let text = format!("the cache {} does not take answers: {why}", self.file.display());
+        let text = format!(
+            "the cache {} does not take answers: {why}",
+            self.file.display()
+        );
         *self.warning.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
     }
 }

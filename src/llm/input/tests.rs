@@ -11,12 +11,18 @@ async fn told(input: Input, show: bool) -> String {
 }
 
 fn said(role: &str, content: &str) -> words::Message {
-    words::Message { role: role.into(), content: content.into() }
+    words::Message {
+        role: role.into(),
+        content: content.into(),
+    }
 }
 
 #[tokio::test]
 async fn a_context_stands_before_the_prompt() {
-    let prompt = |context| Input::Prompt { text: "Write {{ it }}.\n".into(), context };
+    let prompt = |context| Input::Prompt {
+        text: "Write {{ it }}.\n".into(),
+        context,
+    };
     let data = json!({"language": "python", "n": 1});
     insta::assert_snapshot!(told(prompt(Some(data)), true).await, @r#"
     user: Context:
@@ -37,10 +43,19 @@ async fn a_context_stands_before_the_prompt() {
 
     Write {{ it }}.
     ");
-    for nothing in [None, Some(json!(null)), Some(json!({})), Some(json!(" ")), Some(json!([]))] {
+    for nothing in [
+        None,
+        Some(json!(null)),
+        Some(json!({})),
+        Some(json!(" ")),
+        Some(json!([])),
+    ] {
         assert_eq!(told(prompt(nothing), true).await, "user: Write {{ it }}.\n");
     }
-    assert_eq!(told(prompt(Some(json!("hidden"))), false).await, "user: Write {{ it }}.\n");
+    assert_eq!(
+        told(prompt(Some(json!("hidden"))), false).await,
+        "user: Write {{ it }}.\n"
+    );
 }
 
 #[tokio::test]
@@ -48,7 +63,10 @@ async fn a_file_is_inlined_and_what_is_no_text_is_shown_as_json() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("spec.md");
     std::fs::write(&path, "# Title\n{{ raw }}\n").unwrap();
-    let file = Input::File { path, context: Some(json!({"targets": ["endpoints"]})) };
+    let file = Input::File {
+        path,
+        context: Some(json!({"targets": ["endpoints"]})),
+    };
     insta::assert_snapshot!(told(file, true).await, @r##"
     user: Context:
 
@@ -63,7 +81,16 @@ async fn a_file_is_inlined_and_what_is_no_text_is_shown_as_json() {
     # Title
     {{ raw }}
     "##);
-    assert_eq!(told(Input::Data { value: json!("plain") }, true).await, "user: plain");
+    assert_eq!(
+        told(
+            Input::Data {
+                value: json!("plain")
+            },
+            true
+        )
+        .await,
+        "user: plain"
+    );
     insta::assert_snapshot!(told(Input::Data { value: json!({"a": [1]}) }, true).await, @r#"
     user: {
       "a": [
@@ -85,15 +112,29 @@ async fn a_file_is_inlined_and_what_is_no_text_is_shown_as_json() {
       "type": "api_call"
     }
     "#);
-    let gone = Input::File { path: dir.path().join("gone"), context: None };
+    let gone = Input::File {
+        path: dir.path().join("gone"),
+        context: None,
+    };
     let error = messages_of(&gone, true).await.unwrap_err();
-    assert!(error.to_string().starts_with("cannot read the input file "), "{error}");
+    assert!(
+        error.to_string().starts_with("cannot read the input file "),
+        "{error}"
+    );
 }
 
 #[tokio::test]
 async fn messages_stay_as_they_are_and_the_context_goes_to_the_first_of_the_user() {
-    let messages = vec![said("system", "s"), said("user", "a"), said("assistant", "b"), said("user", "c")];
-    let input = |context| Input::Messages { messages: messages.clone(), context };
+    let messages = vec![
+        said("system", "s"),
+        said("user", "a"),
+        said("assistant", "b"),
+        said("user", "c"),
+    ];
+    let input = |context| Input::Messages {
+        messages: messages.clone(),
+        context,
+    };
     insta::assert_snapshot!(told(input(Some(json!("k"))), true).await, @r"
     system: s
     --
@@ -107,30 +148,49 @@ async fn messages_stay_as_they_are_and_the_context_goes_to_the_first_of_the_user
     --
     user: c
     ");
-    assert!(told(input(None), true).await.starts_with("system: s\n--\nuser: a\n--"));
+    assert!(
+        told(input(None), true)
+            .await
+            .starts_with("system: s\n--\nuser: a\n--")
+    );
     let only = Input::Messages {
         messages: vec![said("system", "s"), said("assistant", "x")],
         context: Some(json!("k")),
     };
-    assert_eq!(told(only, true).await, "system: s\n--\nuser: Context:\n\nk\n--\nassistant: x");
+    assert_eq!(
+        told(only, true).await,
+        "system: s\n--\nuser: Context:\n\nk\n--\nassistant: x"
+    );
 }
 
 #[tokio::test]
 async fn as_one_text_an_input_says_what_was_asked_and_nothing_that_authorises() {
     let messages = vec![said("system", "s"), said("user", "a\nb")];
-    let conversation = Input::Messages { messages, context: Some(json!({"k": 1})) };
+    let conversation = Input::Messages {
+        messages,
+        context: Some(json!({"k": 1})),
+    };
     let shown = InputText::of(&conversation).await.unwrap();
     assert_eq!(shown.text, "system: s\n\nuser: a\nb");
     assert_eq!(shown.context.as_deref(), Some("{\n  \"k\": 1\n}"));
-    let prompt = Input::Prompt { text: "Write {{ it }}.\n".into(), context: Some(json!(" ")) };
+    let prompt = Input::Prompt {
+        text: "Write {{ it }}.\n".into(),
+        context: Some(json!(" ")),
+    };
     let shown = InputText::of(&prompt).await.unwrap();
-    assert_eq!((shown.text.as_str(), shown.context), ("Write {{ it }}.\n", None));
+    assert_eq!(
+        (shown.text.as_str(), shown.context),
+        ("Write {{ it }}.\n", None)
+    );
     let call = Input::ApiCall {
         method: "GET".into(),
         endpoint: "/x?api_key=hidden1&n=1".into(),
-        headers: [("Authorization", "Bearer hidden2"), ("Accept", "text/plain")]
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .into(),
+        headers: [
+            ("Authorization", "Bearer hidden2"),
+            ("Accept", "text/plain"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into(),
         body: Some(json!({"n": 1}).into()),
     };
     insta::assert_snapshot!(InputText::of(&call).await.unwrap().text, @r#"

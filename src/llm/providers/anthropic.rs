@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::words::{error_in, finish, model_of};
 use super::{
-    Fields, Spoken, classify, count, count_or_none, misshapen, text_of, thoughts_of, tokens, with_options,
+    Fields, Spoken, classify, count, count_or_none, misshapen, text_of, thoughts_of, tokens,
+    with_options,
 };
 use crate::llm::{Call, Completion, Fault, FaultKind, Message, Tokens};
 use crate::model::{Endpoint, Finish};
@@ -33,20 +34,33 @@ fn body(endpoint: &Endpoint, call: &Call) -> Fields {
         .map(|message| json!({"role": message.role, "content": message.content}))
         .collect();
     let mut fields = Fields::new();
-    fields.push(("model".to_owned(), Value::from(endpoint.model.clone()).into()));
+    fields.push((
+        "model".to_owned(),
+        Value::from(endpoint.model.clone()).into(),
+    ));
     fields.push(("messages".to_owned(), Value::from(messages).into()));
-    fields.push(("max_tokens".to_owned(), Value::from(sampling.max_tokens.unwrap_or(MAX_TOKENS)).into()));
+    fields.push((
+        "max_tokens".to_owned(),
+        Value::from(sampling.max_tokens.unwrap_or(MAX_TOKENS)).into(),
+    ));
     let mut put = |name: &str, value: Option<OrderedValue>| {
         if let Some(value) = value {
             fields.push((name.to_owned(), value));
         }
     };
     put("system", system(call).map(OrderedValue::from));
-    put("temperature", sampling.temperature.map(|n| Value::from(n).into()));
+    put(
+        "temperature",
+        sampling.temperature.map(|n| Value::from(n).into()),
+    );
     put("top_p", sampling.top_p.map(|n| Value::from(n).into()));
-    put("stop_sequences", (!sampling.stop.is_empty()).then(|| Value::from(sampling.stop.clone()).into()));
+    put(
+        "stop_sequences",
+        (!sampling.stop.is_empty()).then(|| Value::from(sampling.stop.clone()).into()),
+    );
     let format = |schema: &OrderedValue| {
-        let format = OrderedValue::map([("type", "json_schema".into()), ("schema", schema.clone())]);
+        let format =
+            OrderedValue::map([("type", "json_schema".into()), ("schema", schema.clone())]);
         OrderedValue::map([("format", format)])
     };
     put("output_config", sampling.json_schema.as_ref().map(format));
@@ -57,8 +71,13 @@ fn body(endpoint: &Endpoint, call: &Call) -> Fields {
 /// The system prompt and the messages of that role, which the API does not know: one text, or blocks when one of them has parts.
 fn system(call: &Call) -> Option<Value> {
     let own = call.system.iter().map(|text| Value::String(text.clone()));
-    let told = call.messages.iter().filter(|message| message.role == "system");
-    let all: Vec<Value> = own.chain(told.map(|message| message.content.clone())).collect();
+    let told = call
+        .messages
+        .iter()
+        .filter(|message| message.role == "system");
+    let all: Vec<Value> = own
+        .chain(told.map(|message| message.content.clone()))
+        .collect();
     if all.is_empty() {
         return None;
     }
@@ -80,10 +99,16 @@ fn system(call: &Call) -> Option<Value> {
 pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
     let used = body.get("usage").and_then(usage);
     if let Some(said) = error_in(body) {
-        return Err(Fault { tokens: used, ..classify::of_error_body(host, &said) });
+        return Err(Fault {
+            tokens: used,
+            ..classify::of_error_body(host, &said)
+        });
     }
     let Some(content @ (Value::Array(_) | Value::String(_))) = body.get("content") else {
-        return Err(Fault { tokens: used, ..misshapen(host, "it has no `content`") });
+        return Err(Fault {
+            tokens: used,
+            ..misshapen(host, "it has no `content`")
+        });
     };
     let told = body.get("stop_reason").and_then(Value::as_str);
     if told == Some("pause_turn") {
@@ -91,7 +116,10 @@ pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
             "{host} paused before the answer was complete (`pause_turn`), and a paused turn is not continued; leave tools that run \
              on the server out of `options.tools`, or lower their `max_uses`"
         );
-        return Err(Fault { tokens: used, ..Fault::new(FaultKind::Cut, why) });
+        return Err(Fault {
+            tokens: used,
+            ..Fault::new(FaultKind::Cut, why)
+        });
     }
     let mut finish = told.map_or(Finish::Other, finish);
     let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
@@ -104,13 +132,22 @@ pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
     let model = model_of(body);
     let thoughts = thoughts_of(content);
     let text = text_of(content).unwrap_or_default();
-    Ok(Completion { text, tool_calls, finish, tokens: used, model, thoughts })
+    Ok(Completion {
+        text,
+        tool_calls,
+        finish,
+        tokens: used,
+        model,
+        thoughts,
+    })
 }
 
 /// `input_tokens` are only those that the API's cache of prompts had no part in.
 fn usage(usage: &Value) -> Option<Tokens> {
     let read = count_or_none(usage.get("cache_read_input_tokens"))?;
     let written = count_or_none(usage.get("cache_creation_input_tokens"))?;
-    let input = count(usage.get("input_tokens"))?.checked_add(read)?.checked_add(written)?;
+    let input = count(usage.get("input_tokens"))?
+        .checked_add(read)?
+        .checked_add(written)?;
     tokens(input, count(usage.get("output_tokens"))?, read, written)
 }

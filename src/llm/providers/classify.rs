@@ -24,7 +24,11 @@ pub(super) fn of_status(host: &str, status: u16, said: &Said) -> Result<Completi
     if kind == FaultKind::UnknownModel && said.words.is_empty() {
         reason.push_str("; does `base_url` end where the API's own path begins?");
     }
-    Err(Fault { status: Some(status), retry_after: said.retry_after, ..Fault::new(kind, reason) })
+    Err(Fault {
+        status: Some(status),
+        retry_after: said.retry_after,
+        ..Fault::new(kind, reason)
+    })
 }
 
 /// What an error means that stands in an answer with a good status.
@@ -37,19 +41,27 @@ pub(super) fn of_error_body(host: &str, said: &Said) -> Fault {
         None => kind_of_words(said).unwrap_or(FaultKind::ErrorBody),
     };
     let begin = format!("{host} answered with an error though its status says that all is well");
-    Fault { retry_after: said.retry_after, ..Fault::new(kind, sentence(&begin, said)) }
+    Fault {
+        retry_after: said.retry_after,
+        ..Fault::new(kind, sentence(&begin, said))
+    }
 }
 
 /// What a server says that broke its own answer off; `None` of all other ends.
 pub(super) fn of_end(host: &str, word: &str) -> Option<Fault> {
     let (word, kind) = broken_off(word)?;
-    Some(Fault::new(kind, format!("{host} broke its answer off (`{word}`)")))
+    Some(Fault::new(
+        kind,
+        format!("{host} broke its answer off (`{word}`)"),
+    ))
 }
 
 fn sentence(begin: &str, said: &Said) -> String {
     let end = said.message.clone().or_else(|| said.words.first().cloned());
     let why = match said.mentions(&["tokens per min", "tokens per day"]) {
-        true => "one request exceeds the limit of tokens; shorten it, lower `max_tokens`, or raise the limit",
+        true => {
+            "one request exceeds the limit of tokens; shorten it, lower `max_tokens`, or raise the limit"
+        }
         false => "the question does not fit the model's context",
     };
     match (end, is_too_long(said)) {
@@ -61,20 +73,27 @@ fn sentence(begin: &str, said: &Said) -> String {
 }
 
 fn is_filtered(said: &Said) -> bool {
-    said.is_one_of(&["content_filter", "content_policy_violation", "responsibleaipolicyviolation"])
+    said.is_one_of(&[
+        "content_filter",
+        "content_policy_violation",
+        "responsibleaipolicyviolation",
+    ])
 }
 
 fn is_too_long(said: &Said) -> bool {
-    said.is_one_of(&["context_length_exceeded", "request_too_large", "exceed_context_size_error"])
-        || said.mentions(&[
-            "maximum context length",
-            "prompt is too long",
-            "input is too long",
-            "exceeds the available context size",
-            "exceed context limit",
-            "exceeds the context window",
-            "request too large",
-        ])
+    said.is_one_of(&[
+        "context_length_exceeded",
+        "request_too_large",
+        "exceed_context_size_error",
+    ]) || said.mentions(&[
+        "maximum context length",
+        "prompt is too long",
+        "input is too long",
+        "exceeds the available context size",
+        "exceed context limit",
+        "exceeds the context window",
+        "request too large",
+    ])
 }
 
 fn kind_of_status(status: u16, said: &Said) -> FaultKind {
@@ -109,8 +128,13 @@ fn kind_of_words(said: &Said) -> Option<FaultKind> {
         "billing_not_active",
         "billing_error",
     ];
-    const OVERLOADED: [&str; 5] =
-        ["overloaded_error", "overloaded", "engine_overloaded", "server_overloaded", "unavailable"];
+    const OVERLOADED: [&str; 5] = [
+        "overloaded_error",
+        "overloaded",
+        "engine_overloaded",
+        "server_overloaded",
+        "unavailable",
+    ];
     const UNAUTHORIZED: [&str; 6] = [
         "authentication_error",
         "invalid_api_key",
@@ -119,13 +143,28 @@ fn kind_of_words(said: &Said) -> Option<FaultKind> {
         "unauthenticated",
         "permission_denied",
     ];
-    const UNKNOWN_MODEL: [&str; 4] = ["model_not_found", "invalid_model", "not_found_error", "not_found"];
-    const BAD_REQUEST: [&str; 4] =
-        ["invalid_request_error", "context_length_exceeded", "bad_request", "invalid_argument"];
-    let credit = ["credit balance is too low", "insufficient balance", "insufficient credits"];
+    const UNKNOWN_MODEL: [&str; 4] = [
+        "model_not_found",
+        "invalid_model",
+        "not_found_error",
+        "not_found",
+    ];
+    const BAD_REQUEST: [&str; 4] = [
+        "invalid_request_error",
+        "context_length_exceeded",
+        "bad_request",
+        "invalid_argument",
+    ];
+    let credit = [
+        "credit balance is too low",
+        "insufficient balance",
+        "insufficient credits",
+    ];
     if said.is_one_of(&NO_CREDIT) || said.mentions(&credit) {
         Some(FaultKind::NoCredit)
-    } else if said.begins("rate_limit") || said.is_one_of(&["resource_exhausted", "too_many_requests"]) {
+    } else if said.begins("rate_limit")
+        || said.is_one_of(&["resource_exhausted", "too_many_requests"])
+    {
         Some(FaultKind::RateLimited)
     } else if said.is_one_of(&OVERLOADED) {
         Some(FaultKind::Overloaded)
@@ -146,18 +185,26 @@ pub(super) fn of_net(error: &NetError) -> (Fault, bool) {
         NetError::UnknownHost { .. } | NetError::Refused { .. } | NetError::Unreachable { .. } => {
             FaultKind::Unreachable
         }
-        NetError::TimedOut { phase: Phase::Connecting, .. } => FaultKind::Unreachable,
+        NetError::TimedOut {
+            phase: Phase::Connecting,
+            ..
+        } => FaultKind::Unreachable,
         NetError::TimedOut { .. } => FaultKind::TimedOut,
         NetError::Tls { .. } | NetError::NoAuthorities { .. } => FaultKind::Tls,
         // Also on a connection that was kept from an earlier call and that the server had just closed.
-        NetError::NoAnswer { .. } | NetError::CutOff { .. } | NetError::Other { .. } => FaultKind::Reset,
-        NetError::NotHttp { .. } | NetError::BadCompression { .. } => FaultKind::Unreadable,
-        NetError::RedirectLoop { .. } | NetError::TooManyRedirects { .. } | NetError::BadRedirect { .. } => {
-            FaultKind::UnknownModel
+        NetError::NoAnswer { .. } | NetError::CutOff { .. } | NetError::Other { .. } => {
+            FaultKind::Reset
         }
+        NetError::NotHttp { .. } | NetError::BadCompression { .. } => FaultKind::Unreadable,
+        NetError::RedirectLoop { .. }
+        | NetError::TooManyRedirects { .. }
+        | NetError::BadRedirect { .. } => FaultKind::UnknownModel,
         NetError::Unsendable(_) | NetError::Settings(_) => FaultKind::Settings,
     };
-    let sent = !matches!(kind, FaultKind::Unreachable | FaultKind::Tls | FaultKind::Settings);
+    let sent = !matches!(
+        kind,
+        FaultKind::Unreachable | FaultKind::Tls | FaultKind::Settings
+    );
     (Fault::new(kind, error.to_string()), sent)
 }
 
@@ -166,12 +213,17 @@ pub(super) fn settled(host: &str, mut completion: Completion) -> Result<Completi
     if completion.finish == Finish::ToolCalls && completion.tool_calls.is_none() {
         completion.finish = Finish::Other;
     }
-    if completion.finish == Finish::Refused || completion.tool_calls.is_some() || !completion.is_silent() {
+    if completion.finish == Finish::Refused
+        || completion.tool_calls.is_some()
+        || !completion.is_silent()
+    {
         return Ok(completion);
     }
     let fault = match completion.finish {
         _ if completion.thoughts.is_some() => {
-            let taken = completion.tokens.map(|tokens| format!(" ({} output tokens)", tokens.output));
+            let taken = completion
+                .tokens
+                .map(|tokens| format!(" ({} output tokens)", tokens.output));
             let taken = taken.unwrap_or_default();
             Fault::new(
                 FaultKind::OnlyThoughts,
@@ -186,7 +238,13 @@ pub(super) fn settled(host: &str, mut completion: Completion) -> Result<Completi
                 "{host} cut the answer at its limit of tokens before it said anything; raise `max_tokens`"
             ),
         ),
-        _ => Fault::new(FaultKind::Empty, format!("{host} answered with an empty text")),
+        _ => Fault::new(
+            FaultKind::Empty,
+            format!("{host} answered with an empty text"),
+        ),
     };
-    Err(Fault { tokens: completion.tokens, ..fault })
+    Err(Fault {
+        tokens: completion.tokens,
+        ..fault
+    })
 }

@@ -27,8 +27,14 @@ pub(super) fn speak(
 ) -> Result<Spoken, Fault> {
     let names = Names::of(dialect);
     names.check(call)?;
-    let filling = Filling { endpoint, call, with_system: !names.system };
-    let path = fill(&dialect.path, |name| Some(percent::encode(&filled_text(&filling.value(name)?))));
+    let filling = Filling {
+        endpoint,
+        call,
+        with_system: !names.system,
+    };
+    let path = fill(&dialect.path, |name| {
+        Some(percent::encode(&filled_text(&filling.value(name)?)))
+    });
     let mut body = filling.filled(&dialect.body).unwrap_or(Value::Null.into());
     if let OrderedValue::Map(fields) = &mut body {
         with_options(fields, &call.sampling.options);
@@ -40,9 +46,17 @@ pub(super) fn speak(
         }
         data => Some(("application/json", data.to_string().into_bytes())),
     };
-    let headers = key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect();
+    let headers = key
+        .map(|key| ("authorization", format!("Bearer {key}")))
+        .into_iter()
+        .collect();
     let path = path.unwrap_or_else(|| dialect.path.clone());
-    Ok(Spoken { method: dialect.method.clone(), path, headers, body })
+    Ok(Spoken {
+        method: dialect.method.clone(),
+        path,
+        headers,
+        body,
+    })
 }
 
 /// What of a question the request speaks of: what it leaves out the model would never hear of.
@@ -56,8 +70,17 @@ struct Names {
 
 /// What of a question an API of one's own has places for.
 pub(super) fn places(dialect: &Dialect) -> Places {
-    let Names { system, messages, schema, .. } = Names::of(dialect);
-    Places { system: system || messages, turns: messages, schema }
+    let Names {
+        system,
+        messages,
+        schema,
+        ..
+    } = Names::of(dialect);
+    Places {
+        system: system || messages,
+        turns: messages,
+        schema,
+    }
 }
 
 impl Names {
@@ -82,7 +105,14 @@ impl Names {
         if self.messages {
             return Ok(());
         }
-        if self.prompt && call.messages.iter().filter(|message| message.role != SYSTEM).count() > 1 {
+        if self.prompt
+            && call
+                .messages
+                .iter()
+                .filter(|message| message.role != SYSTEM)
+                .count()
+                > 1
+        {
             return bad(
                 "the request has a place for one `prompt`, and the input is a conversation: use `{{ messages }}`",
             );
@@ -98,7 +128,10 @@ impl Names {
 
 /// All that the system says: its prompt, and the messages of that role.
 fn system(call: &Call) -> Option<String> {
-    let told = call.messages.iter().filter(|message| message.role == SYSTEM);
+    let told = call
+        .messages
+        .iter()
+        .filter(|message| message.role == SYSTEM);
     let told = told.map(|message| words_of(&message.content));
     let all: Vec<String> = call.system.iter().cloned().chain(told).collect();
     (!all.is_empty()).then(|| all.join("\n\n"))
@@ -174,7 +207,9 @@ impl Filling<'_> {
                 OrderedValue::List(items.iter().filter_map(|item| self.filled(item)).collect())
             }
             OrderedValue::Map(entries) => OrderedValue::map(
-                entries.iter().filter_map(|(name, value)| Some((name.clone(), self.filled(value)?))),
+                entries
+                    .iter()
+                    .filter_map(|(name, value)| Some((name.clone(), self.filled(value)?))),
             ),
             other => other.clone(),
         })
@@ -184,7 +219,8 @@ impl Filling<'_> {
 /// What was said last.
 fn prompt(messages: &[Message]) -> String {
     let last = messages.iter().rev().find(|message| message.role != SYSTEM);
-    last.map(|message| words_of(&message.content)).unwrap_or_default()
+    last.map(|message| words_of(&message.content))
+        .unwrap_or_default()
 }
 
 /// As [`as_text`], with keys in their order.
@@ -207,12 +243,18 @@ fn as_text(value: &Value) -> String {
 /// What an answer with the status of an error says, where the API says such things.
 pub(super) fn error_of_status(dialect: &Dialect, body: &[u8]) -> Option<Said> {
     let value: Value = serde_json::from_slice(without_mark(body)).ok()?;
-    nodes(dialect.error.as_ref()?, &value).ok()?.into_iter().find_map(Said::of_error)
+    nodes(dialect.error.as_ref()?, &value)
+        .ok()?
+        .into_iter()
+        .find_map(Said::of_error)
 }
 
 pub(super) fn read(dialect: &Dialect, host: &str, body: &Value) -> Result<Completion, Fault> {
     let used = usage(dialect, body)?;
-    let failed = |fault: Fault| Fault { tokens: used, ..fault };
+    let failed = |fault: Fault| Fault {
+        tokens: used,
+        ..fault
+    };
     if let Some(path) = &dialect.error {
         let nodes = nodes(path, body)?;
         if let Some(said) = nodes.into_iter().find_map(Said::of_error) {
@@ -241,14 +283,27 @@ pub(super) fn read(dialect: &Dialect, host: &str, body: &Value) -> Result<Comple
         (parts, _) => parts.iter().map(|part| as_text(part)).collect(),
     };
     let model = model_of(body);
-    Ok(Completion { text, tool_calls: None, finish, tokens: used, model, thoughts: None })
+    Ok(Completion {
+        text,
+        tool_calls: None,
+        finish,
+        tokens: used,
+        model,
+        thoughts: None,
+    })
 }
 
 fn usage(dialect: &Dialect, body: &Value) -> Result<Option<Tokens>, Fault> {
     let (Some(input), Some(output)) = (&dialect.input_tokens, &dialect.output_tokens) else {
         return Ok(None);
     };
-    let of = |path: &str| Ok::<_, Fault>(nodes(path, body)?.first().and_then(|value| count(Some(value))));
+    let of = |path: &str| {
+        Ok::<_, Fault>(
+            nodes(path, body)?
+                .first()
+                .and_then(|value| count(Some(value))),
+        )
+    };
     Ok(match (of(input)?, of(output)?) {
         (Some(input), Some(output)) => tokens(input, output, 0, 0),
         _ => None,
@@ -257,7 +312,10 @@ fn usage(dialect: &Dialect, body: &Value) -> Result<Option<Tokens>, Fault> {
 
 fn nodes<'b>(path: &str, body: &'b Value) -> Result<Vec<&'b Value>, Fault> {
     let parsed = JsonPath::parse(path).map_err(|error| {
-        Fault::new(FaultKind::Settings, format!("`{path}` is not a JSON path (RFC 9535): {error}"))
+        Fault::new(
+            FaultKind::Settings,
+            format!("`{path}` is not a JSON path (RFC 9535): {error}"),
+        )
     })?;
     Ok(parsed.query(body).all())
 }

@@ -45,13 +45,20 @@ pub(super) struct Pace {
 /// Reads headers with names in lower case. Dates are told from the server's own `Date` where it has one, since clocks differ.
 pub(super) fn read<'a>(headers: impl Iterator<Item = (&'a str, &'a [u8])>, now: Timestamp) -> Pace {
     let known: Vec<(&str, &str)> = headers
-        .filter(|(name, _)| *name == "date" || name.contains("ratelimit") || name.contains("retry-after"))
+        .filter(|(name, _)| {
+            *name == "date" || name.contains("ratelimit") || name.contains("retry-after")
+        })
         .filter_map(|(name, value)| Some((name, std::str::from_utf8(value).ok()?.trim())))
         .collect();
     if known.is_empty() {
         return Pace::default();
     }
-    let get = |wanted: &str| known.iter().find(|(name, _)| *name == wanted).map(|(_, value)| *value);
+    let get = |wanted: &str| {
+        known
+            .iter()
+            .find(|(name, _)| *name == wanted)
+            .map(|(_, value)| *value)
+    };
     let now = get("date").and_then(http_date).unwrap_or(now);
     let told = |limit: &[&str], remaining: &[&str], reset: &[&str]| Told {
         limit: limit.iter().find_map(|name| count(get(name)?)),
@@ -65,25 +72,48 @@ pub(super) fn read<'a>(headers: impl Iterator<Item = (&'a str, &'a [u8])>, now: 
     let openai = |what: &str, plain: [&str; 3]| {
         let name = |part: &str| format!("x-ratelimit-{part}-{what}");
         let [limit, remaining, reset] = plain;
-        told(&[&name("limit"), limit], &[&name("remaining"), remaining], &[&name("reset"), reset])
+        told(
+            &[&name("limit"), limit],
+            &[&name("remaining"), remaining],
+            &[&name("reset"), reset],
+        )
     };
-    let fuller = |a: Told, b: Told| if b.left() < a.left() || a == Told::default() { b } else { a };
+    let fuller = |a: Told, b: Told| {
+        if b.left() < a.left() || a == Told::default() {
+            b
+        } else {
+            a
+        }
+    };
     // Without saying of what, gateways count requests.
-    let plain = ["x-ratelimit-limit", "x-ratelimit-remaining", "x-ratelimit-reset"];
+    let plain = [
+        "x-ratelimit-limit",
+        "x-ratelimit-remaining",
+        "x-ratelimit-reset",
+    ];
     let requests = fuller(openai("requests", plain), anthropic("requests"));
     let tokens = ["tokens", "input-tokens", "output-tokens"].map(anthropic);
     let tokens = tokens.into_iter().fold(openai("tokens", [""; 3]), fuller);
     let limits = ToldLimits { requests, tokens };
-    let milliseconds = |name| get(name).and_then(seconds).and_then(|ms| duration(ms / 1000.0));
-    let asked =
-        milliseconds("retry-after-ms").or_else(|| get("retry-after").and_then(|value| after(value, now)));
+    let milliseconds = |name| {
+        get(name)
+            .and_then(seconds)
+            .and_then(|ms| duration(ms / 1000.0))
+    };
+    let asked = milliseconds("retry-after-ms")
+        .or_else(|| get("retry-after").and_then(|value| after(value, now)));
     // LiteLLM passes headers of the provider on under names of its own.
     let passed_on = || milliseconds("llm_provider-retry-after-ms");
     let asked = asked
         .or_else(passed_on)
         .or_else(|| get("llm_provider-retry-after").and_then(|value| after(value, now)));
-    let spent = [requests, tokens].into_iter().filter(|told| told.remaining == Some(0));
-    Pace { limits, retry_after: asked.or_else(|| spent.filter_map(|told| told.reset).max()) }
+    let spent = [requests, tokens]
+        .into_iter()
+        .filter(|told| told.remaining == Some(0));
+    Pace {
+        limits,
+        retry_after: asked.or_else(|| spent.filter_map(|told| told.reset).max()),
+    }
 }
 
 fn count(text: &str) -> Option<u64> {
@@ -131,10 +161,17 @@ fn from(now: Timestamp, at: Timestamp) -> Duration {
 /// The time that a message asks to wait: `try again in 1.2s`, `in 350ms`, `Please retry in 34.07s.`, `in 20 seconds`.
 pub(super) fn wait_in(message: &str) -> Option<Duration> {
     let lower = message.to_lowercase();
-    let behind = ["try again in ", "retry in ", "retry after ", "try again after "]
-        .iter()
-        .find_map(|words| Some(lower.split_once(words)?.1))?;
-    let mut words = behind.split_whitespace().map(|word| word.trim_end_matches(['.', ',', ';', ')', '!']));
+    let behind = [
+        "try again in ",
+        "retry in ",
+        "retry after ",
+        "try again after ",
+    ]
+    .iter()
+    .find_map(|words| Some(lower.split_once(words)?.1))?;
+    let mut words = behind
+        .split_whitespace()
+        .map(|word| word.trim_end_matches(['.', ',', ';', ')', '!']));
     let first = words.next()?;
     if let Some(time) = span(first) {
         return Some(time);
@@ -153,8 +190,13 @@ pub(super) fn span(text: &str) -> Option<Duration> {
     let mut rest = text;
     let mut sum = 0.0;
     while !rest.is_empty() {
-        let (number, after) = rest.split_at(rest.find(|c: char| c.is_ascii_alphabetic() || c == 'µ')?);
-        let (unit, after) = after.split_at(after.find(|c: char| c.is_ascii_digit()).unwrap_or(after.len()));
+        let (number, after) =
+            rest.split_at(rest.find(|c: char| c.is_ascii_alphabetic() || c == 'µ')?);
+        let (unit, after) = after.split_at(
+            after
+                .find(|c: char| c.is_ascii_digit())
+                .unwrap_or(after.len()),
+        );
         let scale = match unit {
             "d" => 86_400.0,
             "h" => 3600.0,
@@ -181,7 +223,12 @@ mod tests {
 
     fn told(headers: &[(&str, &str)]) -> Pace {
         let now = "2026-03-04T05:06:07Z".parse().unwrap();
-        read(headers.iter().map(|(name, value)| (*name, value.as_bytes())), now)
+        read(
+            headers
+                .iter()
+                .map(|(name, value)| (*name, value.as_bytes())),
+            now,
+        )
     }
 
     #[test]
@@ -192,17 +239,29 @@ mod tests {
             &[("retry-after", "0.25")],
             &[("retry-after", "Wed, 04 Mar 2026 05:06:37 GMT")],
             &[("retry-after", "Wed, 04 Mar 2020 05:06:37 GMT")],
-            &[("retry-after", "Wed, 04 Mar 2026 05:06:37 GMT"), ("date", "Wed, 04 Mar 2026 05:06:35 GMT")],
+            &[
+                ("retry-after", "Wed, 04 Mar 2026 05:06:37 GMT"),
+                ("date", "Wed, 04 Mar 2026 05:06:35 GMT"),
+            ],
             &[("retry-after", "9"), ("retry-after-ms", "1500")],
-            &[("llm_provider-retry-after", "60"), ("date", "Wed, 04 Mar 2026 05:06:35 GMT")],
+            &[
+                ("llm_provider-retry-after", "60"),
+                ("date", "Wed, 04 Mar 2026 05:06:35 GMT"),
+            ],
             &[("llm_provider-retry-after", "60"), ("retry-after", "2")],
             &[("retry-after", "-1")],
             &[("retry-after", "1e3")],
             &[("retry-after", "NaN")],
             &[("retry-after", "soon")],
             &[("retry-after", "99999999999999999999999999")],
-            &[("x-ratelimit-remaining-tokens", "0"), ("x-ratelimit-reset-tokens", "6m0.5s")],
-            &[("x-ratelimit-remaining-tokens", "5"), ("x-ratelimit-reset-tokens", "6m0s")],
+            &[
+                ("x-ratelimit-remaining-tokens", "0"),
+                ("x-ratelimit-reset-tokens", "6m0.5s"),
+            ],
+            &[
+                ("x-ratelimit-remaining-tokens", "5"),
+                ("x-ratelimit-reset-tokens", "6m0s"),
+            ],
             &[
                 ("x-ratelimit-remaining-requests", "0"),
                 ("x-ratelimit-reset-requests", "120ms"),
@@ -212,8 +271,14 @@ mod tests {
                 ("anthropic-ratelimit-requests-remaining", "0"),
                 ("anthropic-ratelimit-requests-reset", "2026-03-04T05:06:27Z"),
             ],
-            &[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1772600777")],
-            &[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "1772600777000")],
+            &[
+                ("x-ratelimit-remaining", "0"),
+                ("x-ratelimit-reset", "1772600777"),
+            ],
+            &[
+                ("x-ratelimit-remaining", "0"),
+                ("x-ratelimit-reset", "1772600777000"),
+            ],
             &[("x-ratelimit-remaining", "0"), ("x-ratelimit-reset", "12")],
         ] {
             said.push_str(&format!("{headers:?}: {:?}\n", told(headers).retry_after));
@@ -246,18 +311,31 @@ mod tests {
     fn messages_say_when_to_come_again() {
         let rate = "Rate limit reached for gpt-4o in organization org-x on tokens per min (TPM): Limit 30000, Used 29000. ";
         for (message, expected) in [
-            (format!("{rate}Please try again in 1.2s. Visit https://x for more."), Some(1_200)),
+            (
+                format!("{rate}Please try again in 1.2s. Visit https://x for more."),
+                Some(1_200),
+            ),
             (format!("{rate}Please try again in 350ms."), Some(350)),
             (format!("{rate}Please try again in 6m0s."), Some(360_000)),
-            ("You exceeded your current quota. Please retry in 34.074824224s.".to_owned(), Some(34_074)),
-            ("Requests are throttled. Please retry after 20 seconds.".to_owned(), Some(20_000)),
+            (
+                "You exceeded your current quota. Please retry in 34.074824224s.".to_owned(),
+                Some(34_074),
+            ),
+            (
+                "Requests are throttled. Please retry after 20 seconds.".to_owned(),
+                Some(20_000),
+            ),
             ("try again in 2 minutes".to_owned(), Some(120_000)),
             ("Please try again in a while".to_owned(), None),
             ("Please try again in -3s".to_owned(), None),
             ("Too many requests".to_owned(), None),
             ("try again in ".to_owned(), None),
         ] {
-            assert_eq!(wait_in(&message).map(|time| time.as_millis()), expected, "{message}");
+            assert_eq!(
+                wait_in(&message).map(|time| time.as_millis()),
+                expected,
+                "{message}"
+            );
         }
     }
 
@@ -271,9 +349,19 @@ mod tests {
             ("x-ratelimit-remaining-tokens", "many"),
             ("x-ratelimit-reset-tokens", "1h2m3s"),
         ]);
-        let all = |limit, remaining, reset| Told { limit, remaining, reset };
-        assert_eq!(openai.limits.requests, all(Some(60), Some(59), Some(Duration::from_secs(1))));
-        assert_eq!(openai.limits.tokens, all(Some(150_000), None, Some(Duration::from_secs(3723))));
+        let all = |limit, remaining, reset| Told {
+            limit,
+            remaining,
+            reset,
+        };
+        assert_eq!(
+            openai.limits.requests,
+            all(Some(60), Some(59), Some(Duration::from_secs(1)))
+        );
+        assert_eq!(
+            openai.limits.tokens,
+            all(Some(150_000), None, Some(Duration::from_secs(3723)))
+        );
         assert_eq!(openai.retry_after, None);
         let anthropic = told(&[
             ("anthropic-ratelimit-tokens-limit", "100"),
@@ -282,9 +370,15 @@ mod tests {
             ("anthropic-ratelimit-input-tokens-remaining", "79"),
             ("anthropic-ratelimit-output-tokens-limit", "20"),
             ("anthropic-ratelimit-output-tokens-remaining", "2"),
-            ("anthropic-ratelimit-output-tokens-reset", "2026-03-04T05:06:08Z"),
+            (
+                "anthropic-ratelimit-output-tokens-reset",
+                "2026-03-04T05:06:08Z",
+            ),
         ]);
-        assert_eq!(anthropic.limits.tokens, all(Some(20), Some(2), Some(Duration::from_secs(1))));
+        assert_eq!(
+            anthropic.limits.tokens,
+            all(Some(20), Some(2), Some(Duration::from_secs(1)))
+        );
         assert_eq!(anthropic.limits.requests, Told::default());
         assert_eq!(told(&[("content-type", "x")]), Pace::default());
     }

@@ -54,17 +54,37 @@ pub(super) struct Tried {
 pub fn places_of(endpoint: &Endpoint) -> Places {
     match (endpoint.api, &endpoint.dialect) {
         (Api::Http, Some(dialect)) => dialect::places(dialect),
-        _ => Places { system: true, turns: true, schema: true },
+        _ => Places {
+            system: true,
+            turns: true,
+            schema: true,
+        },
     }
 }
 
 /// Asks once. `clock` reads dates that servers name as a time to come again.
-pub(super) async fn once(clients: &Clients, endpoint: &Endpoint, call: &Call, clock: &dyn Clock) -> Tried {
+pub(super) async fn once(
+    clients: &Clients,
+    endpoint: &Endpoint,
+    call: &Call,
+    clock: &dyn Clock,
+) -> Tried {
     let started = Instant::now();
-    let tried = |result, sent, limits| Tried { result, latency: started.elapsed(), sent, limits };
+    let tried = |result, sent, limits| Tried {
+        result,
+        latency: started.elapsed(),
+        sent,
+        limits,
+    };
     let request = match request(endpoint, call) {
         Ok(request) => request,
-        Err(fault) => return tried(Err(hidden(fault, endpoint, call)), false, ToldLimits::default()),
+        Err(fault) => {
+            return tried(
+                Err(hidden(fault, endpoint, call)),
+                false,
+                ToldLimits::default(),
+            );
+        }
     };
     let settings = Settings {
         connect_timeout: endpoint.patience.connect,
@@ -76,7 +96,11 @@ pub(super) async fn once(clients: &Clients, endpoint: &Endpoint, call: &Call, cl
         Ok(answer) => answer,
         Err(error) => {
             let (fault, sent) = classify::of_net(&error);
-            return tried(Err(hidden(fault, endpoint, call)), sent, ToldLimits::default());
+            return tried(
+                Err(hidden(fault, endpoint, call)),
+                sent,
+                ToldLimits::default(),
+            );
         }
     };
     let pace = limits::read(answer.headers(), clock.now());
@@ -89,7 +113,10 @@ pub(super) async fn once(clients: &Clients, endpoint: &Endpoint, call: &Call, cl
         );
         Err(Fault::new(FaultKind::UnknownModel, why))
     } else if (200..300).contains(&status) {
-        match answer.read(&mut body, usize::try_from(most).unwrap_or(usize::MAX)).await {
+        match answer
+            .read(&mut body, usize::try_from(most).unwrap_or(usize::MAX))
+            .await
+        {
             Ok(false) => read(endpoint, &host, &body),
             Ok(true) => {
                 let why = format!("{host} answers with more than the {most} bytes that are read");
@@ -101,14 +128,25 @@ pub(super) async fn once(clients: &Clients, endpoint: &Endpoint, call: &Call, cl
         // The status tells what happened, whatever becomes of the rest.
         let most = usize::try_from(most.min(ERROR_BYTES)).unwrap_or(usize::MAX);
         let _ = answer.read(&mut body, most).await;
-        let own = endpoint.dialect.as_ref().and_then(|dialect| dialect::error_of_status(dialect, &body));
-        classify::of_status(&host, status, &own.unwrap_or_else(|| words::error_of_status(&body)))
+        let own = endpoint
+            .dialect
+            .as_ref()
+            .and_then(|dialect| dialect::error_of_status(dialect, &body));
+        classify::of_status(
+            &host,
+            status,
+            &own.unwrap_or_else(|| words::error_of_status(&body)),
+        )
     };
     let result = result.map_err(|fault| {
         // Words count of who has more to do than it can; others may speak of anything.
         let said = fault.retry_after.filter(|_| fault.kind.is_overload());
         let retry_after = pace.retry_after.or(said);
-        let fault = Fault { status: fault.status.or(Some(status)), retry_after, ..fault };
+        let fault = Fault {
+            status: fault.status.or(Some(status)),
+            retry_after,
+            ..fault
+        };
         hidden(fault, endpoint, call)
     });
     tried(result, true, pace.limits)
@@ -117,17 +155,27 @@ pub(super) async fn once(clients: &Clients, endpoint: &Endpoint, call: &Call, cl
 /// The fault without what the endpoint keeps secret and without the question, should a server have sent them back.
 fn hidden(mut fault: Fault, endpoint: &Endpoint, call: &Call) -> Fault {
     let key = endpoint.key.iter().filter_map(|key| key.value.clone());
-    let headers = endpoint.headers.iter().flat_map(|(name, value)| secrets_of_header(name, value));
+    let headers = endpoint
+        .headers
+        .iter()
+        .flat_map(|(name, value)| secrets_of_header(name, value));
     let paths = endpoint.dialect.iter().map(|dialect| &dialect.path);
-    let addresses = paths
-        .chain([&endpoint.base_url])
-        .flat_map(|address| net::secrets_of_address(address).into_iter().chain([net::lone_user(address)]));
+    let addresses = paths.chain([&endpoint.base_url]).flat_map(|address| {
+        net::secrets_of_address(address)
+            .into_iter()
+            .chain([net::lone_user(address)])
+    });
     if let Some(reason) = Redactor::new(key.chain(headers).chain(addresses)).redact(&fault.reason) {
         fault.reason = reason;
     }
-    call.system.iter().for_each(|text| words::hide_question(&mut fault.reason, text));
+    call.system
+        .iter()
+        .for_each(|text| words::hide_question(&mut fault.reason, text));
     for message in &call.messages {
-        words::hide_question(&mut fault.reason, &text_of(&message.content).unwrap_or_default());
+        words::hide_question(
+            &mut fault.reason,
+            &text_of(&message.content).unwrap_or_default(),
+        );
     }
     // Only now: part of a key is not known to be one.
     words::shorten(&mut fault.reason);
@@ -147,13 +195,25 @@ struct Spoken {
 
 impl Spoken {
     /// A POST of JSON, its fields sorted by name.
-    fn post(path: &str, headers: Vec<(&'static str, String)>, mut body: Fields) -> Result<Spoken, Fault> {
+    fn post(
+        path: &str,
+        headers: Vec<(&'static str, String)>,
+        mut body: Fields,
+    ) -> Result<Spoken, Fault> {
         body.sort_by(|(a, _), (b, _)| a.cmp(b));
         let body = serde_json::to_vec(&OrderedValue::Map(body).as_written()).map_err(|error| {
-            Fault::new(FaultKind::Settings, format!("the request cannot be written: {error}"))
+            Fault::new(
+                FaultKind::Settings,
+                format!("the request cannot be written: {error}"),
+            )
         })?;
         let body = Some(("application/json", body));
-        Ok(Spoken { method: "POST".to_owned(), path: path.to_owned(), headers, body })
+        Ok(Spoken {
+            method: "POST".to_owned(),
+            path: path.to_owned(),
+            headers,
+            body,
+        })
     }
 }
 
@@ -163,7 +223,11 @@ fn request(endpoint: &Endpoint, call: &Call) -> Result<Request, Fault> {
         Some(key) => match &key.value {
             Some(value) => Some(value.as_str()),
             None => {
-                let why = format!("the key of {} is not set: the variable {}", endpoint.name(), key.env);
+                let why = format!(
+                    "the key of {} is not set: the variable {}",
+                    endpoint.name(),
+                    key.env
+                );
                 return Err(Fault::new(FaultKind::Unauthorized, why));
             }
         },
@@ -184,8 +248,18 @@ fn request(endpoint: &Endpoint, call: &Call) -> Result<Request, Fault> {
     if let Some((kind, _)) = &spoken.body {
         headers.push(("content-type".to_owned(), (*kind).to_owned()));
     }
-    headers.extend(spoken.headers.into_iter().map(|(name, value)| (name.to_owned(), value)));
-    headers.extend(endpoint.headers.iter().map(|(name, value)| (name.clone(), value.clone())));
+    headers.extend(
+        spoken
+            .headers
+            .into_iter()
+            .map(|(name, value)| (name.to_owned(), value)),
+    );
+    headers.extend(
+        endpoint
+            .headers
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone())),
+    );
     Ok(Request {
         method: spoken.method,
         url,
@@ -211,7 +285,10 @@ fn read(endpoint: &Endpoint, host: &str, body: &[u8]) -> Result<Completion, Faul
 fn json(host: &str, body: &[u8]) -> Result<Value, Fault> {
     let body = words::without_mark(body);
     if body.trim_ascii().is_empty() {
-        return Err(Fault::new(FaultKind::Empty, format!("{host} answered without a body")));
+        return Err(Fault::new(
+            FaultKind::Empty,
+            format!("{host} answered without a body"),
+        ));
     }
     serde_json::from_slice(body).map_err(|error| {
         let text = String::from_utf8_lossy(body.get(..8 << 10).unwrap_or(body));
@@ -227,7 +304,10 @@ fn json(host: &str, body: &[u8]) -> Result<Value, Fault> {
             None if is_json => format!("broken JSON ({error})"),
             None => "no JSON".to_owned(),
         };
-        Fault::new(FaultKind::Unreadable, format!("{host} answered with {what}"))
+        Fault::new(
+            FaultKind::Unreadable,
+            format!("{host} answered with {what}"),
+        )
     })
 }
 
@@ -249,7 +329,10 @@ fn with_options(fields: &mut Fields, options: &BTreeMap<String, OrderedValue>) {
 
 /// A fault of an answer that is not what the API answers with.
 fn misshapen(host: &str, what: &str) -> Fault {
-    Fault::new(FaultKind::Unreadable, format!("{host} answered with JSON that is no answer: {what}"))
+    Fault::new(
+        FaultKind::Unreadable,
+        format!("{host} answered with JSON that is no answer: {what}"),
+    )
 }
 
 /// A count of tokens. What is no count (a text, a negative number, a part) is not told.
@@ -258,7 +341,9 @@ fn count(value: Option<&Value>) -> Option<u64> {
     const EXACT: f64 = 9_007_199_254_740_992.0;
     let number = value?.as_number()?;
     number.as_u64().or_else(|| {
-        let float = number.as_f64().filter(|n| n.fract() == 0.0 && (0.0..EXACT).contains(n))?;
+        let float = number
+            .as_f64()
+            .filter(|n| n.fract() == 0.0 && (0.0..EXACT).contains(n))?;
         Some(float as u64)
     })
 }
@@ -275,7 +360,12 @@ fn count_or_none(value: Option<&Value>) -> Option<u64> {
 fn tokens(input: u64, output: u64, cached_input: u64, cache_write: u64) -> Option<Tokens> {
     let part = cached_input.checked_add(cache_write)?;
     input.checked_add(output)?;
-    (input > 0 && part <= input).then_some(Tokens { input, output, cached_input, cache_write })
+    (input > 0 && part <= input).then_some(Tokens {
+        input,
+        output,
+        cached_input,
+        cache_write,
+    })
 }
 
 /// The reasoning among the parts of a content: Anthropic's blocks and Mistral's chunks (a text, or parts). `None` when it has none.
@@ -283,8 +373,14 @@ fn thoughts_of(content: &Value) -> Option<String> {
     let mut is_noted = false;
     let texts = content.as_array()?.iter().filter_map(|part| {
         let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
-        let said = part.get("thinking").filter(|_| kind == "thinking").and_then(text_of);
-        let signed = part.get("signature").and_then(Value::as_str).is_some_and(|text| !text.is_empty());
+        let said = part
+            .get("thinking")
+            .filter(|_| kind == "thinking")
+            .and_then(text_of);
+        let signed = part
+            .get("signature")
+            .and_then(Value::as_str)
+            .is_some_and(|text| !text.is_empty());
         match said.filter(|text| !text.trim().is_empty()) {
             None if kind == "redacted_thinking" || (kind == "thinking" && signed) => {
                 (!std::mem::replace(&mut is_noted, true)).then(|| HIDDEN_THOUGHTS.to_owned())
@@ -306,7 +402,9 @@ fn text_of(content: &Value) -> Option<String> {
                 Value::String(text) => Some(text.as_str()),
                 part => {
                     let kind = part.get("type").and_then(Value::as_str).unwrap_or("text");
-                    matches!(kind, "text" | "output_text").then(|| part.get("text")?.as_str()).flatten()
+                    matches!(kind, "text" | "output_text")
+                        .then(|| part.get("text")?.as_str())
+                        .flatten()
                 }
             });
             Some(texts.collect())

@@ -20,7 +20,10 @@ fn endpoint(api: Api, base_url: &str) -> Endpoint {
         base_url: base_url.to_owned(),
         headers: BTreeMap::new(),
         dialect: None,
-        key: Some(ApiKey { env: "KEY".to_owned(), value: Some(KEY.to_owned()) }),
+        key: Some(ApiKey {
+            env: "KEY".to_owned(),
+            value: Some(KEY.to_owned()),
+        }),
         limits: Limits::default(),
         patience: Patience::default(),
         ca_file: None,
@@ -31,7 +34,13 @@ fn endpoint(api: Api, base_url: &str) -> Endpoint {
 }
 
 fn call(messages: Vec<Message>, sampling: Sampling) -> Call {
-    Call { system: None, messages, sampling, index: CallIndex::default(), timeout: Duration::from_secs(30) }
+    Call {
+        system: None,
+        messages,
+        sampling,
+        index: CallIndex::default(),
+        timeout: Duration::from_secs(30),
+    }
 }
 
 fn all_sampling() -> Sampling {
@@ -52,10 +61,19 @@ fn all_sampling() -> Sampling {
 
 fn conversation() -> Vec<Message> {
     vec![
-        Message { role: "system".to_owned(), content: json!("Be terse.") },
+        Message {
+            role: "system".to_owned(),
+            content: json!("Be terse."),
+        },
         Message::user("Hi"),
-        Message { role: "assistant".to_owned(), content: json!("Hello") },
-        Message { role: "user".to_owned(), content: json!([{"type": "text", "text": "Again"}]) },
+        Message {
+            role: "assistant".to_owned(),
+            content: json!("Hello"),
+        },
+        Message {
+            role: "user".to_owned(),
+            content: json!([{"type": "text", "text": "Again"}]),
+        },
     ]
 }
 
@@ -76,25 +94,45 @@ fn sent(endpoint: &Endpoint, call: &Call) -> String {
 
 fn told(result: Result<Completion, Fault>) -> String {
     match result {
-        Ok(Completion { text, tool_calls, finish, tokens, model, thoughts }) => {
+        Ok(Completion {
+            text,
+            tool_calls,
+            finish,
+            tokens,
+            model,
+            thoughts,
+        }) => {
             let tokens = tokens.map_or("unknown".to_owned(), |t| {
-                format!("{}+{} ({} cached, {} written)", t.input, t.output, t.cached_input, t.cache_write)
+                format!(
+                    "{}+{} ({} cached, {} written)",
+                    t.input, t.output, t.cached_input, t.cache_write
+                )
             });
-            let calls = tool_calls.map(|calls| format!(" calls={calls}")).unwrap_or_default();
-            let model = model.map(|model| format!(" by {model}")).unwrap_or_default();
-            let thoughts = thoughts.map(|thoughts| format!(" thinking {thoughts:?}")).unwrap_or_default();
+            let calls = tool_calls
+                .map(|calls| format!(" calls={calls}"))
+                .unwrap_or_default();
+            let model = model
+                .map(|model| format!(" by {model}"))
+                .unwrap_or_default();
+            let thoughts = thoughts
+                .map(|thoughts| format!(" thinking {thoughts:?}"))
+                .unwrap_or_default();
             format!("{finish:?} {text:?} tokens {tokens}{calls}{model}{thoughts}")
         }
         Err(fault) => {
-            let tokens =
-                fault.tokens.map(|t| format!(" [tokens {}+{}]", t.input, t.output)).unwrap_or_default();
+            let tokens = fault
+                .tokens
+                .map(|t| format!(" [tokens {}+{}]", t.input, t.output))
+                .unwrap_or_default();
             format!("{}: {}{tokens}", fault.kind.label(), fault.reason)
         }
     }
 }
 
 fn readings(endpoint: &Endpoint, bodies: &[Value]) -> String {
-    let lines = bodies.iter().map(|body| told(read(endpoint, "host:1", body.to_string().as_bytes())) + "\n");
+    let lines = bodies
+        .iter()
+        .map(|body| told(read(endpoint, "host:1", body.to_string().as_bytes())) + "\n");
     lines.collect()
 }
 
@@ -107,11 +145,18 @@ fn chat_completions_are_asked_for() {
     all.system = Some("You add.".to_owned());
     told.push_str(&sent(&own, &all));
     own.key = None;
-    own.headers.insert("Authorization".to_owned(), "Bearer other".to_owned());
+    own.headers
+        .insert("Authorization".to_owned(), "Bearer other".to_owned());
     told.push_str(&sent(&own, &plain));
-    let limited = Sampling { max_tokens: Some(5), ..Sampling::default() };
+    let limited = Sampling {
+        max_tokens: Some(5),
+        ..Sampling::default()
+    };
     let themselves = endpoint(Api::Openai, "https://api.openai.com/v1");
-    told.push_str(&sent(&themselves, &call(vec![Message::user("Hi")], limited)));
+    told.push_str(&sent(
+        &themselves,
+        &call(vec![Message::user("Hi")], limited),
+    ));
     insta::assert_snapshot!(told, @r#"
     POST http://127.0.0.1:8000/v1/chat/completions
     content-type: application/json
@@ -192,14 +237,26 @@ fn apis_of_ones_own_are_asked_as_they_want() {
     let mut told = sent(&own, &call(vec![Message::user("Hi")], Sampling::default()));
     own.model = "a/b".to_owned();
     own.dialect = Some(Box::new(dialect()));
-    told.push_str(&sent(&own, &call(vec![Message::user("say {{ model }}")], Sampling::default())));
+    told.push_str(&sent(
+        &own,
+        &call(vec![Message::user("say {{ model }}")], Sampling::default()),
+    ));
     let mut whole = call(vec![Message::user("Hi")], all_sampling());
     whole.sampling.options.clear();
     whole.system = Some("You add.".to_owned());
     told.push_str(&sent(&own, &whole));
-    let only = |body: Value| Some(Box::new(Dialect { body: body.into(), path: String::new(), ..dialect() }));
+    let only = |body: Value| {
+        Some(Box::new(Dialect {
+            body: body.into(),
+            path: String::new(),
+            ..dialect()
+        }))
+    };
     own.dialect = only(json!({"m": "{{ messages }}"}));
-    whole.sampling = Sampling { options: all_sampling().options, ..Sampling::default() };
+    whole.sampling = Sampling {
+        options: all_sampling().options,
+        ..Sampling::default()
+    };
     told.push_str(&sent(&own, &whole));
     own.dialect = only(json!({"q": "{{ prompt }}"}));
     told.push_str(&sent(&own, &whole));
@@ -208,9 +265,15 @@ fn apis_of_ones_own_are_asked_as_they_want() {
     whole.messages = conversation();
     told.push_str(&sent(&own, &whole));
     own.dialect = only(json!({"q": "{{ prompt }}", "s": "{{ system }}"}));
-    told.push_str(&sent(&own, &call(conversation()[..2].to_vec(), Sampling::default())));
+    told.push_str(&sent(
+        &own,
+        &call(conversation()[..2].to_vec(), Sampling::default()),
+    ));
     own.dialect = only(json!("{{ prompt }}"));
-    told.push_str(&sent(&own, &call(vec![Message::user("Hi")], Sampling::default())));
+    told.push_str(&sent(
+        &own,
+        &call(vec![Message::user("Hi")], Sampling::default()),
+    ));
     insta::assert_snapshot!(told, @r#"
     settings: nothing says how http:small is spoken to
     POST http://127.0.0.1:9/models/a%2Fb:generate
@@ -245,16 +308,19 @@ fn apis_of_ones_own_are_asked_as_they_want() {
 #[test]
 fn a_key_that_is_not_set_is_named_by_its_variable() {
     let mut own = endpoint(Api::Openai, "http://127.0.0.1:9");
-    own.key = Some(ApiKey { env: "MY_KEY".to_owned(), value: None });
+    own.key = Some(ApiKey {
+        env: "MY_KEY".to_owned(),
+        value: None,
+    });
     insta::assert_snapshot!(sent(&own, &call(vec![Message::user("Hi")], Sampling::default())), @"unauthorized: the key of openai:small is not set: the variable MY_KEY");
 }
 
 #[test]
 fn chat_completions_are_read() {
     let own = endpoint(Api::Openai, "http://127.0.0.1:9");
-    let choice =
-        |choice: Value| json!({"choices": [choice], "usage": {"prompt_tokens": 3, "completion_tokens": 2}});
-    let message = |message: Value, finish: &str| choice(json!({"message": message, "finish_reason": finish}));
+    let choice = |choice: Value| json!({"choices": [choice], "usage": {"prompt_tokens": 3, "completion_tokens": 2}});
+    let message =
+        |message: Value, finish: &str| choice(json!({"message": message, "finish_reason": finish}));
     let usage = |usage: Value| json!({"choices": [{"message": {"content": "x"}}], "usage": usage});
     let bodies = [
         json!({"model": "small-1", "choices": [{"message": {"role": "assistant", "content": "Hi", "reasoning_content": "hm"},
@@ -283,14 +349,20 @@ fn chat_completions_are_read() {
         message(json!({"content": " \n"}), "stop"),
         message(json!({"content": "\u{200b}\u{feff}\0 "}), "stop"),
         message(json!({"content": null, "refusal": "I can't."}), "stop"),
-        message(json!({"content": [{"type": "refusal", "refusal": "No."}]}), "stop"),
+        message(
+            json!({"content": [{"type": "refusal", "refusal": "No."}]}),
+            "stop",
+        ),
         message(json!({"content": null}), "content_filter"),
         message(json!({"content": "par"}), "content_filter"),
         message(
             json!({"content": null, "tool_calls": [{"id": "c", "function": {"name": "f"}}]}),
             "tool_calls",
         ),
-        message(json!({"content": "so", "function_call": {"name": "f"}}), "stop"),
+        message(
+            json!({"content": "so", "function_call": {"name": "f"}}),
+            "stop",
+        ),
         message(json!({"content": "so", "tool_calls": []}), "tool_calls"),
         message(json!({"content": null}), "tool_calls"),
         choice(json!({"text": "old", "finish_reason": "eos"})),
@@ -389,14 +461,26 @@ fn messages_are_read() {
             "stop_sequence",
         ),
         said(text.clone(), "max_tokens"),
-        said(json!([{"type": "thinking", "thinking": "hm"}]), "max_tokens"),
-        said(json!([{"type": "redacted_thinking", "data": "EmwK"}]), "max_tokens"),
-        said(json!([{"type": "thinking", "thinking": "", "signature": "EqQB"}]), "end_turn"),
+        said(
+            json!([{"type": "thinking", "thinking": "hm"}]),
+            "max_tokens",
+        ),
+        said(
+            json!([{"type": "redacted_thinking", "data": "EmwK"}]),
+            "max_tokens",
+        ),
+        said(
+            json!([{"type": "thinking", "thinking": "", "signature": "EqQB"}]),
+            "end_turn",
+        ),
         said(
             json!([{"type": "redacted_thinking", "data": "EmwK"}, {"type": "redacted_thinking", "data": "EmwL"}, {"type": "text", "text": "a"}]),
             "end_turn",
         ),
-        said(json!([{"type": "thinking", "thinking": ""}, {"type": "text", "text": "a"}]), "end_turn"),
+        said(
+            json!([{"type": "thinking", "thinking": ""}, {"type": "text", "text": "a"}]),
+            "end_turn",
+        ),
         said(json!([]), "refusal"),
         said(json!([]), "end_turn"),
         said(
@@ -452,7 +536,12 @@ fn apis_of_ones_own_are_read_by_their_paths() {
         ],
     );
     let at = |answer: &str| {
-        Some(Box::new(Dialect { answer: answer.to_owned(), error: None, finish: None, ..dialect() }))
+        Some(Box::new(Dialect {
+            answer: answer.to_owned(),
+            error: None,
+            finish: None,
+            ..dialect()
+        }))
     };
     own.dialect = at("$.x");
     told.push_str(&readings(
@@ -487,10 +576,19 @@ fn apis_of_ones_own_are_read_by_their_paths() {
 
 #[test]
 fn an_error_of_ones_own_api_is_where_its_path_says() {
-    let own = Dialect { error: Some("$.problem.text".to_owned()), ..dialect() };
+    let own = Dialect {
+        error: Some("$.problem.text".to_owned()),
+        ..dialect()
+    };
     let body = json!({"message": "see problem", "problem": {"text": "no such voice"}}).to_string();
-    assert_eq!(dialect::error_of_status(&own, body.as_bytes()), Some(words::Said::new("no such voice")));
-    assert_eq!(dialect::error_of_status(&own, b"{\"message\": \"m\"}"), None);
+    assert_eq!(
+        dialect::error_of_status(&own, body.as_bytes()),
+        Some(words::Said::new("no such voice"))
+    );
+    assert_eq!(
+        dialect::error_of_status(&own, b"{\"message\": \"m\"}"),
+        None
+    );
     assert_eq!(dialect::error_of_status(&own, b"<html>"), None);
 }
 
@@ -534,8 +632,12 @@ fn what_is_no_json_is_told_apart() {
 
 #[test]
 fn statuses_and_what_is_said_with_them_tell_what_is_wrong() {
-    let error = |kind: &str, message: &str| json!({"error": {"type": kind, "message": message}}).to_string();
-    let code = |code: &str, message: &str| json!({"error": {"code": code, "message": message}}).to_string();
+    let error = |kind: &str, message: &str| {
+        json!({"error": {"type": kind, "message": message}}).to_string()
+    };
+    let code = |code: &str, message: &str| {
+        json!({"error": {"code": code, "message": message}}).to_string()
+    };
     let mut said = String::new();
     for (status, body) in [
         (401, code("invalid_api_key", "Incorrect API key provided")),
@@ -607,9 +709,11 @@ fn statuses_and_what_is_said_with_them_tell_what_is_wrong() {
 #[test]
 fn a_key_that_a_server_sends_back_is_not_in_the_reason() {
     let mut own = endpoint(Api::Openai, "http://127.0.0.1:9");
-    own.headers.insert("X-Team-Token".to_owned(), "team-0123456".to_owned());
+    own.headers
+        .insert("X-Team-Token".to_owned(), "team-0123456".to_owned());
     let body = json!({"error": {"message": format!("bad key {KEY} of team-0123456")}}).to_string();
-    let fault = classify::of_status("host:1", 401, &words::error_of_status(body.as_bytes())).unwrap_err();
+    let fault =
+        classify::of_status("host:1", 401, &words::error_of_status(body.as_bytes())).unwrap_err();
     assert_eq!(
         hidden(fault, &own, &call(Vec::new(), Sampling::default())).reason,
         "host:1 answered 401: bad key [redacted] of [redacted]"
@@ -619,8 +723,12 @@ fn a_key_that_a_server_sends_back_is_not_in_the_reason() {
 #[test]
 fn user_that_a_server_sends_back_is_not_in_the_reason() {
     let own = endpoint(Api::Openai, "http://token-0123@127.0.0.1:9");
-    let fault =
-        classify::of_status("host:1", 401, &words::error_of_status(b"bad user token-0123")).unwrap_err();
+    let fault = classify::of_status(
+        "host:1",
+        401,
+        &words::error_of_status(b"bad user token-0123"),
+    )
+    .unwrap_err();
     let reason = hidden(fault, &own, &call(Vec::new(), Sampling::default())).reason;
     assert_eq!(reason, "host:1 answered 401: bad user [redacted]");
 }
@@ -636,11 +744,15 @@ fn a_key_is_not_shown_in_part_either_where_a_servers_words_are_cut() {
         let bodies = [
             json!({"error": {"message": words}}).to_string(),
             words.clone(),
-            format!("<html><title>{}</title>", words.split_at(length.saturating_sub(120)).1),
+            format!(
+                "<html><title>{}</title>",
+                words.split_at(length.saturating_sub(120)).1
+            ),
         ];
         for body in bodies {
             let fault =
-                classify::of_status("host:1", 400, &words::error_of_status(body.as_bytes())).unwrap_err();
+                classify::of_status("host:1", 400, &words::error_of_status(body.as_bytes()))
+                    .unwrap_err();
             let reason = hidden(fault, &own, &asked).reason;
             assert!(!reason.contains("sk-s"), "{length}: {reason}");
             assert!(reason.chars().count() <= 450, "{reason}");
@@ -648,29 +760,47 @@ fn a_key_is_not_shown_in_part_either_where_a_servers_words_are_cut() {
     }
     // Nor are the secrets of its address.
     let base_url = format!("http://me:pass-{KEY}@127.0.0.1:9/v1?api-version=1&api-key=query-{KEY}");
-    let own_address = Endpoint { key: None, ..endpoint(Api::Openai, &base_url) };
+    let own_address = Endpoint {
+        key: None,
+        ..endpoint(Api::Openai, &base_url)
+    };
     for secret in ["pass-", "query-"] {
         for length in 200..420 {
             let words = format!("{} {secret}{KEY} {}", "x".repeat(length), "y ".repeat(300));
             let fault =
-                classify::of_status("host:1", 400, &words::error_of_status(words.as_bytes())).unwrap_err();
+                classify::of_status("host:1", 400, &words::error_of_status(words.as_bytes()))
+                    .unwrap_err();
             let reason = hidden(fault, &own_address, &asked).reason;
-            assert!(!reason.contains(secret.trim_end_matches('-')), "{length}: {reason}");
+            assert!(
+                !reason.contains(secret.trim_end_matches('-')),
+                "{length}: {reason}"
+            );
         }
     }
     // What is left out before the key makes room for no part of it.
     for length in 8_000..8_192 {
-        asked.messages =
-            vec![Message::user("What is asked ".repeat(length).get(..length).unwrap_or_default())];
-        let words = format!("{} {KEY} and more", text_of(&asked.messages[0].content).unwrap());
-        let fault =
-            classify::of_status("host:1", 400, &words::error_of_status(words.as_bytes())).unwrap_err();
+        asked.messages = vec![Message::user(
+            "What is asked "
+                .repeat(length)
+                .get(..length)
+                .unwrap_or_default(),
+        )];
+        let words = format!(
+            "{} {KEY} and more",
+            text_of(&asked.messages[0].content).unwrap()
+        );
+        let fault = classify::of_status("host:1", 400, &words::error_of_status(words.as_bytes()))
+            .unwrap_err();
         let reason = hidden(fault, &own, &asked).reason;
         assert!(!reason.contains("sk-s"), "{length}: {reason}");
     }
     let said = json!({"error": {"message": "no `You are the oracle of the house.`"}}).to_string();
-    let fault = classify::of_status("host:1", 400, &words::error_of_status(said.as_bytes())).unwrap_err();
-    assert_eq!(hidden(fault, &own, &asked).reason, "host:1 answered 400: no `[the question]`");
+    let fault =
+        classify::of_status("host:1", 400, &words::error_of_status(said.as_bytes())).unwrap_err();
+    assert_eq!(
+        hidden(fault, &own, &asked).reason,
+        "host:1 answered 400: no `[the question]`"
+    );
 }
 
 #[test]
@@ -680,11 +810,17 @@ fn an_answer_that_its_server_broke_off_is_none() {
         json!({"choices": [{"message": {"content": "The capital of"}, "finish_reason": finish}],
         "usage": {"prompt_tokens": 3, "completion_tokens": 2}})
     };
-    let broken = ["error", "abort", "cancelled", "insufficient_system_resource"];
+    let broken = [
+        "error",
+        "abort",
+        "cancelled",
+        "insufficient_system_resource",
+    ];
     let mut said = readings(&own, &broken.map(of));
     let mut http = endpoint(Api::Http, "http://127.0.0.1:9");
     http.dialect = Some(Box::new(dialect()));
-    let cohere = json!({"candidates": [{"content": {"parts": [{"text": "par"}]}, "finishReason": "ERROR"}]});
+    let cohere =
+        json!({"candidates": [{"content": {"parts": [{"text": "par"}]}, "finishReason": "ERROR"}]});
     said.push_str(&readings(&http, &[cohere]));
     insta::assert_snapshot!(said, @r#"
     error_body: host:1 broke its answer off (`error`) [tokens 3+2]
@@ -701,12 +837,16 @@ fn tokens_are_all_that_were_taken_and_none_that_nobody_counted() {
     let usage = |usage: Value| json!({"choices": [{"message": {"content": "x"}}], "usage": usage});
     let bodies = [
         // Servers that count what is thought apart from what is said; the total has both.
-        usage(json!({"prompt_tokens": 12, "completion_tokens": 1, "total_tokens": 399,
-            "completion_tokens_details": {"reasoning_tokens": 386}})),
+        usage(
+            json!({"prompt_tokens": 12, "completion_tokens": 1, "total_tokens": 399,
+            "completion_tokens_details": {"reasoning_tokens": 386}}),
+        ),
         usage(json!({"prompt_tokens": 20, "completion_tokens": 151, "total_tokens": 553})),
         usage(json!({"prompt_tokens": 21, "completion_tokens": 0, "total_tokens": 81})),
-        usage(json!({"prompt_tokens": 9, "completion_tokens": 8, "total_tokens": 17,
-            "completion_tokens_details": {"reasoning_tokens": 7}})),
+        usage(
+            json!({"prompt_tokens": 9, "completion_tokens": 8, "total_tokens": 17,
+            "completion_tokens_details": {"reasoning_tokens": 7}}),
+        ),
         usage(json!({"prompt_tokens": 9, "completion_tokens": 8, "total_tokens": 10})),
         usage(json!({"prompt_tokens": 9, "completion_tokens": 8, "total_tokens": "99"})),
         // No question takes nothing: such a server does not count.
@@ -732,16 +872,26 @@ fn the_name_that_a_model_calls_itself_is_one_short_line() {
         own.dialect = (api == Api::Http).then(|| Box::new(dialect()));
         let (_, mut body) = whole().into_iter().find(|(of, _)| *of == api).unwrap();
         body["model"] = json!(format!("m\n\u{1b}[31m{}", "x".repeat(10_000)));
-        let model = read(&own, "host:1", body.to_string().as_bytes()).unwrap().model.unwrap();
+        let model = read(&own, "host:1", body.to_string().as_bytes())
+            .unwrap()
+            .model
+            .unwrap();
         assert!(model.starts_with("m x") && model.len() <= 200, "{model}");
     }
 }
 
 #[test]
 fn the_limit_of_tokens_has_its_new_name_at_all_of_openais_hosts() {
-    let limited = call(Vec::new(), Sampling { max_tokens: Some(5), ..Sampling::default() });
-    let named =
-        |base_url: &str| sent(&endpoint(Api::Openai, base_url), &limited).contains("max_completion_tokens");
+    let limited = call(
+        Vec::new(),
+        Sampling {
+            max_tokens: Some(5),
+            ..Sampling::default()
+        },
+    );
+    let named = |base_url: &str| {
+        sent(&endpoint(Api::Openai, base_url), &limited).contains("max_completion_tokens")
+    };
     for (base_url, new) in [
         ("https://api.openai.com/v1", true),
         ("https://EU.api.openai.com:443/v1", true),
@@ -824,8 +974,13 @@ proptest! {
 
 /// All numbers that stand in a text, with and without an exponent.
 fn numbers(text: &str) -> Vec<u64> {
-    let parts = text.split(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-')));
+    let parts =
+        text.split(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+' | '-')));
     parts
-        .filter_map(|part| part.parse::<u64>().ok().or_else(|| part.parse::<f64>().ok().map(|n| n as u64)))
+        .filter_map(|part| {
+            part.parse::<u64>()
+                .ok()
+                .or_else(|| part.parse::<f64>().ok().map(|n| n as u64))
+        })
         .collect()
 }

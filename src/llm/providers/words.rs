@@ -25,9 +25,11 @@ pub(super) fn finish(word: &str) -> Finish {
     match word.to_ascii_lowercase().as_str() {
         "stop" | "stop_sequence" | "stop_token" | "end_turn" | "eos" | "eos_token" | "complete"
         | "completed" => Finish::Stop,
-        "length" | "max_tokens" | "max_output_tokens" | "model_length" | "model_context_window_exceeded" => {
-            Finish::Length
-        }
+        "length"
+        | "max_tokens"
+        | "max_output_tokens"
+        | "model_length"
+        | "model_context_window_exceeded" => Finish::Length,
         "content_filter"
         | "content_filtered"
         | "refusal"
@@ -76,7 +78,11 @@ pub(super) struct Said {
 
 impl Said {
     pub fn new(message: &str) -> Said {
-        Said { message: shown(message), retry_after: wait_in(message), ..Said::default() }
+        Said {
+            message: shown(message),
+            retry_after: wait_in(message),
+            ..Said::default()
+        }
     }
 
     /// True when one of the types and codes is one of these.
@@ -101,7 +107,8 @@ impl Said {
         for name in ["type", "code", "status"] {
             match map.get(name) {
                 Some(Value::String(word)) if !word.is_empty() => {
-                    said.words.push(truncate_bytes(word, 100).to_ascii_lowercase());
+                    said.words
+                        .push(truncate_bytes(word, 100).to_ascii_lowercase());
                     said.status = said.status.or_else(|| status_in(word));
                 }
                 Some(Value::Number(number)) => {
@@ -110,10 +117,25 @@ impl Said {
                 _ => {}
             }
         }
-        let text = ["message", "detail", "msg", "error", "errors", "title", "description", "reason"];
+        let text = [
+            "message",
+            "detail",
+            "msg",
+            "error",
+            "errors",
+            "title",
+            "description",
+            "reason",
+        ];
         said.message = text.iter().find_map(|name| message_in(map.get(*name)?));
-        let details = map.get("details").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-        let delay = details.iter().find_map(|detail| span(detail.get("retryDelay")?.as_str()?));
+        let details = map
+            .get("details")
+            .and_then(Value::as_array)
+            .map(Vec::as_slice)
+            .unwrap_or_default();
+        let delay = details
+            .iter()
+            .find_map(|detail| span(detail.get("retryDelay")?.as_str()?));
         said.retry_after = delay.or_else(|| said.message.as_deref().and_then(wait_in));
         said
     }
@@ -137,15 +159,17 @@ fn message_in(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => shown(text),
         Value::Array(items) => items.iter().find_map(message_in),
-        Value::Object(map) => {
-            ["message", "msg", "detail"].iter().find_map(|name| message_in(map.get(*name)?))
-        }
+        Value::Object(map) => ["message", "msg", "detail"]
+            .iter()
+            .find_map(|name| message_in(map.get(*name)?)),
         _ => None,
     }
 }
 
 fn status_in(text: &str) -> Option<u16> {
-    text.parse().ok().filter(|status| (400..600).contains(status))
+    text.parse()
+        .ok()
+        .filter(|status| (400..600).contains(status))
 }
 
 fn shown(text: &str) -> Option<String> {
@@ -170,10 +194,15 @@ pub(super) fn hide_question(reason: &mut String, question: &str) {
     /// Characters of a question that tell it from words that happen to be alike.
     const TELLING: usize = 16;
     let question = one_line(truncate_bytes(question, LOOKED_AT));
-    let Some((end, _)) = question.char_indices().nth(TELLING) else { return };
+    let Some((end, _)) = question.char_indices().nth(TELLING) else {
+        return;
+    };
     while let Some(at) = question.get(..end).and_then(|start| reason.find(start)) {
         let rest = reason.get(at..).unwrap_or_default();
-        let alike = rest.chars().zip(question.chars()).take_while(|(a, b)| a == b);
+        let alike = rest
+            .chars()
+            .zip(question.chars())
+            .take_while(|(a, b)| a == b);
         let length: usize = alike.map(|(c, _)| c.len_utf8()).sum();
         reason.replace_range(at..at + length, "[the question]");
     }
@@ -203,11 +232,16 @@ pub(super) fn error_in(body: &Value) -> Option<Said> {
 /// What the body of an answer says whose status says that it is an error.
 pub(super) fn error_of_status(body: &[u8]) -> Said {
     if let Ok(value) = serde_json::from_slice::<Value>(without_mark(body)) {
-        return error_in(&value).or_else(|| Said::of_error(&value)).unwrap_or_default();
+        return error_in(&value)
+            .or_else(|| Said::of_error(&value))
+            .unwrap_or_default();
     }
     let text = String::from_utf8_lossy(body);
     match page(&text) {
-        Some(page) => Said { message: Some(page), ..Said::default() },
+        Some(page) => Said {
+            message: Some(page),
+            ..Said::default()
+        },
         // What breaks off is shown as well as plain words: it is what there is.
         None => Said::new(&text),
     }
@@ -221,9 +255,21 @@ pub(super) fn without_mark(body: &[u8]) -> &[u8] {
 /// What a page of HTML is, in words; `None` when it is none.
 pub(super) fn page(text: &str) -> Option<String> {
     let head = text.trim_start().as_bytes();
-    let begins =
-        |word: &str| head.get(..word.len()).is_some_and(|start| start.eq_ignore_ascii_case(word.as_bytes()));
-    if !["<!doctype html", "<html", "<head", "<body", "<!--", "<center"].iter().any(|tag| begins(tag)) {
+    let begins = |word: &str| {
+        head.get(..word.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(word.as_bytes()))
+    };
+    if ![
+        "<!doctype html",
+        "<html",
+        "<head",
+        "<body",
+        "<!--",
+        "<center",
+    ]
+    .iter()
+    .any(|tag| begins(tag))
+    {
         return None;
     }
     let lower = text.to_ascii_lowercase();
@@ -267,10 +313,14 @@ mod tests {
             json!("error"),
             json!({"error": {"message": "a\u{1b}[31mb\n\nc\u{0}d"}}),
         ] {
-            let said = error_in(&body).map(|said| (said.message, said.words, said.status, said.retry_after));
+            let said = error_in(&body)
+                .map(|said| (said.message, said.words, said.status, said.retry_after));
             told.push_str(&format!("{body}: {said:?}\n"));
         }
-        let mut long = error_in(&json!({"error": "wörd ".repeat(10_000)})).unwrap().message.unwrap();
+        let mut long = error_in(&json!({"error": "wörd ".repeat(10_000)}))
+            .unwrap()
+            .message
+            .unwrap();
         assert!(long.len() <= LOOKED_AT);
         shorten(&mut long);
         assert!(long.chars().count() <= SHOWN, "{long}");
@@ -306,7 +356,10 @@ mod tests {
             hidden("h: bad `What is the capital of Fränce, and why?` twice"),
             "h: bad `[the question]` twice"
         );
-        assert_eq!(hidden("h: bad `What is the capital of Fr…"), "h: bad `[the question]…");
+        assert_eq!(
+            hidden("h: bad `What is the capital of Fr…"),
+            "h: bad `[the question]…"
+        );
         assert_eq!(hidden("h: What is the matter?"), "h: What is the matter?");
         let mut short = "stop".to_owned();
         hide_question(&mut short, "stop");
@@ -328,7 +381,10 @@ mod tests {
             "",
             "null",
         ] {
-            told.push_str(&format!("{body:?}: {:?}\n", error_of_status(body.as_bytes()).message));
+            told.push_str(&format!(
+                "{body:?}: {:?}\n",
+                error_of_status(body.as_bytes()).message
+            ));
         }
         insta::assert_snapshot!(told, @r#"
         "{\"detail\": \"Not Found\"}": Some("Not Found")

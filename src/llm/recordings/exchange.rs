@@ -86,12 +86,18 @@ impl<'a> Exchange<'a> {
         }
         let answer = &mut exchange.answer;
         let mut cut = cut_text(&mut answer.text, redactor);
-        cut |= answer.tool_calls.as_mut().is_some_and(|calls| cut_value(calls, redactor));
+        cut |= answer
+            .tool_calls
+            .as_mut()
+            .is_some_and(|calls| cut_value(calls, redactor));
         // Not graded, so that an answer beside it is whole.
         if let Some(thoughts) = &mut answer.thoughts {
             cut_text(thoughts, redactor);
         }
-        cut |= answer.model.as_mut().is_some_and(|model| cut_text(model, redactor));
+        cut |= answer
+            .model
+            .as_mut()
+            .is_some_and(|model| cut_text(model, redactor));
         if cut {
             exchange.redacted.push(Cut::Answer);
         }
@@ -106,7 +112,9 @@ impl<'a> Exchange<'a> {
 
     /// True when a file says the same, whenever it was written.
     pub fn is_in(&self, there: &[u8]) -> bool {
-        let Ok(there) = serde_json::from_slice::<Written>(there) else { return false };
+        let Ok(there) = serde_json::from_slice::<Written>(there) else {
+            return false;
+        };
         let answer = serde_json::to_value(&self.answer).is_ok_and(|answer| answer == there.answer);
         answer
             && there.answered_at.is_some()
@@ -119,14 +127,18 @@ impl<'a> Exchange<'a> {
 
 /// Everything of a request that a text of the suite went into.
 fn cut_request(request: &mut Question, redactor: &Redactor) -> bool {
-    let mut cut = cut_text(&mut request.base_url, redactor) | cut_text(&mut request.model, redactor);
+    let mut cut =
+        cut_text(&mut request.base_url, redactor) | cut_text(&mut request.model, redactor);
     for value in request.headers.values_mut() {
         cut |= cut_text(value, redactor);
     }
     if let Some(dialect) = &mut request.dialect {
         cut |= cut_text(&mut dialect.path, redactor) | cut_ordered(&mut dialect.body, redactor);
     }
-    cut |= request.system.as_mut().is_some_and(|system| cut_text(system, redactor));
+    cut |= request
+        .system
+        .as_mut()
+        .is_some_and(|system| cut_text(system, redactor));
     for message in &mut request.messages {
         cut |= cut_value(&mut message.content, redactor);
     }
@@ -134,7 +146,10 @@ fn cut_request(request: &mut Question, redactor: &Redactor) -> bool {
     for stop in &mut sampling.stop {
         cut |= cut_text(stop, redactor);
     }
-    cut |= sampling.json_schema.as_mut().is_some_and(|schema| cut_ordered(schema, redactor));
+    cut |= sampling
+        .json_schema
+        .as_mut()
+        .is_some_and(|schema| cut_ordered(schema, redactor));
     for value in sampling.options.values_mut() {
         cut |= cut_ordered(value, redactor);
     }
@@ -162,10 +177,14 @@ fn cut_text(text: &mut String, redactor: &Redactor) -> bool {
 fn cut_value(value: &mut Value, redactor: &Redactor) -> bool {
     match value {
         Value::String(text) => cut_text(text, redactor),
-        Value::Array(items) => items.iter_mut().fold(false, |cut, item| cut | cut_value(item, redactor)),
+        Value::Array(items) => items
+            .iter_mut()
+            .fold(false, |cut, item| cut | cut_value(item, redactor)),
         Value::Object(map) => {
-            let secret: Vec<(String, String)> =
-                map.keys().filter_map(|name| Some((name.clone(), redactor.redact(name)?))).collect();
+            let secret: Vec<(String, String)> = map
+                .keys()
+                .filter_map(|name| Some((name.clone(), redactor.redact(name)?)))
+                .collect();
             let mut cut = !secret.is_empty();
             for (name, instead) in secret {
                 if let Some(value) = map.remove(&name) {
@@ -191,7 +210,10 @@ fn cut_value(value: &mut Value, redactor: &Redactor) -> bool {
 /// Reads the file of an exchange; the error is one sentence without the file's name.
 pub(super) fn read(bytes: &[u8]) -> Result<Recorded, String> {
     let written: Written = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    if let Some(version) = written.format_version.filter(|version| *version != FORMAT_VERSION) {
+    if let Some(version) = written
+        .format_version
+        .filter(|version| *version != FORMAT_VERSION)
+    {
         return Err(format!(
             "its format_version is {version}, and {FORMAT_VERSION} is what this version reads"
         ));
@@ -213,7 +235,10 @@ pub(super) fn read(bytes: &[u8]) -> Result<Recorded, String> {
     let completion = completion(written.answer).map_err(|error| format!("its answer: {error}"))?;
     if completion.is_silent()
         && completion.tool_calls.is_none()
-        && matches!(completion.finish, Finish::Stop | Finish::Other | Finish::ToolCalls)
+        && matches!(
+            completion.finish,
+            Finish::Stop | Finish::Other | Finish::ToolCalls
+        )
     {
         return Err("its answer says nothing".to_owned());
     }
@@ -241,8 +266,13 @@ fn completion(answer: Value) -> Result<Completion, String> {
             if map.get("tool_calls").is_some_and(is_nothing) {
                 map.remove("tool_calls");
             }
-            let finish = if map.contains_key("tool_calls") { "tool_calls" } else { "stop" };
-            map.entry("finish").or_insert_with(|| Value::String(finish.to_owned()));
+            let finish = if map.contains_key("tool_calls") {
+                "tool_calls"
+            } else {
+                "stop"
+            };
+            map.entry("finish")
+                .or_insert_with(|| Value::String(finish.to_owned()));
             serde_json::from_value(Value::Object(map)).map_err(|error| error.to_string())
         }
         _ => Err("a text or an object with `text` belongs here".to_owned()),
@@ -261,7 +291,14 @@ fn is_nothing(value: &Value) -> bool {
 
 /// A time in the form that all answers have, so that the oldest is found among them; a day alone is its beginning.
 fn moment(text: &str) -> Result<String, String> {
-    let day = || text.parse::<Date>().ok()?.to_zoned(TimeZone::UTC).ok().map(|day| day.timestamp());
+    let day = || {
+        text.parse::<Date>()
+            .ok()?
+            .to_zoned(TimeZone::UTC)
+            .ok()
+            .map(|day| day.timestamp())
+    };
     let at = text.parse::<Timestamp>().ok().or_else(day);
-    at.map(rfc3339).ok_or_else(|| "its answered_at is no time such as 2026-03-04T05:06:07Z".to_owned())
+    at.map(rfc3339)
+        .ok_or_else(|| "its answered_at is no time such as 2026-03-04T05:06:07Z".to_owned())
 }

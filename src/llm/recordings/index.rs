@@ -49,13 +49,21 @@ impl Recordings {
     /// # Errors
     /// When the folder can't be read, and when two files answer the same question differently.
     pub fn open(dir: &Path) -> Result<Recordings, RecordingsError> {
-        let unreadable = |source| RecordingsError::Unreadable { dir: dir.to_owned(), source };
-        let mut recordings =
-            Recordings { dir: dir.to_owned(), answers: HashMap::new(), warnings: Vec::new() };
+        let unreadable = |source| RecordingsError::Unreadable {
+            dir: dir.to_owned(),
+            source,
+        };
+        let mut recordings = Recordings {
+            dir: dir.to_owned(),
+            answers: HashMap::new(),
+            warnings: Vec::new(),
+        };
         for path in files(dir).map_err(unreadable)? {
             match read(&path) {
                 Ok(recorded) => recordings.add(path, recorded)?,
-                Err(why) => recordings.warnings.push(format!("{}: {why}; it is not used", path.display())),
+                Err(why) => recordings
+                    .warnings
+                    .push(format!("{}: {why}; it is not used", path.display())),
             }
         }
         let told = recordings.warnings.len();
@@ -71,11 +79,23 @@ impl Recordings {
     }
 
     fn add(&mut self, path: PathBuf, recorded: Recorded) -> Result<(), RecordingsError> {
-        let Recorded { key, completion, answered_at, is_cut, .. } = recorded;
-        let kept = Kept { completion, answered_at: answered_at.unwrap_or_default() };
+        let Recorded {
+            key,
+            completion,
+            answered_at,
+            is_cut,
+            ..
+        } = recorded;
+        let kept = Kept {
+            completion,
+            answered_at: answered_at.unwrap_or_default(),
+        };
         match self.answers.get(&key) {
             Some(first) if first.kept.completion != kept.completion => {
-                Err(RecordingsError::Twice { first: first.path.clone(), second: path })
+                Err(RecordingsError::Twice {
+                    first: first.path.clone(),
+                    second: path,
+                })
             }
             Some(_) => Ok(()),
             None => {
@@ -102,7 +122,12 @@ impl Recordings {
     }
 
     /// The recorded answer, or one sentence for people why there is none, which holds none of the redactor's secrets.
-    pub fn find(&self, key: &Key, question: &Question, redactor: &Redactor) -> Result<Kept, String> {
+    pub fn find(
+        &self,
+        key: &Key,
+        question: &Question,
+        redactor: &Redactor,
+    ) -> Result<Kept, String> {
         match self.answers.get(key) {
             Some(held) if held.is_cut => Err(format!(
                 "the recorded answer {} held a secret, which was cut: what was graded then is not known; record it again \
@@ -122,7 +147,11 @@ impl Recordings {
 /// Where each question is recorded. What can't be read is left out.
 pub(super) fn places(dir: &Path) -> HashMap<Key, PathBuf> {
     let paths = files(dir).unwrap_or_default();
-    paths.into_iter().rev().filter_map(|path| Some((read(&path).ok()?.key, path))).collect()
+    paths
+        .into_iter()
+        .rev()
+        .filter_map(|path| Some((read(&path).ok()?.key, path)))
+        .collect()
 }
 
 /// The beginning of a question, and which of several answers is meant.
@@ -144,11 +173,16 @@ fn told(question: &Question, redactor: &Redactor) -> String {
 fn read(path: &Path) -> Result<Recorded, String> {
     let mut bytes = Vec::new();
     // Before it is opened: a pipe would wait for somebody to write.
-    if !std::fs::metadata(path).map_err(|error| error.to_string())?.is_file() {
+    if !std::fs::metadata(path)
+        .map_err(|error| error.to_string())?
+        .is_file()
+    {
         return Err("it is no ordinary file".to_owned());
     }
     let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
-    file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    file.take(LONGEST + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| error.to_string())?;
     if bytes.len() as u64 > LONGEST {
         return Err("it is longer than 64 MiB".to_owned());
     }

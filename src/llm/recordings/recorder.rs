@@ -51,12 +51,23 @@ impl Recorder {
     /// Records an exchange; one that is there with the same answer stays as it is, day and all. A failure is told by
     /// [`Recorder::take_warning`].
     pub fn keep(&self, endpoint: &Endpoint, question: &Question, key: &Key, kept: &Kept) {
-        if !self.written.lock().unwrap_or_else(PoisonError::into_inner).insert(*key) {
+        if !self
+            .written
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(*key)
+        {
             return;
         }
         if let Err(error) = self.write(endpoint, question, key, kept) {
-            let before = self.failed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            let more = if before > 0 { format!(" (and {before} before it)") } else { String::new() };
+            let before = self
+                .failed
+                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let more = if before > 0 {
+                format!(" (and {before} before it)")
+            } else {
+                String::new()
+            };
             let text = format!("an exchange can't be recorded{more}: {error}");
             *self.warning.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
         }
@@ -64,21 +75,41 @@ impl Recorder {
 
     /// The next answer to the question takes the place of the one that this run recorded, which could not be used.
     pub fn forget(&self, key: &Key) {
-        self.written.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        self.written
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(key);
     }
 
     pub fn take_warning(&self) -> Option<String> {
-        self.warning.lock().unwrap_or_else(PoisonError::into_inner).take()
+        self.warning
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
     }
 
-    fn write(&self, endpoint: &Endpoint, question: &Question, key: &Key, kept: &Kept) -> io::Result<()> {
-        let exchange = Exchange::of(key, question, &kept.completion, &kept.answered_at, &self.redactor);
+    fn write(
+        &self,
+        endpoint: &Endpoint,
+        question: &Question,
+        key: &Key,
+        kept: &Kept,
+    ) -> io::Result<()> {
+        let exchange = Exchange::of(
+            key,
+            question,
+            &kept.completion,
+            &kept.answered_at,
+            &self.redactor,
+        );
         let there = self.there.get_or_init(|| places(&self.dir));
         let path = match there.get(key) {
             Some(path) => path.clone(),
             None => {
-                let folder =
-                    escape_path_component(&format!("{}-{}", endpoint.provider, exchange.request.model));
+                let folder = escape_path_component(&format!(
+                    "{}-{}",
+                    endpoint.provider, exchange.request.model
+                ));
                 let digits: String = exchange.key.chars().take(DIGITS).collect();
                 let name = match slug(&exchange.request.beginning()) {
                     slug if slug.is_empty() => format!("{digits}.json"),

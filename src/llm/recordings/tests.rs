@@ -12,7 +12,9 @@ use eval_base::redact::Redactor;
 
 fn endpoint() -> Endpoint {
     let mut endpoint = crate::llm::key::tests::endpoint();
-    endpoint.headers.insert("Authorization".into(), "Bearer hidden-token".into());
+    endpoint
+        .headers
+        .insert("Authorization".into(), "Bearer hidden-token".into());
     endpoint
 }
 
@@ -20,7 +22,10 @@ fn call(prompt: &str) -> Call {
     Call {
         system: Some("Be brief.".into()),
         messages: vec![Message::user(prompt)],
-        sampling: Sampling { temperature: Some(0.0), ..Sampling::default() },
+        sampling: Sampling {
+            temperature: Some(0.0),
+            ..Sampling::default()
+        },
         index: CallIndex::default(),
         timeout: Duration::from_secs(60),
     }
@@ -32,7 +37,11 @@ fn kept(text: &str) -> Kept {
             text: text.into(),
             tool_calls: None,
             finish: Finish::Stop,
-            tokens: Some(Tokens { input: 12, output: 3, ..Tokens::default() }),
+            tokens: Some(Tokens {
+                input: 12,
+                output: 3,
+                ..Tokens::default()
+            }),
             model: Some("small-1-0304".into()),
             thoughts: None,
         },
@@ -48,7 +57,10 @@ struct Place {
 
 impl Place {
     fn new() -> Place {
-        Place { dir: tempfile::tempdir().expect("a folder"), secrets: Vec::new() }
+        Place {
+            dir: tempfile::tempdir().expect("a folder"),
+            secrets: Vec::new(),
+        }
     }
 
     fn path(&self) -> &Path {
@@ -78,7 +90,9 @@ impl Place {
     fn find(&self, call: &Call) -> Result<Kept, String> {
         let question = Question::of(&endpoint(), call);
         let redactor = Redactor::new(self.secrets.clone());
-        self.open().find(&question.key(), &question, &redactor).map_err(|why| self.scrubbed(&why))
+        self.open()
+            .find(&question.key(), &question, &redactor)
+            .map_err(|why| self.scrubbed(&why))
     }
 
     fn warnings(&self) -> String {
@@ -94,13 +108,22 @@ impl Place {
         fn below(dir: &Path, found: &mut Vec<PathBuf>) {
             for entry in fs::read_dir(dir).expect("a folder") {
                 let path = entry.expect("an entry").path();
-                if path.is_dir() { below(&path, found) } else { found.push(path) }
+                if path.is_dir() {
+                    below(&path, found)
+                } else {
+                    found.push(path)
+                }
             }
         }
         let mut found = Vec::new();
         below(self.path(), &mut found);
         found.sort();
-        let relative = |path: &PathBuf| path.strip_prefix(self.path()).expect("below").display().to_string();
+        let relative = |path: &PathBuf| {
+            path.strip_prefix(self.path())
+                .expect("below")
+                .display()
+                .to_string()
+        };
         found.iter().map(relative).collect()
     }
 
@@ -174,7 +197,14 @@ fn a_question_that_was_not_recorded_is_told_by_its_beginning() {
     place.record(&call("What is 2 + 2?"), &kept("4"));
     let long = format!("What is the {} answer?", "very ".repeat(40));
     insta::assert_snapshot!(place.find(&call(&long)).unwrap_err(), @r#"no recorded answer in DIR to this question ("What is the very very very very very very very …"); record it with --record"#);
-    let second = Call { index: CallIndex { sample: 3, attempt: 1, vote: 0 }, ..call("What is 2 + 2?") };
+    let second = Call {
+        index: CallIndex {
+            sample: 3,
+            attempt: 1,
+            vote: 0,
+        },
+        ..call("What is 2 + 2?")
+    };
     insta::assert_snapshot!(place.find(&second).unwrap_err(), @r#"no recorded answer in DIR to this question ("What is 2 + 2?", sample 3, attempt 1); record it with --record"#);
     assert_eq!(place.open().len(), 1);
     let gone = Recordings::open(&place.path().join("none")).expect_err("no folder");
@@ -186,15 +216,31 @@ fn what_is_recorded_again_with_the_same_answer_stays_as_it_is() {
     let place = Place::new();
     place.record(&call("a"), &kept("4"));
     let first = fs::read(place.only()).expect("bytes");
-    place.record(&call("a"), &Kept { answered_at: "2027-01-01T00:00:00.000Z".into(), ..kept("4") });
+    place.record(
+        &call("a"),
+        &Kept {
+            answered_at: "2027-01-01T00:00:00.000Z".into(),
+            ..kept("4")
+        },
+    );
     assert_eq!(fs::read(place.only()).expect("bytes"), first);
-    let other = Kept { answered_at: "2027-01-01T00:00:00.000Z".into(), ..kept("5") };
+    let other = Kept {
+        answered_at: "2027-01-01T00:00:00.000Z".into(),
+        ..kept("5")
+    };
     place.record(&call("a"), &other);
     assert_eq!(place.find(&call("a")), Ok(other));
     // Renamed by people, or of a provider that the suite names otherwise by now: the same file.
     fs::create_dir(place.path().join("mine")).expect("made");
     fs::rename(place.only(), place.path().join("mine/sums.json")).expect("renamed");
-    place.record_of(&Endpoint { provider: "gateway".into(), ..endpoint() }, &call("a"), &kept("6"));
+    place.record_of(
+        &Endpoint {
+            provider: "gateway".into(),
+            ..endpoint()
+        },
+        &call("a"),
+        &kept("6"),
+    );
     assert_eq!(place.find(&call("a")), Ok(kept("6")));
     assert!(
         place.files().contains(&"mine/sums.json".to_owned()) && place.files().len() == 1,
@@ -224,35 +270,71 @@ fn secrets_are_cut_and_an_answer_that_held_one_is_not_used() {
     let asked = call("My password is hunter2hunter2, is it strong?");
     place.record(&asked, &kept("No."));
     let text = fs::read_to_string(place.only()).expect("text");
-    assert!(!text.contains("hunter2") && !text.contains("hidden-token"), "{text}");
-    assert!(text.contains("My password is [redacted], is it strong?"), "{text}");
+    assert!(
+        !text.contains("hunter2") && !text.contains("hidden-token"),
+        "{text}"
+    );
+    assert!(
+        text.contains("My password is [redacted], is it strong?"),
+        "{text}"
+    );
     assert!(!place.only().display().to_string().contains("hunter2"));
     // Found by the key of what was asked, which nobody can compute from the file.
     assert_eq!(place.find(&asked), Ok(kept("No.")));
     assert_eq!(place.warnings(), "");
     place.record(&asked, &kept("hunter2hunter2 is weak"));
     let text = fs::read_to_string(place.only()).expect("text");
-    assert!(text.contains("[redacted] is weak") && !text.contains("hunter2"), "{text}");
+    assert!(
+        text.contains("[redacted] is weak") && !text.contains("hunter2"),
+        "{text}"
+    );
     insta::assert_snapshot!(place.find(&asked).unwrap_err(), @"the recorded answer DIR/openai-small-1/my-password-is-redacted-is-it-strong-aebabafff33f.json held a secret, which was cut: what was graded then is not known; record it again with --record where its answers hold none");
     // Only cut in the answer: the request is checked as ever.
-    let place = Place { secrets: vec!["hunter2hunter2".into()], ..Place::new() };
+    let place = Place {
+        secrets: vec!["hunter2hunter2".into()],
+        ..Place::new()
+    };
     place.record(&call("a"), &kept("hunter2hunter2"));
-    assert!(place.find(&call("a")).unwrap_err().contains("held a secret"));
+    assert!(
+        place
+            .find(&call("a"))
+            .unwrap_err()
+            .contains("held a secret")
+    );
     place.change("Be brief.", "Be long.");
-    assert!(place.warnings().contains("its request was changed by hand"), "{}", place.warnings());
+    assert!(
+        place.warnings().contains("its request was changed by hand"),
+        "{}",
+        place.warnings()
+    );
 }
 
 #[test]
 fn half_of_a_secret_is_not_told_either() {
     let secret = "sk-0123456789-abcdefghijklmnopqrstuvwxyz-0123456789";
-    let place = Place { secrets: vec![secret.into()], ..Place::new() };
+    let place = Place {
+        secrets: vec![secret.into()],
+        ..Place::new()
+    };
     // The beginning that is told would end within the secret.
-    let why = place.find(&call(&format!("Log in with {secret} and say hello"))).unwrap_err();
+    let why = place
+        .find(&call(&format!("Log in with {secret} and say hello")))
+        .unwrap_err();
     assert!(!why.contains("sk-0123"), "{why}");
-    assert!(why.contains("(\"Log in with [redacted] and say hello\")"), "{why}");
-    let endpoint = Endpoint { model: format!("tuned-{secret}"), ..endpoint() };
+    assert!(
+        why.contains("(\"Log in with [redacted] and say hello\")"),
+        "{why}"
+    );
+    let endpoint = Endpoint {
+        model: format!("tuned-{secret}"),
+        ..endpoint()
+    };
     place.record_of(&endpoint, &call("a"), &kept("4"));
-    assert!(place.files().iter().all(|file| !file.contains(secret)), "{:?}", place.files());
+    assert!(
+        place.files().iter().all(|file| !file.contains(secret)),
+        "{:?}",
+        place.files()
+    );
 }
 
 #[test]
@@ -271,14 +353,21 @@ fn an_answer_without_a_word_and_without_a_call_is_none_however_it_is_written() {
         let mut file = sound.clone();
         file["answer"] = answer.clone();
         fs::write(place.only(), file.to_string()).expect("written");
-        assert!(place.warnings().contains("its answer says nothing"), "{answer}: {}", place.warnings());
+        assert!(
+            place.warnings().contains("its answer says nothing"),
+            "{answer}: {}",
+            place.warnings()
+        );
         assert!(place.find(&call("a")).is_err(), "{answer}");
     }
     let mut file = sound.clone();
     file["answer"] = json!({"text": "four", "tool_calls": []});
     fs::write(place.only(), file.to_string()).expect("written");
     let completion = place.find(&call("a")).expect("found").completion;
-    assert_eq!((completion.tool_calls, completion.finish), (None, Finish::Stop));
+    assert_eq!(
+        (completion.tool_calls, completion.finish),
+        (None, Finish::Stop)
+    );
 }
 
 #[test]
@@ -286,11 +375,23 @@ fn when_it_was_answered_is_a_time() {
     let place = Place::new();
     place.record(&call("a"), &kept("4"));
     place.change("2026-03-04T05:06:07.089Z", "2026-03-04T01:00:00+02:00");
-    assert_eq!(place.find(&call("a")).expect("found").answered_at, "2026-03-03T23:00:00.000Z");
+    assert_eq!(
+        place.find(&call("a")).expect("found").answered_at,
+        "2026-03-03T23:00:00.000Z"
+    );
     place.change("2026-03-04T01:00:00+02:00", "2026-03-04");
-    assert_eq!(place.find(&call("a")).expect("found").answered_at, "2026-03-04T00:00:00.000Z");
+    assert_eq!(
+        place.find(&call("a")).expect("found").answered_at,
+        "2026-03-04T00:00:00.000Z"
+    );
     place.change("\"2026-03-04\"", "\"0 days ago\"");
-    assert!(place.warnings().contains("its answered_at is no time such as "), "{}", place.warnings());
+    assert!(
+        place
+            .warnings()
+            .contains("its answered_at is no time such as "),
+        "{}",
+        place.warnings()
+    );
 }
 
 #[test]
@@ -298,9 +399,15 @@ fn a_pipe_among_recordings_holds_nobody_up() {
     let place = Place::new();
     place.record(&call("a"), &kept("4"));
     let pipe = place.path().join("pipe.json");
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status().expect("mkfifo");
+    let made = std::process::Command::new("mkfifo")
+        .arg(&pipe)
+        .status()
+        .expect("mkfifo");
     assert!(made.success());
-    assert_eq!(place.warnings(), "DIR/pipe.json: it is no ordinary file; it is not used");
+    assert_eq!(
+        place.warnings(),
+        "DIR/pipe.json: it is no ordinary file; it is not used"
+    );
     assert_eq!(place.find(&call("a")), Ok(kept("4")));
 }
 
@@ -323,13 +430,29 @@ fn people_write_recordings_with_a_request_and_an_answer() {
         "headers": {"x-team": "evals"}, "system": "Be brief.",
         "messages": [{"role": "user", "content": "a"}], "sampling": {"temperature": 0},
     });
-    place.write("a.json", &json!({"request": request, "answer": "by hand"}).to_string());
-    let by_hand = Completion { tokens: None, model: None, ..kept("by hand").completion };
+    place.write(
+        "a.json",
+        &json!({"request": request, "answer": "by hand"}).to_string(),
+    );
+    let by_hand = Completion {
+        tokens: None,
+        model: None,
+        ..kept("by hand").completion
+    };
     let found = place.find(&call("a")).expect("found");
-    assert_eq!((&found.completion, found.answered_at.as_str()), (&by_hand, ""));
+    assert_eq!(
+        (&found.completion, found.answered_at.as_str()),
+        (&by_hand, "")
+    );
     let cut = json!({"text": "by hand", "finish": "length"});
-    place.write("a.json", &json!({"request": request, "answer": cut}).to_string());
-    assert_eq!(place.find(&call("a")).expect("found").completion.finish, Finish::Length);
+    place.write(
+        "a.json",
+        &json!({"request": request, "answer": cut}).to_string(),
+    );
+    assert_eq!(
+        place.find(&call("a")).expect("found").completion.finish,
+        Finish::Length
+    );
 }
 
 #[test]
@@ -341,7 +464,9 @@ fn two_answers_to_one_question_are_an_error_and_the_same_one_twice_is_none() {
     assert_eq!(place.find(&call("a")), Ok(kept("4")));
     let text = fs::read_to_string(&copy).expect("text");
     fs::write(&copy, text.replace("\"text\": \"4\"", "\"text\": \"5\"")).expect("written");
-    let error = Recordings::open(place.path()).expect_err("two answers").to_string();
+    let error = Recordings::open(place.path())
+        .expect_err("two answers")
+        .to_string();
     insta::assert_snapshot!(place.scrubbed(&error), @"DIR/openai-small-1/a-bb2e1134dedf.json and DIR/zcopy.json are two answers to one question; remove one of them");
 }
 
@@ -352,10 +477,16 @@ fn a_file_that_is_no_recording_is_out_and_told() {
     let sound = fs::read_to_string(place.only()).expect("text");
     place.write("b/broken.json", &sound[..sound.len() - 40]);
     place.write("b/empty.json", "");
-    place.write("b/later.json", &sound.replace("\"format_version\": 1", "\"format_version\": 2"));
+    place.write(
+        "b/later.json",
+        &sound.replace("\"format_version\": 1", "\"format_version\": 2"),
+    );
     place.write("b/list.json", "[1, 2]");
     place.write("b/key.json", &sound.replace("\"key\": \"", "\"key\": \"x"));
-    place.write("b/nothing.json", &sound.replace("\"text\": \"4\"", "\"text\": \" \""));
+    place.write(
+        "b/nothing.json",
+        &sound.replace("\"text\": \"4\"", "\"text\": \" \""),
+    );
     place.write("b/odd.json", &sound.replace("\"system\"", "\"sytsem\""));
     place.write("b/readme.md", "not looked at");
     std::os::unix::fs::symlink("..", place.path().join("b/up")).expect("a link");
@@ -376,7 +507,10 @@ fn a_file_that_is_no_recording_is_out_and_told() {
     }
     let warnings = place.warnings();
     assert_eq!(warnings.lines().count(), 11);
-    assert_eq!(warnings.lines().last(), Some("28 recordings more in DIR can't be used"));
+    assert_eq!(
+        warnings.lines().last(),
+        Some("28 recordings more in DIR can't be used")
+    );
 }
 
 #[test]
@@ -390,14 +524,21 @@ fn what_can_not_be_written_is_told() {
     place.write("openai-small-1", "");
     recorder.keep(&endpoint(), &question, &question.key(), &kept("4"));
     let warning = recorder.take_warning().expect("told");
-    assert!(warning.starts_with("an exchange can't be recorded: "), "{warning}");
+    assert!(
+        warning.starts_with("an exchange can't be recorded: "),
+        "{warning}"
+    );
     assert_eq!(recorder.take_warning(), None);
 }
 
 #[test]
 fn models_of_hostile_names_stay_in_the_folder() {
     let place = Place::new();
-    let endpoint = Endpoint { model: "../../etc/x y".into(), provider: "..".into(), ..endpoint() };
+    let endpoint = Endpoint {
+        model: "../../etc/x y".into(),
+        provider: "..".into(),
+        ..endpoint()
+    };
     place.record_of(&endpoint, &call("../../a/b"), &kept("4"));
     place.record_of(&endpoint, &call("日本語"), &kept("5"));
     insta::assert_snapshot!(place.files().join("\n"), @"

@@ -88,8 +88,14 @@ impl Concurrency {
             }
             _ => {
                 let far = below.map_or(0.0, |below| (below - self.allowed) / 2.0);
-                let step = if self.allowed < self.known { 1.0 } else { (step.max(far) * trip).min(1.0) };
-                self.allowed = (self.allowed + step).min(below.unwrap_or(f64::MAX)).min(self.most as f64);
+                let step = if self.allowed < self.known {
+                    1.0
+                } else {
+                    (step.max(far) * trip).min(1.0)
+                };
+                self.allowed = (self.allowed + step)
+                    .min(below.unwrap_or(f64::MAX))
+                    .min(self.most as f64);
             }
         }
     }
@@ -115,7 +121,11 @@ impl Concurrency {
         let less = less.max(1.0);
         if std::mem::replace(&mut self.answers, false) {
             self.known = less;
-            self.patience = if tried { (self.patience * 2.0).min(PATIENCE[1]) } else { PATIENCE[0] };
+            self.patience = if tried {
+                (self.patience * 2.0).min(PATIENCE[1])
+            } else {
+                PATIENCE[0]
+            };
             // One that comes while few are under way says nothing of how many can be.
             self.wall = Some((others + 1.0).clamp(less + 1.0, self.allowed.max(less + 1.0)));
         }
@@ -155,7 +165,10 @@ mod tests {
             }
             let step = (most as f64 * INCREASE).max(1.0);
             let expected = ((most - from) as f64 / step).ceil() as usize;
-            assert!((expected..=expected * 5 / 4 + 2).contains(&trips), "{most}: {trips}, not {expected}");
+            assert!(
+                (expected..=expected * 5 / 4 + 2).contains(&trips),
+                "{most}: {trips}, not {expected}"
+            );
             (0..1000).for_each(|_| calls.answered(most));
             assert_eq!(calls.allowed(), most);
         }
@@ -195,7 +208,10 @@ mod tests {
             trips
         };
         for (at, trips) in [(10, 4), (20, 8), (30, 16), (40, 32), (50, 32)] {
-            assert!((trips..=trips + 1).contains(&trips_to_the_wall(&mut calls)), "{trips}");
+            assert!(
+                (trips..=trips + 1).contains(&trips_to_the_wall(&mut calls)),
+                "{trips}"
+            );
             calls.overloaded(seconds(at), seconds(at), 21);
             assert_eq!(calls.allowed(), 20);
         }

@@ -28,14 +28,21 @@ pub(super) struct Fatal {
 impl Fatal {
     /// It works, whatever was thought of it before.
     pub fn answered(&mut self) {
-        *self = Fatal { answered: true, ..Fatal::default() };
+        *self = Fatal {
+            answered: true,
+            ..Fatal::default()
+        };
     }
 
     /// Notes an answer that every further question would get, too; true when it is the one that gives the model up.
     pub fn failed(&mut self, fault: &Fault) -> bool {
         self.in_a_row = self.in_a_row.saturating_add(1);
         self.first.get_or_insert_with(|| fault.reason.clone());
-        let most = if self.answered { AFTER_ANSWERS } else { IN_A_ROW };
+        let most = if self.answered {
+            AFTER_ANSWERS
+        } else {
+            IN_A_ROW
+        };
         let now = !self.given_up && self.in_a_row >= most;
         self.given_up |= now;
         now
@@ -53,7 +60,8 @@ impl Fatal {
             (self.refusal, self.same_refusals) = (Some(fault.reason.clone()), 0);
         }
         self.same_refusals += 1;
-        self.given_up = self.same_refusals >= SAME_REFUSALS && self.same_refusals as usize >= in_flight;
+        self.given_up =
+            self.same_refusals >= SAME_REFUSALS && self.same_refusals as usize >= in_flight;
         self.given_up
     }
 
@@ -67,7 +75,9 @@ impl Fatal {
     /// Why nothing more is sent, when that is so.
     pub fn given_up(&self) -> Option<Fault> {
         let refused = self.same_refusals >= SAME_REFUSALS;
-        let first = if refused { &self.refusal } else { &self.first }.as_deref().unwrap_or_default();
+        let first = if refused { &self.refusal } else { &self.first }
+            .as_deref()
+            .unwrap_or_default();
         self.given_up.then(|| {
             let most = match self.answered {
                 _ if refused => self.same_refusals,
@@ -98,7 +108,10 @@ mod tests {
         assert!(fatal.failed(&fault("c")) && !fatal.failed(&fault("in flight")));
         let given_up = fatal.given_up().unwrap();
         assert_eq!(given_up.kind, FaultKind::GivenUp);
-        assert_eq!(given_up.reason, "not asked, because 3 calls in a row ended so: no such key");
+        assert_eq!(
+            given_up.reason,
+            "not asked, because 3 calls in a row ended so: no such key"
+        );
     }
 
     #[test]
@@ -109,7 +122,8 @@ mod tests {
         }
         assert_eq!(fatal.given_up(), None);
         assert!(
-            fatal.refused(&fault("400: unknown field"), 4) && !fatal.refused(&fault("400: unknown field"), 4)
+            fatal.refused(&fault("400: unknown field"), 4)
+                && !fatal.refused(&fault("400: unknown field"), 4)
         );
         assert_eq!(
             fatal.given_up().unwrap().reason,
@@ -117,7 +131,9 @@ mod tests {
         );
         // Refusals that differ are about their questions, and those of a model that answers likewise.
         let mut fatal = Fatal::default();
-        assert!((0..50).all(|n| !fatal.refused(&fault(&format!("400: {n} tokens are too many")), 4)));
+        assert!(
+            (0..50).all(|n| !fatal.refused(&fault(&format!("400: {n} tokens are too many")), 4))
+        );
         fatal.answered();
         assert!((0..50).all(|_| !fatal.refused(&fault("400: no"), 4)));
         // Twenty calls under way may still be answered.
@@ -138,6 +154,9 @@ mod tests {
             assert!(!fatal.failed(&fault("c")), "{n}");
         }
         assert!(fatal.failed(&fault("d")));
-        assert_eq!(fatal.given_up().unwrap().reason, "not asked, because 10 calls in a row ended so: c");
+        assert_eq!(
+            fatal.given_up().unwrap().reason,
+            "not asked, because 10 calls in a row ended so: c"
+        );
     }
 }

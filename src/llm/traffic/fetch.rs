@@ -44,13 +44,22 @@ pub(in crate::llm) async fn fetch<O: Once>(
     endpoint: &Endpoint,
     call: &Call,
 ) -> Fetched {
-    let mut told = ModelCall { model: endpoint.name(), ..ModelCall::default() };
+    let mut told = ModelCall {
+        model: endpoint.name(),
+        ..ModelCall::default()
+    };
     let mut tries = Tries::default();
     traffic.calls.fetch_add(1, Ordering::Relaxed);
-    let result = tries.run(traffic, purse, once, endpoint, call, &mut told).await;
+    let result = tries
+        .run(traffic, purse, once, endpoint, call, &mut told)
+        .await;
     told.throttled_ms = milliseconds(tries.throttled);
     told.backoff_ms = milliseconds(tries.paused);
-    Fetched { result, told, latency: tries.latency }
+    Fetched {
+        result,
+        told,
+        latency: tries.latency,
+    }
 }
 
 /// What the tries of a call took.
@@ -97,18 +106,29 @@ impl Tries {
             };
             self.throttled += throttled;
             turn.sent();
-            traffic.retries.fetch_add(u64::from(failed > 0), Ordering::Relaxed);
-            let Tried { result, latency, sent, limits } = in_time(time, once.once(endpoint, call)).await;
+            traffic
+                .retries
+                .fetch_add(u64::from(failed > 0), Ordering::Relaxed);
+            let Tried {
+                result,
+                latency,
+                sent,
+                limits,
+            } = in_time(time, once.once(endpoint, call)).await;
             self.latency = sent.then_some(latency);
             told.requests += u32::from(sent);
-            traffic.requests.fetch_add(u64::from(sent), Ordering::Relaxed);
+            traffic
+                .requests
+                .fetch_add(u64::from(sent), Ordering::Relaxed);
             let mut fault = match result {
                 Ok(completion) => {
                     turn.answered(&door, completion.tokens, &limits);
                     traffic.answers.fetch_add(1, Ordering::Relaxed);
                     match completion.tokens {
                         Some(tokens) => hold.spend(endpoint, tokens),
-                        None => told.estimated = hold.spend_unsaid(endpoint, call, &completion.text),
+                        None => {
+                            told.estimated = hold.spend_unsaid(endpoint, call, &completion.text)
+                        }
                     }
                     release(traffic, purse);
                     return Ok(completion);
@@ -116,12 +136,22 @@ impl Tries {
                 Err(fault) => fault,
             };
             // What is not asked again need not wait.
-            let too_long = fault.retry_after.filter(|time| *time > LONGEST && fault.kind.is_retryable());
+            let too_long = fault
+                .retry_after
+                .filter(|time| *time > LONGEST && fault.kind.is_retryable());
             let fatal = fault.kind.is_fatal() || too_long.is_some();
-            let failed_so = Failed { fault: &fault, fatal, sent, told: &limits };
+            let failed_so = Failed {
+                fault: &fault,
+                fatal,
+                sent,
+                told: &limits,
+            };
             let lane_silent = turn.failed(&door, failed_so, &traffic.jitter);
             traffic.faults.fetch_add(1, Ordering::Relaxed);
-            *told.faults.entry(fault.kind.label().to_owned()).or_default() += 1;
+            *told
+                .faults
+                .entry(fault.kind.label().to_owned())
+                .or_default() += 1;
             match fault.tokens {
                 Some(tokens) => {
                     hold.spend(endpoint, tokens);
@@ -164,7 +194,11 @@ impl Tries {
         tokio::time::sleep(asked + jitter).await;
         let slept = began.elapsed();
         // That of a 429 is a rate limit.
-        let throttled = if fault.kind == FaultKind::RateLimited { asked.min(slept) } else { Duration::ZERO };
+        let throttled = if fault.kind == FaultKind::RateLimited {
+            asked.min(slept)
+        } else {
+            Duration::ZERO
+        };
         self.throttled += throttled;
         self.paused += slept - throttled;
     }
@@ -176,14 +210,25 @@ async fn in_time(time: Duration, tried: impl Future<Output = Tried>) -> Tried {
         Ok(tried) => tried,
         Err(_) => {
             let reason = format!("no answer within {}", in_words(time));
-            let (result, limits) = (Err(Fault::new(FaultKind::TimedOut, reason)), ToldLimits::default());
-            Tried { result, latency: began.elapsed(), sent: true, limits }
+            let (result, limits) = (
+                Err(Fault::new(FaultKind::TimedOut, reason)),
+                ToldLimits::default(),
+            );
+            Tried {
+                result,
+                latency: began.elapsed(),
+                sent: true,
+                limits,
+            }
         }
     }
 }
 
 pub(in crate::llm) fn budget_spent() -> Fault {
-    Fault::new(FaultKind::BudgetSpent, "not asked: the budget of the run is spent")
+    Fault::new(
+        FaultKind::BudgetSpent,
+        "not asked: the budget of the run is spent",
+    )
 }
 
 /// A call that was made in vain before the budget ended was not left out: it ends as its last try did, so that what its tries took
@@ -192,7 +237,10 @@ fn unpaid(last: Option<Fault>) -> Fault {
     match last {
         None => budget_spent(),
         Some(fault) => Fault {
-            reason: format!("{}; not asked again: the budget of the run is spent", fault.reason),
+            reason: format!(
+                "{}; not asked again: the budget of the run is spent",
+                fault.reason
+            ),
             ..fault
         },
     }

@@ -42,7 +42,12 @@ pub(super) struct Seen {
 
 impl Default for Seen {
     fn default() -> Self {
-        Seen { answers: 0, input_ratio: 0.0, output: 0, share: 1.0 }
+        Seen {
+            answers: 0,
+            input_ratio: 0.0,
+            output: 0,
+            share: 1.0,
+        }
     }
 }
 
@@ -52,9 +57,19 @@ pub(super) fn of_text(call: &Call) -> u64 {
         serde_json::Value::String(text) => text.len(),
         other => length(other),
     });
-    let schema = call.sampling.json_schema.as_ref().map_or(0, |schema| length(&schema.to_value()));
-    let options: usize = call.sampling.options.values().map(|option| length(&option.to_value())).sum();
-    let bytes = texts.sum::<usize>() + call.system.as_ref().map_or(0, String::len) + schema + options;
+    let schema = call
+        .sampling
+        .json_schema
+        .as_ref()
+        .map_or(0, |schema| length(&schema.to_value()));
+    let options: usize = call
+        .sampling
+        .options
+        .values()
+        .map(|option| length(&option.to_value()))
+        .sum();
+    let bytes =
+        texts.sum::<usize>() + call.system.as_ref().map_or(0, String::len) + schema + options;
     (bytes as u64) / BYTES + AROUND * (call.messages.len() as u64 + 2)
 }
 
@@ -63,7 +78,10 @@ fn length(value: &serde_json::Value) -> usize {
     match value {
         serde_json::Value::String(text) => text.len(),
         serde_json::Value::Array(all) => all.iter().map(|one| length(one) + 2).sum(),
-        serde_json::Value::Object(all) => all.iter().map(|(name, one)| name.len() + length(one) + 4).sum(),
+        serde_json::Value::Object(all) => all
+            .iter()
+            .map(|(name, one)| name.len() + length(one) + 4)
+            .sum(),
         _ => 4,
     }
 }
@@ -84,13 +102,19 @@ impl Seen {
             false => max_tokens.unwrap_or(UNKNOWN_OUTPUT.max(self.output)),
         };
         let all = input.saturating_add(output);
-        Guess { most: all, input, expected: (all as f64 * self.share).max(1.0) }
+        Guess {
+            most: all,
+            input,
+            expected: (all as f64 * self.share).max(1.0),
+        }
     }
 
     /// What a call took of which this was guessed.
     pub fn settled(&mut self, guess: Guess, text: u64, tokens: Tokens) {
         self.answers = self.answers.saturating_add(1);
-        self.input_ratio = self.input_ratio.max(tokens.input as f64 / text.max(1) as f64);
+        self.input_ratio = self
+            .input_ratio
+            .max(tokens.input as f64 / text.max(1) as f64);
         self.output = self.output.max(tokens.output);
         let took = tokens.input.saturating_add(tokens.output) as f64 / guess.most.max(1) as f64;
         // The first answers count as much as each other, later ones a sixteenth.
@@ -123,17 +147,39 @@ mod tests {
     #[test]
     fn guesses_begin_with_what_is_asked_for_and_follow_what_was_seen() {
         let mut seen = Seen::default();
-        assert_eq!(seen.guess(100, Some(50)), Guess { most: 150, input: 100, expected: 150.0 });
+        assert_eq!(
+            seen.guess(100, Some(50)),
+            Guess {
+                most: 150,
+                input: 100,
+                expected: 150.0
+            }
+        );
         assert_eq!(seen.guess(100, None).most, 100 + UNKNOWN_OUTPUT);
-        let took = Tokens { input: 40, output: 20, ..Tokens::default() };
+        let took = Tokens {
+            input: 40,
+            output: 20,
+            ..Tokens::default()
+        };
         (0..ENOUGH).for_each(|_| seen.settled(seen.guess(100, Some(4096)), 100, took));
-        assert_eq!((seen.guess(100, Some(4096)).most, seen.guess(100, None).most), (50 + 25, 50 + 25));
+        assert_eq!(
+            (seen.guess(100, Some(4096)).most, seen.guess(100, None).most),
+            (50 + 25, 50 + 25)
+        );
         assert_eq!(seen.guess(100, Some(10)).most, 50 + 10);
         (0..200).for_each(|_| seen.settled(seen.guess(100, None), 100, took));
         let guess = seen.guess(100, None);
         assert!((guess.expected - 60.0).abs() < 1.0, "{guess:?}");
         // Longer than everything before: the next guess holds it.
-        seen.settled(guess, 100, Tokens { input: 400, output: 1000, ..Tokens::default() });
+        seen.settled(
+            guess,
+            100,
+            Tokens {
+                input: 400,
+                output: 1000,
+                ..Tokens::default()
+            },
+        );
         assert_eq!(seen.guess(100, None).most, 500 + 1250);
     }
 }

@@ -67,7 +67,10 @@ impl Throttled {
     }
 
     fn total(&self, now: Duration) -> Duration {
-        self.before + self.since.map_or(Duration::ZERO, |since| now.saturating_sub(since))
+        self.before
+            + self
+                .since
+                .map_or(Duration::ZERO, |since| now.saturating_sub(since))
     }
 }
 
@@ -117,7 +120,11 @@ impl Lane {
             doors: HashMap::new(),
             throttled: Throttled::default(),
         };
-        Lane { epoch: Instant::now(), state: Mutex::new(state), waiting: AtomicUsize::new(0) }
+        Lane {
+            epoch: Instant::now(),
+            state: Mutex::new(state),
+            waiting: AtomicUsize::new(0),
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -167,9 +174,9 @@ impl Lane {
                         let turn = state.take(self, now, wanted);
                         let total = state.throttled.total(now);
                         drop(state);
-                        let waited = place
-                            .as_ref()
-                            .map_or(Duration::ZERO, |place| total.saturating_sub(place.throttled));
+                        let waited = place.as_ref().map_or(Duration::ZERO, |place| {
+                            total.saturating_sub(place.throttled)
+                        });
                         return Ok((turn, waited));
                     }
                     Some(Gate::Until(at)) => Some(at),
@@ -182,7 +189,12 @@ impl Lane {
                         state.queue.insert(ticket, Arc::clone(&woken));
                         let throttled = state.throttled.total(now);
                         self.waiting.fetch_add(1, Ordering::Relaxed);
-                        place = Some(Place { lane: self, ticket, woken: Arc::clone(&woken), throttled });
+                        place = Some(Place {
+                            lane: self,
+                            ticket,
+                            woken: Arc::clone(&woken),
+                            throttled,
+                        });
                         woken
                     }
                 };
@@ -190,7 +202,10 @@ impl Lane {
             };
             match until {
                 Some(at) => {
-                    let at = self.epoch.checked_add(at).unwrap_or_else(|| Instant::now() + LONGEST);
+                    let at = self
+                        .epoch
+                        .checked_add(at)
+                        .unwrap_or_else(|| Instant::now() + LONGEST);
                     _ = tokio::time::timeout_at(at, woken.notified()).await;
                 }
                 None => woken.notified().await,
@@ -200,7 +215,10 @@ impl Lane {
 
     /// Wakes all that wait, to look whether there is still a reason to.
     pub fn wake_all(&self) {
-        self.lock().queue.values().for_each(|woken| woken.notify_one());
+        self.lock()
+            .queue
+            .values()
+            .for_each(|woken| woken.notify_one());
     }
 }
 
@@ -214,16 +232,30 @@ fn drop_place(state: MutexGuard<'_, State>, place: Option<Place<'_>>, fault: Fau
 impl State {
     /// `None` when an older call waits.
     fn gate(&mut self, now: Duration, wanted: Wanted<'_>) -> Option<Gate> {
-        if self.queue.first_key_value().is_some_and(|(oldest, _)| *oldest < wanted.ticket) {
+        if self
+            .queue
+            .first_key_value()
+            .is_some_and(|(oldest, _)| *oldest < wanted.ticket)
+        {
             return None;
         }
         let guess = self.seen.guess(wanted.text, wanted.max_tokens);
         let held = Some(self.held_until).filter(|at| *at > now);
-        let requests = self.requests.as_mut().and_then(|window| window.opens(now, 1));
-        let tokens = self.tokens.as_mut().and_then(|window| window.opens(now, guess.most));
+        let requests = self
+            .requests
+            .as_mut()
+            .and_then(|window| window.opens(now, 1));
+        let tokens = self
+            .tokens
+            .as_mut()
+            .and_then(|window| window.opens(now, guess.most));
         let limited = held.max(requests).max(tokens);
         let until = limited.max(Some(self.away_until).filter(|at| *at > now));
-        let allowed = if self.outage.probes() { 1 } else { self.calls.allowed() };
+        let allowed = if self.outage.probes() {
+            1
+        } else {
+            self.calls.allowed()
+        };
         let full = self.in_flight >= allowed;
         self.throttled.set(now, limited.is_some() && !full);
         Some(match until {
@@ -236,12 +268,27 @@ impl State {
     fn take<'a>(&mut self, lane: &'a Lane, began: Duration, wanted: Wanted<'_>) -> Turn<'a> {
         let guess = self.seen.guess(wanted.text, wanted.max_tokens);
         self.in_flight += 1;
-        let request = self.requests.as_mut().map(|window| window.take(began, 1, 1.0));
-        let tokens = self.tokens.as_mut().map(|window| window.take(began, guess.most, guess.expected));
+        let request = self
+            .requests
+            .as_mut()
+            .map(|window| window.take(began, 1, 1.0));
+        let tokens = self
+            .tokens
+            .as_mut()
+            .map(|window| window.take(began, guess.most, guess.expected));
         // The next may go as well; if nothing keeps it but time it sleeps.
         self.queue.remove(&wanted.ticket);
         self.wake_first();
-        Turn { lane, began, guess, text: wanted.text, request, tokens, sent: false, took: None }
+        Turn {
+            lane,
+            began,
+            guess,
+            text: wanted.text,
+            request,
+            tokens,
+            sent: false,
+            took: None,
+        }
     }
 
     fn wake_first(&self) {
@@ -327,7 +374,12 @@ impl Turn<'_> {
     /// There is none. `fatal` says that another question would meet the same. Gives for how long the lane has said 429 without saying
     /// until when, and answered nobody.
     pub fn failed(mut self, door: &str, failed: Failed<'_>, jitter: &Jitter) -> Option<Duration> {
-        let Failed { fault, fatal, sent, told } = failed;
+        let Failed {
+            fault,
+            fatal,
+            sent,
+            told,
+        } = failed;
         let mut state = self.lane.lock();
         let now = self.lane.now();
         self.sent = sent;
@@ -345,9 +397,13 @@ impl Turn<'_> {
             state.calls.overloaded(self.began, now, in_flight);
         }
         if away {
-            let pause = state.outage.missed(self.began, now, is_there, |trips| jitter.pause(trips));
+            let pause = state
+                .outage
+                .missed(self.began, now, is_there, |trips| jitter.pause(trips));
             state.away_until = state.away_until.max(now + pause);
-        } else if !fault.kind.is_overload() && (fault.status.is_some() || fault.kind == FaultKind::TimedOut) {
+        } else if !fault.kind.is_overload()
+            && (fault.status.is_some() || fault.kind == FaultKind::TimedOut)
+        {
             state.outage.met(self.began, now);
         }
         if fault.kind == FaultKind::RateLimited {

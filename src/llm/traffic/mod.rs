@@ -85,7 +85,12 @@ impl Traffic {
     }
 
     fn all(&self) -> Vec<Arc<Lane>> {
-        self.lanes.lock().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+        self.lanes
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .values()
+            .cloned()
+            .collect()
     }
 
     /// Makes all calls that wait look whether there is still a reason to.

@@ -21,7 +21,10 @@ pub(super) struct Outage {
 
 impl Outage {
     pub fn answered(&mut self, now: Duration) {
-        *self = Outage { answered: Some(now), ..Outage::default() };
+        *self = Outage {
+            answered: Some(now),
+            ..Outage::default()
+        };
     }
 
     /// A call that began then got through to somebody, if not to an answer that can be used: what began after the last miss shows
@@ -74,35 +77,63 @@ mod tests {
     #[test]
     fn pauses_grow_by_round_trips_and_end() {
         let mut outage = Outage::default();
-        assert_eq!(outage.missed(seconds(1), seconds(2), false, doubling), Duration::ZERO);
+        assert_eq!(
+            outage.missed(seconds(1), seconds(2), false, doubling),
+            Duration::ZERO
+        );
         assert!(!outage.probes());
         // Who says to be busy is there.
         let mut busy = Outage::default();
-        assert_eq!(busy.missed(seconds(1), seconds(2), true, doubling), seconds(1));
-        assert_eq!(busy.missed(seconds(3), seconds(4), false, doubling), seconds(2));
+        assert_eq!(
+            busy.missed(seconds(1), seconds(2), true, doubling),
+            seconds(1)
+        );
+        assert_eq!(
+            busy.missed(seconds(3), seconds(4), false, doubling),
+            seconds(2)
+        );
         outage.answered(seconds(50));
         let pauses: Vec<u64> = (1..10)
-            .map(|n| outage.missed(seconds(n * 100), seconds(n * 100 + 10), false, doubling).as_secs())
+            .map(|n| {
+                outage
+                    .missed(seconds(n * 100), seconds(n * 100 + 10), false, doubling)
+                    .as_secs()
+            })
             .collect();
         assert_eq!(pauses, [1, 2, 4, 8, 16, 29, 0, 0, 0]);
         assert!(!outage.probes());
         outage.answered(seconds(2000));
-        assert_eq!(outage.missed(seconds(2000), seconds(2001), false, doubling), seconds(1));
+        assert_eq!(
+            outage.missed(seconds(2000), seconds(2001), false, doubling),
+            seconds(1)
+        );
     }
 
     #[test]
     fn calls_of_one_round_trip_count_once_and_not_at_all_when_others_are_answered() {
         let mut outage = Outage::default();
         outage.answered(seconds(0));
-        assert_eq!(outage.missed(seconds(0), seconds(5), false, doubling), seconds(1));
-        assert_eq!(outage.missed(seconds(4), seconds(6), false, doubling), Duration::ZERO);
+        assert_eq!(
+            outage.missed(seconds(0), seconds(5), false, doubling),
+            seconds(1)
+        );
+        assert_eq!(
+            outage.missed(seconds(4), seconds(6), false, doubling),
+            Duration::ZERO
+        );
         assert!(outage.probes());
         // One that began before says nothing of now.
         outage.met(seconds(4), seconds(7));
         assert!(outage.probes());
         outage.met(seconds(5), seconds(7));
         assert!(!outage.probes());
-        assert_eq!(outage.missed(seconds(6), seconds(8), false, doubling), Duration::ZERO);
-        assert_eq!(outage.missed(seconds(8), seconds(9), false, doubling), seconds(1));
+        assert_eq!(
+            outage.missed(seconds(6), seconds(8), false, doubling),
+            Duration::ZERO
+        );
+        assert_eq!(
+            outage.missed(seconds(8), seconds(9), false, doubling),
+            seconds(1)
+        );
     }
 }

@@ -43,7 +43,9 @@ impl Jitter {
 
     /// The pause after the failure of a try, from 0: uniform in 0..min(cap, base * 2^failed).
     pub fn pause(&self, failed: u32) -> Duration {
-        let bound = BASE.saturating_mul(1u32.checked_shl(failed).unwrap_or(u32::MAX)).min(CAP);
+        let bound = BASE
+            .saturating_mul(1u32.checked_shl(failed).unwrap_or(u32::MAX))
+            .min(CAP);
         bound.mul_f64(self.unit())
     }
 }
@@ -55,16 +57,30 @@ mod tests {
     #[test]
     fn pauses_fill_their_range_and_no_more() {
         let jitter = Jitter::seeded(7);
-        for (failed, bound) in
-            [(0, 0.5), (1, 1.0), (3, 4.0), (5, 16.0), (6, 30.0), (31, 30.0), (u32::MAX, 30.0)]
-        {
-            let pauses: Vec<f64> = (0..2000).map(|_| jitter.pause(failed).as_secs_f64()).collect();
-            assert!(pauses.iter().all(|pause| (0.0..bound).contains(pause)), "{failed}");
+        for (failed, bound) in [
+            (0, 0.5),
+            (1, 1.0),
+            (3, 4.0),
+            (5, 16.0),
+            (6, 30.0),
+            (31, 30.0),
+            (u32::MAX, 30.0),
+        ] {
+            let pauses: Vec<f64> = (0..2000)
+                .map(|_| jitter.pause(failed).as_secs_f64())
+                .collect();
+            assert!(
+                pauses.iter().all(|pause| (0.0..bound).contains(pause)),
+                "{failed}"
+            );
             let mean = pauses.iter().sum::<f64>() / pauses.len() as f64;
             assert!((mean / bound - 0.5).abs() < 0.05, "{failed}: {mean}");
             for part in [0.05, 0.95] {
                 let below = pauses.iter().filter(|pause| **pause < bound * part).count() as f64;
-                assert!((below / pauses.len() as f64 - part).abs() < 0.02, "{failed}: {part}");
+                assert!(
+                    (below / pauses.len() as f64 - part).abs() < 0.02,
+                    "{failed}: {part}"
+                );
             }
         }
     }
@@ -74,6 +90,9 @@ mod tests {
         let pauses = |jitter: Jitter| (0..8).map(|n| jitter.pause(n)).collect::<Vec<_>>();
         assert_eq!(pauses(Jitter::seeded(1)), pauses(Jitter::seeded(1)));
         assert_ne!(pauses(Jitter::seeded(1)), pauses(Jitter::seeded(2)));
-        assert_ne!(pauses(Jitter::unlike_others()), pauses(Jitter::unlike_others()));
+        assert_ne!(
+            pauses(Jitter::unlike_others()),
+            pauses(Jitter::unlike_others())
+        );
     }
 }

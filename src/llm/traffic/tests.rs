@@ -37,10 +37,19 @@ struct Server {
 
 impl Server {
     fn new(
-        script: impl Fn(usize, usize, &Call) -> (Duration, Result<Completion, Fault>) + Send + Sync + 'static,
+        script: impl Fn(usize, usize, &Call) -> (Duration, Result<Completion, Fault>)
+        + Send
+        + Sync
+        + 'static,
     ) -> Server {
         let (busy, log) = (AtomicUsize::new(0), Mutex::default());
-        Server { began: Instant::now(), script: Box::new(script), limits: ToldLimits::default(), busy, log }
+        Server {
+            began: Instant::now(),
+            script: Box::new(script),
+            limits: ToldLimits::default(),
+            busy,
+            log,
+        }
     }
 
     fn log(&self) -> Vec<Seen> {
@@ -48,7 +57,10 @@ impl Server {
     }
 
     fn times(&self) -> Vec<f64> {
-        self.log().iter().map(|seen| seen.at.as_secs_f64()).collect()
+        self.log()
+            .iter()
+            .map(|seen| seen.at.as_secs_f64())
+            .collect()
     }
 }
 
@@ -67,11 +79,23 @@ impl Once for Server {
         let _busy = Busy(&self.busy);
         let (number, at) = (self.log.lock().unwrap().len(), self.began.elapsed());
         let (latency, result) = (self.script)(number, in_flight, call);
-        let tokens = result.as_ref().ok().and_then(|completion| completion.tokens);
+        let tokens = result
+            .as_ref()
+            .ok()
+            .and_then(|completion| completion.tokens);
         let tokens = tokens.map_or(0, |tokens| tokens.input + tokens.output);
-        self.log.lock().unwrap().push(Seen { at, in_flight, tokens });
+        self.log.lock().unwrap().push(Seen {
+            at,
+            in_flight,
+            tokens,
+        });
         tokio::time::sleep(latency).await;
-        Tried { result, latency, sent: true, limits: self.limits }
+        Tried {
+            result,
+            latency,
+            sent: true,
+            limits: self.limits,
+        }
     }
 }
 
@@ -80,7 +104,13 @@ fn ms(n: u64) -> Duration {
 }
 
 fn says(tokens: u64) -> Result<Completion, Fault> {
-    Ok(completion("yes", Some(Tokens { output: tokens, ..Tokens::default() })))
+    Ok(completion(
+        "yes",
+        Some(Tokens {
+            output: tokens,
+            ..Tokens::default()
+        }),
+    ))
 }
 
 fn fails(kind: FaultKind) -> Result<Completion, Fault> {
@@ -90,11 +120,17 @@ fn fails(kind: FaultKind) -> Result<Completion, Fault> {
         FaultKind::Unauthorized => Some(401),
         _ => None,
     };
-    Err(Fault { status, ..Fault::new(kind, format!("it said {}", kind.label())) })
+    Err(Fault {
+        status,
+        ..Fault::new(kind, format!("it said {}", kind.label()))
+    })
 }
 
 fn asks_to_wait(kind: FaultKind, seconds: u64) -> Result<Completion, Fault> {
-    fails(kind).map_err(|fault| Fault { retry_after: Some(Duration::from_secs(seconds)), ..fault })
+    fails(kind).map_err(|fault| Fault {
+        retry_after: Some(Duration::from_secs(seconds)),
+        ..fault
+    })
 }
 
 /// A lane, a server and an endpoint.
@@ -110,11 +146,23 @@ impl Bench {
         let mut endpoint = endpoint("m");
         change(&mut endpoint);
         let purse = Purse::new(Budget::default(), Spent::default());
-        Arc::new(Bench { traffic: Traffic::new(Jitter::seeded(1)), purse, server, endpoint })
+        Arc::new(Bench {
+            traffic: Traffic::new(Jitter::seeded(1)),
+            purse,
+            server,
+            endpoint,
+        })
     }
 
     async fn ask(&self, call: &Call) -> Fetched {
-        fetch(&self.traffic, &self.purse, &self.server, &self.endpoint, call).await
+        fetch(
+            &self.traffic,
+            &self.purse,
+            &self.server,
+            &self.endpoint,
+            call,
+        )
+        .await
     }
 
     /// Asks this often at once.
@@ -198,32 +246,60 @@ async fn no_minute_exceeds_its_requests_and_the_allowance_is_used() {
             endpoint.limits.requests_per_minute = Some(allowance);
             endpoint.limits.max_concurrency = askers;
         });
-        bench.saturate(askers, Duration::from_secs(seconds), |_| call("q")).await;
+        bench
+            .saturate(askers, Duration::from_secs(seconds), |_| call("q"))
+            .await;
         let log = bench.server.log();
-        assert!(most(&log, |_| 1) <= allowance, "{allowance}: {}", most(&log, |_| 1));
+        assert!(
+            most(&log, |_| 1) <= allowance,
+            "{allowance}: {}",
+            most(&log, |_| 1)
+        );
         let whole = allowance * seconds / 60;
-        assert!(log.len() as u64 * 100 >= whole * 95, "{} of {whole}", log.len());
+        assert!(
+            log.len() as u64 * 100 >= whole * 95,
+            "{} of {whole}",
+            log.len()
+        );
         for sum in minutes(&log, |_| 1).iter().take((seconds / 60) as usize) {
-            assert!(sum * 100 >= allowance * 95, "{allowance}: {sum} in a minute");
+            assert!(
+                sum * 100 >= allowance * 95,
+                "{allowance}: {sum} in a minute"
+            );
         }
         // Not all of it at once.
         let first = log.iter().filter(|seen| seen.at < ms(1000)).count() as u64;
-        assert!(first <= (allowance / 30).max(2), "{first} in the first second");
+        assert!(
+            first <= (allowance / 30).max(2),
+            "{first} in the first second"
+        );
     }
 }
 
 /// Acceptance 3 of the issue, for tokens: of random size, of which the caller knows the most.
 #[tokio::test(start_paused = true)]
 async fn no_minute_exceeds_its_tokens_and_the_allowance_is_used() {
-    for (allowance, seconds) in
-        [(1_000, 600), (10_000, 600), (100_000, 60), (100_000, 600), (1_000_000, 60), (1_000_000, 600)]
-    {
+    for (allowance, seconds) in [
+        (1_000, 600),
+        (10_000, 600),
+        (100_000, 60),
+        (100_000, 600),
+        (1_000_000, 60),
+        (1_000_000, 600),
+    ] {
         // The question is guessed at 24 and takes up to that; the answer is up to a fortieth of the minute.
         let largest = (allowance / 40 - 24).clamp(1, 4000);
         let server = Server::new(move |n, _, call| {
             let output = 1 + noise(n as u64) % call.sampling.max_tokens.unwrap();
-            let tokens = Tokens { input: 12 + noise(n as u64 + 7) % 12, output, ..Tokens::default() };
-            (ms(50 + noise(n as u64 + 3) % 800), Ok(completion("yes", Some(tokens))))
+            let tokens = Tokens {
+                input: 12 + noise(n as u64 + 7) % 12,
+                output,
+                ..Tokens::default()
+            };
+            (
+                ms(50 + noise(n as u64 + 3) % 800),
+                Ok(completion("yes", Some(tokens))),
+            )
         });
         let bench = Bench::new(server, |endpoint| {
             endpoint.limits.tokens_per_minute = Some(allowance);
@@ -238,9 +314,19 @@ async fn no_minute_exceeds_its_tokens_and_the_allowance_is_used() {
         let log = bench.server.log();
         let highest = most(&log, |seen| seen.tokens);
         assert!(highest <= allowance, "{allowance}: {highest}");
-        let (used, whole) = (log.iter().map(|seen| seen.tokens).sum::<u64>(), allowance * seconds / 60);
-        assert!(used * 100 >= whole * 95, "{allowance} for {seconds} s: {used} of {whole}");
-        let first: u64 = log.iter().filter(|seen| seen.at < ms(1000)).map(|seen| seen.tokens).sum();
+        let (used, whole) = (
+            log.iter().map(|seen| seen.tokens).sum::<u64>(),
+            allowance * seconds / 60,
+        );
+        assert!(
+            used * 100 >= whole * 95,
+            "{allowance} for {seconds} s: {used} of {whole}"
+        );
+        let first: u64 = log
+            .iter()
+            .filter(|seen| seen.at < ms(1000))
+            .map(|seen| seen.tokens)
+            .sum();
         assert!(first <= allowance / 10, "{first} in the first second");
     }
 }
@@ -248,11 +334,16 @@ async fn no_minute_exceeds_its_tokens_and_the_allowance_is_used() {
 #[tokio::test(start_paused = true)]
 async fn calls_larger_than_the_allowance_go_alone_and_none_hangs() {
     let server = Server::new(|_, _, _| (ms(10), says(5000)));
-    let bench = Bench::new(server, |endpoint| endpoint.limits.tokens_per_minute = Some(100));
+    let bench = Bench::new(server, |endpoint| {
+        endpoint.limits.tokens_per_minute = Some(100)
+    });
     let done = bench.all(3).await;
     assert!(done.iter().all(|fetched| fetched.result.is_ok()));
     let times = bench.server.times();
-    assert!(times[1] - times[0] >= 60.0 && times[2] - times[1] >= 60.0 && times[2] < 130.0, "{times:?}");
+    assert!(
+        times[1] - times[0] >= 60.0 && times[2] - times[1] >= 60.0 && times[2] < 130.0,
+        "{times:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -274,14 +365,26 @@ async fn no_more_calls_at_once_than_allowed_and_the_older_goes_first() {
     tokio::time::sleep(ms(50)).await;
     let now = bench.traffic.now();
     // Whether a request was sent is known when its try is over.
-    assert_eq!((now.waiting, now.in_flight, now.allowed, now.requests), (92, 8, 8, 0));
+    assert_eq!(
+        (now.waiting, now.in_flight, now.allowed, now.requests),
+        (92, 8, 8, 0)
+    );
     let done = tasks.join_all().await;
     assert_eq!(bench.server.began.elapsed(), ms(1300));
-    assert_eq!(bench.server.log().iter().map(|seen| seen.in_flight).max(), Some(8));
+    assert_eq!(
+        bench.server.log().iter().map(|seen| seen.in_flight).max(),
+        Some(8)
+    );
     assert_eq!(*order.lock().unwrap(), (0..100).collect::<Vec<u32>>());
     // To wait for a slot is not to be throttled.
-    assert!(done.iter().all(|fetched| fetched.told.throttled_ms.is_none()));
-    assert_eq!((bench.traffic.now().waiting, bench.traffic.now().requests), (0, 100));
+    assert!(
+        done.iter()
+            .all(|fetched| fetched.told.throttled_ms.is_none())
+    );
+    assert_eq!(
+        (bench.traffic.now().waiting, bench.traffic.now().requests),
+        (0, 100)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -297,16 +400,23 @@ async fn fewer_calls_go_at_once_while_the_server_is_overloaded_and_more_again_af
         endpoint.limits.max_concurrency = 100;
         endpoint.patience.retries = 1000;
     });
-    bench.saturate(100, Duration::from_secs(120), |_| call("q")).await;
+    bench
+        .saturate(100, Duration::from_secs(120), |_| call("q"))
+        .await;
     let log = bench.server.log();
     let wasted = |from: u64, to: u64| {
-        let within = log.iter().filter(|seen| (from..to).contains(&seen.at.as_secs()));
+        let within = log
+            .iter()
+            .filter(|seen| (from..to).contains(&seen.at.as_secs()));
         let (good, bad): (Vec<&Seen>, Vec<&Seen>) = within.partition(|seen| seen.tokens > 0);
         (good.len(), bad.len())
     };
     let ((good, bad), (_, storm), (after, _)) = (wasted(20, 60), wasted(62, 80), wasted(100, 120));
     // Most of what it can do is asked of it (20 a second), and little more.
-    assert!(good >= 600 && bad <= good / 2, "{good} good, {bad} turned away");
+    assert!(
+        good >= 600 && bad <= good / 2,
+        "{good} good, {bad} turned away"
+    );
     assert!(storm <= 200, "{storm} calls in 18 s that answered nobody");
     assert!(after >= 300, "{after} after the storm");
 }
@@ -320,7 +430,10 @@ async fn a_server_that_dies_and_comes_back_costs_no_call_and_one_that_stays_away
     });
     let bench = Bench::new(server, |endpoint| endpoint.limits.max_concurrency = 16);
     let done = bench.all(1000).await;
-    let lost = done.iter().filter(|fetched| fetched.result.is_err()).count();
+    let lost = done
+        .iter()
+        .filter(|fetched| fetched.result.is_err())
+        .count();
     // Those that were under way when it died may have used up their tries.
     assert!(lost <= 16, "{lost} lost");
     for answers in [0, 1] {
@@ -331,7 +444,10 @@ async fn a_server_that_dies_and_comes_back_costs_no_call_and_one_that_stays_away
         let bench = Bench::new(Server::new(script), |_| ());
         _ = bench.ask(&call("q")).await;
         let done = bench.all(1000).await;
-        assert!(done.iter().all(|fetched| kind(fetched) == Some(FaultKind::Unreachable)));
+        assert!(
+            done.iter()
+                .all(|fetched| kind(fetched) == Some(FaultKind::Unreachable))
+        );
         // Its own pauses, and those of an outage where one can think so.
         let time = bench.server.began.elapsed().as_secs();
         assert!(time < 20 + 60 * answers as u64, "{answers}: {time}");
@@ -362,7 +478,10 @@ async fn a_storm_of_429_ends_with_an_answer_for_everybody() {
     assert!(done.iter().all(|fetched| fetched.result.is_ok()));
     let requests = bench.server.log().len();
     assert!(requests <= 900, "{requests} requests for 300 answers");
-    let throttled = done.iter().filter(|fetched| fetched.told.throttled_ms.is_some()).count();
+    let throttled = done
+        .iter()
+        .filter(|fetched| fetched.told.throttled_ms.is_some())
+        .count();
     assert!(throttled > 100, "{throttled} say that they were throttled");
 }
 
@@ -388,10 +507,18 @@ async fn a_429_holds_the_whole_lane_for_as_long_as_it_says() {
     let bench = Bench::new(server, |endpoint| endpoint.limits.max_concurrency = 1);
     let done = bench.all(3).await;
     let times = bench.server.times();
-    assert!(times[1] < 0.61 && times[2] < 0.72 && times[3] >= 7.1 && times[3] <= 7.6, "{times:?}");
-    assert!(done.iter().all(|fetched| fetched.told.throttled_ms.is_none()));
+    assert!(
+        times[1] < 0.61 && times[2] < 0.72 && times[3] >= 7.1 && times[3] <= 7.6,
+        "{times:?}"
+    );
+    assert!(
+        done.iter()
+            .all(|fetched| fetched.told.throttled_ms.is_none())
+    );
     assert_eq!(
-        done.iter().filter(|fetched| fetched.told.backoff_ms.is_some_and(|ms| ms >= 7000.0)).count(),
+        done.iter()
+            .filter(|fetched| fetched.told.backoff_ms.is_some_and(|ms| ms >= 7000.0))
+            .count(),
         1
     );
 }
@@ -403,7 +530,10 @@ async fn nothing_is_sent_before_the_limits_that_a_server_tells_are_reset() {
     let bench = Bench::new(server, |endpoint| endpoint.limits.max_concurrency = 1);
     bench.all(3).await;
     let times = bench.server.times();
-    assert!(times[1] >= 3.1 && times[1] < 3.11 && times[2] >= 6.2 && times[2] < 6.22, "{times:?}");
+    assert!(
+        times[1] >= 3.1 && times[1] < 3.11 && times[2] >= 6.2 && times[2] < 6.22,
+        "{times:?}"
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -414,10 +544,18 @@ async fn a_wait_of_a_day_is_an_error_at_once_and_ends_the_asking_when_all_say_so
     assert_eq!(bench.server.began.elapsed(), ms(100));
     let fault = first.result.unwrap_err();
     assert_eq!(fault.kind, FaultKind::RateLimited);
-    assert_eq!(fault.reason, "it said 429; it asks to wait 24 h, and more than 5 min is not waited for");
+    assert_eq!(
+        fault.reason,
+        "it said 429; it asks to wait 24 h, and more than 5 min is not waited for"
+    );
     let done = bench.all(20).await;
     assert_eq!(bench.server.log().len(), 3);
-    assert_eq!(done.iter().filter(|fetched| kind(fetched) == Some(FaultKind::GivenUp)).count(), 18);
+    assert_eq!(
+        done.iter()
+            .filter(|fetched| kind(fetched) == Some(FaultKind::GivenUp))
+            .count(),
+        18
+    );
     assert_eq!(bench.server.began.elapsed(), ms(300));
 }
 
@@ -433,25 +571,50 @@ async fn a_model_that_never_answers_is_given_up_and_others_are_not() {
     // Three that failed, and the one that was under way then.
     assert_eq!(bench.server.log().len(), 4);
     assert_eq!(bench.server.began.elapsed(), ms(200));
-    let given_up: Vec<&Fetched> =
-        done.iter().filter(|fetched| kind(fetched) == Some(FaultKind::GivenUp)).collect();
+    let given_up: Vec<&Fetched> = done
+        .iter()
+        .filter(|fetched| kind(fetched) == Some(FaultKind::GivenUp))
+        .collect();
     assert_eq!(given_up.len(), 996);
     let told = &given_up[0].told;
-    assert_eq!((told.requests, told.faults.len(), given_up[0].latency), (0, 0, None));
+    assert_eq!(
+        (told.requests, told.faults.len(), given_up[0].latency),
+        (0, 0, None)
+    );
     let reason = &given_up[0].result.as_ref().unwrap_err().reason;
-    assert_eq!(reason, "not asked, because 3 calls in a row ended so: it said unauthorized");
+    assert_eq!(
+        reason,
+        "not asked, because 3 calls in a row ended so: it said unauthorized"
+    );
     // Another model of the same lane is asked.
     let mut other = bench.endpoint.clone();
     other.model = "other".to_owned();
-    let fetched = fetch(&bench.traffic, &bench.purse, &bench.server, &other, &call("q")).await;
+    let fetched = fetch(
+        &bench.traffic,
+        &bench.purse,
+        &bench.server,
+        &other,
+        &call("q"),
+    )
+    .await;
     assert_eq!(kind(&fetched), Some(FaultKind::Unauthorized));
     // So is the same one with another key, and at another address.
     let mut other = bench.endpoint.clone();
-    other.key = Some(ApiKey { env: "ANOTHER_KEY".to_owned(), value: None });
+    other.key = Some(ApiKey {
+        env: "ANOTHER_KEY".to_owned(),
+        value: None,
+    });
     let mut elsewhere = bench.endpoint.clone();
     elsewhere.base_url.push_str("/tenant");
     for other in [other, elsewhere] {
-        let fetched = fetch(&bench.traffic, &bench.purse, &bench.server, &other, &call("q")).await;
+        let fetched = fetch(
+            &bench.traffic,
+            &bench.purse,
+            &bench.server,
+            &other,
+            &call("q"),
+        )
+        .await;
         assert_eq!(kind(&fetched), Some(FaultKind::Unauthorized));
     }
 }
@@ -462,20 +625,32 @@ async fn a_call_is_made_again_as_often_as_it_may_be_and_says_what_it_took() {
         0 => (ms(100), fails(FaultKind::Reset)),
         1 => {
             let fault = fails(FaultKind::Unreadable).map_err(|fault| Fault {
-                tokens: Some(Tokens { input: 100, output: 10, ..Tokens::default() }),
+                tokens: Some(Tokens {
+                    input: 100,
+                    output: 10,
+                    ..Tokens::default()
+                }),
                 ..fault
             });
             (ms(200), fault)
         }
         _ => (ms(300), says(5)),
     });
-    let price = Price { input: 1.0, output: 2.0, cached_input: None, cache_write: None };
+    let price = Price {
+        input: 1.0,
+        output: 2.0,
+        cached_input: None,
+        cache_write: None,
+    };
     let bench = Bench::new(server, |endpoint| endpoint.price = Some(price));
     let fetched = bench.ask(&call("q")).await;
     assert_eq!(fetched.result.unwrap().text, "yes");
     let told = fetched.told;
     assert_eq!((told.requests, fetched.latency), (3, Some(ms(300))));
-    assert_eq!(told.faults, BTreeMap::from([("reset".to_owned(), 1), ("unreadable".to_owned(), 1)]));
+    assert_eq!(
+        told.faults,
+        BTreeMap::from([("reset".to_owned(), 1), ("unreadable".to_owned(), 1)])
+    );
     let wasted = told.wasted.unwrap();
     assert_eq!((wasted.input_tokens, wasted.output_tokens), (100, 10));
     assert!((wasted.cost_usd.unwrap() - 0.000_12).abs() < 1e-12);
@@ -483,9 +658,15 @@ async fn a_call_is_made_again_as_often_as_it_may_be_and_says_what_it_took() {
     assert_eq!(spent.tokens, 115);
     let paused = told.backoff_ms.unwrap();
     assert!((0.0..1500.0).contains(&paused) && told.throttled_ms.is_none());
-    assert_eq!(bench.server.began.elapsed().as_millis(), 600 + paused.round() as u128);
+    assert_eq!(
+        bench.server.began.elapsed().as_millis(),
+        600 + paused.round() as u128
+    );
     let now = bench.traffic.now();
-    assert_eq!((now.requests, now.retries, now.faults, now.answers), (3, 2, 2, 1));
+    assert_eq!(
+        (now.requests, now.retries, now.faults, now.answers),
+        (3, 2, 2, 1)
+    );
 }
 
 #[tokio::test(start_paused = true)]
@@ -497,25 +678,46 @@ async fn the_last_fault_is_the_end_and_some_are_at_once() {
         (2, FaultKind::TooLarge, 1),
         (2, FaultKind::Unauthorized, 1),
     ] {
-        let bench = Bench::new(Server::new(move |_, _, _| (ms(1), fails(kind))), |endpoint| {
-            endpoint.patience = Patience { retries, ..Patience::default() };
-        });
+        let bench = Bench::new(
+            Server::new(move |_, _, _| (ms(1), fails(kind))),
+            |endpoint| {
+                endpoint.patience = Patience {
+                    retries,
+                    ..Patience::default()
+                };
+            },
+        );
         let fetched = bench.ask(&call("q")).await;
-        assert_eq!((super::tests::kind(&fetched), fetched.told.requests), (Some(kind), requests));
-        assert_eq!(fetched.told.faults, BTreeMap::from([(kind.label().to_owned(), requests)]));
+        assert_eq!(
+            (super::tests::kind(&fetched), fetched.told.requests),
+            (Some(kind), requests)
+        );
+        assert_eq!(
+            fetched.told.faults,
+            BTreeMap::from([(kind.label().to_owned(), requests)])
+        );
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_try_that_never_ends_is_ended() {
-    let bench = Bench::new(Server::new(|_, _, _| (ms(u64::from(u32::MAX)), says(1))), |endpoint| {
-        endpoint.patience.retries = 1;
-        endpoint.patience.total = Some(Duration::from_secs(30));
-    });
+    let bench = Bench::new(
+        Server::new(|_, _, _| (ms(u64::from(u32::MAX)), says(1))),
+        |endpoint| {
+            endpoint.patience.retries = 1;
+            endpoint.patience.total = Some(Duration::from_secs(30));
+        },
+    );
     let fetched = bench.ask(&call("q")).await;
     let fault = fetched.result.unwrap_err();
-    assert_eq!((fault.kind, fault.reason.as_str()), (FaultKind::TimedOut, "no answer within 30 s"));
-    assert_eq!(fetched.told.faults, BTreeMap::from([("timeout".to_owned(), 2)]));
+    assert_eq!(
+        (fault.kind, fault.reason.as_str()),
+        (FaultKind::TimedOut, "no answer within 30 s")
+    );
+    assert_eq!(
+        fetched.told.faults,
+        BTreeMap::from([("timeout".to_owned(), 2)])
+    );
     assert_eq!(fetched.latency, Some(Duration::from_secs(35)));
 }
 
@@ -545,7 +747,11 @@ async fn calls_that_are_dropped_give_back_their_slots_places_and_reservations() 
     let mut call = call("q");
     call.sampling.max_tokens = Some(90_000);
     let before = bench.server.log().len();
-    assert!(tokio::time::timeout(ms(1000), bench.ask(&call)).await.is_err());
+    assert!(
+        tokio::time::timeout(ms(1000), bench.ask(&call))
+            .await
+            .is_err()
+    );
     assert_eq!(bench.server.log().len(), before + 1);
 }
 
@@ -556,7 +762,10 @@ async fn nothing_is_asked_once_the_budget_is_spent_and_nobody_waits_for_it() {
         endpoint.limits.max_concurrency = 2;
         endpoint.limits.requests_per_minute = Some(60);
     });
-    let budget = Budget { tokens: Some(30), usd: None };
+    let budget = Budget {
+        tokens: Some(30),
+        usd: None,
+    };
     Arc::get_mut(&mut bench).unwrap().purse = Purse::new(budget, Spent::default());
     let done = bench.all(50).await;
     let answered = done.iter().filter(|fetched| fetched.result.is_ok()).count();
@@ -572,20 +781,46 @@ async fn nothing_is_asked_once_the_budget_is_spent_and_nobody_waits_for_it() {
 async fn what_was_asked_in_vain_before_the_budget_ended_is_told() {
     // An answer that can't be used costs as much as another.
     let server = Server::new(|_, _, _| {
-        let took = Some(Tokens { input: 40, output: 10, ..Tokens::default() });
-        (ms(100), fails(FaultKind::Empty).map_err(|fault| Fault { tokens: took, ..fault }))
+        let took = Some(Tokens {
+            input: 40,
+            output: 10,
+            ..Tokens::default()
+        });
+        (
+            ms(100),
+            fails(FaultKind::Empty).map_err(|fault| Fault {
+                tokens: took,
+                ..fault
+            }),
+        )
     });
     let mut bench = Bench::new(server, |endpoint| endpoint.limits.max_concurrency = 1);
-    let budget = Budget { tokens: Some(100), usd: None };
+    let budget = Budget {
+        tokens: Some(100),
+        usd: None,
+    };
     Arc::get_mut(&mut bench).unwrap().purse = Purse::new(budget, Spent::default());
     let first = bench.ask(&call("q")).await;
     let fault = first.result.unwrap_err();
     assert_eq!(fault.kind, FaultKind::Empty);
-    assert_eq!(fault.reason, "it said empty; not asked again: the budget of the run is spent");
+    assert_eq!(
+        fault.reason,
+        "it said empty; not asked again: the budget of the run is spent"
+    );
     let wasted = first.told.wasted.unwrap();
-    assert_eq!((first.told.requests, wasted.input_tokens, wasted.output_tokens), (2, 80, 20));
+    assert_eq!(
+        (
+            first.told.requests,
+            wasted.input_tokens,
+            wasted.output_tokens
+        ),
+        (2, 80, 20)
+    );
     let next = bench.ask(&call("q")).await;
-    assert_eq!((kind(&next), next.told.requests), (Some(FaultKind::BudgetSpent), 0));
+    assert_eq!(
+        (kind(&next), next.told.requests),
+        (Some(FaultKind::BudgetSpent), 0)
+    );
     assert_eq!(bench.server.log().len(), 2);
 }
 
@@ -602,7 +837,13 @@ async fn a_server_that_is_back_but_only_errs_is_not_asked_one_call_after_the_oth
             0 => (ms(1), says(1)),
             1 => (ms(1), fails(FaultKind::Unreachable)),
             _ if kind != FaultKind::ServerError => (ms(1000), fails(kind)),
-            _ => (ms(1000), fails(kind).map_err(|fault| Fault { status: Some(500), ..fault })),
+            _ => (
+                ms(1000),
+                fails(kind).map_err(|fault| Fault {
+                    status: Some(500),
+                    ..fault
+                }),
+            ),
         });
         let bench = Bench::new(server, |endpoint| {
             endpoint.limits.max_concurrency = 50;
@@ -613,7 +854,10 @@ async fn a_server_that_is_back_but_only_errs_is_not_asked_one_call_after_the_oth
         }
         bench.all(500).await;
         let time = bench.server.began.elapsed();
-        assert!(time < Duration::from_secs(15) + more, "{kind:?}: {time:?} for ten rounds of a second");
+        assert!(
+            time < Duration::from_secs(15) + more,
+            "{kind:?}: {time:?} for ten rounds of a second"
+        );
     }
 }
 
@@ -623,7 +867,10 @@ async fn what_is_not_asked_again_need_not_wait_whatever_the_server_says_of_later
     let bench = Bench::new(server, |_| ());
     for _ in 0..5 {
         let fault = bench.ask(&call("q")).await.result.unwrap_err();
-        assert_eq!((fault.kind, fault.reason.as_str()), (FaultKind::BadRequest, "it said bad_request"));
+        assert_eq!(
+            (fault.kind, fault.reason.as_str()),
+            (FaultKind::BadRequest, "it said bad_request")
+        );
     }
     assert_eq!(bench.server.log().len(), 5);
 }
@@ -637,7 +884,10 @@ async fn a_server_that_is_busy_when_the_asking_begins_costs_few_calls() {
     });
     let bench = Bench::new(server, |endpoint| endpoint.limits.max_concurrency = 32);
     let done = bench.all(300).await;
-    let lost = done.iter().filter(|fetched| fetched.result.is_err()).count();
+    let lost = done
+        .iter()
+        .filter(|fetched| fetched.result.is_err())
+        .count();
     assert!(lost <= 16, "{lost} lost");
     // One that stays busy, or goes away, does not hold up a run for each of its calls.
     for then in [FaultKind::Overloaded, FaultKind::Unreachable] {
@@ -645,7 +895,9 @@ async fn a_server_that_is_busy_when_the_asking_begins_costs_few_calls() {
             true => (ms(5), fails(FaultKind::Overloaded)),
             false => (ms(5), fails(then)),
         };
-        let bench = Bench::new(Server::new(script), |endpoint| endpoint.limits.max_concurrency = 50);
+        let bench = Bench::new(Server::new(script), |endpoint| {
+            endpoint.limits.max_concurrency = 50
+        });
         let done = bench.all(300).await;
         assert!(done.iter().all(|fetched| fetched.result.is_err()));
         let time = bench.server.began.elapsed();
@@ -668,8 +920,16 @@ async fn server_with_a_hard_limit_is_kept_busy() {
         assert!(answers.iter().all(|fetched| fetched.result.is_ok()));
         let ideal = Duration::from_millis(latency) * 1000 / CAPACITY as u32;
         let ratio = began.elapsed().as_secs_f64() / ideal.as_secs_f64();
-        let refused = bench.server.log().iter().filter(|seen| seen.in_flight > CAPACITY).count();
-        assert!(ratio <= 1.07, "{most} x {latency} ms: {ratio:.3} with {refused} calls refused");
+        let refused = bench
+            .server
+            .log()
+            .iter()
+            .filter(|seen| seen.in_flight > CAPACITY)
+            .count();
+        assert!(
+            ratio <= 1.07,
+            "{most} x {latency} ms: {ratio:.3} with {refused} calls refused"
+        );
     }
 }
 
@@ -681,7 +941,9 @@ async fn silent_429_is_waited_out() {
     let seen = Arc::clone(&windows);
     let server = Server::new(move |_, _, _| {
         let mut windows = seen.lock().unwrap();
-        let taken = windows.entry((began.elapsed().as_secs() + 5) / 60).or_default();
+        let taken = windows
+            .entry((began.elapsed().as_secs() + 5) / 60)
+            .or_default();
         if *taken >= 5 {
             return (ms(5), fails(FaultKind::RateLimited));
         }
@@ -691,7 +953,11 @@ async fn silent_429_is_waited_out() {
     let bench = Bench::new(server, |endpoint| endpoint.limits.max_concurrency = 8);
     let answers = bench.all(13).await;
     assert!(answers.iter().all(|fetched| fetched.result.is_ok()));
-    assert!(began.elapsed() < Duration::from_secs(200), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < Duration::from_secs(200),
+        "{:?}",
+        began.elapsed()
+    );
     let requests: u32 = answers.iter().map(|fetched| fetched.told.requests).sum();
     assert!(requests < 150, "{requests} requests");
 }
@@ -705,5 +971,9 @@ async fn endless_silent_429_ends() {
     let answers = bench.all(100).await;
     assert!(answers.iter().all(|fetched| fetched.result.is_err()));
     assert!(began.elapsed() > Duration::from_secs(60));
-    assert!(began.elapsed() < Duration::from_secs(600), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < Duration::from_secs(600),
+        "{:?}",
+        began.elapsed()
+    );
 }

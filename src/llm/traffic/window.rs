@@ -43,7 +43,13 @@ pub(super) struct Receipt(u64);
 impl Window {
     /// At least 1 in a minute.
     pub fn new(allowance: u64) -> Window {
-        Window { allowance: allowance.max(1), log: VecDeque::new(), first: 0, sum: 0, due: f64::NEG_INFINITY }
+        Window {
+            allowance: allowance.max(1),
+            log: VecDeque::new(),
+            first: 0,
+            sum: 0,
+            due: f64::NEG_INFINITY,
+        }
     }
 
     /// When `amount` may be taken: now (`None`) or not before a moment. One that exceeds the whole allowance goes alone.
@@ -52,8 +58,8 @@ impl Window {
         let most = self.allowance - amount.min(self.allowance);
         let logged = self.leaves(most);
         let paced = self.due - TOLERANCE;
-        let paced =
-            (paced > now.as_secs_f64()).then(|| Duration::try_from_secs_f64(paced).unwrap_or(Duration::MAX));
+        let paced = (paced > now.as_secs_f64())
+            .then(|| Duration::try_from_secs_f64(paced).unwrap_or(Duration::MAX));
         logged.max(paced).filter(|at| *at > now)
     }
 
@@ -73,7 +79,11 @@ impl Window {
     pub fn take(&mut self, now: Duration, amount: u64, paced: f64) -> Receipt {
         let paced = paced.min(self.allowance as f64);
         self.sum = self.sum.saturating_add(amount);
-        self.log.push_back(Taken { at: now, amount, paced });
+        self.log.push_back(Taken {
+            at: now,
+            amount,
+            paced,
+        });
         self.due = self.due.max(now.as_secs_f64()) + self.share(paced);
         Receipt(self.first + self.log.len() as u64 - 1)
     }
@@ -81,9 +91,13 @@ impl Window {
     /// What was taken turned out to be this much.
     pub fn settle(&mut self, receipt: Receipt, amount: u64) {
         // What has left the window no longer matters.
-        let Some(at) = receipt.0.checked_sub(self.first) else { return };
+        let Some(at) = receipt.0.checked_sub(self.first) else {
+            return;
+        };
         let (share, pace) = (self.share(1.0), amount.min(self.allowance) as f64);
-        let Some(taken) = usize::try_from(at).ok().and_then(|at| self.log.get_mut(at)) else { return };
+        let Some(taken) = usize::try_from(at).ok().and_then(|at| self.log.get_mut(at)) else {
+            return;
+        };
         self.sum = self.sum.saturating_sub(taken.amount).saturating_add(amount);
         self.due += (pace - taken.paced) * share;
         (taken.amount, taken.paced) = (amount, pace);
@@ -151,13 +165,23 @@ mod tests {
     #[test]
     fn an_allowance_is_spread_and_used_up() {
         for allowance in [1u64, 2, 7, 60, 600, 10_000] {
-            let log = saturated(&mut Window::new(allowance), ms(600_000), std::iter::repeat(1));
+            let log = saturated(
+                &mut Window::new(allowance),
+                ms(600_000),
+                std::iter::repeat(1),
+            );
             assert_eq!(most(&log, ms(60_000)), allowance, "{allowance}");
             let total = log.len() as u64;
-            assert!(total >= allowance * 98 / 10 && total <= allowance * 10, "{allowance}: {total}");
+            assert!(
+                total >= allowance * 98 / 10 && total <= allowance * 10,
+                "{allowance}: {total}"
+            );
             // No more than two seconds' worth in any second.
             let burst = most(&log, ms(1000));
-            assert!(burst <= (allowance / 30).max(1) + 1, "{allowance}: {burst} in a second");
+            assert!(
+                burst <= (allowance / 30).max(1) + 1,
+                "{allowance}: {burst} in a second"
+            );
         }
     }
 
@@ -198,7 +222,10 @@ mod tests {
             window.take(now, 1, 1.0);
             taken += 1;
         }
-        assert!((90..=110).contains(&taken), "{taken} at once of 100 a second");
+        assert!(
+            (90..=110).contains(&taken),
+            "{taken} at once of 100 a second"
+        );
     }
 
     proptest! {

@@ -17,8 +17,8 @@ use crate::load::source::Sources;
 use crate::load::template::{self, Engine, to_jinja};
 use crate::load::tree::Node;
 use crate::model::{
-    Case, CodeExecution, CodeGrader, CodeLimits, Combine, Executor, Fingerprint, Grader, GraderKind, Grading,
-    Input, Reference, Tests,
+    Case, CodeExecution, CodeGrader, CodeLimits, Combine, Executor, Fingerprint, Grader,
+    GraderKind, Grading, Input, Reference, Tests,
 };
 use crate::spec::BenchmarkDataset;
 
@@ -83,17 +83,35 @@ pub(super) fn recipe(
     if in_process && !allows_in_process(desk, node.key_span("/trust"), "`trust: in_process`") {
         return None;
     }
-    let (prompt, factor) = (spec.prompt.clone(), spec.timeout_factor.filter(|factor| *factor > 1.0));
-    Some(Arc::new(Benchmark { setting, environment, prompt, limits, factor, in_process, mbpp }))
+    let (prompt, factor) = (
+        spec.prompt.clone(),
+        spec.timeout_factor.filter(|factor| *factor > 1.0),
+    );
+    Some(Arc::new(Benchmark {
+        setting,
+        environment,
+        prompt,
+        limits,
+        factor,
+        in_process,
+        mbpp,
+    }))
 }
 
 impl Recipe for Benchmark {
     fn open<'a>(&'a self, _sources: &'a Sources, _checked: bool) -> Option<Box<dyn Make + 'a>> {
         let prompt = match self.prompt.as_deref() {
-            Some(text) => Some(self.environment.template_from_named_str("prompt", text).ok()?),
+            Some(text) => Some(
+                self.environment
+                    .template_from_named_str("prompt", text)
+                    .ok()?,
+            ),
             None => None,
         };
-        Some(Box::new(Maker { recipe: self, prompt }))
+        Some(Box::new(Maker {
+            recipe: self,
+            prompt,
+        }))
     }
 }
 
@@ -106,22 +124,38 @@ impl Make for Maker<'_> {
     fn case(&mut self, row: Value, line: usize) -> Result<Case, Misfit> {
         let data_hash = Fingerprint::of(&row);
         let task = self.task(row).map_err(Misfit::plain)?;
-        Ok(Case { data_hash, ..self.recipe.case(task, line) })
+        Ok(Case {
+            data_hash,
+            ..self.recipe.case(task, line)
+        })
     }
 }
 
 impl Maker<'_> {
     fn task(&self, row: Value) -> Result<Task, String> {
         let fields = row.as_object().ok_or("not a JSON object")?;
-        let mut task = if self.recipe.mbpp { mbpp_task(fields) } else { humaneval_task(fields) }?;
+        let mut task = if self.recipe.mbpp {
+            mbpp_task(fields)
+        } else {
+            humaneval_task(fields)
+        }?;
         if let Some(factor) = self.recipe.factor {
-            let code =
-                text(fields, &[if self.recipe.mbpp { "code" } else { "canonical_solution" }])?.to_owned();
+            let code = text(
+                fields,
+                &[if self.recipe.mbpp {
+                    "code"
+                } else {
+                    "canonical_solution"
+                }],
+            )?
+            .to_owned();
             task.reference = Some(Reference { code, factor });
         }
         if let Some(template) = &self.prompt {
             let context = minijinja::Value::from_pairs([("row", to_jinja(&row))]);
-            task.prompt = template.render(context).map_err(|e| format!("the prompt's template: {e}"))?;
+            task.prompt = template
+                .render(context)
+                .map_err(|e| format!("the prompt's template: {e}"))?;
         }
         Ok(task)
     }
@@ -145,8 +179,15 @@ impl Benchmark {
         let grader = Grader::of(kind);
         let graders = vec![grader];
         let demands = suite.demands.mark(&graders);
-        let grading = Grading { graders, combine: Combine::All, demands };
-        let input = Input::Prompt { text: task.prompt, context: Some(task.context) };
+        let grading = Grading {
+            graders,
+            combine: Combine::All,
+            demands,
+        };
+        let input = Input::Prompt {
+            text: task.prompt,
+            context: Some(task.context),
+        };
         Case {
             id: task.id,
             name: task.name,
@@ -158,7 +199,11 @@ impl Benchmark {
             grading,
             extract: header.extract.clone(),
             samples: suite.samples.or(header.samples).or(suite.suite_samples),
-            timeout: suite.timeout.or(header.timeout).or(suite.suite_timeout).unwrap_or(DEFAULT_TIMEOUT),
+            timeout: suite
+                .timeout
+                .or(header.timeout)
+                .or(suite.suite_timeout)
+                .unwrap_or(DEFAULT_TIMEOUT),
             retries: header.retries,
             max_latency: header.max_latency_ms.map(|ms| seconds(ms / 1000.0)),
             target: None,
@@ -172,21 +217,32 @@ impl Benchmark {
 }
 
 fn text<'r>(row: &'r Map<String, Value>, keys: &[&str]) -> Result<&'r str, String> {
-    let found = keys.iter().find_map(|key| row.get(*key).map(|value| (key, value)));
+    let found = keys
+        .iter()
+        .find_map(|key| row.get(*key).map(|value| (key, value)));
     match found {
         Some((_, Value::String(text))) => Ok(text),
         Some((key, _)) => Err(format!("`{key}` is not a text")),
-        None => Err(format!("the record has no `{}`", keys.first().unwrap_or(&"?"))),
+        None => Err(format!(
+            "the record has no `{}`",
+            keys.first().unwrap_or(&"?")
+        )),
     }
 }
 
 fn texts(row: &Map<String, Value>, key: &str) -> Result<Vec<String>, String> {
-    let Some(value) = row.get(key) else { return Ok(Vec::new()) };
-    let items = value.as_array().ok_or_else(|| format!("`{key}` is not a list"))?;
+    let Some(value) = row.get(key) else {
+        return Ok(Vec::new());
+    };
+    let items = value
+        .as_array()
+        .ok_or_else(|| format!("`{key}` is not a list"))?;
     items
         .iter()
         .map(|item| {
-            item.as_str().map(str::to_owned).ok_or_else(|| format!("`{key}` holds what is not a text"))
+            item.as_str()
+                .map(str::to_owned)
+                .ok_or_else(|| format!("`{key}` holds what is not a text"))
         })
         .collect()
 }
@@ -218,7 +274,9 @@ fn humaneval_task(row: &Map<String, Value>) -> Result<Task, String> {
              ```python\n{prompt}{end}```\n"
         ),
         prefix: prompt.to_owned(),
-        tests: Tests::Check { code: test.to_owned() },
+        tests: Tests::Check {
+            code: test.to_owned(),
+        },
         setup: String::new(),
         entry_point: Some(entry_point.to_owned()),
         reference: None,
@@ -261,6 +319,7 @@ fn mbpp_task(row: &Map<String, Value>) -> Result<Task, String> {
 
 fn defines_check(test: &str) -> bool {
     static CHECK: OnceLock<Option<regex::Regex>> = OnceLock::new();
-    let check = CHECK.get_or_init(|| regex::Regex::new(r"(?m)^(async\s+)?def\s+check\s*\(|^check\s*=").ok());
+    let check = CHECK
+        .get_or_init(|| regex::Regex::new(r"(?m)^(async\s+)?def\s+check\s*\(|^check\s*=").ok());
     check.as_ref().is_none_or(|check| check.is_match(test))
 }

@@ -12,11 +12,19 @@ use eval_base::nearest::did_you_mean;
 use eval_match::{literal, validate_matcher};
 
 /// Keys whose values are texts, so that a row's number is written out there.
-pub(super) const TEXT_KEYS: [&str; 6] = ["id", "name", "description", "content", "endpoint", "input"];
+pub(super) const TEXT_KEYS: [&str; 6] =
+    ["id", "name", "description", "content", "endpoint", "input"];
 
 /// Keys below which everything is data that is compared or passed on: there a row's number stays a number, whatever key it
 /// stands under.
-const DATA_KEYS: [&str; 6] = ["expected", "value", "alternatives", "context", "body", "args"];
+const DATA_KEYS: [&str; 6] = [
+    "expected",
+    "value",
+    "alternatives",
+    "context",
+    "body",
+    "args",
+];
 
 /// Settings of a judge whose braces are none of a row's.
 const OF_JUDGES: [&str; 3] = ["prompt", "examples", "request"];
@@ -43,7 +51,8 @@ impl Part {
             Part::Case if ["expected", "grader", "graders"].contains(&key) => Part::Judging,
             Part::Case | Part::Other => Part::Other,
             Part::Judging
-                if key == "value" && (says("type", "structural") || says("method", "structural_match")) =>
+                if key == "value"
+                    && (says("type", "structural") || says("method", "structural_match")) =>
             {
                 Part::Structure
             }
@@ -94,7 +103,11 @@ fn compile_part<'e>(
         return Ok(Cell::Fixed(node.clone()));
     }
     if part == Part::Structure && node.as_text().is_some() {
-        return Ok(Cell::Literal(Box::new(compile_part(environment, node, Part::Judging)?)));
+        return Ok(Cell::Literal(Box::new(compile_part(
+            environment,
+            node,
+            Part::Judging,
+        )?)));
     }
     let bad = |error: minijinja::Error| Box::new(template::bad_template(&error, node.span));
     Ok(match &node.value {
@@ -102,16 +115,24 @@ fn compile_part<'e>(
             Some(expression) => match row_path(expression) {
                 Some(path) => Cell::Path(path, node.span),
                 None => {
-                    let compiled =
-                        environment.compile_expression_owned(expression.to_owned()).map_err(bad)?;
+                    let compiled = environment
+                        .compile_expression_owned(expression.to_owned())
+                        .map_err(bad)?;
                     Cell::Lone(compiled, node.span)
                 }
             },
-            None => Cell::Text(environment.template_from_named_str("case", text).map_err(bad)?, node.span),
+            None => Cell::Text(
+                environment
+                    .template_from_named_str("case", text)
+                    .map_err(bad)?,
+                node.span,
+            ),
         },
         NodeValue::Seq(items) => {
-            let cells =
-                items.iter().map(|item| compile_part(environment, item, part)).collect::<Result<_, _>>()?;
+            let cells = items
+                .iter()
+                .map(|item| compile_part(environment, item, part))
+                .collect::<Result<_, _>>()?;
             Cell::Seq(cells, node.span)
         }
         NodeValue::Map(entries) => {
@@ -131,7 +152,8 @@ fn compile_part<'e>(
 /// `row.a.b` as its keys.
 pub(super) fn row_path(expression: &str) -> Option<Vec<String>> {
     let mut parts = expression.split('.');
-    let plain = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
+    let plain =
+        |part: &str| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || c == '_');
     let path: Vec<String> = (parts.next()? == "row").then(|| parts.map(str::to_owned).collect())?;
     (!path.is_empty() && path.iter().all(|p| plain(p))).then_some(path)
 }
@@ -156,7 +178,9 @@ fn fill_in(cell: &Cell, row: &Value, context: &Jinja, data: bool) -> Result<Node
         }
         Cell::Path(path, span) => from_json(lookup(row, path, *span)?, *span),
         Cell::Lone(expression, span) => {
-            let value = expression.eval(context).map_err(|e| misfit(&e, *span, row))?;
+            let value = expression
+                .eval(context)
+                .map_err(|e| misfit(&e, *span, row))?;
             if value.is_undefined() {
                 return Err(Misfit {
                     at: Some(*span),
@@ -167,12 +191,23 @@ fn fill_in(cell: &Cell, row: &Value, context: &Jinja, data: bool) -> Result<Node
             from_json(&serde_json::to_value(&value).unwrap_or(Value::Null), *span)
         }
         Cell::Text(template, span) => {
-            let text = template.render(context).map_err(|e| misfit(&e, *span, row))?;
-            Node { span: *span, value: NodeValue::Text(text.into()) }
+            let text = template
+                .render(context)
+                .map_err(|e| misfit(&e, *span, row))?;
+            Node {
+                span: *span,
+                value: NodeValue::Text(text.into()),
+            }
         }
         Cell::Seq(cells, span) => {
-            let items = cells.iter().map(|c| fill_in(c, row, context, data)).collect::<Result<_, _>>()?;
-            Node { span: *span, value: NodeValue::Seq(items) }
+            let items = cells
+                .iter()
+                .map(|c| fill_in(c, row, context, data))
+                .collect::<Result<_, _>>()?;
+            Node {
+                span: *span,
+                value: NodeValue::Seq(items),
+            }
         }
         Cell::Map(cells, span) => {
             let mut entries = Vec::with_capacity(cells.len());
@@ -184,7 +219,10 @@ fn fill_in(cell: &Cell, row: &Value, context: &Jinja, data: bool) -> Result<Node
                 }
                 entries.push((key.clone(), value));
             }
-            Node { span: *span, value: NodeValue::Map(entries) }
+            Node {
+                span: *span,
+                value: NodeValue::Map(entries),
+            }
         }
     })
 }
@@ -194,7 +232,9 @@ fn make_literal(node: &mut Node) {
     match &mut node.value {
         NodeValue::Text(text) => *text = literal(text).into(),
         NodeValue::Seq(items) => items.iter_mut().for_each(make_literal),
-        NodeValue::Map(entries) => entries.iter_mut().for_each(|(_, value)| make_literal(value)),
+        NodeValue::Map(entries) => entries
+            .iter_mut()
+            .for_each(|(_, value)| make_literal(value)),
         _ => {}
     }
 }
@@ -207,13 +247,21 @@ pub(super) fn lookup<'r>(row: &'r Value, path: &[String], at: Span) -> Result<&'
             other => other.get(part),
         };
         here = next.ok_or_else(|| {
-            let known = here.as_object().into_iter().flatten().map(|(key, _)| key.as_str());
-            let parent =
-                path.get(..i).unwrap_or(&[]).iter().fold("row".to_owned(), |p, k| format!("{p}.{k}"));
+            let known = here
+                .as_object()
+                .into_iter()
+                .flatten()
+                .map(|(key, _)| key.as_str());
+            let parent = path
+                .get(..i)
+                .unwrap_or(&[])
+                .iter()
+                .fold("row".to_owned(), |p, k| format!("{p}.{k}"));
             Misfit {
                 at: Some(at),
                 message: format!("the row has no `{parent}.{part}`"),
-                hint: did_you_mean(part, known).map(|near| format!("did you mean `{parent}.{near}`?")),
+                hint: did_you_mean(part, known)
+                    .map(|near| format!("did you mean `{parent}.{near}`?")),
             }
         })?;
     }
@@ -222,10 +270,20 @@ pub(super) fn lookup<'r>(row: &'r Value, path: &[String], at: Span) -> Result<&'
 
 fn misfit(error: &minijinja::Error, at: Span, row: &Value) -> Misfit {
     if error.kind() == minijinja::ErrorKind::UndefinedError {
-        let keys: Vec<&str> = row.as_object().into_iter().flatten().map(|(k, _)| k.as_str()).collect();
+        let keys: Vec<&str> = row
+            .as_object()
+            .into_iter()
+            .flatten()
+            .map(|(k, _)| k.as_str())
+            .collect();
         let name = error
             .range()
-            .and_then(|r| error.template_source().and_then(|s| s.get(r)).map(str::to_owned))
+            .and_then(|r| {
+                error
+                    .template_source()
+                    .and_then(|s| s.get(r))
+                    .map(str::to_owned)
+            })
             .map_or_else(|| "a name".to_owned(), |name| format!("`{name}`"));
         let message = format!("{name} of the template is not in the row");
         return Misfit {
@@ -234,7 +292,11 @@ fn misfit(error: &minijinja::Error, at: Span, row: &Value) -> Misfit {
             hint: Some(format!("the row's keys are {}", keys.join(", "))),
         };
     }
-    Misfit { at: Some(at), message: format!("the template cannot be rendered: {error}"), hint: None }
+    Misfit {
+        at: Some(at),
+        message: format!("the template cannot be rendered: {error}"),
+        hint: None,
+    }
 }
 
 /// A row's value as a tree that stands where the template stands.
@@ -246,7 +308,17 @@ fn from_json(value: &Value, span: Span) -> Node {
         Value::String(s) => NodeValue::Text(s.as_str().into()),
         Value::Array(items) => NodeValue::Seq(items.iter().map(|v| from_json(v, span)).collect()),
         Value::Object(map) => NodeValue::Map(
-            map.iter().map(|(k, v)| (Key { name: k.as_str().into(), span }, from_json(v, span))).collect(),
+            map.iter()
+                .map(|(k, v)| {
+                    (
+                        Key {
+                            name: k.as_str().into(),
+                            span,
+                        },
+                        from_json(v, span),
+                    )
+                })
+                .collect(),
         ),
     };
     Node { span, value }

@@ -127,17 +127,34 @@ impl<'e> Direct<'e> {
 
     /// The case of a row, without its origin; `None` when the row has to go the long way.
     pub fn case(&self, row: &Value) -> Option<Case> {
-        let State::Known(pattern) = &self.state else { return None };
+        let State::Known(pattern) = &self.state else {
+            return None;
+        };
         let case = pattern.build(self.gift(row)?);
-        Some(Case { data_hash: row_data_hash(row, &case.input), ..case })
+        Some(Case {
+            data_hash: row_data_hash(row, &case.input),
+            ..case
+        })
     }
 
     /// Learns from a row that went the long way: to `case`, by way of `filled`. `judge` goes that way with another filled
     /// template.
-    pub fn learn(&mut self, row: &Value, case: &Case, filled: &Node, judge: &dyn Fn(Node) -> Option<Case>) {
-        let State::Open { tries } = self.state else { return };
+    pub fn learn(
+        &mut self,
+        row: &Value,
+        case: &Case,
+        filled: &Node,
+        judge: &dyn Fn(Node) -> Option<Case>,
+    ) {
+        let State::Open { tries } = self.state else {
+            return;
+        };
         let Some(gift) = self.gift(row) else {
-            self.state = if tries < TRIES { State::Open { tries: tries + 1 } } else { State::GivenUp };
+            self.state = if tries < TRIES {
+                State::Open { tries: tries + 1 }
+            } else {
+                State::GivenUp
+            };
             return;
         };
         let (marked, marks) = self.marked(filled);
@@ -165,13 +182,21 @@ impl<'e> Direct<'e> {
         let name = text(value(&self.name)?)?;
         let prompt = text(value(&self.prompt)?)?;
         let expected = value(&self.expected)?;
-        let bare = self.expected.as_ref().is_some_and(|hole| hole.path.len() == 1);
+        let bare = self
+            .expected
+            .as_ref()
+            .is_some_and(|hole| hole.path.len() == 1);
         let usual = id.as_deref() != Some("")
             && prompt.as_ref().is_none_or(|text| !text.trim().is_empty())
             && (!bare || expected.as_ref().is_some_and(Value::is_string))
             // To a judge that has nothing else an empty text says nothing.
             && expected.as_ref().and_then(Value::as_str).is_none_or(|text| !text.trim().is_empty());
-        usual.then_some(Gift { id, name, prompt, expected })
+        usual.then_some(Gift {
+            id,
+            name,
+            prompt,
+            expected,
+        })
     }
 
     /// A filled template with marked texts in all holes, and those texts.
@@ -181,7 +206,10 @@ impl<'e> Direct<'e> {
             let hole = hole.as_ref()?;
             // Nobody writes texts of private characters.
             let text = format!("\u{E000}\u{F8FF}{}", hole.path.join("\u{E001}"));
-            let place = hole.path.iter().try_fold(&mut node, |node, key| node.get_mut(key))?;
+            let place = hole
+                .path
+                .iter()
+                .try_fold(&mut node, |node, key| node.get_mut(key))?;
             place.value = NodeValue::Text(text.as_str().into());
             Some(text)
         };
@@ -197,14 +225,21 @@ impl<'e> Direct<'e> {
 
 /// The value of `key` in a map that has the fixed tag `kind`, and in which nothing else is to be filled in.
 fn only_hole<'n>(node: &'n Node, kind: &str, key: &str) -> Option<&'n Node> {
-    let fixed = node.as_map()?.iter().all(|(k, v)| &*k.name == key || !has_template(v));
+    let fixed = node
+        .as_map()?
+        .iter()
+        .all(|(k, v)| &*k.name == key || !has_template(v));
     let is_kind = node.get("type")?.as_text() == Some(kind);
     node.get(key).filter(|_| fixed && is_kind)
 }
 
 /// The case with what the row itself gives.
 fn with_origin(case: Case, like: &Case) -> Case {
-    Case { origin: like.origin.clone(), data_hash: like.data_hash, ..case }
+    Case {
+        origin: like.origin.clone(),
+        data_hash: like.data_hash,
+        ..case
+    }
 }
 
 impl<'e> Hole<'e> {
@@ -221,21 +256,35 @@ impl<'e> Hole<'e> {
             Cell::Fixed(_) | Cell::Seq(..) | Cell::Map(..) => return None,
         };
         let is_text = path.last().is_some_and(|key| TEXT_KEYS.contains(key));
-        Some(Hole { cell, parts, is_text, path })
+        Some(Hole {
+            cell,
+            parts,
+            is_text,
+            path,
+        })
     }
 
     /// What a row puts in: a text, a number or a boolean; `None` for anything else, and for what can't be had.
-    fn value(&self, row: &Value, context: Option<&Jinja>, names: &mut Option<Jinja>) -> Option<Value> {
+    fn value(
+        &self,
+        row: &Value,
+        context: Option<&Jinja>,
+        names: &mut Option<Jinja>,
+    ) -> Option<Value> {
         if let Some(text) = self.parts.as_ref().and_then(|parts| joined(parts, row)) {
             return Some(Value::String(text));
         }
         let value = match &self.cell {
             Cell::Path(path, at) => lookup(row, path, *at).ok()?.clone(),
-            Cell::Text(template, _) => {
-                Value::String(template.render(names.get_or_insert_with(|| scope(row, context)).clone()).ok()?)
-            }
+            Cell::Text(template, _) => Value::String(
+                template
+                    .render(names.get_or_insert_with(|| scope(row, context)).clone())
+                    .ok()?,
+            ),
             Cell::Lone(expression, _) => {
-                let value = expression.eval(names.get_or_insert_with(|| scope(row, context)).clone()).ok()?;
+                let value = expression
+                    .eval(names.get_or_insert_with(|| scope(row, context)).clone())
+                    .ok()?;
                 let value = Some(value).filter(|value| !value.is_undefined())?;
                 serde_json::to_value(&value).ok()?
             }
@@ -268,8 +317,9 @@ fn parts(text: &str, at: Span) -> Option<Vec<Part>> {
     while let Some((fixed, after)) = rest.split_once("{{") {
         let (expression, after) = after.split_once("}}")?;
         let path = row_path(expression.trim_matches(|c: char| c.is_ascii_whitespace()))?;
-        let is_name =
-            |key: &String| key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && key.is_ascii();
+        let is_name = |key: &String| {
+            key.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && key.is_ascii()
+        };
         path.iter().all(is_name).then_some(())?;
         parts.push(Part::Fixed(fixed.to_owned()));
         parts.push(Part::Row(path, at));
@@ -296,7 +346,10 @@ impl Pattern {
     fn of(marked: &Case, marks: &Gift, max_latency_ms: Option<f64>) -> Option<Pattern> {
         let input = Cut::of(&input_hashed(&marked.input), marks.prompt.as_deref());
         let mark = marks.expected.as_ref().and_then(Value::as_str);
-        let grading = Cut::of(&grading_hashed(&marked.grading, &marked.extract, max_latency_ms), mark);
+        let grading = Cut::of(
+            &grading_hashed(&marked.grading, &marked.extract, max_latency_ms),
+            mark,
+        );
         let mut case = marked.clone();
         if let Some(mark) = &marks.expected {
             for grader in &mut case.grading.graders {
@@ -305,7 +358,11 @@ impl Pattern {
             }
             case.expected = None;
         }
-        Some(Pattern { case, input, grading })
+        Some(Pattern {
+            case,
+            input,
+            grading,
+        })
     }
 
     /// The case with what a row gives.
@@ -314,14 +371,24 @@ impl Pattern {
         let (input, input_hash) = match (gift.prompt, &fixed.input) {
             (Some(text), Input::Prompt { context, .. }) => {
                 let hash = self.input.hash(&text);
-                (Input::Prompt { text, context: context.clone() }, hash)
+                (
+                    Input::Prompt {
+                        text,
+                        context: context.clone(),
+                    },
+                    hash,
+                )
             }
             _ => (fixed.input.clone(), fixed.input_hash),
         };
         let mut grading = fixed.grading.clone();
         let mut hash = fixed.grading_hash;
         if let Some(value) = &gift.expected {
-            grading.graders.iter_mut().filter_map(slot).for_each(|slot| slot.clone_from(value));
+            grading
+                .graders
+                .iter_mut()
+                .filter_map(slot)
+                .for_each(|slot| slot.clone_from(value));
             hash = self.grading.hash(value);
         }
         Case {
@@ -356,7 +423,10 @@ impl Cut {
         let text = serde_json::to_string(hashed).unwrap_or_default();
         let mark = mark.and_then(|mark| serde_json::to_string(mark).ok());
         let parts = match &mark {
-            Some(mark) => text.split(mark.as_str()).map(|part| part.as_bytes().to_vec()).collect(),
+            Some(mark) => text
+                .split(mark.as_str())
+                .map(|part| part.as_bytes().to_vec())
+                .collect(),
             None => vec![text.into_bytes()],
         };
         Cut(parts)
@@ -379,9 +449,9 @@ impl Cut {
 /// Where a grader holds the case's expected value; `None` for graders that do more with it than to compare.
 fn slot(grader: &mut Grader) -> Option<&mut Value> {
     match &mut grader.kind {
-        GraderKind::Code(CodeGrader::ExactMatch { any_of, .. } | CodeGrader::Json { any_of, .. }) => {
-            any_of.first_mut()
-        }
+        GraderKind::Code(
+            CodeGrader::ExactMatch { any_of, .. } | CodeGrader::Json { any_of, .. },
+        ) => any_of.first_mut(),
         GraderKind::Model(judge) => judge.reference.as_mut(),
         GraderKind::Human { expected, .. } => expected.as_mut(),
         GraderKind::Code(_) => None,
@@ -405,21 +475,36 @@ mod tests {
         let schema = schema_of::<CaseSpec>();
         let asked = |pointer: &str| {
             let mut asked = schema.pointer(pointer).cloned().unwrap_or_default();
-            asked.as_object_mut().into_iter().for_each(|words| drop(words.remove("description")));
+            asked
+                .as_object_mut()
+                .into_iter()
+                .for_each(|words| drop(words.remove("description")));
             asked
         };
-        assert_eq!(asked("/properties/id"), json!({ "type": "string", "minLength": 1 }));
-        assert_eq!(asked("/properties/name"), json!({ "type": ["string", "null"] }));
+        assert_eq!(
+            asked("/properties/id"),
+            json!({ "type": "string", "minLength": 1 })
+        );
+        assert_eq!(
+            asked("/properties/name"),
+            json!({ "type": ["string", "null"] })
+        );
         assert_eq!(
             asked("/$defs/InputSpec/oneOf/0/properties/type"),
             json!({ "type": "string", "const": "prompt" })
         );
-        assert_eq!(asked("/$defs/InputSpec/oneOf/0/properties/content"), json!({ "type": "string" }));
+        assert_eq!(
+            asked("/$defs/InputSpec/oneOf/0/properties/content"),
+            json!({ "type": "string" })
+        );
         assert_eq!(
             asked("/$defs/ExpectedSpec/oneOf/0/properties/type"),
             json!({ "type": "string", "const": "exact" })
         );
-        assert_eq!(asked("/$defs/ExpectedSpec/oneOf/0/properties/value"), json!(true));
+        assert_eq!(
+            asked("/$defs/ExpectedSpec/oneOf/0/properties/value"),
+            json!(true)
+        );
     }
 
     fn shape(case: &str) -> String {
@@ -427,15 +512,25 @@ mod tests {
         let file = sources.add("case", case);
         let node = tree::parse(&sources, file, &mut Problems::new()).unwrap();
         let environment = template::environment(true);
-        let Some(direct) = Direct::of(&node, &environment, None, None) else { return "none".to_owned() };
+        let Some(direct) = Direct::of(&node, &environment, None, None) else {
+            return "none".to_owned();
+        };
         let holes = [&direct.id, &direct.name, &direct.prompt, &direct.expected];
-        holes.into_iter().flatten().map(|hole| hole.path.join("/")).collect::<Vec<_>>().join(" ")
+        holes
+            .into_iter()
+            .flatten()
+            .map(|hole| hole.path.join("/"))
+            .collect::<Vec<_>>()
+            .join(" ")
     }
 
     #[test]
     fn the_short_way_is_for_templates_of_the_usual_form() {
         let table = [
-            ("{id: '{{ row.a }}', input: '{{ row.b }}', expected: '{{ row.c }}'}", "id input expected"),
+            (
+                "{id: '{{ row.a }}', input: '{{ row.b }}', expected: '{{ row.c }}'}",
+                "id input expected",
+            ),
             (
                 "{id: x, name: '{{ row.n }}', input: {type: prompt, content: 'a {{ row.b }}'}}",
                 "name input/content",
@@ -444,10 +539,22 @@ mod tests {
                 "{id: x, expected: {type: exact, value: '{{ row.c }}', alternatives: [1]}, tags: [a]}",
                 "expected/value",
             ),
-            ("{id: x, expected: {type: exact, value: '{{ row.c }}', alternatives: ['{{ row.d }}']}}", "none"),
-            ("{id: x, expected: {type: numeric, value: '{{ row.c }}'}}", "none"),
-            ("{id: x, expected: {type: '{{ row.t }}', value: '{{ row.c }}'}}", "none"),
-            ("{id: x, input: {type: file, content: '{{ row.b }}'}}", "none"),
+            (
+                "{id: x, expected: {type: exact, value: '{{ row.c }}', alternatives: ['{{ row.d }}']}}",
+                "none",
+            ),
+            (
+                "{id: x, expected: {type: numeric, value: '{{ row.c }}'}}",
+                "none",
+            ),
+            (
+                "{id: x, expected: {type: '{{ row.t }}', value: '{{ row.c }}'}}",
+                "none",
+            ),
+            (
+                "{id: x, input: {type: file, content: '{{ row.b }}'}}",
+                "none",
+            ),
             ("{id: x, input: ['{{ row.b }}']}", "none"),
             ("{id: x, tags: ['{{ row.t }}']}", "none"),
             ("{id: x, difficulty: '{{ row.d }}'}", "none"),
@@ -483,9 +590,14 @@ mod tests {
         assert!(direct.case(&row).is_none() && direct.is_open());
         let case = of(&filled);
         direct.learn(&row, &case, &filled, &|node| Some(of(&node)));
-        assert_eq!(direct.case(&row).map(|found| with_origin(found, &case)), Some(case));
+        assert_eq!(
+            direct.case(&row).map(|found| with_origin(found, &case)),
+            Some(case)
+        );
         let prompt = |row: Value| {
-            direct.case(&row).map(|case| serde_json::to_value(case.input).unwrap()["prompt"]["text"].clone())
+            direct
+                .case(&row)
+                .map(|case| serde_json::to_value(case.input).unwrap()["prompt"]["text"].clone())
         };
         assert_eq!(prompt(json!({ "a": 7, "b": 1.5 })), Some(json!("Say 1.5")));
         for unusual in [
@@ -500,7 +612,10 @@ mod tests {
         let mut direct = Direct::of(&node, &environment, None, None).unwrap();
         let twisted = of(&filled);
         direct.learn(&row, &twisted, &filled, &|node| {
-            Some(Case { name: Some(node.get("id")?.as_text()?.to_owned()), ..of(&node) })
+            Some(Case {
+                name: Some(node.get("id")?.as_text()?.to_owned()),
+                ..of(&node)
+            })
         });
         assert!(direct.case(&row).is_none() && !direct.is_open());
     }

@@ -57,14 +57,26 @@ impl<'a> Intake<'a> {
     pub fn new(file: String, at: Span, cases: &'a mut Cases) -> Intake<'a> {
         let first = cases.outlines.len();
         let (ids, hasher) = (HashTable::new(), RandomState::new());
-        Intake { file, at, bad: 0, rows: 0, cases, lines: Vec::new(), first, ids, hasher }
+        Intake {
+            file,
+            at,
+            bad: 0,
+            rows: 0,
+            cases,
+            lines: Vec::new(),
+            first,
+            ids,
+            hasher,
+        }
     }
 
     /// Reads all rows: their number, good or bad, and at least 1 when there is a problem.
     pub fn read(mut self, desk: &mut Desk, data: &DataFile) -> usize {
         let sources = desk.sources;
         let read = data.records().and_then(|mut records| {
-            let Some(mut make) = data.recipe.open(sources, true) else { return Ok(()) };
+            let Some(mut make) = data.recipe.open(sources, true) else {
+                return Ok(());
+            };
             for batch in records.by_ref().take(ALONE) {
                 let judged = judge(make.as_mut(), batch?);
                 self.take(desk, judged);
@@ -95,7 +107,9 @@ impl<'a> Intake<'a> {
         records: &mut Records,
         workers: usize,
     ) -> Result<(), RecordsError> {
-        let Some(first) = records.next() else { return Ok(()) };
+        let Some(first) = records.next() else {
+            return Ok(());
+        };
         let mut batch = Some(first?);
         let most = workers * 2;
         let (jobs, waiting) = sync_channel(most);
@@ -110,8 +124,13 @@ impl<'a> Intake<'a> {
             }
             drop(results);
             if started == 0 {
-                let Some(mut make) = data.recipe.open(sources, true) else { return Ok(()) };
-                batch.take().into_iter().for_each(|batch| self.take(desk, judge(make.as_mut(), batch)));
+                let Some(mut make) = data.recipe.open(sources, true) else {
+                    return Ok(());
+                };
+                batch
+                    .take()
+                    .into_iter()
+                    .for_each(|batch| self.take(desk, judge(make.as_mut(), batch)));
                 return Ok(());
             }
             let mut ended = Ok(());
@@ -134,7 +153,9 @@ impl<'a> Intake<'a> {
                 if next == sent {
                     break;
                 }
-                let Ok((index, done)) = judged.recv() else { break };
+                let Ok((index, done)) = judged.recv() else {
+                    break;
+                };
                 early.insert(index, done);
                 while let Some(done) = early.remove(&next) {
                     next += 1;
@@ -180,7 +201,9 @@ impl<'a> Intake<'a> {
         let outlines = &self.cases.outlines;
         let id_at = |place: usize| outlines.get(place).map_or("", |outline| outline.id);
         let id = id_at(place);
-        let Ok(new) = u32::try_from(place) else { return };
+        let Ok(new) = u32::try_from(place) else {
+            return;
+        };
         let entry = self.ids.entry(
             self.hasher.hash_one(id),
             |other| id_at(*other as usize) == id,
@@ -188,11 +211,16 @@ impl<'a> Intake<'a> {
         );
         let taken_by = match entry {
             Entry::Occupied(first) => {
-                let line = self.lines.get((*first.get() as usize).wrapping_sub(self.first));
+                let line = self
+                    .lines
+                    .get((*first.get() as usize).wrapping_sub(self.first));
                 Some(format!("line {}", line.copied().unwrap_or_default()))
             }
             Entry::Vacant(free) => match self.cases.written_at(id) {
-                Some(span) => Some(format!("a case on line {}", desk.sources.position(span).line)),
+                Some(span) => Some(format!(
+                    "a case on line {}",
+                    desk.sources.position(span).line
+                )),
                 None => {
                     free.insert(new);
                     None
@@ -202,7 +230,15 @@ impl<'a> Intake<'a> {
         if let Some(taken_by) = taken_by {
             let message = format!("the id `{id}` is taken by {taken_by}");
             let hint = Some("ids are unique in an eval".to_owned());
-            self.refuse(desk, line, Misfit { at: None, message, hint });
+            self.refuse(
+                desk,
+                line,
+                Misfit {
+                    at: None,
+                    message,
+                    hint,
+                },
+            );
         }
     }
 
@@ -212,7 +248,10 @@ impl<'a> Intake<'a> {
             desk.push(Problem::error(Code::DatasetRow, self.at, message));
         }
         if self.rows == 0 && self.bad == 0 {
-            let message = format!("`{}` holds no rows, so the eval would pass without a test", self.file);
+            let message = format!(
+                "`{}` holds no rows, so the eval would pass without a test",
+                self.file
+            );
             desk.push(Problem::error(Code::EmptyCases, self.at, message));
             return 1;
         }
@@ -234,10 +273,16 @@ fn work(
         let job = waiting.lock().ok().and_then(|jobs| jobs.recv().ok());
         let Some((index, batch)) = job else { return };
         let line = batch.line(0);
-        let judged = catch_unwind(AssertUnwindSafe(|| make.as_mut().map(|make| judge(make.as_mut(), batch))));
+        let judged = catch_unwind(AssertUnwindSafe(|| {
+            make.as_mut().map(|make| judge(make.as_mut(), batch))
+        }));
         let judged = judged.ok().flatten().unwrap_or_else(|| {
-            let misfit = Misfit::plain("a fault of eval-harness itself in this row or one of the next");
-            Judged { rows: vec![(line, Some(misfit))], outlines: Outlines::default() }
+            let misfit =
+                Misfit::plain("a fault of eval-harness itself in this row or one of the next");
+            Judged {
+                rows: vec![(line, Some(misfit))],
+                outlines: Outlines::default(),
+            }
         });
         if results.send((index, judged)).is_err() {
             return;
@@ -246,15 +291,22 @@ fn work(
 }
 
 fn judge(make: &mut dyn Make, mut batch: Batch) -> Judged {
-    let mut judged = Judged { rows: Vec::with_capacity(batch.len()), outlines: Outlines::default() };
+    let mut judged = Judged {
+        rows: Vec::with_capacity(batch.len()),
+        outlines: Outlines::default(),
+    };
     for at in 0..batch.len() {
         let line = batch.line(at);
         let case = match batch.take(at) {
             Ok(row) => make.case(Value::Object(row), line),
             Err(reason) => Err(Misfit::plain(reason)),
         };
-        let kept = case
-            .and_then(|case| judged.outlines.push(&case).map_err(|error| Misfit::plain(error.to_string())));
+        let kept = case.and_then(|case| {
+            judged
+                .outlines
+                .push(&case)
+                .map_err(|error| Misfit::plain(error.to_string()))
+        });
         judged.rows.push((line, kept.err()));
     }
     judged

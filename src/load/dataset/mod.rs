@@ -56,7 +56,11 @@ struct Misfit {
 
 impl Misfit {
     fn plain(message: impl Into<String>) -> Misfit {
-        Misfit { at: None, message: message.into(), hint: None }
+        Misfit {
+            at: None,
+            message: message.into(),
+            hint: None,
+        }
     }
 }
 
@@ -110,7 +114,10 @@ pub(super) fn load(desk: &mut Desk, node: &mut Node, header: &Header, cases: &mu
     }
     let setting = Setting {
         file: path.clone(),
-        suite: SuiteScope { templates: Scope::default(), ..desk.suite.clone() },
+        suite: SuiteScope {
+            templates: Scope::default(),
+            ..desk.suite.clone()
+        },
         dir: desk.dir.to_path_buf(),
         header: header.clone(),
     };
@@ -123,8 +130,15 @@ pub(super) fn load(desk: &mut Desk, node: &mut Node, header: &Header, cases: &mu
     };
     // A broken template is told once, and not that the eval has no cases, too.
     let Some(recipe) = recipe else { return 1 };
-    let mut data =
-        DataFile { name: path.clone(), path: file, layout, limit, rows: 0, recipe, nowhere: Sources::new() };
+    let mut data = DataFile {
+        name: path.clone(),
+        path: file,
+        layout,
+        limit,
+        rows: 0,
+        recipe,
+        nowhere: Sources::new(),
+    };
     let before = cases.outlines.len();
     let rows = Intake::new(path.clone(), at, cases).read(desk, &data);
     data.rows = cases.outlines.len() - before;

@@ -40,7 +40,14 @@ struct Misquoted {
 
 impl<R> Quotes<R> {
     pub fn new(inner: R) -> Quotes<R> {
-        Quotes { inner, state: State::Start, line: 1, opened: 1, marked: 0, record: 0 }
+        Quotes {
+            inner,
+            state: State::Start,
+            line: 1,
+            opened: 1,
+            marked: 0,
+            record: 0,
+        }
     }
 
     fn step(&mut self, byte: u8) -> Result<(), Misquoted> {
@@ -74,7 +81,10 @@ impl<R> Quotes<R> {
         };
         self.line += usize::from(byte == b'\n');
         if self.record > MAX_RECORD {
-            return wrong(self.opened.min(self.line), format!("a row longer than {} MiB", MAX_RECORD >> 20));
+            return wrong(
+                self.opened.min(self.line),
+                format!("a row longer than {} MiB", MAX_RECORD >> 20),
+            );
         }
         Ok(())
     }
@@ -86,9 +96,16 @@ impl<R: Read> Read for Quotes<R> {
         let read = self.inner.read(buffer)?;
         if read == 0 && !buffer.is_empty() && self.state == State::Quoted {
             let reason = "a quotation mark opens a field here and is never closed".to_owned();
-            return Err(invalid(Misquoted { line: self.opened, reason }));
+            return Err(invalid(Misquoted {
+                line: self.opened,
+                reason,
+            }));
         }
-        buffer.iter().take(read).try_for_each(|byte| self.step(*byte)).map_err(invalid)?;
+        buffer
+            .iter()
+            .take(read)
+            .try_for_each(|byte| self.step(*byte))
+            .map_err(invalid)?;
         Ok(read)
     }
 }
@@ -96,11 +113,19 @@ impl<R: Read> Read for Quotes<R> {
 /// An error of a reader over [`Quotes`]; `line` is where that reader was.
 pub(super) fn explained(error: &csv::Error, line: usize) -> RecordsError {
     let wrong = match error.kind() {
-        csv::ErrorKind::Io(error) => error.get_ref().and_then(|inner| inner.downcast_ref::<Misquoted>()),
+        csv::ErrorKind::Io(error) => error
+            .get_ref()
+            .and_then(|inner| inner.downcast_ref::<Misquoted>()),
         _ => None,
     };
     match wrong {
-        Some(Misquoted { line, reason }) => RecordsError::Format { line: *line, reason: reason.clone() },
-        None => RecordsError::Format { line, reason: error.to_string() },
+        Some(Misquoted { line, reason }) => RecordsError::Format {
+            line: *line,
+            reason: reason.clone(),
+        },
+        None => RecordsError::Format {
+            line,
+            reason: error.to_string(),
+        },
     }
 }

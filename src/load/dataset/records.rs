@@ -88,9 +88,9 @@ impl Batch {
     pub fn take(&mut self, at: usize) -> Record {
         let nothing = || Err("the record was taken".to_owned());
         match self.rows.get_mut(at) {
-            Some((_, Raw::Json(range))) => {
-                object(serde_json::from_slice(self.text.get(range.clone()).unwrap_or_default()))
-            }
+            Some((_, Raw::Json(range))) => object(serde_json::from_slice(
+                self.text.get(range.clone()).unwrap_or_default(),
+            )),
             Some((_, Raw::Done(record, _))) => std::mem::replace(&mut **record, nothing()),
             None => nothing(),
         }
@@ -135,7 +135,11 @@ enum Reader {
 
 impl Records {
     /// At most `limit` records are read.
-    pub fn open(path: &Path, layout: Layout, limit: Option<usize>) -> Result<Records, RecordsError> {
+    pub fn open(
+        path: &Path,
+        layout: Layout,
+        limit: Option<usize>,
+    ) -> Result<Records, RecordsError> {
         let reader = match layout {
             Layout::Lines => Reader::Lines(Lines::open(path)?),
             Layout::Array => Reader::Array(Array::open(path)?),
@@ -143,7 +147,11 @@ impl Records {
             Layout::LinesOrArray if begins_an_array(path)? => Reader::Array(Array::open(path)?),
             Layout::LinesOrArray => Reader::Lines(Lines::open(path)?),
         };
-        Ok(Records { reader: Some(reader), left: limit.unwrap_or(usize::MAX), failed: None })
+        Ok(Records {
+            reader: Some(reader),
+            left: limit.unwrap_or(usize::MAX),
+            failed: None,
+        })
     }
 
     fn fill(&mut self) -> Batch {
@@ -175,8 +183,16 @@ impl Iterator for Records {
     type Item = Result<Batch, RecordsError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let batch = if self.failed.is_none() { self.fill() } else { Batch::default() };
-        if batch.len() > 0 { Some(Ok(batch)) } else { self.failed.take().map(Err) }
+        let batch = if self.failed.is_none() {
+            self.fill()
+        } else {
+            Batch::default()
+        };
+        if batch.len() > 0 {
+            Some(Ok(batch))
+        } else {
+            self.failed.take().map(Err)
+        }
     }
 }
 
@@ -198,7 +214,10 @@ struct Lines {
 
 impl Lines {
     fn open(path: &Path) -> Result<Lines, RecordsError> {
-        Ok(Lines { reader: BufReader::with_capacity(256 * 1024, open_file(path)?), line: 0 })
+        Ok(Lines {
+            reader: BufReader::with_capacity(256 * 1024, open_file(path)?),
+            line: 0,
+        })
     }
 
     fn read(&mut self, batch: &mut Batch) -> Result<bool, RecordsError> {
@@ -207,7 +226,13 @@ impl Lines {
             self.line += 1;
             let line = self.line;
             let limit = MAX_RECORD as u64 + 1;
-            if self.reader.by_ref().take(limit).read_until(b'\n', &mut batch.text)? == 0 {
+            if self
+                .reader
+                .by_ref()
+                .take(limit)
+                .read_until(b'\n', &mut batch.text)?
+                == 0
+            {
                 return Ok(false);
             }
             let bytes = batch.text.get(start..).unwrap_or_default();
@@ -216,7 +241,11 @@ impl Lines {
                 let reason = format!("longer than {} MiB", MAX_RECORD >> 20);
                 return Err(RecordsError::Format { line, reason });
             }
-            let marked = if line == 1 { bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes) } else { bytes };
+            let marked = if line == 1 {
+                bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes)
+            } else {
+                bytes
+            };
             let record = marked.trim_ascii();
             if record.is_empty() {
                 batch.text.truncate(start);
@@ -224,11 +253,13 @@ impl Lines {
             }
             if line == 1 && record == b"[" {
                 let reason =
-                    "a JSON array begins here, but the format is JSON lines; use `format: json`".to_owned();
+                    "a JSON array begins here, but the format is JSON lines; use `format: json`"
+                        .to_owned();
                 return Err(RecordsError::Format { line, reason });
             }
-            let from =
-                start + (bytes.len() - marked.len()) + (marked.len() - marked.trim_ascii_start().len());
+            let from = start
+                + (bytes.len() - marked.len())
+                + (marked.len() - marked.trim_ascii_start().len());
             let to = from + record.len();
             return batch.push_json(line, from..to).map(|()| true);
         }
@@ -245,7 +276,11 @@ fn object(parsed: Result<Value, serde_json::Error>) -> Record {
             let text = error.to_string();
             let reason = text.split(" at line ").next().unwrap_or(&text);
             let line = (error.line() > 1).then(|| format!("line {} of the row, ", error.line()));
-            Err(format!("not JSON: {reason} ({}column {})", line.unwrap_or_default(), error.column()))
+            Err(format!(
+                "not JSON: {reason} ({}column {})",
+                line.unwrap_or_default(),
+                error.column()
+            ))
         }
     }
 }
@@ -270,14 +305,30 @@ impl Array {
         let text = String::from_utf8(bytes).map_err(|e| {
             let good = e.as_bytes().iter().take(e.utf8_error().valid_up_to());
             let line = good.filter(|b| **b == b'\n').count() + 1;
-            RecordsError::Format { line, reason: "not UTF-8".to_owned() }
+            RecordsError::Format {
+                line,
+                reason: "not UTF-8".to_owned(),
+            }
         })?;
-        let at = if text.starts_with('\u{FEFF}') { '\u{FEFF}'.len_utf8() } else { 0 };
-        Ok(Array { text, at, line: 1, begun: false })
+        let at = if text.starts_with('\u{FEFF}') {
+            '\u{FEFF}'.len_utf8()
+        } else {
+            0
+        };
+        Ok(Array {
+            text,
+            at,
+            line: 1,
+            begun: false,
+        })
     }
 
     fn read(&mut self, batch: &mut Batch) -> Result<bool, RecordsError> {
-        let mut cursor = Cursor { text: &self.text, at: self.at, line: self.line };
+        let mut cursor = Cursor {
+            text: &self.text,
+            at: self.at,
+            line: self.line,
+        };
         if self.begun {
             match cursor.next_mark() {
                 Some(b',') => cursor.at += 1,
@@ -302,13 +353,18 @@ impl Array {
             Some(Ok(IgnoredAny)) => {}
             Some(Err(error)) => {
                 let line = line + error.line().saturating_sub(1);
-                return Err(RecordsError::Format { line, reason: format!("not JSON: {error}") });
+                return Err(RecordsError::Format {
+                    line,
+                    reason: format!("not JSON: {error}"),
+                });
             }
             None => return Err(cursor.error("the array is not closed")),
         }
         let bytes = stream.byte_offset();
         let start = batch.text.len();
-        batch.text.extend_from_slice(rest.as_bytes().get(..bytes).unwrap_or_default());
+        batch
+            .text
+            .extend_from_slice(rest.as_bytes().get(..bytes).unwrap_or_default());
         cursor.skip(bytes);
         let (at, now) = (cursor.at, cursor.line);
         (self.at, self.line) = (at, now);
@@ -324,7 +380,11 @@ struct Cursor<'t> {
 
 impl Cursor<'_> {
     fn skip(&mut self, bytes: usize) {
-        let passed = self.text.as_bytes().get(self.at..self.at + bytes).unwrap_or(&[]);
+        let passed = self
+            .text
+            .as_bytes()
+            .get(self.at..self.at + bytes)
+            .unwrap_or(&[]);
         self.line += passed.iter().filter(|b| **b == b'\n').count();
         self.at += bytes;
     }
@@ -346,7 +406,10 @@ impl Cursor<'_> {
     }
 
     fn error(&self, reason: &str) -> RecordsError {
-        RecordsError::Format { line: self.line, reason: reason.to_owned() }
+        RecordsError::Format {
+            line: self.line,
+            reason: reason.to_owned(),
+        }
     }
 }
 
@@ -359,8 +422,10 @@ struct Table {
 impl Table {
     fn open(path: &Path) -> Result<Table, RecordsError> {
         let file = Quotes::new(open_file(path)?);
-        let mut reader =
-            csv::ReaderBuilder::new().flexible(true).buffer_capacity(64 * 1024).from_reader(file);
+        let mut reader = csv::ReaderBuilder::new()
+            .flexible(true)
+            .buffer_capacity(64 * 1024)
+            .from_reader(file);
         let header = match reader.headers() {
             Ok(header) => header,
             Err(error) => return Err(explained(&error, 1)),
@@ -376,21 +441,34 @@ impl Table {
                 return Err(RecordsError::Format { line: 1, reason });
             }
         }
-        Ok(Table { reader, names, record: csv::StringRecord::new() })
+        Ok(Table {
+            reader,
+            names,
+            record: csv::StringRecord::new(),
+        })
     }
 
     fn read(&mut self, batch: &mut Batch) -> Result<bool, RecordsError> {
-        let line_of =
-            |p: Option<&csv::Position>| p.map_or(1, |p| usize::try_from(p.line()).unwrap_or(usize::MAX));
+        let line_of = |p: Option<&csv::Position>| {
+            p.map_or(1, |p| usize::try_from(p.line()).unwrap_or(usize::MAX))
+        };
         let (names, record) = (&self.names, &mut self.record);
 
         let (line, row) = match self.reader.read_record(record) {
             Ok(false) => return Ok(false),
             Ok(true) => {
                 let row = if record.len() == names.len() {
-                    Ok(names.iter().cloned().zip(record.iter().map(Value::from)).collect())
+                    Ok(names
+                        .iter()
+                        .cloned()
+                        .zip(record.iter().map(Value::from))
+                        .collect())
                 } else {
-                    Err(format!("{} fields, but the header names {}", record.len(), names.len()))
+                    Err(format!(
+                        "{} fields, but the header names {}",
+                        record.len(),
+                        names.len()
+                    ))
                 };
                 (line_of(record.position()), row)
             }

@@ -37,20 +37,32 @@ pub(super) struct Rows {
 
 impl fmt::Debug for Rows {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rows").field("setting", &self.setting).finish_non_exhaustive()
+        f.debug_struct("Rows")
+            .field("setting", &self.setting)
+            .finish_non_exhaustive()
     }
 }
 
 /// The recipe of a `case:` template; `None` after saying what is wrong with it.
-pub(super) fn recipe(desk: &mut Desk, node: &mut Node, setting: Setting) -> Option<Arc<dyn Recipe>> {
+pub(super) fn recipe(
+    desk: &mut Desk,
+    node: &mut Node,
+    setting: Setting,
+) -> Option<Arc<dyn Recipe>> {
     let (validator, case) = (case_validator()?, node.get_mut("case")?);
     if !check_template(desk, validator, case) {
         return None;
     }
     let own = Written::of_template(case);
     let has_own = case.get("grader").or(case.get("graders")).is_some();
-    let shared = if has_own { &own } else { &setting.header.written };
-    let kind = case.get("expected").and_then(|node| Some((node.get("type")?.as_text()?, node.span)));
+    let shared = if has_own {
+        &own
+    } else {
+        &setting.header.written
+    };
+    let kind = case
+        .get("expected")
+        .and_then(|node| Some((node.get("type")?.as_text()?, node.span)));
     if !graders::tell_doubts(desk, shared, kind.filter(|_| !has_own)) {
         return None;
     }
@@ -64,8 +76,17 @@ pub(super) fn recipe(desk: &mut Desk, node: &mut Node, setting: Setting) -> Opti
         return None;
     }
     let context = case.at_pointer("/input/context").cloned();
-    let context_told = case.get("input").is_some_and(|input| tells_context(desk, input));
-    Some(Arc::new(Rows { setting, environment, case: case.clone(), context, context_told, validator }))
+    let context_told = case
+        .get("input")
+        .is_some_and(|input| tells_context(desk, input));
+    Some(Arc::new(Rows {
+        setting,
+        environment,
+        case: case.clone(),
+        context,
+        context_told,
+        validator,
+    }))
 }
 
 impl Recipe for Rows {
@@ -77,11 +98,29 @@ impl Recipe for Rows {
 impl Rows {
     fn maker<'a>(&'a self, sources: &'a Sources, checked: bool) -> Option<Maker<'a>> {
         let cell = compile(&self.environment, &self.case).ok()?;
-        let context = self.context.as_ref().and_then(|context| compile(&self.environment, context).ok());
+        let context = self
+            .context
+            .as_ref()
+            .and_then(|context| compile(&self.environment, context).ok());
         let max_latency_ms = self.setting.header.max_latency_ms;
-        let direct = Direct::of(&self.case, &self.environment, context.as_ref(), max_latency_ms);
-        let judge = Judge { recipe: self, sources, checked };
-        Some(Maker { recipe: self, judge, cell, context, direct })
+        let direct = Direct::of(
+            &self.case,
+            &self.environment,
+            context.as_ref(),
+            max_latency_ms,
+        );
+        let judge = Judge {
+            recipe: self,
+            sources,
+            checked,
+        };
+        Some(Maker {
+            recipe: self,
+            judge,
+            cell,
+            context,
+            direct,
+        })
     }
 }
 
@@ -96,7 +135,10 @@ struct Maker<'a> {
 impl Make for Maker<'_> {
     fn case(&mut self, row: Value, line: usize) -> Result<Case, Misfit> {
         if let Some(case) = self.direct.as_ref().and_then(|direct| direct.case(&row)) {
-            return Ok(Case { origin: self.recipe.setting.origin(line), ..case });
+            return Ok(Case {
+                origin: self.recipe.setting.origin(line),
+                ..case
+            });
         }
         let mut names = vec![("row", to_jinja(&row))];
         if let Some(cell) = &self.context {
@@ -104,9 +146,16 @@ impl Make for Maker<'_> {
             names.push(("context", to_jinja(&context.to_json())));
         }
         let node = fill(&self.cell, &row, &Jinja::from_pairs(names))?;
-        let as_filled = self.direct.as_ref().filter(|direct| direct.is_open()).map(|_| node.clone());
+        let as_filled = self
+            .direct
+            .as_ref()
+            .filter(|direct| direct.is_open())
+            .map(|_| node.clone());
         let case = self.judge.case(node, line)?;
-        let case = Case { data_hash: row_data_hash(&row, &case.input), ..case };
+        let case = Case {
+            data_hash: row_data_hash(&row, &case.input),
+            ..case
+        };
         if let (Some(direct), Some(node)) = (&mut self.direct, as_filled) {
             direct.learn(&row, &case, &node, &|node| self.judge.case(node, line).ok());
         }
@@ -124,7 +173,9 @@ struct Judge<'a> {
 
 impl Judge<'_> {
     fn case(&self, mut node: Node, line: usize) -> Result<Case, Misfit> {
-        let Setting { suite, dir, header, .. } = &self.recipe.setting;
+        let Setting {
+            suite, dir, header, ..
+        } = &self.recipe.setting;
         let mut found = Problems::new();
         // The file's graders hold for a case that has none, whatever its expectation would mean.
         let own = node.get("grader").is_some() || node.get("graders").is_some();
@@ -133,23 +184,49 @@ impl Judge<'_> {
         }
         let validator = self.recipe.validator;
         validator.normalise(self.sources, &mut node, &mut found);
-        let json = if self.checked { validator.validate(&node, &mut found) } else { Some(node.to_json()) };
+        let json = if self.checked {
+            validator.validate(&node, &mut found)
+        } else {
+            Some(node.to_json())
+        };
         let mut case = None;
         if let Some(json) = json {
             match serde_json::from_value::<CaseSpec>(json) {
                 Ok(spec) => {
-                    let mut desk = Desk { sources: self.sources, problems: &mut found, suite, dir };
+                    let mut desk = Desk {
+                        sources: self.sources,
+                        problems: &mut found,
+                        suite,
+                        dir,
+                    };
                     let origin = self.recipe.setting.origin(line);
-                    case = finish(&mut desk, Draft { spec, node: &node, origin }, header);
+                    case = finish(
+                        &mut desk,
+                        Draft {
+                            spec,
+                            node: &node,
+                            origin,
+                        },
+                        header,
+                    );
                 }
-                Err(error) => found.push(Problem::error(Code::BadShape, node.span, error.to_string())),
+                Err(error) => {
+                    found.push(Problem::error(Code::BadShape, node.span, error.to_string()))
+                }
             }
         }
         if let Some(first) = found.iter().find(|p| p.severity == Severity::Error) {
-            return Err(Misfit { at: first.span, message: first.message.clone(), hint: first.hint.clone() });
+            return Err(Misfit {
+                at: first.span,
+                message: first.message.clone(),
+                hint: first.hint.clone(),
+            });
         }
         let case = case.ok_or_else(|| Misfit::plain("the row makes no case"))?;
-        Ok(Case { context_told: self.recipe.context_told, ..case })
+        Ok(Case {
+            context_told: self.recipe.context_told,
+            ..case
+        })
     }
 }
 
@@ -163,13 +240,22 @@ fn check_template(desk: &mut Desk, validator: &Validator, case: &mut Node) -> bo
     // What a row will put in is judged with the row.
     let known: Vec<Problem> = found
         .into_iter()
-        .filter(|p| p.span.is_none_or(|s| !templates.iter().any(|(_, t)| *t == s)))
+        .filter(|p| {
+            p.span
+                .is_none_or(|s| !templates.iter().any(|(_, t)| *t == s))
+        })
         .collect();
     let mut whole = !known.iter().any(|p| p.severity == Severity::Error);
     desk.problems.extend(known);
     let engine = Engine::new(&desk.suite.templates);
     for (text, span) in templates {
-        whole &= engine.check(&text, span, &["row", "context"], desk.sources, desk.problems);
+        whole &= engine.check(
+            &text,
+            span,
+            &["row", "context"],
+            desk.sources,
+            desk.problems,
+        );
     }
     whole
 }
@@ -181,7 +267,9 @@ fn texts(node: &Node, part: Part, out: &mut Vec<(String, Span)>) {
         NodeValue::Text(text) if is_template(text) => out.push((text.to_string(), node.span)),
         NodeValue::Seq(items) => items.iter().for_each(|n| texts(n, part, out)),
         NodeValue::Map(entries) => {
-            entries.iter().for_each(|(key, n)| texts(n, part.under(node, &key.name), out));
+            entries
+                .iter()
+                .for_each(|(key, n)| texts(n, part.under(node, &key.name), out));
         }
         _ => {}
     }
@@ -208,7 +296,10 @@ mod tests {
                 "{id: '{{ row.a }}', input: 'Say {{ row.b }}', expected: '{{ row.b }}', max_latency_ms: 5}",
                 true,
             ),
-            ("{id: '{{ row.a }}', input: '{{ row.b }}', expected: {type: numeric, value: 1}}", true),
+            (
+                "{id: '{{ row.a }}', input: '{{ row.b }}', expected: {type: numeric, value: 1}}",
+                true,
+            ),
             (
                 "{id: '{{ row.a }}', input: {type: prompt, content: '{{ row.b }}', context: {k: 1}}, expected: {type: exact, value: '{{ row.c }}'}, grader: {type: human, config: {}}}",
                 true,
@@ -224,14 +315,34 @@ mod tests {
             let case = tree::parse(&sources, file, &mut Problems::new()).unwrap();
             let context = case.at_pointer("/input/context").cloned();
             let (suite, header) = (SuiteScope::default(), Header::default());
-            let setting = Setting { file: "r".into(), suite, dir: "/".into(), header };
+            let setting = Setting {
+                file: "r".into(),
+                suite,
+                dir: "/".into(),
+                header,
+            };
             let (environment, validator) = (template::environment(true), case_validator().unwrap());
-            let rows = Rows { setting, environment, case, context, context_told: false, validator };
+            let rows = Rows {
+                setting,
+                environment,
+                case,
+                context,
+                context_told: false,
+                validator,
+            };
             let mut maker = rows.maker(&sources, true).unwrap();
-            maker.case(json!({ "a": "1", "b": "x", "c": 2 }), 1).unwrap();
-            let case =
-                maker.direct.as_ref().and_then(|direct| direct.case(&json!({ "a": "2", "b": "y", "c": 3 })));
-            assert_eq!(case.map(|case| case.id), short.then(|| "2".to_owned()), "of {text}");
+            maker
+                .case(json!({ "a": "1", "b": "x", "c": 2 }), 1)
+                .unwrap();
+            let case = maker
+                .direct
+                .as_ref()
+                .and_then(|direct| direct.case(&json!({ "a": "2", "b": "y", "c": 3 })));
+            assert_eq!(
+                case.map(|case| case.id),
+                short.then(|| "2".to_owned()),
+                "of {text}"
+            );
         }
     }
 }

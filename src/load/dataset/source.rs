@@ -32,11 +32,17 @@ impl DataFile {
     }
 
     fn changed(&self, what: impl Into<String>) -> CaseFault {
-        CaseFault::Changed { file: self.name.clone(), what: what.into() }
+        CaseFault::Changed {
+            file: self.name.clone(),
+            what: what.into(),
+        }
     }
 
     fn unreadable(&self, error: &RecordsError) -> CaseFault {
-        CaseFault::Unreadable { file: self.name.clone(), reason: error.to_string() }
+        CaseFault::Unreadable {
+            file: self.name.clone(),
+            reason: error.to_string(),
+        }
     }
 }
 
@@ -46,7 +52,15 @@ impl CaseSource for DataFile {
             Ok(records) => State::Reading(records),
             Err(error) => State::Ended(self.unreadable(&error)),
         };
-        Box::new(Rows { file: self, wanted, state, make: None, batch: Batch::default(), next: 0, at: 0 })
+        Box::new(Rows {
+            file: self,
+            wanted,
+            state,
+            make: None,
+            batch: Batch::default(),
+            next: 0,
+            at: 0,
+        })
     }
 }
 
@@ -79,14 +93,22 @@ impl Rows<'_> {
             return Err(fault.clone());
         }
         let line = self.batch.line(next);
-        let row =
-            self.batch.take(next).map_err(|reason| self.file.changed(format!("line {line}: {reason}")))?;
+        let row = self
+            .batch
+            .take(next)
+            .map_err(|reason| self.file.changed(format!("line {line}: {reason}")))?;
         if self.make.is_none() {
             self.make = self.file.recipe.open(&self.file.nowhere, false);
         }
-        let make = self.make.as_mut().ok_or_else(|| self.file.changed("its template is broken"))?;
+        let make = self
+            .make
+            .as_mut()
+            .ok_or_else(|| self.file.changed("its template is broken"))?;
         let case = make.case(Value::Object(row), line);
-        case.map(Arc::new).map_err(|misfit| self.file.changed(format!("line {line}: {}", misfit.message)))
+        case.map(Arc::new).map_err(|misfit| {
+            self.file
+                .changed(format!("line {line}: {}", misfit.message))
+        })
     }
 }
 
@@ -104,7 +126,11 @@ impl Iterator for Rows<'_> {
                 self.next += 1;
                 self.at += 1;
                 if (self.wanted)(at) {
-                    return Some(Streamed { at, bytes: self.batch.bytes(next), case: self.case(next) });
+                    return Some(Streamed {
+                        at,
+                        bytes: self.batch.bytes(next),
+                        case: self.case(next),
+                    });
                 }
                 continue;
             }

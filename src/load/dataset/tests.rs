@@ -29,9 +29,21 @@ fn of_file(eval: &str, files: &[(&str, &str)]) -> Kept {
     for (name, text) in files {
         fs::write(cwd.join(name), text).expect("written");
     }
-    fs::write(cwd.join("eval.yaml"), format!("metadata: {{id: e}}\n{eval}")).expect("written");
-    let request = LoadRequest { suite: "eval.yaml".into(), cwd, cpus: 1, ..LoadRequest::default() };
-    Kept { loaded: load(&request), dir }
+    fs::write(
+        cwd.join("eval.yaml"),
+        format!("metadata: {{id: e}}\n{eval}"),
+    )
+    .expect("written");
+    let request = LoadRequest {
+        suite: "eval.yaml".into(),
+        cwd,
+        cpus: 1,
+        ..LoadRequest::default()
+    };
+    Kept {
+        loaded: load(&request),
+        dir,
+    }
 }
 
 fn loaded(dataset: &str, files: &[(&str, &str)]) -> Kept {
@@ -44,7 +56,12 @@ fn kept(eval: &str, rows: &str) -> Kept {
 
 fn errors(loaded: &Loaded) -> Vec<String> {
     let error = |p: &&crate::load::Problem| p.severity == crate::load::Severity::Error;
-    loaded.problems.iter().filter(error).map(|p| p.message.clone()).collect()
+    loaded
+        .problems
+        .iter()
+        .filter(error)
+        .map(|p| p.message.clone())
+        .collect()
 }
 
 const CASE: &str = "  case:\n    id: \"{{ row.id }}\"\n    input: \"Say {{ row.q }}\"\n    expected: {type: exact, value: \"{{ row.a }}\"}\n";
@@ -55,13 +72,25 @@ fn a_lone_expression_takes_the_row_s_value_as_it_is() {
     let rows = format!(
         "{{\"id\": 7, \"q\": 1.5, \"a\": {big}}}\n\n{{\"id\": \"x\", \"q\": \"b\", \"a\": [1, null]}}\n"
     );
-    let loaded = loaded(&format!("  path: r.jsonl\n  format: jsonl\n{CASE}"), &[("r.jsonl", &rows)]);
+    let loaded = loaded(
+        &format!("  path: r.jsonl\n  format: jsonl\n{CASE}"),
+        &[("r.jsonl", &rows)],
+    );
     assert_eq!(errors(&loaded), [""; 0]);
     let plan = loaded.plan.as_ref().expect("a plan");
     let cases = plan.evals[0].cases.all().expect("cases");
     assert_eq!(cases[0].id, "7");
-    assert_eq!(cases[0].input, Input::Prompt { text: "Say 1.5".into(), context: None });
-    assert_eq!(cases[0].expected.as_ref().map(ToString::to_string), Some(big.to_owned()));
+    assert_eq!(
+        cases[0].input,
+        Input::Prompt {
+            text: "Say 1.5".into(),
+            context: None
+        }
+    );
+    assert_eq!(
+        cases[0].expected.as_ref().map(ToString::to_string),
+        Some(big.to_owned())
+    );
     assert_eq!(cases[1].expected, Some(serde_json::json!([1, null])));
     assert_eq!(cases[1].origin, "r.jsonl:3:1");
     assert!(cases[0].grading.graders[0].inferred);
@@ -71,17 +100,29 @@ fn a_lone_expression_takes_the_row_s_value_as_it_is() {
 #[test]
 fn a_row_is_never_a_template() {
     let rows = "{\"id\": 1, \"q\": \"{{ env.HOME }} {% if %}\", \"a\": \"{{ x }}\"}\n";
-    let loaded = loaded(&format!("  path: r.jsonl\n  format: jsonl\n{CASE}"), &[("r.jsonl", rows)]);
+    let loaded = loaded(
+        &format!("  path: r.jsonl\n  format: jsonl\n{CASE}"),
+        &[("r.jsonl", rows)],
+    );
     let plan = loaded.plan.as_ref().expect("a plan");
     let case = plan.evals[0].cases.get(0).expect("a case").expect("whole");
-    assert_eq!(case.input, Input::Prompt { text: "Say {{ env.HOME }} {% if %}".into(), context: None });
+    assert_eq!(
+        case.input,
+        Input::Prompt {
+            text: "Say {{ env.HOME }} {% if %}".into(),
+            context: None
+        }
+    );
     assert_eq!(case.expected, Some("{{ x }}".into()));
 }
 
 #[test]
 fn the_first_bad_rows_are_told_and_the_rest_is_counted() {
     let rows = "nope\n".repeat(SHOWN + 5);
-    let loaded = loaded(&format!("  path: r.jsonl\n  format: jsonl\n{CASE}"), &[("r.jsonl", &rows)]);
+    let loaded = loaded(
+        &format!("  path: r.jsonl\n  format: jsonl\n{CASE}"),
+        &[("r.jsonl", &rows)],
+    );
     let errors = errors(&loaded);
     assert_eq!(errors.len(), SHOWN + 1);
     assert_eq!(errors[1], "r.jsonl:2: not JSON: expected ident (column 2)");
@@ -91,39 +132,81 @@ fn the_first_bad_rows_are_told_and_the_rest_is_counted() {
 #[test]
 fn json_arrays_and_tables_are_read_with_their_lines() {
     let array = "[\n  {\"id\": 1, \"q\": \"a\", \"a\": true},\n\n  7,\n  {\"id\": 2}\n]\n";
-    let found = loaded(&format!("  path: r.json\n  format: json\n{CASE}"), &[("r.json", array)]);
+    let found = loaded(
+        &format!("  path: r.json\n  format: json\n{CASE}"),
+        &[("r.json", array)],
+    );
     assert_eq!(
         errors(&found),
-        ["r.json:4: not a JSON object", "r.json:5: `row.q` of the template is not in the row"]
+        [
+            "r.json:4: not a JSON object",
+            "r.json:5: `row.q` of the template is not in the row"
+        ]
     );
     let broken = "[\n  {\"id\": 1,\n   \"q\": \"\\ud800\", \"a\": 1}\n]\n";
-    let found = loaded(&format!("  path: r.json\n  format: json\n{CASE}"), &[("r.json", broken)]);
+    let found = loaded(
+        &format!("  path: r.json\n  format: json\n{CASE}"),
+        &[("r.json", broken)],
+    );
     assert_eq!(
         errors(&found),
         ["r.json:2: not JSON: unexpected end of hex escape (line 2 of the row, column 16)"]
     );
     let table = "id,q,a\n1,\"two\nlines\",x\n2,b\n";
-    let found = loaded(&format!("  path: r.csv\n  format: csv\n{CASE}"), &[("r.csv", table)]);
-    assert_eq!(errors(&found), ["r.csv:4: 2 fields, but the header names 3"]);
-    let twice = loaded(&format!("  path: r.csv\n  format: csv\n{CASE}"), &[("r.csv", "id,id\n1,2\n")]);
-    assert_eq!(errors(&twice), ["`r.csv` line 1: the header names `id` twice"]);
-    let empty = loaded(&format!("  path: r.jsonl\n  format: jsonl\n{CASE}"), &[("r.jsonl", "\n")]);
-    assert_eq!(errors(&empty), ["`r.jsonl` holds no rows, so the eval would pass without a test"]);
+    let found = loaded(
+        &format!("  path: r.csv\n  format: csv\n{CASE}"),
+        &[("r.csv", table)],
+    );
+    assert_eq!(
+        errors(&found),
+        ["r.csv:4: 2 fields, but the header names 3"]
+    );
+    let twice = loaded(
+        &format!("  path: r.csv\n  format: csv\n{CASE}"),
+        &[("r.csv", "id,id\n1,2\n")],
+    );
+    assert_eq!(
+        errors(&twice),
+        ["`r.csv` line 1: the header names `id` twice"]
+    );
+    let empty = loaded(
+        &format!("  path: r.jsonl\n  format: jsonl\n{CASE}"),
+        &[("r.jsonl", "\n")],
+    );
+    assert_eq!(
+        errors(&empty),
+        ["`r.jsonl` holds no rows, so the eval would pass without a test"]
+    );
 }
 
 #[test]
 fn a_row_may_be_long_but_not_of_more_values_than_memory_holds() {
-    let long = format!("{{\"id\": 1, \"q\": \"{}\", \"a\": 2}}\n", "x".repeat(65 << 20));
+    let long = format!(
+        "{{\"id\": 1, \"q\": \"{}\", \"a\": 2}}\n",
+        "x".repeat(65 << 20)
+    );
     let case = CASE.replace("Say {{ row.q }}", "Say it");
-    let found = loaded(&format!("  path: r.jsonl\n  format: jsonl\n{case}"), &[("r.jsonl", &long)]);
+    let found = loaded(
+        &format!("  path: r.jsonl\n  format: jsonl\n{case}"),
+        &[("r.jsonl", &long)],
+    );
     assert_eq!(errors(&found), [""; 0]);
 
     // 5 MB of text that would be more than a gigabyte of values.
-    let heavy = format!("{{\"id\": 2, \"q\": [{}{{}}], \"a\": 2}}", "{},".repeat(1_700_000));
+    let heavy = format!(
+        "{{\"id\": 2, \"q\": [{}{{}}], \"a\": 2}}",
+        "{},".repeat(1_700_000)
+    );
     let small = "{\"id\": 1, \"q\": 1, \"a\": 2}";
-    for (name, text) in [("jsonl", format!("{small}\n{heavy}\n")), ("json", format!("[{small},\n{heavy}]"))] {
+    for (name, text) in [
+        ("jsonl", format!("{small}\n{heavy}\n")),
+        ("json", format!("[{small},\n{heavy}]")),
+    ] {
         let file = format!("r.{name}");
-        let found = loaded(&format!("  path: {file}\n  format: {name}\n{case}"), &[(&file, &text)]);
+        let found = loaded(
+            &format!("  path: {file}\n  format: {name}\n{case}"),
+            &[(&file, &text)],
+        );
         assert_eq!(
             errors(&found),
             [format!(
@@ -137,23 +220,44 @@ fn a_row_may_be_long_but_not_of_more_values_than_memory_holds() {
 #[test]
 fn a_table_whose_quotation_marks_hide_rows_is_refused() {
     let told = |table: &str| {
-        let found = loaded(&format!("  path: r.csv\n  format: csv\n{CASE}"), &[("r.csv", table)]);
-        let ids =
-            found.plan.as_ref().map(|plan| plan.evals[0].cases.outlines().map(|o| o.id.to_owned()).collect());
+        let found = loaded(
+            &format!("  path: r.csv\n  format: csv\n{CASE}"),
+            &[("r.csv", table)],
+        );
+        let ids = found.plan.as_ref().map(|plan| {
+            plan.evals[0]
+                .cases
+                .outlines()
+                .map(|o| o.id.to_owned())
+                .collect()
+        });
         (errors(&found), ids.unwrap_or_default())
     };
     let wrong = |reason: &str| (vec![format!("`r.csv` {reason}")], Vec::<String>::new());
     // The three fields of the second row would be whole, and two rows gone.
     let unclosed = "a quotation mark opens a field here and is never closed";
-    assert_eq!(told("id,q,a\n1,x,x\n2,y,\"y\n3,z,z\n4,w,w\n"), wrong(&format!("line 3: {unclosed}")));
-    assert_eq!(told("id,\"q,a\n1,x,x\n"), wrong(&format!("line 1: {unclosed}")));
-    let after = "stands neither a comma nor the end of the line; one inside a field is written twice";
+    assert_eq!(
+        told("id,q,a\n1,x,x\n2,y,\"y\n3,z,z\n4,w,w\n"),
+        wrong(&format!("line 3: {unclosed}"))
+    );
+    assert_eq!(
+        told("id,\"q,a\n1,x,x\n"),
+        wrong(&format!("line 1: {unclosed}"))
+    );
+    let after =
+        "stands neither a comma nor the end of the line; one inside a field is written twice";
     assert_eq!(
         told("id,q,a\r\n2,y,\"y\r\n3,\"z,z\r\n"),
-        wrong(&format!("line 3: after the quotation mark that ends the field of line 2 {after}"))
+        wrong(&format!(
+            "line 3: after the quotation mark that ends the field of line 2 {after}"
+        ))
     );
-    let good = "\u{feff}\"id\",q,a\r\n\r\n\"1\",\"x\"\"\r\n,\"\"\",5\" long\r\n2,\"\",y\"\"\r\n3,z,\"z\"";
-    assert_eq!(told(good), (vec![], ["1", "2", "3"].map(str::to_owned).to_vec()));
+    let good =
+        "\u{feff}\"id\",q,a\r\n\r\n\"1\",\"x\"\"\r\n,\"\"\",5\" long\r\n2,\"\",y\"\"\r\n3,z,\"z\"";
+    assert_eq!(
+        told(good),
+        (vec![], ["1", "2", "3"].map(str::to_owned).to_vec())
+    );
 }
 
 #[test]
@@ -161,16 +265,31 @@ fn numbers_of_a_row_stay_numbers_in_what_is_compared() {
     let case = "  case:\n    id: \"{{ row.id }}\"\n    input: {type: prompt, content: \"{{ row.n }}\", context: {id: \"{{ row.n }}\"}}\n    \
                 expected: {type: json, value: {id: \"{{ row.n }}\", of: [{name: \"{{ row.t }}\", input: \"{{ row.n }}\"}]}}\n";
     let rows = "{\"id\": 1, \"n\": 50, \"t\": true}\n";
-    let found = loaded(&format!("  path: r.jsonl\n  format: jsonl\n{case}"), &[("r.jsonl", rows)]);
+    let found = loaded(
+        &format!("  path: r.jsonl\n  format: jsonl\n{case}"),
+        &[("r.jsonl", rows)],
+    );
     assert_eq!(errors(&found), [""; 0]);
-    let case = found.plan.as_ref().unwrap().evals[0].cases.get(0).unwrap().unwrap();
+    let case = found.plan.as_ref().unwrap().evals[0]
+        .cases
+        .get(0)
+        .unwrap()
+        .unwrap();
     assert_eq!(case.id, "1");
     assert_eq!(
         case.expected.as_ref().map(ToString::to_string).as_deref(),
         Some(r#"{"id":50,"of":[{"input":50,"name":true}]}"#)
     );
-    let Input::Prompt { text, context } = &case.input else { panic!("{case:?}") };
-    assert_eq!((text.as_str(), context.as_ref().unwrap().to_string().as_str()), ("50", r#"{"id":50}"#));
+    let Input::Prompt { text, context } = &case.input else {
+        panic!("{case:?}")
+    };
+    assert_eq!(
+        (
+            text.as_str(),
+            context.as_ref().unwrap().to_string().as_str()
+        ),
+        ("50", r#"{"id":50}"#)
+    );
 }
 
 #[test]
@@ -179,12 +298,14 @@ fn a_humaneval_record_becomes_a_program_that_is_judged_by_check() {
         "task_id": "HumanEval/0", "prompt": "def f(x):\n    \"\"\"Doubles.\"\"\"\n", "entry_point": "f",
         "canonical_solution": "    return 2 * x\n", "test": "def check(candidate):\n    assert candidate(1) == 2\n"
     });
-    let idle =
-        serde_json::json!({ "task_id": "1", "context": "x", "entry_point": "f", "test": "assert True" });
+    let idle = serde_json::json!({ "task_id": "1", "context": "x", "entry_point": "f", "test": "assert True" });
     let rows = format!("{record}\n{idle}\n");
     let dataset = "  path: r.jsonl\n  format: humaneval\n  timeout_seconds: 3\n";
     let found = loaded(dataset, &[("r.jsonl", &rows)]);
-    assert_eq!(errors(&found), ["r.jsonl:2: `test` does not define `check`, so nothing would be tested"]);
+    assert_eq!(
+        errors(&found),
+        ["r.jsonl:2: `test` does not define `check`, so nothing would be tested"]
+    );
     let found = loaded(dataset, &[("r.jsonl", &format!("{record}\n"))]);
     let plan = found.plan.as_ref().expect("a plan");
     let case = plan.evals[0].cases.get(0).expect("a case").expect("whole");
@@ -213,10 +334,16 @@ fn mbpp_is_read_in_both_layouts() {
         let case = plan.evals[0].cases.get(0).expect("a case").expect("whole");
         assert_eq!(case.id, "11");
         assert!(matches!(&case.input, Input::Prompt { text, .. } if text == "11!"));
-        let GraderKind::Code(CodeGrader::CodeExecution(code)) = &case.grading.graders[0].kind else {
+        let GraderKind::Code(CodeGrader::CodeExecution(code)) = &case.grading.graders[0].kind
+        else {
             panic!("another grader")
         };
-        assert_eq!(code.tests, Tests::Asserts { asserts: vec!["assert f() == 1".into()] });
+        assert_eq!(
+            code.tests,
+            Tests::Asserts {
+                asserts: vec!["assert f() == 1".into()]
+            }
+        );
         setups.push(code.setup.clone());
     }
     assert_eq!(setups, ["import a", "import a\nimport b"]);
@@ -228,9 +355,13 @@ impl Kept {
     }
 
     fn told(&self) -> Vec<String> {
-        let told =
-            |case: Result<Arc<Case>, _>| case.map_or_else(|fault| format!("{fault}"), |case| case.id.clone());
-        self.cases().stream(|_| true).map(|streamed| told(streamed.case)).collect()
+        let told = |case: Result<Arc<Case>, _>| {
+            case.map_or_else(|fault| format!("{fault}"), |case| case.id.clone())
+        };
+        self.cases()
+            .stream(|_| true)
+            .map(|streamed| told(streamed.case))
+            .collect()
     }
 }
 
@@ -238,22 +369,50 @@ const ROWS: &str = "{\"id\": \"a\", \"q\": \"x\", \"a\": 1}\n{\"id\": \"b\", \"q
 
 #[test]
 fn a_file_that_changes_after_loading_gives_faults_for_the_rows_that_changed() {
-    let lazy = kept(&format!("dataset:\n  path: r.jsonl\n  format: jsonl\n{CASE}"), ROWS);
+    let lazy = kept(
+        &format!("dataset:\n  path: r.jsonl\n  format: jsonl\n{CASE}"),
+        ROWS,
+    );
     assert_eq!(lazy.told(), ["a", "b", "c"]);
     let path = lazy.dir.path().join("r.jsonl");
     let changed = "r.jsonl changed while the run was going on:";
     let with = |from: &str, to: &str| fs::write(&path, ROWS.replace(from, to)).expect("written");
 
     with("\"y\"", "\"other\"");
-    assert_eq!(lazy.told(), ["a", &format!("{changed} r.jsonl:2:1 now holds another case"), "c"]);
+    assert_eq!(
+        lazy.told(),
+        [
+            "a",
+            &format!("{changed} r.jsonl:2:1 now holds another case"),
+            "c"
+        ]
+    );
     with("\"a\": 3", "\"a\": 4");
-    assert_eq!(lazy.told(), ["a", "b", &format!("{changed} r.jsonl:3:1 now holds another case")]);
+    assert_eq!(
+        lazy.told(),
+        [
+            "a",
+            "b",
+            &format!("{changed} r.jsonl:3:1 now holds another case")
+        ]
+    );
     with("{\"id\": \"b\"", "{\"id\"; \"b\"");
-    assert_eq!(lazy.told(), ["a", &format!("{changed} line 2: not JSON: expected `:` (column 6)"), "c"]);
+    assert_eq!(
+        lazy.told(),
+        [
+            "a",
+            &format!("{changed} line 2: not JSON: expected `:` (column 6)"),
+            "c"
+        ]
+    );
     with("\"q\": \"y\", ", "");
     assert_eq!(
         lazy.told(),
-        ["a", &format!("{changed} line 2: `row.q` of the template is not in the row"), "c"]
+        [
+            "a",
+            &format!("{changed} line 2: `row.q` of the template is not in the row"),
+            "c"
+        ]
     );
     fs::write(&path, "{\"id\": \"a\", \"q\": \"x\", \"a\": 1}\n").expect("written");
     let shorter = format!("{changed} it has become shorter");
@@ -265,36 +424,62 @@ fn a_file_that_changes_after_loading_gives_faults_for_the_rows_that_changed() {
 
 #[test]
 fn rows_that_come_later_are_no_part_of_the_run() {
-    let lazy = kept(&format!("dataset:\n  path: r.jsonl\n  format: jsonl\n{CASE}"), ROWS);
-    fs::write(lazy.dir.path().join("r.jsonl"), format!("{ROWS}{{\"id\": \"d\"}}\n")).expect("written");
+    let lazy = kept(
+        &format!("dataset:\n  path: r.jsonl\n  format: jsonl\n{CASE}"),
+        ROWS,
+    );
+    fs::write(
+        lazy.dir.path().join("r.jsonl"),
+        format!("{ROWS}{{\"id\": \"d\"}}\n"),
+    )
+    .expect("written");
     assert_eq!(lazy.told(), ["a", "b", "c"]);
 }
 
 #[test]
 fn a_file_may_have_written_cases_and_a_dataset() {
     let written = "test_cases:\n  - {id: w, input: i, expected: o}\n";
-    let both =
-        kept(&format!("{written}dataset:\n  path: r.jsonl\n  format: jsonl\n  limit: 2\n{CASE}"), ROWS);
+    let both = kept(
+        &format!("{written}dataset:\n  path: r.jsonl\n  format: jsonl\n  limit: 2\n{CASE}"),
+        ROWS,
+    );
     assert_eq!(both.told(), ["w", "a", "b"]);
-    assert_eq!(both.cases().select(|case| case.id != "a").all().map(|all| all.len()), Ok(2));
+    assert_eq!(
+        both.cases()
+            .select(|case| case.id != "a")
+            .all()
+            .map(|all| all.len()),
+        Ok(2)
+    );
     let twice = ROWS.replace("\"c\"", "\"w\"").replace("\"b\"", "\"a\"");
-    let both = kept(&format!("{written}dataset:\n  path: r.jsonl\n  format: jsonl\n{CASE}"), &twice);
+    let both = kept(
+        &format!("{written}dataset:\n  path: r.jsonl\n  format: jsonl\n{CASE}"),
+        &twice,
+    );
     assert_eq!(
         errors(&both.loaded),
-        ["r.jsonl:2: the id `a` is taken by line 1", "r.jsonl:3: the id `w` is taken by a case on line 3"]
+        [
+            "r.jsonl:2: the id `a` is taken by line 1",
+            "r.jsonl:3: the id `w` is taken by a case on line 3"
+        ]
     );
 }
 
 #[test]
 fn large_files_are_judged_by_several_threads_in_the_order_of_the_file() {
     let row = |at: usize| match at {
-        1_700 | 2_900 => format!("{{\"id\": \"case-{}\", \"q\": \"x\", \"a\": 1}}\n", at - 1_500),
+        1_700 | 2_900 => format!(
+            "{{\"id\": \"case-{}\", \"q\": \"x\", \"a\": 1}}\n",
+            at - 1_500
+        ),
         2_100 => "nope\n".to_owned(),
         2_500 => "{\"id\": \"case-2500\", \"q\": \"x\"}\n".to_owned(),
         _ => format!("{{\"id\": \"case-{at}\", \"q\": \"x{at}\", \"a\": {at}}}\n"),
     };
     let rows = |broken: bool| {
-        (0..3_000).filter(move |at| broken || ![1_700, 2_100, 2_500, 2_900].contains(at)).map(row)
+        (0..3_000)
+            .filter(move |at| broken || ![1_700, 2_100, 2_500, 2_900].contains(at))
+            .map(row)
     };
     let dataset = format!("dataset:\n  path: r.jsonl\n  format: jsonl\n{CASE}");
     let bad = kept(&dataset, &rows(true).collect::<String>());
@@ -310,8 +495,15 @@ fn large_files_are_judged_by_several_threads_in_the_order_of_the_file() {
     let good = kept(&dataset, &rows(false).collect::<String>());
     assert_eq!(errors(&good.loaded), [""; 0]);
     let told = good.told();
-    assert_eq!((told.len(), told[0].as_str(), told[2_995].as_str()), (2_996, "case-0", "case-2999"));
-    assert!(told.iter().zip(good.cases().outlines()).all(|(told, outline)| told == outline.id));
+    assert_eq!(
+        (told.len(), told[0].as_str(), told[2_995].as_str()),
+        (2_996, "case-0", "case-2999")
+    );
+    assert!(
+        told.iter()
+            .zip(good.cases().outlines())
+            .all(|(told, outline)| told == outline.id)
+    );
 }
 
 /// The same template with a key that changes no case, and that the short way does not know.
@@ -330,7 +522,8 @@ fn cells() -> impl Strategy<Value = String> {
         1 => prop_oneof![Just("true"), Just("null"), Just("[1, \"x\"]"), Just("{\"type\": \"exact\", \"value\": 1}"), Just("{}")]
             .prop_map(str::to_owned),
     ];
-    (value.clone(), value.clone(), value).prop_map(|(q, a, n)| format!("\"q\": {q}, \"a\": {a}, \"n\": {n}"))
+    (value.clone(), value.clone(), value)
+        .prop_map(|(q, a, n)| format!("\"q\": {q}, \"a\": {a}, \"n\": {n}"))
 }
 
 fn templates() -> impl Strategy<Value = String> {
@@ -398,15 +591,27 @@ proptest! {
 fn a_row_gives_no_matcher() {
     let case = "  case:\n    id: \"{{ row.id }}\"\n    input: x\n    expected: {type: structural, value: {id: \"{{any_number}}\", name: \"{{ row.name }}\", all: \"{{ row.all }}\", said: \"I am {{ row.name }}\"}}\n";
     let rows = "{\"id\": \"a\", \"name\": \"{{any_string}}\", \"all\": [\"{{any_uid}}\", {\"k\": \"{{literal(\\\"x\\\")}}\"}]}\n{\"id\": \"b\", \"name\": \"Ann\", \"all\": 1}\n";
-    let loaded = loaded(&format!("  path: r.jsonl\n  format: jsonl\n{case}"), &[("r.jsonl", rows)]);
+    let loaded = loaded(
+        &format!("  path: r.jsonl\n  format: jsonl\n{case}"),
+        &[("r.jsonl", rows)],
+    );
     assert_eq!(errors(&loaded), [""; 0]);
     let plan = loaded.plan.as_ref().expect("a plan");
-    let expected = |at: usize| match &plan.evals[0].cases.get(at).unwrap().unwrap().grading.graders[0].kind {
+    let expected = |at: usize| match &plan.evals[0]
+        .cases
+        .get(at)
+        .unwrap()
+        .unwrap()
+        .grading
+        .graders[0]
+        .kind
+    {
         GraderKind::Code(CodeGrader::StructuralMatch(s)) => s.clone(),
         other => panic!("another grader: {other:?}"),
     };
-    let matches =
-        |at: usize, value: serde_json::Value| eval_match::structural::compare(&expected(at), &value).matched;
+    let matches = |at: usize, value: serde_json::Value| {
+        eval_match::structural::compare(&expected(at), &value).matched
+    };
     let all = serde_json::json!(["{{any_uid}}", {"k": "{{literal(\"x\")}}"}]);
     assert!(matches(
         0,
@@ -420,7 +625,10 @@ fn a_row_gives_no_matcher() {
         0,
         serde_json::json!({"id": "7", "name": "{{any_string}}", "all": all, "said": "I am {{any_string}}"})
     ));
-    assert!(matches(1, serde_json::json!({"id": 8, "name": "Ann", "all": 1, "said": "I am Ann"})));
+    assert!(matches(
+        1,
+        serde_json::json!({"id": 8, "name": "Ann", "all": 1, "said": "I am Ann"})
+    ));
 }
 
 /// What a request says beside the row is data, on the short way, too; what a prompt says is not.
@@ -433,13 +641,20 @@ fn request_around_a_row_is_data_and_a_prompt_is_not() {
         );
         let loaded = kept(&eval, rows);
         assert_eq!(errors(&loaded), [""; 0]);
-        let cases = loaded.plan.as_ref().expect("a plan").evals[0].cases.all().expect("cases");
+        let cases = loaded.plan.as_ref().expect("a plan").evals[0]
+            .cases
+            .all()
+            .expect("cases");
         cases.iter().map(|case| case.data_hash).collect::<Vec<_>>()
     };
-    let request = |path: &str, q: &str| format!("{{type: api_call, method: GET, endpoint: \"/{path}{q}\"}}");
+    let request =
+        |path: &str, q: &str| format!("{{type: api_call, method: GET, endpoint: \"/{path}{q}\"}}");
     for q in ["", "?q={{ row.q }}"] {
         let (of_a, of_b) = (data(&request("a", q)), data(&request("b", q)));
-        assert!(of_a.iter().zip(&of_b).all(|(a, b)| a != b), "{q}: {of_a:?} {of_b:?}");
+        assert!(
+            of_a.iter().zip(&of_b).all(|(a, b)| a != b),
+            "{q}: {of_a:?} {of_b:?}"
+        );
         assert_eq!(of_a, data(&request("a", q)));
     }
     assert_eq!(data("\"Say {{ row.q }}\""), data("\"Tell {{ row.q }}\""));

@@ -9,8 +9,8 @@ use super::super::tree::Node;
 use super::{Expected, execution, regex_flags, similarity, structural};
 use crate::model::{CodeGrader, CommandGrader, CommandVerdict, Structural};
 use crate::spec::{
-    CodeConfig, CommandGraderSpec, ContainsSpec, ContainsValue, ExactMatchSpec, ExpectedSpec, JsonSpec,
-    NumericSpec, RegexSpec, ToleranceSpec,
+    CodeConfig, CommandGraderSpec, ContainsSpec, ContainsValue, ExactMatchSpec, ExpectedSpec,
+    JsonSpec, NumericSpec, RegexSpec, ToleranceSpec,
 };
 use eval_match::{Pattern, holds_matcher, numeric, without_literals};
 
@@ -29,10 +29,16 @@ pub(super) fn resolve(
         CodeConfig::Regex(spec) => one(regex(desk, spec, node, expected)),
         CodeConfig::Numeric(spec) => one(numeric_grader(desk, spec, node, expected, baseline)),
         CodeConfig::Json(spec) => one(json(desk, spec, node, expected, baseline)),
-        CodeConfig::StructuralMatch(spec) => one(structural::resolve(desk, spec, node, expected, baseline)),
-        CodeConfig::FunctionOutput(spec) => one(execution::function_output(desk, spec, node, expected)),
+        CodeConfig::StructuralMatch(spec) => {
+            one(structural::resolve(desk, spec, node, expected, baseline))
+        }
+        CodeConfig::FunctionOutput(spec) => {
+            one(execution::function_output(desk, spec, node, expected))
+        }
         CodeConfig::CodeExecution(spec) => one(execution::code_execution(desk, spec, node)),
-        CodeConfig::Similarity(spec) => one(similarity::resolve(desk, spec, node, expected, baseline)),
+        CodeConfig::Similarity(spec) => {
+            one(similarity::resolve(desk, spec, node, expected, baseline))
+        }
         CodeConfig::Command(spec) => one(command(desk, spec, node, expected, baseline)),
     }
 }
@@ -43,9 +49,9 @@ pub(super) fn misfit(method: &str, expected: Expected) -> Problem {
     let message = format!("`{method}` cannot grade an expectation of type `{kind}`");
     let problem = Problem::error(Code::GraderConflict, expected.span, message);
     match super::super::infer::method_of_expectation(kind) {
-        Some(fitting) if fitting != method => {
-            problem.hint(format!("`method: {fitting}` grades it, or change `expected.type`"))
-        }
+        Some(fitting) if fitting != method => problem.hint(format!(
+            "`method: {fitting}` grades it, or change `expected.type`"
+        )),
         _ => problem.hint("a judge (`type: model`) grades it"),
     }
 }
@@ -83,7 +89,8 @@ pub(super) fn wanted(
         (Some(own), false) if from_case.first() == Some(own) => Some(from_case),
         (Some(_), false) => {
             let at = node.key_span("/value");
-            let message = "the grader's `value` and the case's expectation are two different answers";
+            let message =
+                "the grader's `value` and the case's expectation are two different answers";
             let problem = Problem::error(Code::GraderConflict, at, message);
             desk.push(match expected {
                 Some(e) => problem.related(e.span, "the other one"),
@@ -105,16 +112,30 @@ fn exact(
     if let (None, None, Some(known)) = (&spec.value, expected, baseline)
         && holds_matcher(known)
     {
-        let levels = [spec.case_sensitive, spec.trim_whitespace, spec.normalize_newlines];
+        let levels = [
+            spec.case_sensitive,
+            spec.trim_whitespace,
+            spec.normalize_newlines,
+        ];
         if levels.contains(&Some(false)) {
-            let message = "the baseline holds matchers, beside which texts are compared as they are";
+            let message =
+                "the baseline holds matchers, beside which texts are compared as they are";
             let hint = "drop `case_sensitive`, `trim_whitespace` and `normalize_newlines`";
             desk.push(Problem::error(Code::GraderConflict, node.span, message).hint(hint));
             return None;
         }
-        return Some(CodeGrader::StructuralMatch(Structural::as_it_stands(known.clone())));
+        return Some(CodeGrader::StructuralMatch(Structural::as_it_stands(
+            known.clone(),
+        )));
     }
-    let any_of = wanted(desk, "exact_match", spec.value.as_ref(), node, expected, baseline)?;
+    let any_of = wanted(
+        desk,
+        "exact_match",
+        spec.value.as_ref(),
+        node,
+        expected,
+        baseline,
+    )?;
     if any_of.is_empty() {
         lacks(
             desk,
@@ -140,9 +161,10 @@ fn contains(
 ) -> Option<Vec<CodeGrader>> {
     let from_case: Vec<ContainsValue> = match expected.map(|e| (e, e.spec)) {
         None => Vec::new(),
-        Some((_, ExpectedSpec::Contains(c))) => {
-            std::iter::once(&c.value).chain(&c.alternatives).cloned().collect()
-        }
+        Some((_, ExpectedSpec::Contains(c))) => std::iter::once(&c.value)
+            .chain(&c.alternatives)
+            .cloned()
+            .collect(),
         Some((e, ExpectedSpec::Exact(_) | ExpectedSpec::Semantic(_))) => {
             let read = |v: Value| serde_json::from_value::<ContainsValue>(v).ok();
             match e.values().into_iter().map(read).collect::<Option<Vec<_>>>() {
@@ -153,32 +175,55 @@ fn contains(
                 }
             }
         }
-        Some(_) if !spec.must_include.0.is_empty() || !spec.must_not_include.0.is_empty() => Vec::new(),
+        Some(_) if !spec.must_include.0.is_empty() || !spec.must_not_include.0.is_empty() => {
+            Vec::new()
+        }
         Some((e, _)) => {
             desk.push(misfit("contains", e));
             return None;
         }
     };
     let none = [ContainsValue(ContainsSpec::default())];
-    let ways = if from_case.is_empty() { &none[..] } else { &from_case[..] };
-    let at = expected.filter(|_| !from_case.is_empty()).map_or(node.span, |e| e.span);
-    ways.iter().map(|way| one_contains(desk, spec, &way.0, at)).collect()
+    let ways = if from_case.is_empty() {
+        &none[..]
+    } else {
+        &from_case[..]
+    };
+    let at = expected
+        .filter(|_| !from_case.is_empty())
+        .map_or(node.span, |e| e.span);
+    ways.iter()
+        .map(|way| one_contains(desk, spec, &way.0, at))
+        .collect()
 }
 
-fn one_contains(desk: &mut Desk, own: &ContainsSpec, way: &ContainsSpec, at: Span) -> Option<CodeGrader> {
+fn one_contains(
+    desk: &mut Desk,
+    own: &ContainsSpec,
+    way: &ContainsSpec,
+    at: Span,
+) -> Option<CodeGrader> {
     let join = |a: &[String], b: &[String]| {
         let mut all: Vec<String> = Vec::new();
-        a.iter().chain(b).filter(|t| !t.is_empty() || all_empty(a, b)).for_each(|t| {
-            if !all.contains(t) {
-                all.push(t.clone());
-            }
-        });
+        a.iter()
+            .chain(b)
+            .filter(|t| !t.is_empty() || all_empty(a, b))
+            .for_each(|t| {
+                if !all.contains(t) {
+                    all.push(t.clone());
+                }
+            });
         all
     };
     let must_include = join(&own.must_include.0, &way.must_include.0);
     let must_not_include = join(&own.must_not_include.0, &way.must_not_include.0);
     let case_sensitive = own.case_sensitive.or(way.case_sensitive).unwrap_or(true);
-    let lists = [&own.must_include.0, &way.must_include.0, &own.must_not_include.0, &way.must_not_include.0];
+    let lists = [
+        &own.must_include.0,
+        &way.must_include.0,
+        &own.must_not_include.0,
+        &way.must_not_include.0,
+    ];
     if lists.iter().any(|list| list.iter().any(String::is_empty)) {
         lacks(
             desk,
@@ -197,22 +242,39 @@ fn one_contains(desk: &mut Desk, own: &ContainsSpec, way: &ContainsSpec, at: Spa
         );
         return None;
     }
-    let fold = |t: &str| if case_sensitive { t.to_owned() } else { t.to_lowercase() };
-    if let Some(both) =
-        must_include.iter().find(|t| must_not_include.iter().any(|n| fold(t).contains(&fold(n))))
+    let fold = |t: &str| {
+        if case_sensitive {
+            t.to_owned()
+        } else {
+            t.to_lowercase()
+        }
+    };
+    if let Some(both) = must_include
+        .iter()
+        .find(|t| must_not_include.iter().any(|n| fold(t).contains(&fold(n))))
     {
-        let message = format!("no output can pass: {both:?} must be included, and what it holds must not");
+        let message =
+            format!("no output can pass: {both:?} must be included, and what it holds must not");
         desk.push(Problem::error(Code::GraderConflict, at, message));
         return None;
     }
-    Some(CodeGrader::Contains { must_include, must_not_include, case_sensitive })
+    Some(CodeGrader::Contains {
+        must_include,
+        must_not_include,
+        case_sensitive,
+    })
 }
 
 fn all_empty(a: &[String], b: &[String]) -> bool {
     a.iter().chain(b).all(String::is_empty)
 }
 
-fn regex(desk: &mut Desk, spec: &RegexSpec, node: &Node, expected: Option<Expected>) -> Option<CodeGrader> {
+fn regex(
+    desk: &mut Desk,
+    spec: &RegexSpec,
+    node: &Node,
+    expected: Option<Expected>,
+) -> Option<CodeGrader> {
     let mut patterns: Vec<(String, Span)> = Vec::new();
     if let Some(pattern) = &spec.pattern {
         patterns.push((pattern.clone(), node.locate("/pattern")));
@@ -223,10 +285,10 @@ fn regex(desk: &mut Desk, spec: &RegexSpec, node: &Node, expected: Option<Expect
                 let values = std::iter::once(&p.value).chain(&p.alternatives);
                 if spec.pattern.as_ref().is_some_and(|own| *own != p.value) {
                     let at = node.key_span("/pattern");
-                    let message =
-                        "the grader's `pattern` and the case's expectation are two different patterns";
+                    let message = "the grader's `pattern` and the case's expectation are two different patterns";
                     desk.push(
-                        Problem::error(Code::GraderConflict, at, message).related(e.span, "the other one"),
+                        Problem::error(Code::GraderConflict, at, message)
+                            .related(e.span, "the other one"),
                     );
                     return None;
                 }
@@ -240,19 +302,38 @@ fn regex(desk: &mut Desk, spec: &RegexSpec, node: &Node, expected: Option<Expect
         }
     }
     if patterns.is_empty() {
-        lacks(desk, node.span, "`regex` has no pattern", "add `pattern:` to the grader's `config`");
+        lacks(
+            desk,
+            node.span,
+            "`regex` has no pattern",
+            "add `pattern:` to the grader's `config`",
+        );
         return None;
     }
     let must_match = spec.must_match.unwrap_or(true);
     let flags = regex_flags(&spec.flags);
     let mut whole = true;
     for (pattern, at) in &patterns {
-        whole &=
-            check_pattern(desk, pattern, flags, &spec.capture_groups, *at, node.locate("/capture_groups"));
+        whole &= check_pattern(
+            desk,
+            pattern,
+            flags,
+            &spec.capture_groups,
+            *at,
+            node.locate("/capture_groups"),
+        );
         if pattern.is_empty() {
-            let what =
-                if must_match { "matches every output" } else { "matches every output, so none can pass" };
-            lacks(desk, *at, &format!("the empty pattern {what}"), "write the pattern that is meant");
+            let what = if must_match {
+                "matches every output"
+            } else {
+                "matches every output, so none can pass"
+            };
+            lacks(
+                desk,
+                *at,
+                &format!("the empty pattern {what}"),
+                "write the pattern that is meant",
+            );
             whole = false;
         }
     }
@@ -282,7 +363,11 @@ pub(super) fn check_pattern(
     let compiled = match Pattern::compile(pattern, flags) {
         Ok(compiled) => compiled,
         Err(error) => {
-            desk.push(Problem::error(Code::BadRegex, at, format!("not a regular expression: {error}")));
+            desk.push(Problem::error(
+                Code::BadRegex,
+                at,
+                format!("not a regular expression: {error}"),
+            ));
             return false;
         }
     };
@@ -292,7 +377,9 @@ pub(super) fn check_pattern(
         let hint = match (names.as_slice(), compiled.group_count()) {
             ([], 0) => format!("the pattern has no groups; name one by `(?P<{group}>...)`"),
             ([], n) => {
-                format!("the pattern's {n} group(s) have no names; use a number, or `(?P<{group}>...)`")
+                format!(
+                    "the pattern's {n} group(s) have no names; use a number, or `(?P<{group}>...)`"
+                )
             }
             (names, _) => format!("the pattern's groups are {}", names.join(", ")),
         };
@@ -310,17 +397,32 @@ fn numeric_grader(
     expected: Option<Expected>,
     baseline: Option<&Value>,
 ) -> Option<CodeGrader> {
-    let any_of = wanted(desk, "numeric", spec.value.as_ref(), node, expected, baseline)?;
+    let any_of = wanted(
+        desk,
+        "numeric",
+        spec.value.as_ref(),
+        node,
+        expected,
+        baseline,
+    )?;
     let of_case = match expected.map(|e| e.spec) {
         Some(ExpectedSpec::Numeric(n)) => Some(n),
         _ => None,
     };
     let at = expected.map_or(node.span, |e| e.span);
-    let tolerance = spec.tolerance.or(of_case.and_then(|n| n.tolerance)).unwrap_or_default();
+    let tolerance = spec
+        .tolerance
+        .or(of_case.and_then(|n| n.tolerance))
+        .unwrap_or_default();
     let min = spec.min.or(of_case.and_then(|n| n.min));
     let max = spec.max.or(of_case.and_then(|n| n.max));
     if any_of.is_empty() && min.is_none() && max.is_none() {
-        lacks(desk, at, "`numeric` has neither a value nor bounds", "add `value:`, or `min:` and `max:`");
+        lacks(
+            desk,
+            at,
+            "`numeric` has neither a value nor bounds",
+            "add `value:`, or `min:` and `max:`",
+        );
         return None;
     }
     if let Some(bad) = any_of.iter().find(|v| !is_number(v)) {
@@ -331,7 +433,11 @@ fn numeric_grader(
     if let (Some(min), Some(max)) = (min, max)
         && min > max
     {
-        desk.push(Problem::error(Code::GraderConflict, at, format!("no number is between {min} and {max}")));
+        desk.push(Problem::error(
+            Code::GraderConflict,
+            at,
+            format!("no number is between {min} and {max}"),
+        ));
         return None;
     }
     if tolerance.min_delta.is_some() || tolerance.max_delta.is_some() {
@@ -343,9 +449,19 @@ fn numeric_grader(
         return None;
     }
     if any_of.is_empty() && tolerance != ToleranceSpec::default() {
-        desk.push(Problem::warning(Code::GraderConflict, at, "`tolerance` without a value does nothing"));
+        desk.push(Problem::warning(
+            Code::GraderConflict,
+            at,
+            "`tolerance` without a value does nothing",
+        ));
     }
-    Some(CodeGrader::Numeric { any_of, absolute: tolerance.absolute, relative: tolerance.relative, min, max })
+    Some(CodeGrader::Numeric {
+        any_of,
+        absolute: tolerance.absolute,
+        relative: tolerance.relative,
+        min,
+        max,
+    })
 }
 
 fn is_number(value: &Value) -> bool {
@@ -387,7 +503,10 @@ fn json(
         desk.push(Problem::error(Code::BadSchema, at, message));
         return None;
     }
-    Some(CodeGrader::Json { any_of, schema: schema.cloned() })
+    Some(CodeGrader::Json {
+        any_of,
+        schema: schema.cloned(),
+    })
 }
 
 fn command(
@@ -400,11 +519,12 @@ fn command(
     let at = node.locate("/command");
     super::super::targets::check_program(desk, &spec.command, at)?;
     if !spec.metrics.is_empty() && spec.verdict != CommandVerdict::Json {
-        let message = "`metrics` are said in a JSON verdict, and this grader's verdict is its exit code";
+        let message =
+            "`metrics` are said in a JSON verdict, and this grader's verdict is its exit code";
         let problem = Problem::error(Code::GraderConflict, node.key_span("/metrics"), message);
-        desk.push(
-            problem.hint("add `verdict: json`; for 1 or 0, write `metric: NAME` beside the grader's type"),
-        );
+        desk.push(problem.hint(
+            "add `verdict: json`; for 1 or 0, write `metric: NAME` beside the grader's type",
+        ));
         return None;
     }
     Some(CodeGrader::Command(CommandGrader {

@@ -26,9 +26,17 @@ pub(in crate::load) fn from_comparison(
     at: Span,
 ) -> Option<CodeGrader> {
     let semantic = comparison.kind == ComparisonType::Semantic;
-    if !semantic && comparison.tolerance.as_ref().is_some_and(|t| t.metric.is_some()) {
-        let message = "`tolerance.metric` says how likeness is measured, and only `semantic` measures it";
-        desk.push(Problem::error(Code::GraderConflict, at, message).hint("`type: semantic`, or drop it"));
+    if !semantic
+        && comparison
+            .tolerance
+            .as_ref()
+            .is_some_and(|t| t.metric.is_some())
+    {
+        let message =
+            "`tolerance.metric` says how likeness is measured, and only `semantic` measures it";
+        desk.push(
+            Problem::error(Code::GraderConflict, at, message).hint("`type: semantic`, or drop it"),
+        );
         return None;
     }
     let mut structural = structural(comparison, baseline);
@@ -44,7 +52,8 @@ pub(in crate::load) fn from_comparison(
             }
             numbers::only(&mut structural);
             if structural.expected.is_null() {
-                let message = "`comparison: numeric` finds no number in the baseline where it looks";
+                let message =
+                    "`comparison: numeric` finds no number in the baseline where it looks";
                 desk.push(Problem::error(Code::GraderIncomplete, at, message));
                 return None;
             }
@@ -59,7 +68,10 @@ fn structural(comparison: &ComparisonSpec, baseline: &Value) -> Structural {
     let options = comparison.options.clone().unwrap_or_default();
     let allowed = comparison.tolerance.clone().unwrap_or_default();
     let join = |a: &[String], b: &[String]| a.iter().chain(b).cloned().collect::<Vec<_>>();
-    let exact = matches!(comparison.kind, ComparisonType::Exact | ComparisonType::Semantic);
+    let exact = matches!(
+        comparison.kind,
+        ComparisonType::Exact | ComparisonType::Semantic
+    );
     let strict = options.strict.unwrap_or(exact);
     Structural {
         expected: baseline.clone(),
@@ -74,7 +86,11 @@ fn structural(comparison: &ComparisonSpec, baseline: &Value) -> Structural {
         ignore_fields: join(&comparison.ignore_fields, &options.ignore_fields),
         ignore_values: join(&comparison.ignore_values, &options.ignore_values),
         require_keys: join(&comparison.require_keys, &options.require_keys),
-        tolerance: allowed.by_path.iter().map(|(path, t)| (path.clone(), tolerance(*t))).collect(),
+        tolerance: allowed
+            .by_path
+            .iter()
+            .map(|(path, t)| (path.clone(), tolerance(*t)))
+            .collect(),
         likeness: None,
     }
 }
@@ -98,7 +114,10 @@ fn semantic_grader(
     }
     match &structural.expected {
         Value::String(text) if !is_matcher(text) => {
-            let by_words = matches!(likeness.measure, SimilarityMetric::TokenF1 | SimilarityMetric::RougeL);
+            let by_words = matches!(
+                likeness.measure,
+                SimilarityMetric::TokenF1 | SimilarityMetric::RougeL
+            );
             Some(CodeGrader::Similarity(Similarity {
                 references: without_literals(&structural.expected)
                     .as_str()
@@ -143,18 +162,33 @@ fn likeness(desk: &mut Desk, allowed: &ComparisonTolerance, at: Span) -> Option<
     let hint = "`tolerance: {similarity: 0.8, metric: token_f1}`";
     if measure == SimilarityMetric::EditRate {
         let message =
-            "`edit_rate` measures how unlike texts are; `semantic` wants a measure of likeness".to_owned();
+            "`edit_rate` measures how unlike texts are; `semantic` wants a measure of likeness"
+                .to_owned();
         return refuse(message, "token_f1, rouge_l, levenshtein or bleu");
     }
-    if let Some(path) = allowed.by_path.keys().find(|path| !LIKENESS_KEYS.contains(&path.as_str())) {
-        return refuse(format!("`semantic` compares texts, and `tolerance.{path}` is of numbers"), hint);
+    if let Some(path) = allowed
+        .by_path
+        .keys()
+        .find(|path| !LIKENESS_KEYS.contains(&path.as_str()))
+    {
+        return refuse(
+            format!("`semantic` compares texts, and `tolerance.{path}` is of numbers"),
+            hint,
+        );
     }
     let mut threshold = LEAST_LIKENESS;
-    match (allowed.by_path.get(LIKENESS_KEYS[0]), allowed.by_path.get(LIKENESS_KEYS[1])) {
+    match (
+        allowed.by_path.get(LIKENESS_KEYS[0]),
+        allowed.by_path.get(LIKENESS_KEYS[1]),
+    ) {
         (Some(_), Some(_)) => {
-            return refuse("`similarity` and `threshold` are the same setting".to_owned(), hint);
+            return refuse(
+                "`similarity` and `threshold` are the same setting".to_owned(),
+                hint,
+            );
         }
-        (Some(written), None) | (None, Some(written)) => match (written.absolute, written.relative) {
+        (Some(written), None) | (None, Some(written)) => match (written.absolute, written.relative)
+        {
             (Some(least), None) if written.min_delta.is_none() && written.max_delta.is_none() => {
                 threshold = least
             }
@@ -176,18 +210,34 @@ fn likeness(desk: &mut Desk, allowed: &ComparisonTolerance, at: Span) -> Option<
 }
 
 /// The settings of a `structural_match` grader and of a `comparison:` beside it, as one.
-pub(in crate::load) fn merged(comparison: &ComparisonSpec, spec: &StructuralSpec) -> StructuralSpec {
+pub(in crate::load) fn merged(
+    comparison: &ComparisonSpec,
+    spec: &StructuralSpec,
+) -> StructuralSpec {
     let options = comparison.options.clone().unwrap_or_default();
     let allowed = comparison.tolerance.clone().unwrap_or_default();
     let mut all = spec.clone();
     let add = |into: &mut Vec<String>, from: [&[String]; 2]| into.extend(from.concat());
-    add(&mut all.ignore_fields, [&comparison.ignore_fields, &options.ignore_fields]);
-    add(&mut all.ignore_values, [&comparison.ignore_values, &options.ignore_values]);
-    add(&mut all.require_keys, [&comparison.require_keys, &options.require_keys]);
-    all.allow_additional_fields =
-        all.allow_additional_fields.or(allowed.allow_additional_fields).or(options.allow_additional_fields);
-    all.allow_field_reordering =
-        all.allow_field_reordering.or(allowed.allow_field_reordering).or(options.allow_field_reordering);
+    add(
+        &mut all.ignore_fields,
+        [&comparison.ignore_fields, &options.ignore_fields],
+    );
+    add(
+        &mut all.ignore_values,
+        [&comparison.ignore_values, &options.ignore_values],
+    );
+    add(
+        &mut all.require_keys,
+        [&comparison.require_keys, &options.require_keys],
+    );
+    all.allow_additional_fields = all
+        .allow_additional_fields
+        .or(allowed.allow_additional_fields)
+        .or(options.allow_additional_fields);
+    all.allow_field_reordering = all
+        .allow_field_reordering
+        .or(allowed.allow_field_reordering)
+        .or(options.allow_field_reordering);
     all.strict |= options.strict.unwrap_or(false);
     if comparison.kind == ComparisonType::Exact {
         all.allow_additional_fields = all.allow_additional_fields.or(Some(false));

@@ -13,8 +13,8 @@ use super::relative::reference;
 use super::structural::tolerance;
 use super::tested;
 use crate::model::{
-    CodeExecution, CodeGrader, CodeLimits, Comparator, Executor, Expectation, FunctionCase, FunctionOutput,
-    RegexFlags, Tests, Trust,
+    CodeExecution, CodeGrader, CodeLimits, Comparator, Executor, Expectation, FunctionCase,
+    FunctionOutput, RegexFlags, Tests, Trust,
 };
 use crate::spec::{CodeExecutionSpec, ExpectedSpec, FunctionCaseSpec, FunctionOutputSpec};
 
@@ -36,7 +36,10 @@ pub(super) fn function_output(
         _ => None,
     };
     let at = expected.map_or(node.span, |e| e.span);
-    let name = spec.function_name.as_deref().or(of_case.and_then(|v| v.function_name.as_deref()));
+    let name = spec
+        .function_name
+        .as_deref()
+        .or(of_case.and_then(|v| v.function_name.as_deref()));
     let Some(name) = name else {
         lacks(
             desk,
@@ -86,8 +89,10 @@ pub(super) fn function_output(
     for (i, call) in calls.iter().enumerate() {
         let call_at = calls_node.map_or(calls_at, |n| n.locate(&format!("/{i}")));
         if chosen.executor.is_node() && !call.kwargs.is_empty() {
-            let message =
-                format!("call {i} has `kwargs`, which {} does not know", chosen.executor.language());
+            let message = format!(
+                "call {i} has `kwargs`, which {} does not know",
+                chosen.executor.language()
+            );
             desk.push(
                 Problem::error(Code::GraderConflict, call_at, message)
                     .hint("give an object as last of `args`"),
@@ -100,8 +105,17 @@ pub(super) fn function_output(
     let per_case = seconds(spec.timeout_per_case.unwrap_or(TIMEOUT_PER_CASE));
     let needed = per_case.saturating_mul(u32::try_from(cases.len()).unwrap_or(u32::MAX));
     let needed = needed.clamp(desk.suite.demands.limits.wall, Duration::from_secs(86_400));
-    let wall = spec.timeout_seconds.map(seconds).or(desk.suite.demands.timeout).unwrap_or(needed);
-    let limits = limits(desk, wall, spec.memory_mb, (spec.output_kb, spec.max_return_mb));
+    let wall = spec
+        .timeout_seconds
+        .map(seconds)
+        .or(desk.suite.demands.timeout)
+        .unwrap_or(needed);
+    let limits = limits(
+        desk,
+        wall,
+        spec.memory_mb,
+        (spec.output_kb, spec.max_return_mb),
+    );
     Some(CodeGrader::FunctionOutput(FunctionOutput {
         executor: chosen.executor,
         function_name: name.to_owned(),
@@ -114,18 +128,25 @@ pub(super) fn function_output(
     }))
 }
 
-fn function_case(desk: &mut Desk, call: &FunctionCaseSpec, index: usize, at: Span) -> Option<FunctionCase> {
+fn function_case(
+    desk: &mut Desk,
+    call: &FunctionCaseSpec,
+    index: usize,
+    at: Span,
+) -> Option<FunctionCase> {
     let expected = match (&call.expected, &call.raises) {
         (Some(_), Some(_)) => {
-            let message =
-                format!("call {index} demands both a result (`expected`) and an exception (`raises`)");
+            let message = format!(
+                "call {index} demands both a result (`expected`) and an exception (`raises`)"
+            );
             desk.push(Problem::error(Code::GraderConflict, at, message));
             return None;
         }
         (Some(value), None) => Expectation::Value(value.clone()),
         (None, Some(exception)) => Expectation::Raises(exception.clone()),
         (None, None) => {
-            let message = format!("call {index} says neither what is `expected` nor what it `raises`");
+            let message =
+                format!("call {index} says neither what is `expected` nor what it `raises`");
             lacks(desk, at, &message, "add `expected:`");
             return None;
         }
@@ -146,7 +167,9 @@ fn function_case(desk: &mut Desk, call: &FunctionCaseSpec, index: usize, at: Spa
     }
     if call.tolerance.is_some() && call.comparator != Comparator::Approx {
         let message = "`tolerance` counts only with `comparator: approx`";
-        desk.push(Problem::error(Code::GraderConflict, at, message).hint("add `comparator: approx`"));
+        desk.push(
+            Problem::error(Code::GraderConflict, at, message).hint("add `comparator: approx`"),
+        );
         return None;
     }
     Some(FunctionCase {
@@ -158,7 +181,11 @@ fn function_case(desk: &mut Desk, call: &FunctionCaseSpec, index: usize, at: Spa
     })
 }
 
-pub(super) fn code_execution(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node) -> Option<CodeGrader> {
+pub(super) fn code_execution(
+    desk: &mut Desk,
+    spec: &CodeExecutionSpec,
+    node: &Node,
+) -> Option<CodeGrader> {
     let chosen = executors::choose(desk, spec.executor.as_deref(), node.locate("/executor"))?;
     let tests = tested::tests(desk, spec, node, &chosen.executor)?;
     if let Some(name) = spec.entry_point.as_deref()
@@ -167,12 +194,21 @@ pub(super) fn code_execution(desk: &mut Desk, spec: &CodeExecutionSpec, node: &N
         return None;
     }
     let in_process = in_process(desk, spec, node, &chosen.executor, &tests)?;
-    let Chosen { executor, timeout, memory_mb } = chosen;
-    let wall = spec.timeout_seconds.map(seconds).or(timeout).unwrap_or(desk.suite.demands.limits.wall);
+    let Chosen {
+        executor,
+        timeout,
+        memory_mb,
+    } = chosen;
+    let wall = spec
+        .timeout_seconds
+        .map(seconds)
+        .or(timeout)
+        .unwrap_or(desk.suite.demands.limits.wall);
     if let (Tests::Rows(_), Some(_)) = (&tests, &spec.prefix) {
         let at = node.key_span("/prefix");
         desk.push(
-            Problem::error(Code::GraderConflict, at, "`prefix` has no meaning for SQL").hint("use `setup:`"),
+            Problem::error(Code::GraderConflict, at, "`prefix` has no meaning for SQL")
+                .hint("use `setup:`"),
         );
         return None;
     }
@@ -182,7 +218,12 @@ pub(super) fn code_execution(desk: &mut Desk, spec: &CodeExecutionSpec, node: &N
         tests,
         setup: spec.setup.clone().unwrap_or_default(),
         entry_point: spec.entry_point.clone(),
-        limits: limits(desk, wall, spec.memory_mb.or(memory_mb), (spec.output_kb, spec.max_return_mb)),
+        limits: limits(
+            desk,
+            wall,
+            spec.memory_mb.or(memory_mb),
+            (spec.output_kb, spec.max_return_mb),
+        ),
         in_process,
         sandbox: sandbox(desk, spec.sandbox, node),
         reference: reference(desk, (&spec.reference_solution, spec.timeout_factor), node)?,
@@ -213,8 +254,13 @@ fn in_process(
 /// Whether the suite accepts verdicts that the code could forge; says so if not.
 pub(in crate::load) fn allows_in_process(desk: &mut Desk, at: Span, what: &str) -> bool {
     let sandbox = &desk.suite.demands.sandbox;
-    let Some(demanded) = sandbox.trust.filter(|_| !sandbox.accepts(Trust::InProcess)) else { return true };
-    let message = format!("{what} contradicts the suite's `sandbox: {{trust: {}}}`", demanded.name());
+    let Some(demanded) = sandbox.trust.filter(|_| !sandbox.accepts(Trust::InProcess)) else {
+        return true;
+    };
+    let message = format!(
+        "{what} contradicts the suite's `sandbox: {{trust: {}}}`",
+        demanded.name()
+    );
     let problem = Problem::error(Code::GraderConflict, at, message);
     desk.push(problem.hint("remove one of them: the suite's is the least that it accepts"));
     false
@@ -223,10 +269,17 @@ pub(in crate::load) fn allows_in_process(desk: &mut Desk, at: Span, what: &str) 
 /// Whether a name can be that of a function; says so if not.
 fn is_callable(desk: &mut Desk, name: &str, executor: &Executor, at: Span) -> bool {
     // `$` is a letter of JavaScript's.
-    let plain = if executor.is_node() { name.replace(['$', '#'], "_") } else { name.to_owned() };
+    let plain = if executor.is_node() {
+        name.replace(['$', '#'], "_")
+    } else {
+        name.to_owned()
+    };
     let callable = is_path(&plain) && !name.contains('#');
     if !callable {
-        let message = format!("`{name}` is not the name of a {} function", executor.language());
+        let message = format!(
+            "`{name}` is not the name of a {} function",
+            executor.language()
+        );
         desk.push(Problem::error(Code::BadFormat, at, message));
     }
     callable

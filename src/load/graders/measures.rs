@@ -17,12 +17,20 @@ pub(super) fn check(desk: &mut Desk, graders: &[Grader], nodes: &[&Node]) -> boo
         for (name, _) in grader.measures() {
             let keys = ["/metric", "/config/metrics", "/config"];
             let written = node.and_then(|node| {
-                let pointer = keys.iter().find(|pointer| node.at_pointer(pointer).is_some());
+                let pointer = keys
+                    .iter()
+                    .find(|pointer| node.at_pointer(pointer).is_some());
                 pointer.map(|pointer| node.locate(pointer))
             });
-            let Some(span) = written.or(node.map(|node| node.span)) else { continue };
+            let Some(span) = written.or(node.map(|node| node.span)) else {
+                continue;
+            };
             if let Some(fault) = name_fault(name) {
-                desk.push(Problem::error(Code::BadFormat, span, format!("`{name}` {fault}")));
+                desk.push(Problem::error(
+                    Code::BadFormat,
+                    span,
+                    format!("`{name}` {fault}"),
+                ));
                 whole = false;
             } else if !seen.insert(name) {
                 let message = format!("two graders of this case measure `{name}`");
@@ -37,7 +45,11 @@ pub(super) fn check(desk: &mut Desk, graders: &[Grader], nodes: &[&Node]) -> boo
         && let Some(node) = nodes.first()
     {
         let message = "every grader of this case is `informative`, so that none decides";
-        let span = if node.get("informative").is_some() { node.key_span("/informative") } else { node.span };
+        let span = if node.get("informative").is_some() {
+            node.key_span("/informative")
+        } else {
+            node.span
+        };
         desk.push(
             Problem::error(Code::GraderIncomplete, span, message)
                 .hint("one grader at least must give the verdict"),

@@ -65,7 +65,10 @@ impl Expected<'_> {
     /// The value and its alternatives, of kinds that have any; for reports the first stands for all.
     pub fn values(&self) -> Vec<Value> {
         let with = |value: &Value, alternatives: &[Value]| {
-            std::iter::once(value).chain(alternatives).cloned().collect::<Vec<_>>()
+            std::iter::once(value)
+                .chain(alternatives)
+                .cloned()
+                .collect::<Vec<_>>()
         };
         match self.spec {
             ExpectedSpec::Exact(e) => with(&e.value, &e.alternatives),
@@ -73,12 +76,14 @@ impl Expected<'_> {
             ExpectedSpec::Numeric(e) => e.value.iter().chain(&e.alternatives).cloned().collect(),
             ExpectedSpec::Json(e) => e.value.iter().chain(&e.alternatives).cloned().collect(),
             ExpectedSpec::Structural(e) => vec![e.value.clone()],
-            ExpectedSpec::Pattern(e) => {
-                std::iter::once(&e.value).chain(&e.alternatives).map(|p| Value::from(p.as_str())).collect()
-            }
-            ExpectedSpec::Contains(e) => {
-                serde_json::to_value(&e.value).map(without_nulls).into_iter().collect()
-            }
+            ExpectedSpec::Pattern(e) => std::iter::once(&e.value)
+                .chain(&e.alternatives)
+                .map(|p| Value::from(p.as_str()))
+                .collect(),
+            ExpectedSpec::Contains(e) => serde_json::to_value(&e.value)
+                .map(without_nulls)
+                .into_iter()
+                .collect(),
             ExpectedSpec::Functional(e) => serde_json::to_value(&e.value).into_iter().collect(),
         }
     }
@@ -100,26 +105,46 @@ impl Written {
         graders: Vec<GraderRef>,
         combine: Option<CombineSpec>,
     ) -> Written {
-        if let (Some(_), Some(key)) = (&grader, node.get_key("graders").filter(|_| !graders.is_empty())) {
+        if let (Some(_), Some(key)) = (
+            &grader,
+            node.get_key("graders").filter(|_| !graders.is_empty()),
+        ) {
             let at = node.key_span("/grader");
-            let problem =
-                Problem::error(Code::GraderConflict, key.span, "`grader` and `graders` stand side by side");
-            desk.push(problem.hint("put all of them under `graders:`").related(at, "the other one"));
+            let problem = Problem::error(
+                Code::GraderConflict,
+                key.span,
+                "`grader` and `graders` stand side by side",
+            );
+            desk.push(
+                problem
+                    .hint("put all of them under `graders:`")
+                    .related(at, "the other one"),
+            );
         }
         let mut written: Vec<(GraderRef, Node)> = Vec::new();
         written.extend(grader.and_then(|g| Some((g, node.get("grader")?.clone()))));
         let nodes = node.get("graders").and_then(Node::as_seq).unwrap_or(&[]);
         written.extend(graders.into_iter().zip(nodes.iter().cloned()));
         let combine = combine.map(|c| (c, node.key_span("/combine")));
-        Written { graders: written, combine }
+        Written {
+            graders: written,
+            combine,
+        }
     }
 
     /// The graders of a template of cases, as far as they can be read before rows fill it.
     pub fn of_template(case: &Node) -> Written {
         let lone = case.get("grader").into_iter();
-        let several = case.get("graders").and_then(Node::as_seq).into_iter().flatten();
+        let several = case
+            .get("graders")
+            .and_then(Node::as_seq)
+            .into_iter()
+            .flatten();
         let read = |node: &Node| Some((serde_json::from_value(node.to_json()).ok()?, node.clone()));
-        Written { graders: lone.chain(several).filter_map(read).collect(), combine: None }
+        Written {
+            graders: lone.chain(several).filter_map(read).collect(),
+            combine: None,
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -168,7 +193,14 @@ pub(super) fn resolve(
     let mut combine = Combine::All;
     let lone = specs.len() == 1;
     let mut whole = true;
-    for Found { name, spec, node, dir, inferred } in &specs {
+    for Found {
+        name,
+        spec,
+        node,
+        dir,
+        inferred,
+    } in &specs
+    {
         let (negate, weight, metric, informative) = match spec {
             GraderSpec::Code(c) => (c.negate, c.weight, &c.metric, c.informative),
             GraderSpec::Model(m) => (m.negate, m.weight, &m.metric, m.informative),
@@ -180,7 +212,8 @@ pub(super) fn resolve(
         };
         if kinds.len() > 1 {
             if !lone {
-                let message = "`alternatives` of `contains` need their grader to be the only one of the case";
+                let message =
+                    "`alternatives` of `contains` need their grader to be the only one of the case";
                 desk.push(Problem::error(Code::GraderConflict, node.span, message));
                 whole = false;
             }
@@ -197,7 +230,11 @@ pub(super) fn resolve(
             kind,
         }));
     }
-    whole &= measures::check(desk, &graders, &specs.iter().map(|found| &found.node).collect::<Vec<_>>());
+    whole &= measures::check(
+        desk,
+        &graders,
+        &specs.iter().map(|found| &found.node).collect::<Vec<_>>(),
+    );
     if !whole || graders.is_empty() {
         return None;
     }
@@ -206,7 +243,11 @@ pub(super) fn resolve(
         _ => combine,
     };
     let demands = desk.suite.demands.mark(&graders);
-    Some(Grading { graders, combine, demands })
+    Some(Grading {
+        graders,
+        combine,
+        demands,
+    })
 }
 
 struct Found {
@@ -233,10 +274,17 @@ impl Found {
 
 /// The suite's default judge, where an expectation needs one and no grader is written.
 fn default_judge(desk: &mut Desk, specs: &[Found], expected: Option<Expected>) -> Option<Found> {
-    let is_semantic = expected.is_some_and(|expected| matches!(expected.spec, ExpectedSpec::Semantic(_)));
+    let is_semantic =
+        expected.is_some_and(|expected| matches!(expected.spec, ExpectedSpec::Semantic(_)));
     let shelf = &desk.suite.shelf;
-    let name = shelf.defaults.get(&GraderType::Model).filter(|_| specs.is_empty() && is_semantic)?;
-    let found = Found { inferred: true, ..Found::named(name, shelf.graders.get(name)?) };
+    let name = shelf
+        .defaults
+        .get(&GraderType::Model)
+        .filter(|_| specs.is_empty() && is_semantic)?;
+    let found = Found {
+        inferred: true,
+        ..Found::named(name, shelf.graders.get(name)?)
+    };
     desk.require(&SparePart::Grader(name.clone()));
     Some(found)
 }
@@ -276,12 +324,18 @@ fn unknown_grader(desk: &mut Desk, name: &str, at: Span) {
     );
     let open = desk.suite.shelf.open;
     let message = format!("no grader is named `{name}`");
-    desk.push(Problem::error(Code::UnknownGrader, at, message).hint(hint).maybe_warning(open));
+    desk.push(
+        Problem::error(Code::UnknownGrader, at, message)
+            .hint(hint)
+            .maybe_warning(open),
+    );
 }
 
 /// Applies `--grader-type`: keeps the graders of that type, or takes the suite's default of that type.
 fn override_type(desk: &mut Desk, specs: &mut Vec<Found>, at: Span) -> Option<bool> {
-    let Some(wanted) = desk.suite.grader_type else { return Some(false) };
+    let Some(wanted) = desk.suite.grader_type else {
+        return Some(false);
+    };
     let before = specs.len();
     let has = specs.iter().any(|f| f.spec.grader_type() == wanted);
     if has {
@@ -316,13 +370,18 @@ pub(super) fn type_word(grader_type: GraderType) -> &'static str {
 fn nothing_to_grade_with(expected: Option<Expected>, at: Span) -> Problem {
     match expected {
         Some(expected) => no_grader_for(expected.kind(), expected.span),
-        None => Problem::error(Code::GraderIncomplete, at, "the case has neither `expected` nor `grader`")
-            .hint("say what a good output is under `expected:`, or how to judge it under `grader:`"),
+        None => Problem::error(
+            Code::GraderIncomplete,
+            at,
+            "the case has neither `expected` nor `grader`",
+        )
+        .hint("say what a good output is under `expected:`, or how to judge it under `grader:`"),
     }
 }
 
 fn no_grader_for(kind: &str, at: Span) -> Problem {
-    let message = format!("no grader is given, and code cannot judge an expectation of type `{kind}`");
+    let message =
+        format!("no grader is given, and code cannot judge an expectation of type `{kind}`");
     Problem::error(Code::CannotInferGrader, at, message).hint(
         "add `grader: {type: model, config: {model: ...}}`, or give the suite a judge: `graders: {defaults: {model: NAME}}`",
     )
@@ -360,7 +419,10 @@ fn kinds_of(
         }
         GraderSpec::Human(grader) => {
             let config = judged::human(desk, &grader.config, node)?;
-            Some(vec![GraderKind::Human { config, expected: reference(expected, baseline) }])
+            Some(vec![GraderKind::Human {
+                config,
+                expected: reference(expected, baseline),
+            }])
         }
     }
 }
@@ -396,9 +458,24 @@ pub(super) fn check_named(
     suite.shelf.texts_known = true;
     for named in shelf.graders.values() {
         let mut found = Problems::new();
-        let mut desk = Desk { sources, problems: &mut found, suite: &suite, dir };
-        kinds_of(&mut desk, &named.spec, (&named.node, &named.dir), None, Known::Nothing);
-        problems.extend(found.into_iter().filter(|p| p.code != Code::GraderIncomplete));
+        let mut desk = Desk {
+            sources,
+            problems: &mut found,
+            suite: &suite,
+            dir,
+        };
+        kinds_of(
+            &mut desk,
+            &named.spec,
+            (&named.node, &named.dir),
+            None,
+            Known::Nothing,
+        );
+        problems.extend(
+            found
+                .into_iter()
+                .filter(|p| p.code != Code::GraderIncomplete),
+        );
     }
 }
 
@@ -406,24 +483,37 @@ pub(super) fn check_named(
 /// when no row can make a case, because a suite that is not known defines what grades it. `kind` is the expectations'.
 pub(super) fn tell_doubts(desk: &mut Desk, written: &Written, kind: Option<(&str, Span)>) -> bool {
     let mut found = Problems::new();
-    let mut aside = Desk { sources: desk.sources, problems: &mut found, suite: desk.suite, dir: desk.dir };
+    let mut aside = Desk {
+        sources: desk.sources,
+        problems: &mut found,
+        suite: desk.suite,
+        dir: desk.dir,
+    };
     let graders = look_up(&mut aside, written);
     if desk.suite.shelf.open {
         if graders.is_none() {
             desk.problems.extend(found);
             return false;
         }
-        if let Some((kind, at)) = kind.filter(|(kind, _)| *kind == "semantic" && written.is_empty()) {
+        if let Some((kind, at)) = kind.filter(|(kind, _)| *kind == "semantic" && written.is_empty())
+        {
             desk.push(no_grader_for(kind, at).as_warning());
             return false;
         }
     }
-    for Found { spec, node, dir, .. } in graders.unwrap_or_default() {
+    for Found {
+        spec, node, dir, ..
+    } in graders.unwrap_or_default()
+    {
         if matches!(spec, GraderSpec::Model(_)) {
             kinds_of(&mut aside, &spec, (&node, &dir), None, Known::Nothing);
         }
     }
-    desk.problems.extend(found.into_iter().filter(|problem| problem.severity == Severity::Warning));
+    desk.problems.extend(
+        found
+            .into_iter()
+            .filter(|problem| problem.severity == Severity::Warning),
+    );
     true
 }
 
@@ -432,14 +522,21 @@ fn reference(expected: Option<Expected>, baseline: Option<&Value>) -> Option<Val
     match expected {
         Some(expected) => {
             let values = expected.values();
-            if values.len() > 1 { Some(Value::Array(values)) } else { values.into_iter().next() }
+            if values.len() > 1 {
+                Some(Value::Array(values))
+            } else {
+                values.into_iter().next()
+            }
         }
         None => baseline.map(without_literals),
     }
 }
 
 fn combined(desk: &mut Desk, spec: &CombineSpec, at: Span, graders: &[Grader]) -> Option<Combine> {
-    let graders: Vec<&Grader> = graders.iter().filter(|grader| !grader.informative).collect();
+    let graders: Vec<&Grader> = graders
+        .iter()
+        .filter(|grader| !grader.informative)
+        .collect();
     if graders.len() == 1 {
         let message = "`combine` has nothing to combine: there is only one grader that decides";
         desk.push(Problem::warning(Code::BadCombine, at, message));
@@ -464,18 +561,26 @@ fn combined(desk: &mut Desk, spec: &CombineSpec, at: Span, graders: &[Grader]) -
         CombineSpec::AtLeast(n) => Some(Combine::AtLeast { n: *n }),
         CombineSpec::Weighted { pass_threshold } if *pass_threshold <= 0.0 => {
             desk.push(
-                Problem::error(Code::BadCombine, at, "`pass_threshold: 0` passes whatever the graders say")
-                    .hint("a threshold above 0"),
+                Problem::error(
+                    Code::BadCombine,
+                    at,
+                    "`pass_threshold: 0` passes whatever the graders say",
+                )
+                .hint("a threshold above 0"),
             );
             None
         }
         CombineSpec::Weighted { .. } if total <= 0.0 => {
-            desk.push(Problem::error(Code::BadCombine, at, "the weights of all graders are 0"));
+            desk.push(Problem::error(
+                Code::BadCombine,
+                at,
+                "the weights of all graders are 0",
+            ));
             None
         }
-        CombineSpec::Weighted { pass_threshold } => {
-            Some(Combine::Weighted { pass_threshold: *pass_threshold })
-        }
+        CombineSpec::Weighted { pass_threshold } => Some(Combine::Weighted {
+            pass_threshold: *pass_threshold,
+        }),
     }
 }
 

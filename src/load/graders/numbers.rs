@@ -27,10 +27,14 @@ pub(super) fn check_tolerances(desk: &mut Desk, structural: &Structural, at: Spa
         whole = false;
         let problem = match found.first() {
             Some(Value::String(text)) => {
-                let message =
-                    format!("the tolerance of `{path}` is for numbers, and the baseline has a text there");
+                let message = format!(
+                    "the tolerance of `{path}` is for numbers, and the baseline has a text there"
+                );
                 Problem::error(Code::GraderConflict, at, message).maybe_hint(
-                    text.trim().parse::<f64>().is_ok().then(|| "write the number without quotes".to_owned()),
+                    text.trim()
+                        .parse::<f64>()
+                        .is_ok()
+                        .then(|| "write the number without quotes".to_owned()),
                 )
             }
             Some(_) => {
@@ -45,8 +49,11 @@ pub(super) fn check_tolerances(desk: &mut Desk, structural: &Structural, at: Spa
                     Some(near) => Some(format!("did you mean `{near}`?")),
                     None if offered.is_empty() => Some("the baseline holds no number".to_owned()),
                     None => {
-                        let listed: Vec<String> =
-                            offered.iter().take(6).map(|path| format!("`{path}`")).collect();
+                        let listed: Vec<String> = offered
+                            .iter()
+                            .take(6)
+                            .map(|path| format!("`{path}`"))
+                            .collect();
                         Some(format!("its numbers are under {}", listed.join(", ")))
                     }
                 };
@@ -76,7 +83,9 @@ fn stands_for_a_number(text: &str) -> bool {
 /// it.
 fn places_of_numbers(baseline: &Value) -> BTreeSet<String> {
     let mut places = BTreeSet::new();
-    let body = baseline.get("body").filter(|_| baseline.get("status").is_some());
+    let body = baseline
+        .get("body")
+        .filter(|_| baseline.get("status").is_some());
     for value in std::iter::once(baseline).chain(body) {
         collect(value, &mut PathPattern::default(), &mut places);
     }
@@ -96,7 +105,9 @@ fn collect(value: &Value, path: &mut PathPattern, places: &mut BTreeSet<String>)
         path.0.pop();
     };
     match value {
-        Value::Object(map) => map.iter().for_each(|(key, inner)| each(Step::Named(key.clone()), inner)),
+        Value::Object(map) => map
+            .iter()
+            .for_each(|(key, inner)| each(Step::Named(key.clone()), inner)),
         Value::Array(items) => items.iter().for_each(|inner| each(Step::Any, inner)),
         _ => {}
     }
@@ -106,24 +117,42 @@ fn collect(value: &Value, path: &mut PathPattern, places: &mut BTreeSet<String>)
 /// written from the top of the output then, because what remains may no longer look like a response.
 pub(super) fn only(structural: &mut Structural) {
     let from_the_top = |path: &String| PathPattern::parse(path).within(&structural.expected);
-    let tolerances: Vec<_> =
-        structural.tolerance.iter().map(|(path, tolerance)| (from_the_top(path), *tolerance)).collect();
-    let rewritten =
-        |paths: &[String]| paths.iter().map(|path| from_the_top(path).to_string()).collect::<Vec<_>>();
+    let tolerances: Vec<_> = structural
+        .tolerance
+        .iter()
+        .map(|(path, tolerance)| (from_the_top(path), *tolerance))
+        .collect();
+    let rewritten = |paths: &[String]| {
+        paths
+            .iter()
+            .map(|path| from_the_top(path).to_string())
+            .collect::<Vec<_>>()
+    };
     let (fields, values, keys) = (
         rewritten(&structural.ignore_fields),
         rewritten(&structural.ignore_values),
         rewritten(&structural.require_keys),
     );
-    let mut kept =
-        Kept { paths: tolerances.iter().map(|(path, _)| path.clone()).collect(), ignored: Vec::new() };
+    let mut kept = Kept {
+        paths: tolerances.iter().map(|(path, _)| path.clone()).collect(),
+        ignored: Vec::new(),
+    };
     let expected = match &structural.expected {
         // A command's output was captured as the text of a number.
-        Value::String(text) => serde_json::from_str::<Value>(text.trim()).ok().filter(Value::is_number),
+        Value::String(text) => serde_json::from_str::<Value>(text.trim())
+            .ok()
+            .filter(Value::is_number),
         value => kept.numbers(value, &mut PathPattern::default()),
     };
-    (structural.ignore_fields, structural.ignore_values, structural.require_keys) = (fields, values, keys);
-    structural.tolerance = tolerances.into_iter().map(|(path, t)| (path.to_string(), t)).collect();
+    (
+        structural.ignore_fields,
+        structural.ignore_values,
+        structural.require_keys,
+    ) = (fields, values, keys);
+    structural.tolerance = tolerances
+        .into_iter()
+        .map(|(path, t)| (path.to_string(), t))
+        .collect();
     structural.expected = expected.unwrap_or(Value::Null);
     structural.allow_additional_fields = true;
     structural.ignore_fields.append(&mut kept.ignored);
@@ -138,15 +167,18 @@ struct Kept {
 impl Kept {
     fn wanted(&self, place: &PathPattern) -> bool {
         let fits = |(step, at): (&Step, &Step)| *step == Step::Any || step == at;
-        let covers =
-            |path: &PathPattern| path.0.len() <= place.0.len() && path.0.iter().zip(&place.0).all(fits);
+        let covers = |path: &PathPattern| {
+            path.0.len() <= place.0.len() && path.0.iter().zip(&place.0).all(fits)
+        };
         self.paths.is_empty() || self.paths.iter().any(covers)
     }
 
     fn numbers(&mut self, value: &Value, place: &mut PathPattern) -> Option<Value> {
         match value {
             Value::Number(_) => self.wanted(place).then(|| value.clone()),
-            Value::String(text) if stands_for_a_number(text) => self.wanted(place).then(|| value.clone()),
+            Value::String(text) if stands_for_a_number(text) => {
+                self.wanted(place).then(|| value.clone())
+            }
             Value::Object(map) => {
                 let mut kept = Map::new();
                 for (key, inner) in map {

@@ -15,7 +15,10 @@ pub(super) fn reference(
     match written {
         (None, None) => Some(None),
         (Some(code), Some(factor)) if !code.trim().is_empty() && factor > 1.0 => {
-            Some(Some(Reference { code: code.clone(), factor }))
+            Some(Some(Reference {
+                code: code.clone(),
+                factor,
+            }))
         }
         (Some(code), _) if code.trim().is_empty() => {
             lacks(
@@ -27,13 +30,23 @@ pub(super) fn reference(
             None
         }
         (Some(_), Some(_)) => {
-            let message = "`timeout_factor` must be above 1: the reference itself takes its time once";
-            desk.push(Problem::error(Code::OutOfRange, node.locate("/timeout_factor"), message));
+            let message =
+                "`timeout_factor` must be above 1: the reference itself takes its time once";
+            desk.push(Problem::error(
+                Code::OutOfRange,
+                node.locate("/timeout_factor"),
+                message,
+            ));
             None
         }
         (Some(_), None) => {
             let at = node.key_span("/reference_solution");
-            lacks(desk, at, "`reference_solution` only serves to limit the time", "add `timeout_factor: 10`");
+            lacks(
+                desk,
+                at,
+                "`reference_solution` only serves to limit the time",
+                "add `timeout_factor: 10`",
+            );
             None
         }
         (None, Some(_)) => {

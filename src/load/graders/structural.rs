@@ -18,8 +18,15 @@ pub(super) fn resolve(
     expected: Option<Expected>,
     baseline: Option<&Value>,
 ) -> Option<CodeGrader> {
-    let mut values =
-        wanted(desk, "structural_match", spec.value.as_ref(), node, expected, baseline)?.into_iter();
+    let mut values = wanted(
+        desk,
+        "structural_match",
+        spec.value.as_ref(),
+        node,
+        expected,
+        baseline,
+    )?
+    .into_iter();
     let Some(value) = values.next() else {
         lacks(
             desk,
@@ -31,7 +38,11 @@ pub(super) fn resolve(
     };
     if values.next().is_some() {
         let at = expected.map_or(node.span, |e| e.span);
-        desk.push(Problem::error(Code::GraderConflict, at, "`structural_match` knows no `alternatives`"));
+        desk.push(Problem::error(
+            Code::GraderConflict,
+            at,
+            "`structural_match` knows no `alternatives`",
+        ));
         return None;
     }
     if let Some(own) = node.get("value") {
@@ -41,8 +52,12 @@ pub(super) fn resolve(
         if spec.strict && node.get(key).and_then(Node::as_bool) == Some(true) {
             let message = format!("`strict: true` and `{key}: true` contradict each other");
             desk.push(
-                Problem::error(Code::GraderConflict, node.key_span(&format!("/{key}")), message)
-                    .related(node.key_span("/strict"), "`strict`"),
+                Problem::error(
+                    Code::GraderConflict,
+                    node.key_span(&format!("/{key}")),
+                    message,
+                )
+                .related(node.key_span("/strict"), "`strict`"),
             );
             return None;
         }
@@ -54,7 +69,11 @@ pub(super) fn resolve(
         ignore_fields: spec.ignore_fields.clone(),
         ignore_values: spec.ignore_values.clone(),
         require_keys: spec.require_keys.clone(),
-        tolerance: spec.tolerance.iter().map(|(path, t)| (path.clone(), tolerance(*t))).collect(),
+        tolerance: spec
+            .tolerance
+            .iter()
+            .map(|(path, t)| (path.clone(), tolerance(*t)))
+            .collect(),
         likeness: None,
     };
     if !numbers::check_tolerances(desk, &structural, node.locate("/tolerance")) {

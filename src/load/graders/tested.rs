@@ -64,7 +64,8 @@ pub(super) fn tests(
         [one] => *one,
         [(first, _), (second, _), ..] => {
             let at = node.key_span(&format!("/{second}"));
-            let message = format!("`{first}` and `{second}` stand side by side; one kind of tests is run");
+            let message =
+                format!("`{first}` and `{second}` stand side by side; one kind of tests is run");
             desk.push(
                 Problem::error(Code::GraderConflict, at, message)
                     .hint("use two graders under `graders:`")
@@ -75,7 +76,10 @@ pub(super) fn tests(
     };
     if !possible.contains(&key) {
         let at = node.key_span(&format!("/{key}"));
-        let message = format!("programs of `executor: {}` can't be tested by `{key}`", executor.name());
+        let message = format!(
+            "programs of `executor: {}` can't be tested by `{key}`",
+            executor.name()
+        );
         let hint = format!("test them by {}", ways(possible));
         desk.push(Problem::error(Code::GraderConflict, at, message).hint(hint));
         return None;
@@ -84,10 +88,10 @@ pub(super) fn tests(
         let said = format!("{said:?}").to_lowercase();
         let at = node.key_span("/tests");
         let message = format!("`tests: {said}` stands beside `{key}`, which is another kind");
-        desk.push(
-            Problem::error(Code::GraderConflict, at, message)
-                .related(node.key_span(&format!("/{key}")), "the tests that are given"),
-        );
+        desk.push(Problem::error(Code::GraderConflict, at, message).related(
+            node.key_span(&format!("/{key}")),
+            "the tests that are given",
+        ));
         return None;
     }
     if !settings_fit(desk, spec, node, word) {
@@ -105,18 +109,41 @@ pub(super) fn tests(
 fn settings_fit(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node, word: TestsWord) -> bool {
     let tokens = spec.compare == Some(StdoutComparison::Tokens);
     let of = [
-        ("compare", spec.compare.is_some(), word == TestsWord::Stdin, "`stdio:`"),
+        (
+            "compare",
+            spec.compare.is_some(),
+            word == TestsWord::Stdin,
+            "`stdio:`",
+        ),
         (
             "tolerance",
             spec.tolerance.is_some(),
             word == TestsWord::Rows || tokens,
             "`compare: tokens` and rows",
         ),
-        ("columns", spec.columns.is_some(), word == TestsWord::Rows, "`executor: sql`"),
-        ("check", spec.check.is_some(), word == TestsWord::Rows, "`executor: sql`"),
-        ("ordered", spec.ordered.is_some(), word == TestsWord::Rows, "`executor: sql`"),
+        (
+            "columns",
+            spec.columns.is_some(),
+            word == TestsWord::Rows,
+            "`executor: sql`",
+        ),
+        (
+            "check",
+            spec.check.is_some(),
+            word == TestsWord::Rows,
+            "`executor: sql`",
+        ),
+        (
+            "ordered",
+            spec.ordered.is_some(),
+            word == TestsWord::Rows,
+            "`executor: sql`",
+        ),
     ];
-    let misplaced: Vec<_> = of.into_iter().filter(|(_, there, fits, _)| *there && !fits).collect();
+    let misplaced: Vec<_> = of
+        .into_iter()
+        .filter(|(_, there, fits, _)| *there && !fits)
+        .collect();
     for (key, _, _, with) in &misplaced {
         let at = node.key_span(&format!("/{key}"));
         let message = format!("`{key}` counts only with {with}");
@@ -125,7 +152,12 @@ fn settings_fit(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node, word: Te
     misplaced.is_empty()
 }
 
-fn check(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node, executor: &Executor) -> Option<Tests> {
+fn check(
+    desk: &mut Desk,
+    spec: &CodeExecutionSpec,
+    node: &Node,
+    executor: &Executor,
+) -> Option<Tests> {
     let code = spec.test.as_ref()?;
     let at = node.locate("/test");
     if *executor == Executor::Python {
@@ -139,7 +171,12 @@ fn check(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node, executor: &Exec
             return None;
         }
         if spec.entry_point.is_none() {
-            lacks(desk, at, "`check(candidate)` needs the function to test", "add `entry_point: NAME`");
+            lacks(
+                desk,
+                at,
+                "`check(candidate)` needs the function to test",
+                "add `entry_point: NAME`",
+            );
             return None;
         }
     }
@@ -155,9 +192,18 @@ fn check(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node, executor: &Exec
     Some(Tests::Check { code: code.clone() })
 }
 
-fn asserts(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node, executor: &Executor) -> Option<Tests> {
-    let empty: Vec<_> =
-        spec.asserts.iter().enumerate().filter(|(_, line)| !tests_something(line, executor)).collect();
+fn asserts(
+    desk: &mut Desk,
+    spec: &CodeExecutionSpec,
+    node: &Node,
+    executor: &Executor,
+) -> Option<Tests> {
+    let empty: Vec<_> = spec
+        .asserts
+        .iter()
+        .enumerate()
+        .filter(|(_, line)| !tests_something(line, executor))
+        .collect();
     for (i, line) in &empty {
         let at = node.locate(&format!("/asserts/{i}"));
         let message = format!("{:?} asserts nothing, so it would always pass", line.trim());
@@ -169,7 +215,9 @@ fn asserts(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node, executor: &Ex
         let hint = format!("write {way}; what prepares the tests goes under `setup:`");
         desk.push(Problem::error(Code::GraderIncomplete, at, message).hint(hint));
     }
-    empty.is_empty().then(|| Tests::Asserts { asserts: spec.asserts.clone() })
+    empty.is_empty().then(|| Tests::Asserts {
+        asserts: spec.asserts.clone(),
+    })
 }
 
 fn stdio(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node) -> Option<Tests> {
@@ -181,14 +229,21 @@ fn stdio(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node) -> Option<Tests
         if case.stdout.is_none() && !ignored {
             let at = node.locate(&format!("/stdio/{i}"));
             let hint = "add `stdout:`; with `compare: exit_code` only the exit code counts";
-            lacks(desk, at, "this run does not say what the program must print", hint);
+            lacks(
+                desk,
+                at,
+                "this run does not say what the program must print",
+                hint,
+            );
             return None;
         }
         if case.stdout.is_some() && ignored {
             let at = node.locate(&format!("/stdio/{i}/stdout"));
             let message = "`compare: exit_code` ignores what the program prints";
             let problem = Problem::error(Code::GraderConflict, at, message);
-            desk.push(problem.hint("remove `stdout`, or compare it by `text`, `lines` or `tokens`"));
+            desk.push(
+                problem.hint("remove `stdout`, or compare it by `text`, `lines` or `tokens`"),
+            );
             return None;
         }
     }
@@ -208,17 +263,29 @@ fn stdio(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node) -> Option<Tests
 fn rows(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node) -> Option<RowsTest> {
     for (key, text) in [("reference", &spec.reference), ("check", &spec.check)] {
         if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
-            lacks(desk, node.locate(&format!("/{key}")), &format!("`{key}` is empty"), "write SQL");
+            lacks(
+                desk,
+                node.locate(&format!("/{key}")),
+                &format!("`{key}` is empty"),
+                "write SQL",
+            );
             return None;
         }
     }
     let wanted = match (&spec.rows, &spec.reference) {
         (Some(rows), _) => {
-            let width = spec.columns.as_ref().map(Vec::len).or(rows.first().map(Vec::len));
+            let width = spec
+                .columns
+                .as_ref()
+                .map(Vec::len)
+                .or(rows.first().map(Vec::len));
             for (i, row) in rows.iter().enumerate() {
                 let at = || node.locate(&format!("/rows/{i}"));
                 if let Some(width) = width.filter(|width| row.len() != *width) {
-                    let message = format!("this row has {} cells where {width} are expected", row.len());
+                    let message = format!(
+                        "this row has {} cells where {width} are expected",
+                        row.len()
+                    );
                     desk.push(Problem::error(Code::BadShape, at(), message));
                     return None;
                 }
@@ -257,14 +324,18 @@ fn is_cell(value: &Value) -> bool {
 
 fn defines_check(code: &str) -> bool {
     static CHECK: OnceLock<Option<regex::Regex>> = OnceLock::new();
-    let check = CHECK.get_or_init(|| regex::Regex::new(r"(?m)^(async\s+)?def\s+check\s*\(|^check\s*=").ok());
+    let check = CHECK
+        .get_or_init(|| regex::Regex::new(r"(?m)^(async\s+)?def\s+check\s*\(|^check\s*=").ok());
     check.as_ref().is_none_or(|check| check.is_match(code))
 }
 
 fn tests_something(code: &str, executor: &Executor) -> bool {
     let words: &[&str] = match executor {
         Executor::Bash => {
-            return code.lines().map(str::trim).any(|line| !line.is_empty() && !line.starts_with('#'));
+            return code
+                .lines()
+                .map(str::trim)
+                .any(|line| !line.is_empty() && !line.starts_with('#'));
         }
         Executor::Javascript | Executor::Typescript => &["assert", "throw", "fail("],
         _ => &["assert", "raise", "fail("],

@@ -36,17 +36,35 @@ fn the_method_is_inferred_from_the_expectation_and_the_settings() {
         ("expected: {type: pattern, value: y}", "regex"),
         ("expected: {type: numeric, value: 1}", "numeric"),
         ("expected: {type: json, value: {a: 1}}", "json"),
-        ("expected: {type: structural, value: {a: 1}}", "structural_match"),
+        (
+            "expected: {type: structural, value: {a: 1}}",
+            "structural_match",
+        ),
         (
             "expected: {type: functional, value: {function_name: f, test_cases: [{input: [1], output: 1}]}}",
             "function_output",
         ),
         ("expected: y, grader: {type: code}", "exact_match"),
-        ("expected: y, grader: {type: code, config: {case_sensitive: false}}", "exact_match"),
-        ("expected: y, grader: {type: code, config: {pattern: y}}", "regex"),
-        ("grader: {type: code, config: {asserts: ['assert f() == 1']}}", "code_execution"),
-        ("grader: {type: code, config: {command: [sh, -c, 'true']}}", "command"),
-        ("grader: {type: code, config: {must_include: a}}", "contains"),
+        (
+            "expected: y, grader: {type: code, config: {case_sensitive: false}}",
+            "exact_match",
+        ),
+        (
+            "expected: y, grader: {type: code, config: {pattern: y}}",
+            "regex",
+        ),
+        (
+            "grader: {type: code, config: {asserts: ['assert f() == 1']}}",
+            "code_execution",
+        ),
+        (
+            "grader: {type: code, config: {command: [sh, -c, 'true']}}",
+            "command",
+        ),
+        (
+            "grader: {type: code, config: {must_include: a}}",
+            "contains",
+        ),
         ("grader: {type: code, config: {min: 3}}", "numeric"),
         (
             "expected: {type: functional, value: {test_cases: [{args: [1], expected: 1}]}}, grader: {type: code, config: {function_name: f}}",
@@ -58,7 +76,10 @@ fn the_method_is_inferred_from_the_expectation_and_the_settings() {
         assert_eq!(grading.graders[0].kind.method(), method, "{case}");
         assert!(grading.graders[0].inferred, "{case}");
     }
-    assert!(!grading("expected: y, grader: {type: code, config: {method: exact_match}}").graders[0].inferred);
+    assert!(
+        !grading("expected: y, grader: {type: code, config: {method: exact_match}}").graders[0]
+            .inferred
+    );
 }
 
 #[test]
@@ -74,15 +95,19 @@ fn alternatives_of_contains_are_graders_of_which_any_will_do() {
 #[test]
 fn the_wall_time_of_function_calls_follows_from_their_number() {
     let calls = ["{args: [1], expected: 1}"; 4].join(", ");
-    let GraderKind::Code(CodeGrader::FunctionOutput(f)) =
-        grading(&format!("grader: {{type: code, config: {{function_name: f, test_cases: [{calls}]}}}}"))
-            .graders[0]
-            .kind
-            .clone()
+    let GraderKind::Code(CodeGrader::FunctionOutput(f)) = grading(&format!(
+        "grader: {{type: code, config: {{function_name: f, test_cases: [{calls}]}}}}"
+    ))
+    .graders[0]
+        .kind
+        .clone()
     else {
         panic!("another grader")
     };
-    assert_eq!((f.timeout_per_case.as_secs(), f.limits.wall.as_secs()), (5, 20));
+    assert_eq!(
+        (f.timeout_per_case.as_secs(), f.limits.wall.as_secs()),
+        (5, 20)
+    );
 }
 
 const NAMED: &str = "eval_suite:\n  name: s\n  target: {type: echo}\n  env: [TOKEN_X]\n  graders:\n    graders:\n      \
@@ -92,7 +117,13 @@ const NAMED: &str = "eval_suite:\n  name: s\n  target: {type: echo}\n  env: [TOK
 
 #[test]
 fn a_grader_type_takes_the_default_where_a_case_has_none_of_it() {
-    let plan = loaded(NAMED, Overrides { grader_type: Some(GraderType::Model), ..Overrides::default() });
+    let plan = loaded(
+        NAMED,
+        Overrides {
+            grader_type: Some(GraderType::Model),
+            ..Overrides::default()
+        },
+    );
     let plan = plan.plan.expect("a plan");
     for eval in &plan.evals {
         let case = eval.cases.get(0).unwrap().unwrap();
@@ -112,8 +143,12 @@ fn built_in_presets_speak_of_the_largest_k_of_the_suite() {
         ..Overrides::default()
     };
     let plan = loaded(&text, overrides).plan.expect("a plan");
-    let lines: Vec<String> =
-        plan.gate.thresholds.iter().map(|t| format!("{} {:?} {}", t.metric, t.bound, t.value)).collect();
+    let lines: Vec<String> = plan
+        .gate
+        .thresholds
+        .iter()
+        .map(|t| format!("{} {:?} {}", t.metric, t.bound, t.value))
+        .collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
     pass_at_5 Min 0.99
     pass_hat_5 Min 0.8
@@ -134,7 +169,10 @@ fn what_changes_the_grading_changes_its_hash_alone() {
         (case.input_hash, case.grading_hash)
     };
     let (input, grading) = hashes("expected: y");
-    assert_eq!(hashes("name: other, expected: {type: exact, value: y}"), (input, grading));
+    assert_eq!(
+        hashes("name: other, expected: {type: exact, value: y}"),
+        (input, grading)
+    );
     let (same, other) = hashes("expected: z");
     assert_eq!(same, input);
     assert_ne!(other, grading);
@@ -149,9 +187,15 @@ fn complaints(executors: &str, config: &str) -> String {
         .problems
         .iter()
         .map(|p| {
-            let hint = p.hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
-            let at =
-                p.span.and_then(|span| text.get(span.start as usize..span.end as usize)).unwrap_or_default();
+            let hint = p
+                .hint
+                .as_ref()
+                .map(|hint| format!(" | {hint}"))
+                .unwrap_or_default();
+            let at = p
+                .span
+                .and_then(|span| text.get(span.start as usize..span.end as usize))
+                .unwrap_or_default();
             format!("{} at `{at}`: {}{hint}", p.code.slug(), p.message)
         })
         .collect();
@@ -161,7 +205,8 @@ fn complaints(executors: &str, config: &str) -> String {
 #[test]
 fn return_limit_is_serialised_only_where_it_is_set() {
     let serialised = |more: &str| {
-        let config = format!("{{function_name: f, test_cases: [{{args: [1], expected: 1}}]{more}}}");
+        let config =
+            format!("{{function_name: f, test_cases: [{{args: [1], expected: 1}}]{more}}}");
         let grading = grading(&format!("grader: {{type: code, config: {config}}}"));
         serde_json::to_string(&grading).unwrap()
     };
@@ -173,13 +218,17 @@ fn return_limit_is_serialised_only_where_it_is_set() {
 #[test]
 fn a_tokenizer_that_a_measure_lacks_is_an_error() {
     let of = |metric: &str, tokenizer: &str| {
-        let config = format!("{{method: similarity, value: a b, metric: {metric}, tokenizer: {tokenizer}}}");
+        let config =
+            format!("{{method: similarity, value: a b, metric: {metric}, tokenizer: {tokenizer}}}");
         complaints("{}", &config)
     };
     for (metric, tokenizers) in [
         ("token_f1", &["words", "mixed", "characters", "icu"][..]),
         ("rouge_l", &["words", "mixed", "characters", "icu"]),
-        ("bleu", &["words", "13a", "mixed", "characters", "icu", "zh"]),
+        (
+            "bleu",
+            &["words", "13a", "mixed", "characters", "icu", "zh"],
+        ),
     ] {
         for tokenizer in tokenizers {
             assert_eq!(of(metric, tokenizer), "", "{metric} {tokenizer}");
@@ -228,10 +277,19 @@ fn executors_are_names_that_someone_defines() {
         complaints(C, "{executor: js, asserts: ['f()']}"),
         complaints(C, "{tests: stdin, asserts: ['assert f()']}"),
         complaints(C, "{stdio: [{output: x}], tolerance: 0.1}"),
-        complaints(C, "{executor: bash, function_name: f, test_cases: [{args: [1], expected: 1}]}"),
-        complaints(C, "{executor: js, function_name: f, test_cases: [{kwargs: {a: 1}, expected: 1}]}"),
+        complaints(
+            C,
+            "{executor: bash, function_name: f, test_cases: [{args: [1], expected: 1}]}",
+        ),
+        complaints(
+            C,
+            "{executor: js, function_name: f, test_cases: [{kwargs: {a: 1}, expected: 1}]}",
+        ),
         complaints("{python: {file: a, run: [x]}}", "{stdio: [{output: x}]}"),
-        complaints("{d: {file: a/b, run: ['']}}", "{executor: d, stdio: [{output: x}]}"),
+        complaints(
+            "{d: {file: a/b, run: ['']}}",
+            "{executor: d, stdio: [{output: x}]}",
+        ),
     ];
     insta::assert_snapshot!(lines.join("\n"), @r###"
     unknown-executor at `javscript`: no executor is named `javscript` | did you mean `javascript`?
@@ -262,10 +320,16 @@ fn an_executor_is_part_of_what_tells_gradings_apart() {
     };
     assert_eq!(hash(C), hash(C));
     assert_ne!(hash(C), hash(&C.replace("gcc, main.c", "gcc, -O2, main.c")));
-    assert_ne!(hash(C), hash(&C.replace("timeout_seconds: 3", "timeout_seconds: 4")));
+    assert_ne!(
+        hash(C),
+        hash(&C.replace("timeout_seconds: 3", "timeout_seconds: 4"))
+    );
     // How to get it, and where it lies, are no part of it.
     assert_eq!(
         hash(C),
-        hash(&C.replace("timeout_seconds: 3", "timeout_seconds: 3, hint: apt, readable: [/opt/c]"))
+        hash(&C.replace(
+            "timeout_seconds: 3",
+            "timeout_seconds: 3, hint: apt, readable: [/opt/c]"
+        ))
     );
 }

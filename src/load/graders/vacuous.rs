@@ -14,9 +14,17 @@ pub(super) fn warn(desk: &mut Desk, structural: &Structural, at: Span) {
     if !structural.require_keys.is_empty() || !structural.ignore_values.is_empty() {
         return;
     }
-    let parsed = structural.ignore_fields.iter().map(|path| PathPattern::parse(path));
-    let ignored: Vec<PathPattern> = parsed.map(|path| path.within(&structural.expected)).collect();
-    let look = Look { ignored, further_are_fine: structural.allow_additional_fields };
+    let parsed = structural
+        .ignore_fields
+        .iter()
+        .map(|path| PathPattern::parse(path));
+    let ignored: Vec<PathPattern> = parsed
+        .map(|path| path.within(&structural.expected))
+        .collect();
+    let look = Look {
+        ignored,
+        further_are_fine: structural.allow_additional_fields,
+    };
     if look.counts(&structural.expected, &mut Vec::new()) {
         return;
     }
@@ -49,11 +57,16 @@ impl Look {
             Value::Object(_) | Value::Array(_) if self.all_ignored_below(place) => false,
             Value::Object(map) => {
                 !self.further_are_fine
-                    || map.iter().any(|(key, inner)| self.below(Place::Key(key.clone()), inner, place))
+                    || map
+                        .iter()
+                        .any(|(key, inner)| self.below(Place::Key(key.clone()), inner, place))
             }
             Value::Array(items) => {
                 items.is_empty()
-                    || items.iter().enumerate().any(|(i, inner)| self.below(Place::Index(i), inner, place))
+                    || items
+                        .iter()
+                        .enumerate()
+                        .any(|(i, inner)| self.below(Place::Index(i), inner, place))
             }
             _ => true,
         }

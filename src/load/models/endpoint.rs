@@ -46,7 +46,11 @@ pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Endpoint> {
             .or(of.filter(|_| !elsewhere).and_then(|p| p.insecure))
             .unwrap_or(false),
         price: {
-            let own = written.spec.price.as_ref().map(|price| (price, written.node_of("price")));
+            let own = written
+                .spec
+                .price
+                .as_ref()
+                .map(|price| (price, written.node_of("price")));
             prices::price_of(desk, own, &named.provider, &named.model)
         },
         replay: replay(desk, written)?,
@@ -56,13 +60,22 @@ pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Endpoint> {
     })
 }
 
-fn api(desk: &mut Desk, written: &Written, named: &Named, of: Option<&ProviderSpec>) -> Option<Api> {
+fn api(
+    desk: &mut Desk,
+    written: &Written,
+    named: &Named,
+    of: Option<&ProviderSpec>,
+) -> Option<Api> {
     let api = match (of, written.spec.request.is_some()) {
         // Of a suite that is not known; it will say that its API is one's own.
         (None, true) if !name::BUILT_IN.contains(&named.provider.as_str()) => Api::Http,
         _ => providers::api(&named.provider, of),
     };
-    match (api, written.spec.request.is_some(), of.is_some_and(|of| of.request.is_some())) {
+    match (
+        api,
+        written.spec.request.is_some(),
+        of.is_some_and(|of| of.request.is_some()),
+    ) {
         (Api::Http, false, false) => {
             let message = "nothing says how the API is asked";
             let hint = "add `request: {body: {prompt: \"{{ prompt }}\"}, answer: \"$.text\"}`";
@@ -70,10 +83,15 @@ fn api(desk: &mut Desk, written: &Written, named: &Named, of: Option<&ProviderSp
             None
         }
         (Api::Openai | Api::Anthropic, true, _) => {
-            let message =
-                format!("`request` describes an API of one's own, and `{}` has its own way", named.provider);
+            let message = format!(
+                "`request` describes an API of one's own, and `{}` has its own way",
+                named.provider
+            );
             let at = written.node_of("request").key_span("/request");
-            let hint = format!("write `model: \"http:{}\"`, or leave `request` out", named.model);
+            let hint = format!(
+                "write `model: \"http:{}\"`, or leave `request` out",
+                named.model
+            );
             desk.push(Problem::error(Code::BadRequest, at, message).hint(hint));
             None
         }
@@ -122,8 +140,12 @@ pub(super) fn joined(
     elsewhere: bool,
 ) -> BTreeMap<String, String> {
     let hidden = |name: &String| above.keys().any(|own| own.eq_ignore_ascii_case(name));
-    let kept = below.iter().filter(|(name, _)| !(hidden(name) || elsewhere && is_sensitive_header(name)));
-    kept.chain(above).map(|(name, value)| (name.clone(), value.clone())).collect()
+    let kept = below
+        .iter()
+        .filter(|(name, _)| !(hidden(name) || elsewhere && is_sensitive_header(name)));
+    kept.chain(above)
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
 }
 
 fn headers(
@@ -134,7 +156,11 @@ fn headers(
 ) -> Option<BTreeMap<String, String>> {
     check_headers(desk, &written.spec.headers, written.node_of("headers"))?;
     let none = BTreeMap::new();
-    let all = joined(of.map_or(&none, |of| &of.headers), &written.spec.headers, elsewhere);
+    let all = joined(
+        of.map_or(&none, |of| &of.headers),
+        &written.spec.headers,
+        elsewhere,
+    );
     desk.suite.secrets.of_headers(&all);
     Some(all)
 }
@@ -192,9 +218,17 @@ fn limits(
     let usual = desk.suite.workers.unwrap_or(Limits::CONCURRENCY);
     // An allowance of one place does not hold at another.
     let of = of.filter(|_| !elsewhere);
-    let max_concurrency = spec.max_concurrency.or(of.and_then(|p| p.max_concurrency)).unwrap_or(usual).max(1);
-    let requests_per_minute = spec.requests_per_minute.or(of.and_then(|p| p.requests_per_minute));
-    let tokens_per_minute = spec.tokens_per_minute.or(of.and_then(|p| p.tokens_per_minute));
+    let max_concurrency = spec
+        .max_concurrency
+        .or(of.and_then(|p| p.max_concurrency))
+        .unwrap_or(usual)
+        .max(1);
+    let requests_per_minute = spec
+        .requests_per_minute
+        .or(of.and_then(|p| p.requests_per_minute));
+    let tokens_per_minute = spec
+        .tokens_per_minute
+        .or(of.and_then(|p| p.tokens_per_minute));
     let own = spec.max_concurrency.is_some()
         || spec.requests_per_minute.is_some()
         || spec.tokens_per_minute.is_some();
@@ -204,33 +238,60 @@ fn limits(
     }
     if elsewhere {
         let place = net::read_base(base_url).ok();
-        let host = place.as_ref().and_then(|url| Some((url.host_str()?, url.port_or_known_default()?)));
-        lane.push_str(&host.map(|(host, port)| format!(" at {host}:{port}")).unwrap_or_default());
+        let host = place
+            .as_ref()
+            .and_then(|url| Some((url.host_str()?, url.port_or_known_default()?)));
+        lane.push_str(
+            &host
+                .map(|(host, port)| format!(" at {host}:{port}"))
+                .unwrap_or_default(),
+        );
     }
     if own {
         // Two targets with different limits are told apart, and nobody else needs to read it.
         lane.push_str(&format!(" ({max_concurrency} at once"));
-        let per_minute = [("requests", requests_per_minute), ("tokens", tokens_per_minute)];
-        for (what, limit) in per_minute.into_iter().filter_map(|(what, limit)| Some((what, limit?))) {
+        let per_minute = [
+            ("requests", requests_per_minute),
+            ("tokens", tokens_per_minute),
+        ];
+        for (what, limit) in per_minute
+            .into_iter()
+            .filter_map(|(what, limit)| Some((what, limit?)))
+        {
             lane.push_str(&format!(", {limit} {what} a minute"));
         }
         lane.push(')');
     }
-    Limits { lane, max_concurrency, requests_per_minute, tokens_per_minute }
+    Limits {
+        lane,
+        max_concurrency,
+        requests_per_minute,
+        tokens_per_minute,
+    }
 }
 
 fn patience(desk: &Desk, written: &Written, of: Option<&ProviderSpec>) -> Patience {
     let spec = written.spec;
     let usual = Patience::default();
-    let first_byte = spec.first_byte_timeout_seconds.or(of.and_then(|p| p.first_byte_timeout_seconds));
-    let total = spec.timeout_seconds.or(of.and_then(|p| p.timeout_seconds)).map(seconds);
-    let connect = spec.connect_timeout_seconds.or(of.and_then(|p| p.connect_timeout_seconds));
+    let first_byte = spec
+        .first_byte_timeout_seconds
+        .or(of.and_then(|p| p.first_byte_timeout_seconds));
+    let total = spec
+        .timeout_seconds
+        .or(of.and_then(|p| p.timeout_seconds))
+        .map(seconds);
+    let connect = spec
+        .connect_timeout_seconds
+        .or(of.and_then(|p| p.connect_timeout_seconds));
     Patience {
         connect: connect.map_or(usual.connect, seconds),
         first_byte: first_byte.map(seconds),
         // The command line's wins, which the case has.
         total: total.filter(|_| desk.suite.timeout.is_none()),
-        retries: spec.retries.or(of.and_then(|p| p.retries)).unwrap_or(usual.retries),
+        retries: spec
+            .retries
+            .or(of.and_then(|p| p.retries))
+            .unwrap_or(usual.retries),
         max_answer_bytes: spec
             .max_answer_bytes
             .or(of.and_then(|p| p.max_answer_bytes))
@@ -238,7 +299,11 @@ fn patience(desk: &Desk, written: &Written, of: Option<&ProviderSpec>) -> Patien
     }
 }
 
-fn ca_file(desk: &mut Desk, written: &Written, of: Option<&ProviderSpec>) -> Option<Option<PathBuf>> {
+fn ca_file(
+    desk: &mut Desk,
+    written: &Written,
+    of: Option<&ProviderSpec>,
+) -> Option<Option<PathBuf>> {
     let suite_dir = desk.suite.dir.clone();
     match (&written.spec.ca_file, of.and_then(|of| of.ca_file.as_ref())) {
         (Some(own), _) => authorities(desk, own, written.at("ca_file"), written.dir),
@@ -249,13 +314,16 @@ fn ca_file(desk: &mut Desk, written: &Written, of: Option<&ProviderSpec>) -> Opt
 }
 
 fn replay(desk: &mut Desk, written: &Written) -> Option<Option<PathBuf>> {
-    let Some(folder) = &written.spec.replay else { return Some(None) };
+    let Some(folder) = &written.spec.replay else {
+        return Some(None);
+    };
     let path = lexical(&written.dir.join(folder));
     if path.is_dir() || is_template(folder) {
         return Some(Some(path));
     }
     let message = format!("there is no folder `{folder}` of recorded exchanges");
-    let hint = "the path is relative to the file that names it; `--record DIR` writes such a folder";
+    let hint =
+        "the path is relative to the file that names it; `--record DIR` writes such a folder";
     desk.push_lenient(Problem::error(Code::MissingRef, written.at("replay"), message).hint(hint));
     desk.suite.lenient.then_some(Some(path))
 }

@@ -14,17 +14,28 @@ pub(in crate::load) struct KeyPlaces(Arc<Mutex<BTreeMap<String, Span>>>);
 
 impl KeyPlaces {
     fn note(&self, env: &str, at: Span) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).entry(env.to_owned()).or_insert(at);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(env.to_owned())
+            .or_insert(at);
     }
 
     fn of(&self, env: &str) -> Option<Span> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(env).copied()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(env)
+            .copied()
     }
 }
 
 /// The key that a variable holds. White space around it, such as the line break at the end of a file, is no part of it.
 pub(super) fn read(desk: &mut Desk, env: &str, at: Span) -> Option<ApiKey> {
-    let first = env.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    let first = env
+        .chars()
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
     if !first || !env.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         // Perhaps it is the key itself, so it is not shown.
         let message = "`api_key_env` is no name of an environment variable";
@@ -35,8 +46,11 @@ pub(super) fn read(desk: &mut Desk, env: &str, at: Span) -> Option<ApiKey> {
     }
     let suite = desk.suite;
     suite.key_places.note(env, at);
-    let value =
-        suite.environment.get(env).map(|value| value.trim().to_owned()).filter(|value| !value.is_empty());
+    let value = suite
+        .environment
+        .get(env)
+        .map(|value| value.trim().to_owned())
+        .filter(|value| !value.is_empty());
     if let Some(value) = &value {
         if value.chars().any(|c| c.is_control() || !c.is_ascii()) {
             let message = format!(
@@ -47,18 +61,29 @@ pub(super) fn read(desk: &mut Desk, env: &str, at: Span) -> Option<ApiKey> {
         }
         suite.secrets.add([value.clone()]);
     }
-    Some(ApiKey { env: env.to_owned(), value })
+    Some(ApiKey {
+        env: env.to_owned(),
+        value,
+    })
 }
 
 /// Refuses a run that would need a key which is not there. Recorded answers need none.
-pub(in crate::load) fn check_keys(asked: &[&Endpoint], places: &KeyPlaces, problems: &mut Problems) {
+pub(in crate::load) fn check_keys(
+    asked: &[&Endpoint],
+    places: &KeyPlaces,
+    problems: &mut Problems,
+) {
     for endpoint in asked {
-        let Some(ApiKey { env, value: None }) = &endpoint.key else { continue };
+        let Some(ApiKey { env, value: None }) = &endpoint.key else {
+            continue;
+        };
         if endpoint.replay.is_some() {
             continue;
         }
-        let message =
-            format!("{} needs a key, and the environment variable `{env}` is not set", endpoint.name());
+        let message = format!(
+            "{} needs a key, and the environment variable `{env}` is not set",
+            endpoint.name()
+        );
         let problem = match places.of(env) {
             Some(at) => Problem::error(Code::NoApiKey, at, message),
             None => Problem::general(Code::NoApiKey, message),
@@ -80,12 +105,18 @@ impl<'a> Asked<'a> {
         let profiles = || evals.iter().flat_map(|eval| eval.cases.profiles());
         let main = target.filter(|_| profiles().any(|profile| profile.target.is_none()));
         let own = profiles().filter_map(|profile| profile.target.as_ref());
-        let targets = main.into_iter().chain(own).filter_map(|target| match target {
-            Target::Model(model) => Some(&model.endpoint),
-            _ => None,
-        });
+        let targets = main
+            .into_iter()
+            .chain(own)
+            .filter_map(|target| match target {
+                Target::Model(model) => Some(&model.endpoint),
+                _ => None,
+            });
         let judges = judge_models(evals).into_iter().map(|model| &model.endpoint);
-        Asked { targets: targets.collect(), judges: judges.collect() }
+        Asked {
+            targets: targets.collect(),
+            judges: judges.collect(),
+        }
     }
 
     /// Both, the targets first.
@@ -95,6 +126,9 @@ impl<'a> Asked<'a> {
 
     /// The most calls that one of them may have in flight; `None` when nobody is asked.
     pub fn most_at_once(&self) -> Option<usize> {
-        self.all().iter().map(|endpoint| endpoint.limits.max_concurrency).max()
+        self.all()
+            .iter()
+            .map(|endpoint| endpoint.limits.max_concurrency)
+            .max()
     }
 }

@@ -49,22 +49,44 @@ impl Written<'_> {
 
     /// What a field of `options` is written as.
     fn node_of_option(&self, name: &str) -> Option<&Node> {
-        let option = |node: &'_ Node| node.get("options").is_some_and(|options| options.get(name).is_some());
-        let node = if option(self.node) { Some(self.node) } else { self.base };
+        let option = |node: &'_ Node| {
+            node.get("options")
+                .is_some_and(|options| options.get(name).is_some())
+        };
+        let node = if option(self.node) {
+            Some(self.node)
+        } else {
+            self.base
+        };
         node?.get("options")?.get(name)
     }
 
     /// The node that has the key.
     fn node_of(&self, key: &str) -> &Node {
-        self.base.filter(|_| self.node.get(key).is_none()).unwrap_or(self.node)
+        self.base
+            .filter(|_| self.node.get(key).is_none())
+            .unwrap_or(self.node)
     }
 }
 
 /// A model target with everything in place; `dir` is the folder of the file that says it. One that names no model stands on the
 /// suite's.
-pub(super) fn resolve(desk: &mut Desk, spec: &ModelSpec, node: &Node, dir: &Path) -> Option<ModelTarget> {
+pub(super) fn resolve(
+    desk: &mut Desk,
+    spec: &ModelSpec,
+    node: &Node,
+    dir: &Path,
+) -> Option<ModelTarget> {
     if spec.model.is_some() {
-        return target(desk, &Written { spec, node, base: None, dir });
+        return target(
+            desk,
+            &Written {
+                spec,
+                node,
+                base: None,
+                dir,
+            },
+        );
     }
     desk.require(&SparePart::Inherited(InheritedKind::Model))?;
     let Some((base, base_node)) = desk.suite.model.clone() else {
@@ -77,14 +99,26 @@ pub(super) fn resolve(desk: &mut Desk, spec: &ModelSpec, node: &Node, dir: &Path
         return None;
     };
     let spec = &on_top(spec, &base);
-    target(desk, &Written { spec, node, base: Some(&base_node), dir })
+    target(
+        desk,
+        &Written {
+            spec,
+            node,
+            base: Some(&base_node),
+            dir,
+        },
+    )
 }
 
 fn target(desk: &mut Desk, written: &Written) -> Option<ModelTarget> {
     let errors = desk.problems.error_count();
     let sampling = sampling(desk, written);
     let endpoint = endpoint::resolve(desk, written)?;
-    let system = written.spec.system.clone().filter(|text| !text.trim().is_empty());
+    let system = written
+        .spec
+        .system
+        .clone()
+        .filter(|text| !text.trim().is_empty());
     let deaf = |dialect: &&Dialect| !request::holds(dialect, &["system", "messages"]);
     if system.is_some() && endpoint.dialect.as_deref().filter(deaf).is_some() {
         let message = "there is a system prompt, and the request has no place for it";
@@ -114,7 +148,10 @@ fn warn_of_unsent(desk: &mut Desk, written: &Written, dialect: &Dialect) {
         ("seed", spec.seed.is_some()),
         ("json_schema", spec.json_schema.is_some()),
     ];
-    for (name, _) in set.into_iter().filter(|(name, set)| *set && !request::holds(dialect, &[name])) {
+    for (name, _) in set
+        .into_iter()
+        .filter(|(name, set)| *set && !request::holds(dialect, &[name]))
+    {
         let message = format!("`{name}` is never sent: the request has no place for it");
         let hint = format!("put `{{{{ {name} }}}}` into its body");
         desk.push(Problem::warning(Code::SuspiciousValue, written.at(name), message).hint(hint));
@@ -131,12 +168,19 @@ pub(super) fn ordered(value: &Value, node: Option<&Node>) -> OrderedValue {
                 Some((name.to_owned(), ordered(fields.get(name)?, Some(node))))
             });
             let names: HashSet<&str> = keys.iter().map(|(key, _)| &*key.name).collect();
-            let rest = fields.iter().filter(|(name, _)| !names.contains(name.as_str()));
-            OrderedValue::map(written.chain(rest.map(|(name, value)| (name.clone(), ordered(value, None)))))
+            let rest = fields
+                .iter()
+                .filter(|(name, _)| !names.contains(name.as_str()));
+            OrderedValue::map(
+                written.chain(rest.map(|(name, value)| (name.clone(), ordered(value, None)))),
+            )
         }
         Value::Array(items) => {
             let nodes = node.and_then(Node::as_seq).unwrap_or(&[]);
-            let items = items.iter().enumerate().map(|(at, item)| ordered(item, nodes.get(at)));
+            let items = items
+                .iter()
+                .enumerate()
+                .map(|(at, item)| ordered(item, nodes.get(at)));
             OrderedValue::List(items.collect())
         }
         plain => plain.clone().into(),
@@ -149,10 +193,18 @@ fn sampling(desk: &mut Desk, written: &Written) -> Sampling {
         && let Err(error) = jsonschema::validator_for(&schema)
     {
         let message = format!("not a JSON Schema: {error}");
-        desk.push(Problem::error(Code::BadSchema, written.at("json_schema"), message));
+        desk.push(Problem::error(
+            Code::BadSchema,
+            written.at("json_schema"),
+            message,
+        ));
     }
     let options = written.node_of("options").get("options");
-    for name in spec.options.keys().filter(|name| OWN_FIELDS.contains(&name.as_str())) {
+    for name in spec
+        .options
+        .keys()
+        .filter(|name| OWN_FIELDS.contains(&name.as_str()))
+    {
         let at = options.map_or(written.node.span, |node| node.key_span(&format!("/{name}")));
         let message = format!("`{name}` is no option: the program says it itself");
         desk.push(Problem::error(Code::BadRequest, at, message).hint("leave it out"));
@@ -168,7 +220,10 @@ fn sampling(desk: &mut Desk, written: &Written) -> Sampling {
         stop: spec.stop.0.clone(),
         seed: spec.seed,
         json_schema: spec.json_schema.as_ref().map(|schema| {
-            ordered(&Value::Object(schema.clone()), written.node_of("json_schema").get("json_schema"))
+            ordered(
+                &Value::Object(schema.clone()),
+                written.node_of("json_schema").get("json_schema"),
+            )
         }),
         options: spec
             .options
@@ -194,7 +249,11 @@ pub(super) fn on_top(own: &ModelSpec, base: &ModelSpec) -> ModelSpec {
         temperature: own.temperature.or(base.temperature),
         top_p: own.top_p.or(base.top_p),
         max_tokens: own.max_tokens.or(base.max_tokens),
-        stop: if own.stop.0.is_empty() { base.stop } else { own.stop },
+        stop: if own.stop.0.is_empty() {
+            base.stop
+        } else {
+            own.stop
+        },
         seed: own.seed.or(base.seed),
         json_schema: own.json_schema.or(base.json_schema),
         options: base.options.into_iter().chain(own.options).collect(),
@@ -205,7 +264,9 @@ pub(super) fn on_top(own: &ModelSpec, base: &ModelSpec) -> ModelSpec {
         tokens_per_minute: own.tokens_per_minute.or(base.tokens_per_minute),
         timeout_seconds: own.timeout_seconds.or(base.timeout_seconds),
         connect_timeout_seconds: own.connect_timeout_seconds.or(base.connect_timeout_seconds),
-        first_byte_timeout_seconds: own.first_byte_timeout_seconds.or(base.first_byte_timeout_seconds),
+        first_byte_timeout_seconds: own
+            .first_byte_timeout_seconds
+            .or(base.first_byte_timeout_seconds),
         retries: own.retries.or(base.retries),
         headers,
         ca_file: own.ca_file.or(base.ca_file),
@@ -217,19 +278,27 @@ pub(super) fn on_top(own: &ModelSpec, base: &ModelSpec) -> ModelSpec {
 }
 
 /// Checks that a model can be told this input.
-pub(super) fn check_input(desk: &mut Desk, target: &ModelTarget, input: &Input, node: &Node) -> Option<()> {
+pub(super) fn check_input(
+    desk: &mut Desk,
+    target: &ModelTarget,
+    input: &Input,
+    node: &Node,
+) -> Option<()> {
     let known: &[&str] = match target.endpoint.api {
         Api::Openai => &["system", "developer", "user", "assistant", "tool"],
         Api::Anthropic => &["system", "user", "assistant"],
         Api::Http => &[],
     };
-    let Input::Messages { messages, .. } = input else { return Some(()) };
+    let Input::Messages { messages, .. } = input else {
+        return Some(());
+    };
     if let Some(dialect) = target.endpoint.dialect.as_deref() {
         if request::holds(dialect, &["messages"]) {
             return Some(());
         }
-        let (of_system, said): (Vec<_>, Vec<_>) =
-            messages.iter().partition(|message| message.role == "system");
+        let (of_system, said): (Vec<_>, Vec<_>) = messages
+            .iter()
+            .partition(|message| message.role == "system");
         let message = if said.len() > 1 {
             "the input is a conversation, and the request has a place for one `prompt`"
         } else if !of_system.is_empty() && !request::holds(dialect, &["system"]) {

@@ -18,27 +18,37 @@ pub(super) struct Named {
 
 impl Named {
     fn new(provider: &str, model: &str) -> Named {
-        Named { provider: provider.to_owned(), model: model.to_owned() }
+        Named {
+            provider: provider.to_owned(),
+            model: model.to_owned(),
+        }
     }
 }
 
 /// Who is meant by `PROVIDER:MODEL`, or by a model's name alone.
 pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Named> {
-    let (text, at) = (written.spec.model.as_deref().unwrap_or_default(), written.at("model"));
+    let (text, at) = (
+        written.spec.model.as_deref().unwrap_or_default(),
+        written.at("model"),
+    );
     if is_template(text) {
         // What a template failed to fill was told.
         return Some(Named::new("openai", text));
     }
     let spaced = |text: &str| text.trim() != text;
     if spaced(text)
-        || text.split_once(':').is_some_and(|(provider, model)| spaced(provider) || spaced(model))
+        || text
+            .split_once(':')
+            .is_some_and(|(provider, model)| spaced(provider) || spaced(model))
         || text.chars().any(char::is_control)
     {
         let message = "the model's name has a space at its ends, or a control character in it";
         desk.push(Problem::error(Code::BadFormat, at, message));
         return None;
     }
-    let Some((provider, model)) = text.split_once(':') else { return bare(desk, written, text) };
+    let Some((provider, model)) = text.split_once(':') else {
+        return bare(desk, written, text);
+    };
     if model.is_empty() || provider.is_empty() {
         let lack = if model.is_empty() {
             "no model is named after the colon"
@@ -99,7 +109,13 @@ fn bare(desk: &mut Desk, written: &Written, text: &str) -> Option<Named> {
         return Some(Named::new(provider, text));
     }
     let message = format!("nothing says whose model `{text}` is");
-    let hint = match desk.suite.providers.keys().next().filter(|_| desk.suite.providers.len() == 1) {
+    let hint = match desk
+        .suite
+        .providers
+        .keys()
+        .next()
+        .filter(|_| desk.suite.providers.len() == 1)
+    {
         Some(only) => format!("write `{only}:{text}`"),
         None => format!(
             "write `PROVIDER:{text}` with `openai`, `anthropic` or a name under the suite's `providers:`, or give a `base_url`"
@@ -111,11 +127,16 @@ fn bare(desk: &mut Desk, written: &Written, text: &str) -> Option<Named> {
 
 /// The provider whose models begin like this.
 fn owner(model: &str) -> Option<&'static str> {
-    let reasoner =
-        || model.strip_prefix('o').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    let reasoner = || {
+        model
+            .strip_prefix('o')
+            .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()))
+    };
     match model {
         _ if model.starts_with("claude-") => Some("anthropic"),
-        _ if model.starts_with("gpt-") || model.starts_with("chatgpt-") || reasoner() => Some("openai"),
+        _ if model.starts_with("gpt-") || model.starts_with("chatgpt-") || reasoner() => {
+            Some("openai")
+        }
         _ => None,
     }
 }

@@ -43,7 +43,11 @@ pub(super) fn base_url(name: &str, spec: Option<&ProviderSpec>) -> Option<String
     let said = spec.and_then(|spec| spec.base_url.clone());
     // Who only calls it by a name has to say where it is.
     let known = name::BUILT_IN.contains(&name) || spec.is_some_and(|spec| spec.api.is_some());
-    said.or_else(|| home_of(api(name, spec)).filter(|_| known).map(|(url, _)| url.to_owned()))
+    said.or_else(|| {
+        home_of(api(name, spec))
+            .filter(|_| known)
+            .map(|(url, _)| url.to_owned())
+    })
 }
 
 /// Checks what a suite says of its providers, used or not.
@@ -70,8 +74,10 @@ pub(in crate::load) fn check_providers(desk: &mut Desk) {
         let api = api(name, Some(spec));
         match &spec.request {
             Some(_) if api != Api::Http => {
-                let message =
-                    format!("`request` describes an API of one's own, and `{}` has its own way", api.name());
+                let message = format!(
+                    "`request` describes an API of one's own, and `{}` has its own way",
+                    api.name()
+                );
                 desk.push(
                     Problem::error(Code::BadRequest, node.key_span("/request"), message)
                         .hint("leave out `api`, or `request`"),
@@ -105,8 +111,14 @@ pub(super) fn check_end(desk: &mut Desk, url: &str, api: Api, at: Span) {
 pub(super) fn require(desk: &mut Desk, name: &str, is_replayed: bool) -> Option<()> {
     let suite = desk.suite;
     let part = SparePart::Provider(name.to_owned());
-    let headers = find(desk, name).filter(|_| is_replayed).and_then(|(_, node)| node.get("headers"));
-    let is_key = |lack: &Problem| headers.zip(lack.span).is_some_and(|(node, at)| node.span.overlaps(at));
+    let headers = find(desk, name)
+        .filter(|_| is_replayed)
+        .and_then(|(_, node)| node.get("headers"));
+    let is_key = |lack: &Problem| {
+        headers
+            .zip(lack.span)
+            .is_some_and(|(node, at)| node.span.overlaps(at))
+    };
     match suite.missing.get(&part) {
         Some(lacks) if !lacks.iter().all(is_key) => desk.require(&part),
         _ => Some(()),

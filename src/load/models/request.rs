@@ -42,7 +42,9 @@ pub(super) fn dialect(desk: &mut Desk, spec: &RequestSpec, node: &Node) -> Optio
         if let Some(unknown) = unfilled(text, &OF_MODELS) {
             let at = node.locate(if place == 0 { "/path" } else { "/body" });
             let message = format!("`{unknown}` can't be filled when the request is made");
-            let names = OF_MODELS.map(|name| format!("`{{{{ {name} }}}}`")).join(", ");
+            let names = OF_MODELS
+                .map(|name| format!("`{{{{ {name} }}}}`"))
+                .join(", ");
             let hint = format!("only {names} are, as they are, without filters");
             desk.push(Problem::error(Code::BadTemplate, at, message).hint(hint));
         }
@@ -65,7 +67,11 @@ pub(super) fn dialect(desk: &mut Desk, spec: &RequestSpec, node: &Node) -> Optio
         if let Some(Err(error)) = written.map(|path| serde_json_path::JsonPath::parse(path)) {
             let path = written.map(String::as_str).unwrap_or_default();
             let message = format!("`{path}` is not a JSON path (RFC 9535): {error}");
-            desk.push(Problem::error(Code::BadJsonPath, node.locate(&format!("/{key}")), message));
+            desk.push(Problem::error(
+                Code::BadJsonPath,
+                node.locate(&format!("/{key}")),
+                message,
+            ));
         }
     }
     (desk.problems.error_count() == errors).then(|| Dialect {

@@ -17,15 +17,28 @@ fn environment() -> BTreeMap<String, String> {
         ("EMPTY", " "),
         ("BROKEN", "sk-a\nb-123456"),
     ];
-    all.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+    all.map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into()
 }
 
-fn load_with(suite: &str, purpose: Purpose, overrides: Overrides, env: BTreeMap<String, String>) -> Loaded {
+fn load_with(
+    suite: &str,
+    purpose: Purpose,
+    overrides: Overrides,
+    env: BTreeMap<String, String>,
+) -> Loaded {
     let dir = tempfile::tempdir().expect("a folder");
     let cwd = dir.path().canonicalize().expect("a path");
     fs::write(cwd.join("suite.yaml"), suite).expect("written");
     fs::create_dir(cwd.join("kept")).expect("made");
-    load(&LoadRequest { suite: "suite.yaml".into(), purpose, overrides, env, cwd, cpus: 4 })
+    load(&LoadRequest {
+        suite: "suite.yaml".into(),
+        purpose,
+        overrides,
+        env,
+        cwd,
+        cpus: 4,
+    })
 }
 
 /// A suite of a target and whatever else stands at its top.
@@ -36,7 +49,12 @@ fn suite(target: &str, more: &str) -> String {
 }
 
 fn loaded(target: &str, more: &str) -> Loaded {
-    load_with(&suite(target, more), Purpose::Run, Overrides::default(), environment())
+    load_with(
+        &suite(target, more),
+        Purpose::Run,
+        Overrides::default(),
+        environment(),
+    )
 }
 
 fn tell(loaded: &Loaded) -> String {
@@ -45,10 +63,25 @@ fn tell(loaded: &Loaded) -> String {
             let at = loaded.sources.position(span);
             format!("{}:{} ", at.line, at.column)
         });
-        let hint = p.hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
-        format!("{}{}: {}{hint}", at.unwrap_or_default(), p.code.slug(), p.message)
+        let hint = p
+            .hint
+            .as_ref()
+            .map(|hint| format!(" | {hint}"))
+            .unwrap_or_default();
+        format!(
+            "{}{}: {}{hint}",
+            at.unwrap_or_default(),
+            p.code.slug(),
+            p.message
+        )
     };
-    loaded.problems.sorted().into_iter().map(one).collect::<Vec<_>>().join("\n")
+    loaded
+        .problems
+        .sorted()
+        .into_iter()
+        .map(one)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn said(target: &str, more: &str) -> String {
@@ -58,7 +91,11 @@ fn said(target: &str, more: &str) -> String {
 fn model(target: &str, more: &str) -> ModelTarget {
     let loaded = loaded(target, more);
     let words = tell(&loaded);
-    match loaded.plan.unwrap_or_else(|| panic!("{target}: {words}")).target {
+    match loaded
+        .plan
+        .unwrap_or_else(|| panic!("{target}: {words}"))
+        .target
+    {
         Some(Target::Model(model)) => *model,
         other => panic!("another target: {other:?}"),
     }
@@ -66,9 +103,28 @@ fn model(target: &str, more: &str) -> ModelTarget {
 
 /// Where a target goes, and with which key.
 fn way(target: &str, more: &str) -> String {
-    let Endpoint { api, provider, model, base_url, key, limits, .. } = model(target, more).endpoint;
-    let key = key.map(|key| format!("{}={}", key.env, key.value.unwrap_or_else(|| "?".to_owned())));
-    format!("{} {provider} {model} {base_url} [{}] {}", api.name(), key.unwrap_or_default(), limits.lane)
+    let Endpoint {
+        api,
+        provider,
+        model,
+        base_url,
+        key,
+        limits,
+        ..
+    } = model(target, more).endpoint;
+    let key = key.map(|key| {
+        format!(
+            "{}={}",
+            key.env,
+            key.value.unwrap_or_else(|| "?".to_owned())
+        )
+    });
+    format!(
+        "{} {provider} {model} {base_url} [{}] {}",
+        api.name(),
+        key.unwrap_or_default(),
+        limits.lane
+    )
 }
 
 #[test]
@@ -98,7 +154,10 @@ fn a_name_tells_who_is_asked_and_with_which_key() {
         "{type: model, model: 'ollama:llama3', base_url: 'http://127.0.0.1:11434/v1'}",
     ];
     let all = bare.map(|target| way(target, "")).join("\n");
-    let all = format!("{all}\n--\n{}", with.map(|target| way(target, providers)).join("\n"));
+    let all = format!(
+        "{all}\n--\n{}",
+        with.map(|target| way(target, providers)).join("\n")
+    );
     insta::assert_snapshot!(all, @"
     openai openai gpt-4o-mini https://api.openai.com/v1 [OPENAI_API_KEY=sk-open-123456] openai
     openai openai gpt-4o-mini https://api.openai.com/v1 [OPENAI_API_KEY=sk-open-123456] openai
@@ -127,7 +186,10 @@ fn names_that_tell_nothing_are_errors_that_say_what_to_write() {
     let all = [
         ("{type: model, model: 'olama:llama3'}", providers),
         ("{type: model, model: 'llama3:8b'}", ""),
-        ("{type: model, model: 'llama3:8b', base_url: 'http://127.0.0.1:1/v1'}", ""),
+        (
+            "{type: model, model: 'llama3:8b', base_url: 'http://127.0.0.1:1/v1'}",
+            "",
+        ),
         ("{type: model, model: mistral-large}", ""),
         ("{type: model, model: mistral-large}", providers),
         ("{type: model, model: 'openai:'}", ""),
@@ -140,7 +202,10 @@ fn names_that_tell_nothing_are_errors_that_say_what_to_write() {
         ),
         ("{type: model, model: ''}", ""),
         ("{type: model}", ""),
-        ("{type: model, model: 'http:x', base_url: 'http://127.0.0.1:1'}", ""),
+        (
+            "{type: model, model: 'http:x', base_url: 'http://127.0.0.1:1'}",
+            "",
+        ),
     ];
     let all = all.map(|(target, more)| said(target, more)).join("\n");
     insta::assert_snapshot!(all, @r#"
@@ -239,7 +304,10 @@ fn a_request_of_ones_own_is_checked() {
         "  vars: {v: 7}\n",
     );
     let dialect = target.endpoint.dialect.unwrap();
-    assert_eq!((dialect.method.as_str(), dialect.path.as_str()), ("PUT", "/{{ model }}/ask"));
+    assert_eq!(
+        (dialect.method.as_str(), dialect.path.as_str()),
+        ("PUT", "/{{ model }}/ask")
+    );
     insta::assert_snapshot!(dialect.body, @r#"{"q":["{{ messages }}"],"t":"{{ temperature }}","v":"7"}"#);
 }
 
@@ -255,7 +323,9 @@ fn providers_are_checked_whether_or_not_they_are_used() {
         "{a: {base_url: 'http://h', request: {body: '{{ prompt }}', answer: '$['}}}",
         "{a: {base_url: 'http://h', max_concurency: 3}}",
     ];
-    let all = all.map(|providers| said("{type: echo}", &format!("  providers: {providers}\n"))).join("\n");
+    let all = all
+        .map(|providers| said("{type: echo}", &format!("  providers: {providers}\n")))
+        .join("\n");
     insta::assert_snapshot!(all, @r#"
     4:18 bad-request: nothing says where the provider `a` is | add `base_url: "http://..."`, or `api: openai` or `api: anthropic` for the places that these have
     4:29 bad-request: `ftp://x` is not an HTTP address | it begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`
@@ -310,8 +380,12 @@ fn blind_trust_stays_with_the_address_it_was_written_for() {
     let providers = "  providers: {p: {base_url: 'https://127.0.0.1:9/v1', insecure: true}}\n";
     let insecure = |target: &str| model(target, providers).endpoint.insecure;
     assert!(insecure("{type: model, model: 'p:m'}"));
-    assert!(!insecure("{type: model, model: 'p:m', base_url: 'https://models.example/v1'}"));
-    assert!(insecure("{type: model, model: 'p:m', base_url: 'https://models.example/v1', insecure: true}"));
+    assert!(!insecure(
+        "{type: model, model: 'p:m', base_url: 'https://models.example/v1'}"
+    ));
+    assert!(insecure(
+        "{type: model, model: 'p:m', base_url: 'https://models.example/v1', insecure: true}"
+    ));
 }
 
 #[test]
@@ -322,9 +396,15 @@ fn templates_fill_what_people_vary_and_leave_alone_what_is_sent_as_it_is() {
         "  vars: {m: gpt-x, host: '127.0.0.1:80', who: terse}\n",
     );
     let endpoint = &target.endpoint;
-    assert_eq!((endpoint.model.as_str(), endpoint.base_url.as_str()), ("gpt-x", "http://127.0.0.1:80/v1"));
+    assert_eq!(
+        (endpoint.model.as_str(), endpoint.base_url.as_str()),
+        ("gpt-x", "http://127.0.0.1:80/v1")
+    );
     assert_eq!(target.system.as_deref(), Some("You are terse."));
-    assert_eq!((target.sampling.stop, endpoint.headers["X-A"].as_str()), (vec!["{{".to_owned()], "gpt-x"));
+    assert_eq!(
+        (target.sampling.stop, endpoint.headers["X-A"].as_str()),
+        (vec!["{{".to_owned()], "gpt-x")
+    );
     insta::assert_snapshot!(target.sampling.json_schema.unwrap(), @r#"{"type":"object","description":"{{ who }}"}"#);
     assert_eq!(target.sampling.options["user"], "terse".into());
     insta::assert_snapshot!(said("{type: model, model: gpt-x, system: '{{ nobody }}'}", ""), @"3:51 undefined-variable: nothing defines `nobody` | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces");
@@ -346,8 +426,10 @@ fn keys_keep_the_order_in_which_they_are_written() {
         format!(r#"[{{"type":"function","function":{{"parameters":{written}}}}}]"#)
     );
     let request = "{body: {schema: {z: 1, a: 2}, prompt: '{{ prompt }}'}, answer: $.a}";
-    let target =
-        model(&format!("{{type: model, model: 'http:x', base_url: 'http://h', request: {request}}}"), "");
+    let target = model(
+        &format!("{{type: model, model: 'http:x', base_url: 'http://h', request: {request}}}"),
+        "",
+    );
     assert_eq!(
         target.endpoint.dialect.unwrap().body.to_string(),
         r#"{"schema":{"z":1,"a":2},"prompt":"{{ prompt }}"}"#
@@ -360,11 +442,21 @@ fn keys_of_a_large_map_keep_their_order() {
     let span = Span::new(Sources::new().add("a", ""), 0, 0);
     let name = |at: u32| format!("{:06}", (at * 7) % 400_000);
     let node = |value| Node { span, value };
-    let entries = (0..400_000).map(|at| (Key { name: name(at).into(), span }, node(NodeValue::Null)));
+    let entries = (0..400_000).map(|at| {
+        (
+            Key {
+                name: name(at).into(),
+                span,
+            },
+            node(NodeValue::Null),
+        )
+    });
     let map = node(NodeValue::Map(entries.collect()));
     let mut json = map.to_json();
     json["more"] = 1.into();
-    let OrderedValue::Map(fields) = ordered(&json, Some(&map)) else { panic!("no map") };
+    let OrderedValue::Map(fields) = ordered(&json, Some(&map)) else {
+        panic!("no map")
+    };
     let names: Vec<String> = fields.into_iter().map(|(name, _)| name).collect();
     let expected: Vec<String> = (0..400_000).map(name).chain(["more".to_owned()]).collect();
     assert!(names == expected);
@@ -373,24 +465,40 @@ fn keys_of_a_large_map_keep_their_order() {
 #[test]
 fn a_key_is_needed_for_a_run_alone_and_only_where_it_would_be_sent() {
     let none = BTreeMap::new;
-    let try_with = |text: &str, purpose, overrides| tell(&load_with(text, purpose, overrides, none()));
+    let try_with =
+        |text: &str, purpose, overrides| tell(&load_with(text, purpose, overrides, none()));
     let plain = suite("{type: model, model: gpt-x}", "");
     insta::assert_snapshot!(try_with(&plain, Purpose::Run, Overrides::default()), @"3:32 no-api-key: openai:gpt-x needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
-    assert_eq!(try_with(&plain, Purpose::Validate, Overrides::default()), "");
+    assert_eq!(
+        try_with(&plain, Purpose::Validate, Overrides::default()),
+        ""
+    );
     assert_eq!(try_with(&plain, Purpose::List, Overrides::default()), "");
-    let nobody = Overrides { asks_nobody: true, ..Overrides::default() };
+    let nobody = Overrides {
+        asks_nobody: true,
+        ..Overrides::default()
+    };
     assert_eq!(try_with(&plain, Purpose::Run, nobody), "");
     let replayed = suite("{type: model, model: gpt-x, replay: kept}", "");
     assert_eq!(try_with(&replayed, Purpose::Run, Overrides::default()), "");
-    let local = suite("{type: model, model: x, base_url: 'http://127.0.0.1:1/v1'}", "");
+    let local = suite(
+        "{type: model, model: x, base_url: 'http://127.0.0.1:1/v1'}",
+        "",
+    );
     assert_eq!(try_with(&local, Purpose::Run, Overrides::default()), "");
     insta::assert_snapshot!(said("{type: model, model: gpt-x, api_key_env: EMPTY}", ""), @"3:52 no-api-key: openai:gpt-x needs a key, and the environment variable `EMPTY` is not set | set `EMPTY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
     // A target that nothing asks needs none, nor does an eval that is not selected.
     let other = "eval_suite:\n  name: s\n  targets:\n    default: {type: echo}\n    far: {type: model, model: gpt-x}\n  evals:\n    \
                  - {id: e, input: x, expected: y}\n    - {id: r, baseline: {output: x}, current: {input: x, execution: {type: model}}}\n";
     let only = |eval: &str| {
-        let filters = crate::load::Filters { eval: vec![eval.to_owned()], ..Default::default() };
-        Overrides { filters, ..Overrides::default() }
+        let filters = crate::load::Filters {
+            eval: vec![eval.to_owned()],
+            ..Default::default()
+        };
+        Overrides {
+            filters,
+            ..Overrides::default()
+        }
     };
     assert_eq!(try_with(other, Purpose::Run, only("e")), "");
     insta::assert_snapshot!(try_with(other, Purpose::Run, only("r")), @"5:31 no-api-key: openai:gpt-x needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
@@ -398,19 +506,46 @@ fn a_key_is_needed_for_a_run_alone_and_only_where_it_would_be_sent() {
 
 #[test]
 fn keys_are_trimmed_and_among_the_secrets() {
-    let plan = loaded("{type: model, model: gpt-x, headers: {X-Api-Key: headers-key-1}}", "").plan.unwrap();
-    assert!(plan.secrets.contains(&"sk-open-123456".to_owned()), "{:?}", plan.secrets);
+    let plan = loaded(
+        "{type: model, model: gpt-x, headers: {X-Api-Key: headers-key-1}}",
+        "",
+    )
+    .plan
+    .unwrap();
+    assert!(
+        plan.secrets.contains(&"sk-open-123456".to_owned()),
+        "{:?}",
+        plan.secrets
+    );
     assert!(plan.secrets.contains(&"headers-key-1".to_owned()));
     assert!(!format!("{:?}", plan.target).contains("sk-open"));
     let hash = |target: &str| loaded(target, "").plan.unwrap().target_hash;
     let usual = hash("{type: model, model: gpt-x}");
-    for same in
-        ["api_key_env: MINE", "max_concurrency: 3", "timeout_seconds: 1", "retries: 0", "replay: kept"]
-    {
-        assert_eq!(hash(&format!("{{type: model, model: gpt-x, {same}}}")), usual, "{same}");
+    for same in [
+        "api_key_env: MINE",
+        "max_concurrency: 3",
+        "timeout_seconds: 1",
+        "retries: 0",
+        "replay: kept",
+    ] {
+        assert_eq!(
+            hash(&format!("{{type: model, model: gpt-x, {same}}}")),
+            usual,
+            "{same}"
+        );
     }
-    for other in ["temperature: 0", "system: s", "max_tokens: 3", "show_context: false", "seed: 1"] {
-        assert_ne!(hash(&format!("{{type: model, model: gpt-x, {other}}}")), usual, "{other}");
+    for other in [
+        "temperature: 0",
+        "system: s",
+        "max_tokens: 3",
+        "show_context: false",
+        "seed: 1",
+    ] {
+        assert_ne!(
+            hash(&format!("{{type: model, model: gpt-x, {other}}}")),
+            usual,
+            "{other}"
+        );
     }
 }
 
@@ -423,11 +558,18 @@ fn an_execution_without_a_model_stands_on_the_suites() {
         )
     };
     let told = |execution: &str| {
-        let loaded = load_with(&suite(execution), Purpose::Run, Overrides::default(), environment());
+        let loaded = load_with(
+            &suite(execution),
+            Purpose::Run,
+            Overrides::default(),
+            environment(),
+        );
         let words = tell(&loaded);
         let plan = loaded.plan.unwrap_or_else(|| panic!("{words}"));
         let case = plan.evals[0].cases.get(0).unwrap().unwrap();
-        let Some(Target::Model(target)) = &case.target else { panic!("{:?}", case.target) };
+        let Some(Target::Model(target)) = &case.target else {
+            panic!("{:?}", case.target)
+        };
         let key = target.endpoint.key.as_ref().map(|key| key.env.as_str());
         format!(
             "{} {:?} {:?} {:?} {key:?}",
@@ -462,7 +604,9 @@ fn a_prompt_that_names_its_context_tells_it() {
     let loaded = load_with(text, Purpose::Run, Overrides::default(), environment());
     let words = tell(&loaded);
     let plan = loaded.plan.unwrap_or_else(|| panic!("{words}"));
-    let told: Vec<bool> = (0..5).map(|i| plan.evals[0].cases.get(i).unwrap().unwrap().context_told).collect();
+    let told: Vec<bool> = (0..5)
+        .map(|i| plan.evals[0].cases.get(i).unwrap().unwrap().context_told)
+        .collect();
     assert_eq!(told, [true, false, true, false, false]);
 }
 
@@ -470,8 +614,9 @@ fn a_prompt_that_names_its_context_tells_it() {
 fn rows_tell_their_context_once() {
     let dir = tempfile::tempdir().expect("a folder");
     let cwd = dir.path().canonicalize().expect("a path");
-    let rows: String =
-        (0..9).map(|i| format!("{{\"id\": \"{i}\", \"q\": \"q{i}\", \"k\": \"k{i}\"}}\n")).collect();
+    let rows: String = (0..9)
+        .map(|i| format!("{{\"id\": \"{i}\", \"q\": \"q{i}\", \"k\": \"k{i}\"}}\n"))
+        .collect();
     fs::write(cwd.join("rows.jsonl"), rows).expect("written");
     let told = |content: &str, value: &str| {
         let text = format!(
@@ -490,10 +635,17 @@ fn rows_tell_their_context_once() {
         let words = tell(&loaded);
         let plan = loaded.plan.unwrap_or_else(|| panic!("{words}"));
         // As a run reads them.
-        let cases: Vec<_> =
-            plan.evals[0].cases.stream(|_| true).map(|streamed| streamed.case.unwrap()).collect();
+        let cases: Vec<_> = plan.evals[0]
+            .cases
+            .stream(|_| true)
+            .map(|streamed| streamed.case.unwrap())
+            .collect();
         assert_eq!(cases.len(), 9);
-        assert!(cases.iter().all(|case| case.context_told == cases[0].context_told));
+        assert!(
+            cases
+                .iter()
+                .all(|case| case.context_told == cases[0].context_told)
+        );
         cases[0].context_told
     };
     assert!(told("{{ context.k }} {{ row.q }}", "{{ row.k }}"));
@@ -508,12 +660,19 @@ fn roles_are_checked_against_what_the_model_knows() {
         let text = format!(
             "eval_suite:\n  name: s\n  target: {target}\n  evals:\n    - {{id: e, input: {{type: messages, messages: [{{role: user, content: a}}, {{role: {role}, content: b}}]}}, expected: y}}\n"
         );
-        tell(&load_with(&text, Purpose::Run, Overrides::default(), environment()))
+        tell(&load_with(
+            &text,
+            Purpose::Run,
+            Overrides::default(),
+            environment(),
+        ))
     };
     assert_eq!(with("{type: model, model: gpt-x}", "developer"), "");
     assert_eq!(with("{type: echo}", "bot"), "");
-    let wrong =
-        [with("{type: model, model: gpt-x}", "bot"), with("{type: model, model: claude-x}", "developer")];
+    let wrong = [
+        with("{type: model, model: gpt-x}", "bot"),
+        with("{type: model, model: claude-x}", "developer"),
+    ];
     insta::assert_snapshot!(wrong.join("\n"), @"
     5:83 unknown-value: `bot` is no role that the model knows | it is one of system, developer, user, assistant, tool
     5:83 unknown-value: `developer` is no role that the model knows | it is one of system, user, assistant
@@ -525,17 +684,46 @@ fn a_request_without_a_place_for_what_is_said_is_refused() {
     let target = "{type: model, model: x, base_url: 'http://127.0.0.1:1', system: s, request: {body: {q: '{{ prompt }}'}, answer: $.a}}";
     let talk = "eval_suite:\n  name: s\n  target: {type: model, model: x, base_url: 'http://127.0.0.1:1', request: {body: {q: '{{ prompt }}'}, answer: $.a}}\n  \
                 evals:\n    - {id: e, input: {type: messages, messages: [{role: user, content: a}, {role: any, content: b}]}, expected: y}\n";
-    let told = [said(target, ""), tell(&load_with(talk, Purpose::Run, Overrides::default(), environment()))];
+    let told = [
+        said(target, ""),
+        tell(&load_with(
+            talk,
+            Purpose::Run,
+            Overrides::default(),
+            environment(),
+        )),
+    ];
     insta::assert_snapshot!(told.join("\n"), @r#"
     3:75 bad-request: there is a system prompt, and the request has no place for it | put `{{ system }}` or `{{ messages }}` into its body
     5:49 bad-request: the input is a conversation, and the request has a place for one `prompt` | put `{{ messages }}` into its body
     "#);
-    assert_eq!(said(&target.replace("'{{ prompt }}'", "['{{ prompt }}', '{{ system }}']"), ""), "");
+    assert_eq!(
+        said(
+            &target.replace("'{{ prompt }}'", "['{{ prompt }}', '{{ system }}']"),
+            ""
+        ),
+        ""
+    );
     let both = talk.replace("'{{ prompt }}'", "'{{ messages }}'");
-    assert_eq!(tell(&load_with(&both, Purpose::Run, Overrides::default(), environment())), "");
+    assert_eq!(
+        tell(&load_with(
+            &both,
+            Purpose::Run,
+            Overrides::default(),
+            environment()
+        )),
+        ""
+    );
     let with_system = |body: &str| {
-        let talk = talk.replace("role: any", "role: system").replace("'{{ prompt }}'", body);
-        tell(&load_with(&talk, Purpose::Run, Overrides::default(), environment()))
+        let talk = talk
+            .replace("role: any", "role: system")
+            .replace("'{{ prompt }}'", body);
+        tell(&load_with(
+            &talk,
+            Purpose::Run,
+            Overrides::default(),
+            environment(),
+        ))
     };
     assert_eq!(with_system("['{{ prompt }}', '{{ system }}']"), "");
     insta::assert_snapshot!(with_system("'{{ prompt }}'"), @"5:49 bad-request: a message is the system's, and the request has no place for it | put `{{ messages }}` into its body");
@@ -548,7 +736,10 @@ fn a_request_without_a_place_for_what_is_said_is_refused() {
         )
     };
     insta::assert_snapshot!(set("{q: '{{ prompt }}', s: '{{ seed }}'}"), @"3:80 suspicious-value: `temperature` is never sent: the request has no place for it | put `{{ temperature }}` into its body");
-    assert_eq!(set("{q: '{{ prompt }}', s: '{{ seed }}', t: '{{ temperature }}'}"), "");
+    assert_eq!(
+        set("{q: '{{ prompt }}', s: '{{ seed }}', t: '{{ temperature }}'}"),
+        ""
+    );
     let get = "{type: model, model: x, base_url: 'http://127.0.0.1:1', request: {method: get, path: '/q?t={{ prompt }}', body: null, answer: $.a}}";
     assert_eq!(said(get, ""), "");
 }
@@ -556,9 +747,14 @@ fn a_request_without_a_place_for_what_is_said_is_refused() {
 #[test]
 fn more_samples_are_under_way_than_are_graded_where_they_wait_for_models() {
     let in_flight = |target: &str, config: &str, jobs: Option<usize>| {
-        let overrides = Overrides { jobs, ..Overrides::default() };
+        let overrides = Overrides {
+            jobs,
+            ..Overrides::default()
+        };
         let suite = suite(target, &format!("  config: {{{config}}}\n"));
-        let plan = load_with(&suite, Purpose::Run, overrides, environment()).plan.unwrap();
+        let plan = load_with(&suite, Purpose::Run, overrides, environment())
+            .plan
+            .unwrap();
         (plan.settings.max_workers, plan.settings.in_flight)
     };
     let far = "{type: model, model: gpt-x}";
@@ -578,14 +774,38 @@ fn several_samples_at_temperature_0_are_warned_of() {
     let several = "  config: {samples: 5}\n";
     assert_eq!(said(&warm, several), "");
     assert_eq!(said(fixed, ""), "");
-    let call = |overrides| tell(&load_with(&suite(fixed, several), Purpose::Run, overrides, environment()));
-    assert_eq!(call(Overrides { samples: Some(1), ..Overrides::default() }), "");
+    let call = |overrides| {
+        tell(&load_with(
+            &suite(fixed, several),
+            Purpose::Run,
+            overrides,
+            environment(),
+        ))
+    };
+    assert_eq!(
+        call(Overrides {
+            samples: Some(1),
+            ..Overrides::default()
+        }),
+        ""
+    );
     let own = format!(
         "eval_suite:\n  name: s\n  target: {warm}\n  evals:\n    - {{id: r, baseline: {{output: y}}, current: {{input: x, execution: {fixed}}}}}\n  config: {{samples: 2}}\n"
     );
     // The samples serve another eval.
-    let beside = own.replace("  config:", "    - {id: e, input: x, expected: y}\n  config:");
-    assert_eq!(tell(&load_with(&beside, Purpose::Run, Overrides::default(), environment())), "");
+    let beside = own.replace(
+        "  config:",
+        "    - {id: e, input: x, expected: y}\n  config:",
+    );
+    assert_eq!(
+        tell(&load_with(
+            &beside,
+            Purpose::Run,
+            Overrides::default(),
+            environment()
+        )),
+        ""
+    );
     insta::assert_snapshot!([
         said(fixed, several),
         // Without samples of their own cases have the largest k.

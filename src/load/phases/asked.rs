@@ -76,13 +76,21 @@ pub(super) fn eval_step(
         metrics,
         target: asking.target,
         samples: asking.samples,
-        vars: asking.vars.into_iter().map(|(name, value)| (name, text_of(value))).collect(),
+        vars: asking
+            .vars
+            .into_iter()
+            .map(|(name, value)| (name, text_of(value)))
+            .collect(),
     };
     Some((eval, place))
 }
 
 /// The canonical names of metrics that are to be shown; twice the same is told.
-fn metrics(desk: &mut PhaseDesk, names: &[String], node: &Node) -> (Vec<String>, Vec<(String, Span)>) {
+fn metrics(
+    desk: &mut PhaseDesk,
+    names: &[String],
+    node: &Node,
+) -> (Vec<String>, Vec<(String, Span)>) {
     let mut known: Vec<(String, Span)> = Vec::new();
     for (index, name) in names.iter().enumerate() {
         let at = node.locate(&format!("/metrics/{index}"));
@@ -93,7 +101,8 @@ fn metrics(desk: &mut PhaseDesk, names: &[String], node: &Node) -> (Vec<String>,
         let canonical = metric.to_string();
         if let Some((_, first)) = known.iter().find(|(other, _)| *other == canonical) {
             let message = format!("`{name}` stands here twice");
-            let problem = Problem::warning(Code::SuspiciousValue, at, message).related(*first, "first here");
+            let problem =
+                Problem::warning(Code::SuspiciousValue, at, message).related(*first, "first here");
             desk.problem(problem);
         } else {
             known.push((canonical, at));

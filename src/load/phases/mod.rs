@@ -87,7 +87,11 @@ pub struct LoadedPhase {
 
 /// See [`super::phase`].
 pub(super) fn load(request: &PhaseRequest) -> LoadedPhase {
-    let mut session = Session { cwd: request.cwd.clone(), purpose: Purpose::Run, ..Session::default() };
+    let mut session = Session {
+        cwd: request.cwd.clone(),
+        purpose: Purpose::Run,
+        ..Session::default()
+    };
     let (PhaseFileName::Plan(given) | PhaseFileName::Trigger(given)) = &request.file;
     let path = lexical(&request.cwd.join(given));
     let read = session.parse(&path, None).and_then(|node| {
@@ -112,8 +116,14 @@ pub(super) fn load(request: &PhaseRequest) -> LoadedPhase {
     if loaded.phase.is_some() {
         check_vars(&request.overrides.vars, &mut session, Severity::Warning);
     }
-    let Session { problems, sources, .. } = session;
-    LoadedPhase { problems, sources, ..loaded }
+    let Session {
+        problems, sources, ..
+    } = session;
+    LoadedPhase {
+        problems,
+        sources,
+        ..loaded
+    }
 }
 
 /// Judges a plan or a trigger that is checked alone: every phase of it, with the suites that it names. `named`: a suite that
@@ -134,7 +144,10 @@ pub(super) fn check(
         junit: Vec::new(),
         base: None,
         report_path: None,
-        overrides: Overrides { vars: vars.to_vec(), ..Overrides::default() },
+        overrides: Overrides {
+            vars: vars.to_vec(),
+            ..Overrides::default()
+        },
         env: env.clone(),
         cwd: session.cwd.clone(),
         cpus: 1,
@@ -191,7 +204,14 @@ impl<'a> PhaseDesk<'a> {
     fn new(session: &'a mut Session, given: &Path, path: &Path, strict: bool) -> Self {
         let dir = path.parent().unwrap_or(path).to_path_buf();
         let root = project_root(&dir);
-        PhaseDesk { session, given: given.to_owned(), path: path.to_owned(), dir, root, strict }
+        PhaseDesk {
+            session,
+            given: given.to_owned(),
+            path: path.to_owned(),
+            dir,
+            root,
+            strict,
+        }
     }
 
     fn problem(&mut self, problem: Problem) {
@@ -206,13 +226,19 @@ impl<'a> PhaseDesk<'a> {
         };
         let found = detect(&node);
         if found != Some(wanted) {
-            let word = if wanted == SchemaKind::Phase { "phase plan" } else { "trigger" };
+            let word = if wanted == SchemaKind::Phase {
+                "phase plan"
+            } else {
+                "trigger"
+            };
             let message = match found {
                 Some(kind) => format!("this is a file of kind `{}`, not a {word}", kind.name()),
                 None => format!("this is no {word}"),
             };
             let hint = match wanted {
-                _ if found == Some(other) && wanted == SchemaKind::Phase => "give it with `--trigger`",
+                _ if found == Some(other) && wanted == SchemaKind::Phase => {
+                    "give it with `--trigger`"
+                }
                 _ if found == Some(other) => "give it with `--plan`",
                 SchemaKind::Phase => "a plan begins with `phase:` or `phases:`",
                 _ => "a trigger begins with `eval_trigger:`",
@@ -227,7 +253,10 @@ impl<'a> PhaseDesk<'a> {
             let phases = plan::phases(self, spec, &node);
             let chosen = plan::choose(self, phases, request.phase_id.as_deref(), &node)?;
             return Some(Read::Phase(Box::new(PlacedPhase {
-                phase: Phase { base: request.base.clone().or(chosen.phase.base), ..chosen.phase },
+                phase: Phase {
+                    base: request.base.clone().or(chosen.phase.base),
+                    ..chosen.phase
+                },
                 ..chosen
             })));
         }
@@ -237,32 +266,48 @@ impl<'a> PhaseDesk<'a> {
 
     /// Every phase of a plan, or the one of a trigger.
     fn all(&mut self, mut node: Node) -> Vec<PlacedPhase> {
-        let Some(kind) = detect(&node) else { return Vec::new() };
-        let Some(json) = self.checked(kind, &mut node) else { return Vec::new() };
+        let Some(kind) = detect(&node) else {
+            return Vec::new();
+        };
+        let Some(json) = self.checked(kind, &mut node) else {
+            return Vec::new();
+        };
         match kind {
             SchemaKind::Phase => match self.spec(json, &node) {
                 Some(spec) => plan::phases(self, spec, &node),
                 None => Vec::new(),
             },
             _ => match self.spec(json, &node) {
-                Some(spec) => trigger::phase(self, spec, &node, ANY_ID, &[]).into_iter().collect(),
+                Some(spec) => trigger::phase(self, spec, &node, ANY_ID, &[])
+                    .into_iter()
+                    .collect(),
                 None => Vec::new(),
             },
         }
     }
 
     /// The document as its type. That a schema lets more through than the type takes would be a defect; it is told, too.
-    fn spec<T: serde::de::DeserializeOwned>(&mut self, json: serde_json::Value, node: &Node) -> Option<T> {
+    fn spec<T: serde::de::DeserializeOwned>(
+        &mut self,
+        json: serde_json::Value,
+        node: &Node,
+    ) -> Option<T> {
         let read = serde_json::from_value(json);
         read.map_err(|error| {
-            self.problem(Problem::error(Code::BadShape, node.span.at_start(), error.to_string()));
+            self.problem(Problem::error(
+                Code::BadShape,
+                node.span.at_start(),
+                error.to_string(),
+            ));
         })
         .ok()
     }
 
     /// The document as JSON, when its shape is right.
     fn checked(&mut self, kind: SchemaKind, node: &mut Node) -> Option<serde_json::Value> {
-        let Session { sources, problems, .. } = &mut *self.session;
+        let Session {
+            sources, problems, ..
+        } = &mut *self.session;
         validator(kind)?.check(sources, node, problems)
     }
 }

@@ -14,24 +14,45 @@ use eval_base::nearest::did_you_mean;
 pub(super) fn phases(desk: &mut PhaseDesk, file: PhaseFile, node: &Node) -> Vec<PlacedPhase> {
     if file.phase.is_some() && node.get("phases").is_some() {
         let at = node.key_span("/phases");
-        let problem = Problem::error(Code::BothSpellings, at, "`phase` and `phases` stand side by side")
-            .related(node.key_span("/phase"), "the other one");
+        let problem = Problem::error(
+            Code::BothSpellings,
+            at,
+            "`phase` and `phases` stand side by side",
+        )
+        .related(node.key_span("/phase"), "the other one");
         desk.problem(problem.hint("put all of them under `phases:`"));
     } else if file.phase.is_none() && file.phases.is_empty() {
-        desk.problem(Problem::error(Code::EmptyCases, node.key_span("/phases"), "the plan has no phase"));
+        desk.problem(Problem::error(
+            Code::EmptyCases,
+            node.key_span("/phases"),
+            "the plan has no phase",
+        ));
     }
-    let one = file.phase.into_iter().map(|spec| (spec, "/phase".to_owned()));
-    let several = file.phases.into_iter().enumerate().map(|(at, spec)| (spec, format!("/phases/{at}")));
+    let one = file
+        .phase
+        .into_iter()
+        .map(|spec| (spec, "/phase".to_owned()));
+    let several = file
+        .phases
+        .into_iter()
+        .enumerate()
+        .map(|(at, spec)| (spec, format!("/phases/{at}")));
     let mut seen: BTreeMap<String, Span> = BTreeMap::new();
     let mut phases = Vec::new();
     for (spec, pointer) in one.chain(several).collect::<Vec<_>>() {
-        let Some(at) = node.at_pointer(&pointer) else { continue };
+        let Some(at) = node.at_pointer(&pointer) else {
+            continue;
+        };
         let placed = phase(desk, spec, at);
-        let id_at = ["id", "name"].iter().find_map(|key| at.get(key)).map_or(at.span, |node| node.span);
+        let id_at = ["id", "name"]
+            .iter()
+            .find_map(|key| at.get(key))
+            .map_or(at.span, |node| node.span);
         let id = placed.phase.id.clone();
         if let Some(first) = seen.get(&id) {
             let message = format!("two phases have the id `{id}`");
-            let problem = Problem::error(Code::DuplicateId, id_at, message).related(*first, "the other one");
+            let problem =
+                Problem::error(Code::DuplicateId, id_at, message).related(*first, "the other one");
             desk.problem(problem.hint("give one of them another `id:`"));
         } else {
             seen.insert(id, id_at);
@@ -44,16 +65,25 @@ pub(super) fn phases(desk: &mut PhaseDesk, file: PhaseFile, node: &Node) -> Vec<
 fn phase(desk: &mut PhaseDesk, spec: PhaseSpec, node: &Node) -> PlacedPhase {
     let id = spec.id.clone().unwrap_or_else(|| id_of(&spec.name));
     if id.trim().is_empty() {
-        let at = node.get("id").or_else(|| node.get("name")).unwrap_or(node).span;
+        let at = node
+            .get("id")
+            .or_else(|| node.get("name"))
+            .unwrap_or(node)
+            .span;
         let problem = Problem::error(Code::WrongLength, at, "the id of the phase is empty");
         desk.problem(problem.hint("write an `id:`, or a name with letters or digits"));
     }
-    let notification = node.get("notification").map(|n| n.span).filter(|_| spec.notification == Some(true));
+    let notification = node
+        .get("notification")
+        .map(|n| n.span)
+        .filter(|_| spec.notification == Some(true));
     let mut steps = Vec::new();
     let mut places = Vec::new();
     let all = spec.steps.len();
     for (at, step) in spec.steps.into_iter().enumerate() {
-        let Some(place) = node.at_pointer(&format!("/steps/{at}")) else { continue };
+        let Some(place) = node.at_pointer(&format!("/steps/{at}")) else {
+            continue;
+        };
         if let Some((step, placed)) = step::read(desk, step, place, notification) {
             steps.push(step);
             places.extend(placed);
@@ -103,10 +133,16 @@ pub(super) fn choose(
     wanted: Option<&str>,
     node: &Node,
 ) -> Option<PlacedPhase> {
-    let ids: Vec<String> = phases.iter().map(|placed| placed.phase.id.clone()).collect();
+    let ids: Vec<String> = phases
+        .iter()
+        .map(|placed| placed.phase.id.clone())
+        .collect();
     let listed = || {
         let mut seen = std::collections::BTreeSet::new();
-        let each = ids.iter().filter(|id| seen.insert(id.as_str())).map(|id| format!("`{id}`"));
+        let each = ids
+            .iter()
+            .filter(|id| seen.insert(id.as_str()))
+            .map(|id| format!("`{id}`"));
         each.collect::<Vec<_>>().join(", ")
     };
     let at = node.key_span("/phases");
@@ -124,7 +160,8 @@ pub(super) fn choose(
             }
         },
         None if phases.len() > 1 => {
-            let message = "the plan holds several phases, and `--phase-id` does not say which is meant";
+            let message =
+                "the plan holds several phases, and `--phase-id` does not say which is meant";
             let hint = format!("give one of {} with `--phase-id`", listed());
             desk.problem(Problem::error(Code::UnknownPhase, at, message).hint(hint));
             None

@@ -26,19 +26,38 @@ type Fault = (Code, String, Option<String>);
 
 fn judged(text: &str, id: &str, dir: &Path, root: &Path, file: &Path) -> Result<PathBuf, Fault> {
     if text.trim().is_empty() || text.contains('\0') {
-        return Err((Code::BadPath, "the path is empty or holds a NUL".to_owned(), None));
+        return Err((
+            Code::BadPath,
+            "the path is empty or holds a NUL".to_owned(),
+            None,
+        ));
     }
-    if let Some(unknown) = placeholders(text).into_iter().find(|word| *word != PLACEHOLDER) {
+    if let Some(unknown) = placeholders(text)
+        .into_iter()
+        .find(|word| *word != PLACEHOLDER)
+    {
         let message = format!("`{unknown}` stands for nothing in a report path");
-        return Err((Code::BadTemplate, message, Some(format!("the id of the phase is `{PLACEHOLDER}`"))));
+        return Err((
+            Code::BadTemplate,
+            message,
+            Some(format!("the id of the phase is `{PLACEHOLDER}`")),
+        ));
     }
     if text.ends_with('/') {
-        return Err((Code::BadPath, format!("`{text}` is a folder, not a file"), None));
+        return Err((
+            Code::BadPath,
+            format!("`{text}` is a folder, not a file"),
+            None,
+        ));
     }
     let path = lexical(&dir.join(text.replace(PLACEHOLDER, &escape_path_component(id))));
     let escapes = || {
         let hint = "reports stay inside the project: the nearest folder above with a `.git`, else the folder of this file";
-        (Code::EscapingRef, format!("`{text}` leads out of the project"), Some(hint.to_owned()))
+        (
+            Code::EscapingRef,
+            format!("`{text}` leads out of the project"),
+            Some(hint.to_owned()),
+        )
     };
     if !path.starts_with(root) {
         return Err(escapes());
@@ -46,17 +65,27 @@ fn judged(text: &str, id: &str, dir: &Path, root: &Path, file: &Path) -> Result<
     // What is a link on the way may lead elsewhere; what is not there yet will lie in the deepest folder that is.
     let fence = Fence::new([root]);
     let parent = path.parent().unwrap_or(&path);
-    let real = parent.ancestors().find_map(|above| above.canonicalize().ok());
+    let real = parent
+        .ancestors()
+        .find_map(|above| above.canonicalize().ok());
     if !real.is_some_and(|real| fence.holds(&real))
         || path.canonicalize().is_ok_and(|real| !fence.holds(&real))
     {
         return Err(escapes());
     }
     if path.is_dir() {
-        return Err((Code::BadPath, format!("`{text}` is a folder, not a file"), None));
+        return Err((
+            Code::BadPath,
+            format!("`{text}` is a folder, not a file"),
+            None,
+        ));
     }
     if path == file || path.with_extension("json") == file {
-        return Err((Code::BadPath, "the report would take the place of this file".to_owned(), None));
+        return Err((
+            Code::BadPath,
+            "the report would take the place of this file".to_owned(),
+            None,
+        ));
     }
     Ok(path)
 }
@@ -68,7 +97,11 @@ fn placeholders(text: &str) -> Vec<&str> {
     while let Some(open) = rest.find('{') {
         let from = &rest[open..];
         let end = from.find('}').map_or(from.len(), |close| {
-            close + from[close..].bytes().take_while(|byte| *byte == b'}').count()
+            close
+                + from[close..]
+                    .bytes()
+                    .take_while(|byte| *byte == b'}')
+                    .count()
         });
         found.push(&from[..end]);
         rest = &from[end..];
@@ -81,8 +114,18 @@ mod tests {
     use super::*;
 
     fn said(text: &str, root: &Path) -> String {
-        match judged(text, "Phase 3/a", &root.join("plans"), root, &root.join("plans/plan.yaml")) {
-            Ok(path) => path.strip_prefix(root).expect("inside").display().to_string(),
+        match judged(
+            text,
+            "Phase 3/a",
+            &root.join("plans"),
+            root,
+            &root.join("plans/plan.yaml"),
+        ) {
+            Ok(path) => path
+                .strip_prefix(root)
+                .expect("inside")
+                .display()
+                .to_string(),
             Err((code, message, _)) => format!("{}: {message}", code.slug()),
         }
     }
@@ -95,22 +138,50 @@ mod tests {
         std::fs::create_dir_all(root.join("plans/kept")).expect("a folder");
         std::os::unix::fs::symlink(elsewhere.path(), root.join("out")).expect("a link");
         std::fs::write(elsewhere.path().join("there.md"), "x").expect("a file");
-        std::os::unix::fs::symlink(elsewhere.path().join("there.md"), root.join("link.md")).expect("a link");
+        std::os::unix::fs::symlink(elsewhere.path().join("there.md"), root.join("link.md"))
+            .expect("a link");
         let table = [
             ("./r/phase-{phase_id}.md", "plans/r/phase-Phase%203%2Fa.md"),
             ("{phase_id}/{phase_id}", "plans/Phase%203%2Fa/Phase%203%2Fa"),
             ("../r.md", "r.md"),
-            ("../../r.md", "escaping-ref: `../../r.md` leads out of the project"),
-            ("/tmp/r.md", "escaping-ref: `/tmp/r.md` leads out of the project"),
-            ("../out/r.md", "escaping-ref: `../out/r.md` leads out of the project"),
-            ("../out/new/r.md", "escaping-ref: `../out/new/r.md` leads out of the project"),
-            ("../link.md", "escaping-ref: `../link.md` leads out of the project"),
-            ("{phaseid}.md", "bad-template: `{phaseid}` stands for nothing in a report path"),
-            ("{{phase_id}}.md", "bad-template: `{{phase_id}}` stands for nothing in a report path"),
-            ("{phase_id", "bad-template: `{phase_id` stands for nothing in a report path"),
+            (
+                "../../r.md",
+                "escaping-ref: `../../r.md` leads out of the project",
+            ),
+            (
+                "/tmp/r.md",
+                "escaping-ref: `/tmp/r.md` leads out of the project",
+            ),
+            (
+                "../out/r.md",
+                "escaping-ref: `../out/r.md` leads out of the project",
+            ),
+            (
+                "../out/new/r.md",
+                "escaping-ref: `../out/new/r.md` leads out of the project",
+            ),
+            (
+                "../link.md",
+                "escaping-ref: `../link.md` leads out of the project",
+            ),
+            (
+                "{phaseid}.md",
+                "bad-template: `{phaseid}` stands for nothing in a report path",
+            ),
+            (
+                "{{phase_id}}.md",
+                "bad-template: `{{phase_id}}` stands for nothing in a report path",
+            ),
+            (
+                "{phase_id",
+                "bad-template: `{phase_id` stands for nothing in a report path",
+            ),
             ("kept", "bad-path: `kept` is a folder, not a file"),
             ("new/", "bad-path: `new/` is a folder, not a file"),
-            ("plan.yaml", "bad-path: the report would take the place of this file"),
+            (
+                "plan.yaml",
+                "bad-path: the report would take the place of this file",
+            ),
             (" ", "bad-path: the path is empty or holds a NUL"),
         ];
         for (text, expected) in table {

@@ -37,9 +37,20 @@ pub(super) fn read(
     notification: Option<Span>,
 ) -> Option<(Step, Option<StepPlace>)> {
     fitting(desk, &spec, node);
-    let StepSpec { kind, name, description, command, dir, timeout_seconds, config } = spec;
+    let StepSpec {
+        kind,
+        name,
+        description,
+        command,
+        dir,
+        timeout_seconds,
+        config,
+    } = spec;
     let config = config.unwrap_or_default();
-    let name = [name, description].into_iter().flatten().find(|text| !text.trim().is_empty());
+    let name = [name, description]
+        .into_iter()
+        .flatten()
+        .find(|text| !text.trim().is_empty());
     let name = name.unwrap_or_else(|| kind.name().to_owned());
     let action = match config.blocking {
         Some(false) => FailureAction::Warn,
@@ -67,7 +78,15 @@ pub(super) fn read(
             }
         }
     };
-    Some((Step { kind, name, action, work }, place))
+    Some((
+        Step {
+            kind,
+            name,
+            action,
+            work,
+        },
+        place,
+    ))
 }
 
 /// Keys that the type of the step has no use for: somebody expects something of them.
@@ -76,7 +95,11 @@ fn fitting(desk: &mut PhaseDesk, spec: &StepSpec, node: &Node) {
     let mut refuse = |pointer: &str, message: String, hint: &str| {
         let at = node.key_span(pointer);
         let problem = Problem::error(Code::PhaseSetting, at, message);
-        desk.problem(if hint.is_empty() { problem } else { problem.hint(hint) });
+        desk.problem(if hint.is_empty() {
+            problem
+        } else {
+            problem.hint(hint)
+        });
     };
     let config = node.get("config");
     let has = |key: &str| config.is_some_and(|config| config.get(key).is_some());
@@ -84,26 +107,42 @@ fn fitting(desk: &mut PhaseDesk, spec: &StepSpec, node: &Node) {
         for key in ["command", "dir", "timeout_seconds"] {
             if node.get(key).is_some() {
                 let hint = "an eval step runs its suite; a command is a step of its own, before it";
-                refuse(&format!("/{key}"), format!("a step of type `eval` has no `{key}`"), hint);
+                refuse(
+                    &format!("/{key}"),
+                    format!("a step of type `eval` has no `{key}`"),
+                    hint,
+                );
             }
         }
         if !has("suite") {
             let at = if config.is_some() { "/config" } else { "/type" };
             let at = node.key_span(at);
-            let problem = Problem::error(Code::MissingKey, at, "a step of type `eval` needs `config.suite`");
-            desk.problem(problem.hint("`config: {suite: ./evals/eval-suite.yaml}`, relative to this file"));
+            let problem = Problem::error(
+                Code::MissingKey,
+                at,
+                "a step of type `eval` needs `config.suite`",
+            );
+            desk.problem(
+                problem.hint("`config: {suite: ./evals/eval-suite.yaml}`, relative to this file"),
+            );
         } else if has("junit") {
-            refuse("/config/junit", "a step of type `eval` has no `junit`".to_owned(), "");
+            refuse(
+                "/config/junit",
+                "a step of type `eval` has no `junit`".to_owned(),
+                "",
+            );
         }
         return;
     }
     for key in OF_EVALS.into_iter().filter(|key| has(key)) {
-        let message = format!("`{key}` belongs to a step of type `eval`, and this one is of type `{word}`");
+        let message =
+            format!("`{key}` belongs to a step of type `eval`, and this one is of type `{word}`");
         refuse(&format!("/config/{key}"), message, "");
     }
     let has_junit = has("junit");
     if has_junit && kind != StepType::Test {
-        let message = format!("`junit` belongs to a step of type `test`, and this one is of type `{word}`");
+        let message =
+            format!("`junit` belongs to a step of type `test`, and this one is of type `{word}`");
         refuse("/config/junit", message, "");
     }
     let has_command = spec.command.is_some();
@@ -112,13 +151,24 @@ fn fitting(desk: &mut PhaseDesk, spec: &StepSpec, node: &Node) {
         refuse("/timeout_seconds", message, "");
     }
     if !has_command && !has_junit && spec.dir.is_some() {
-        refuse("/dir", "`dir` without a `command` has no use".to_owned(), "");
+        refuse(
+            "/dir",
+            "`dir` without a `command` has no use".to_owned(),
+            "",
+        );
     }
-    let blank =
-        spec.command.as_ref().and_then(|argv| argv.first()).is_some_and(|name| name.trim().is_empty());
+    let blank = spec
+        .command
+        .as_ref()
+        .and_then(|argv| argv.first())
+        .is_some_and(|name| name.trim().is_empty());
     if blank {
         let at = node.locate("/command/0");
-        desk.problem(Problem::error(Code::BadCommand, at, "the name of the program is empty"));
+        desk.problem(Problem::error(
+            Code::BadCommand,
+            at,
+            "the name of the program is empty",
+        ));
     }
 }
 
@@ -128,9 +178,17 @@ fn folder(desk: &mut PhaseDesk, dir: Option<&str>, node: &Node) -> PathBuf {
     if let Some(text) = dir {
         let at = node.locate("/dir");
         if folder.is_file() {
-            desk.problem(Problem::error(Code::BadPath, at, format!("`{text}` is a file, not a folder")));
+            desk.problem(Problem::error(
+                Code::BadPath,
+                at,
+                format!("`{text}` is a file, not a folder"),
+            ));
         } else if !folder.exists() {
-            let problem = Problem::warning(Code::BadPath, at, format!("there is no folder `{text}` yet"));
+            let problem = Problem::warning(
+                Code::BadPath,
+                at,
+                format!("there is no folder `{text}` yet"),
+            );
             desk.problem(problem.hint("it is relative to this file; an earlier step may make it"));
         }
     }
@@ -143,7 +201,11 @@ fn junit(desk: &mut PhaseDesk, config: &StepConfig, folder: &Path, node: &Node) 
     let at = node.locate("/config/junit");
     for text in &config.junit.0 {
         if let Err(reason) = path_glob(text) {
-            desk.problem(Problem::error(Code::BadGlob, at, format!("`{text}` is not a glob: {reason}")));
+            desk.problem(Problem::error(
+                Code::BadGlob,
+                at,
+                format!("`{text}` is not a glob: {reason}"),
+            ));
         } else if text.trim().is_empty() {
             desk.problem(Problem::error(Code::BadGlob, at, "the glob is empty"));
         } else {
@@ -158,13 +220,16 @@ pub(super) fn absolute_glob(folder: &Path, text: &str) -> String {
     if text.starts_with('/') {
         return text.to_owned();
     }
-    let literal: String = folder.to_string_lossy().chars().fold(String::new(), |mut out, c| {
-        if matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '\\') {
-            out.push('\\');
-        }
-        out.push(c);
-        out
-    });
+    let literal: String = folder
+        .to_string_lossy()
+        .chars()
+        .fold(String::new(), |mut out, c| {
+            if matches!(c, '*' | '?' | '[' | ']' | '{' | '}' | '\\') {
+                out.push('\\');
+            }
+            out.push(c);
+            out
+        });
     let mut text = text;
     while let Some(rest) = text.strip_prefix("./") {
         text = rest;

@@ -24,7 +24,9 @@ pub(super) fn load_all(
     let mut suites = Vec::new();
     let mut places = placed.places.iter();
     for step in &placed.phase.steps {
-        let Work::Eval(eval) = &step.work else { continue };
+        let Work::Eval(eval) = &step.work else {
+            continue;
+        };
         let Some(place) = places.next() else { break };
         let load = load_request(session, request, eval);
         let others = std::mem::take(&mut session.problems);
@@ -37,7 +39,10 @@ pub(super) fn load_all(
         for problem in found {
             session.problems.push(located(problem, place, request));
         }
-        suites.extend(plan.filter(|_| !broken).map(|plan| StepSuite { plan, request: load }));
+        suites.extend(plan.filter(|_| !broken).map(|plan| StepSuite {
+            plan,
+            request: load,
+        }));
     }
     suites
 }
@@ -49,7 +54,11 @@ fn load_request(session: &Session, request: &PhaseRequest, eval: &EvalStep) -> L
     vars.extend(line.vars.iter().cloned());
     LoadRequest {
         // As it is seen from where the user stands, so that commands that name it can be typed.
-        suite: eval.suite.strip_prefix(&session.cwd).unwrap_or(&eval.suite).to_owned(),
+        suite: eval
+            .suite
+            .strip_prefix(&session.cwd)
+            .unwrap_or(&eval.suite)
+            .to_owned(),
         purpose: session.purpose,
         overrides: Overrides {
             target: line.target.clone().or_else(|| eval.target.clone()),
@@ -86,12 +95,25 @@ fn filters(spec: &FilterSpec) -> Filters {
 /// What only the whole suite tells: metrics that nobody measures, and those that its samples can't give.
 fn judge(plan: &Plan, place: &StepPlace, problems: &mut Problems) {
     let mut measured: BTreeSet<&str> = plan.composites.iter().map(|c| c.name.as_str()).collect();
-    let evals = if plan.whole.is_empty() { &plan.evals } else { &plan.whole };
-    let graders = evals.iter().flat_map(|eval| eval.cases.profiles()).flat_map(|profile| &profile.graders);
-    measured.extend(graders.flat_map(|grader| &grader.measures).map(|(name, _)| name.as_str()));
+    let evals = if plan.whole.is_empty() {
+        &plan.evals
+    } else {
+        &plan.whole
+    };
+    let graders = evals
+        .iter()
+        .flat_map(|eval| eval.cases.profiles())
+        .flat_map(|profile| &profile.graders);
+    measured.extend(
+        graders
+            .flat_map(|grader| &grader.measures)
+            .map(|(name, _)| name.as_str()),
+    );
     let measured: Vec<&str> = measured.into_iter().collect();
     for (name, at) in &place.metrics {
-        let Ok(metric) = name.parse::<Metric>() else { continue };
+        let Ok(metric) = name.parse::<Metric>() else {
+            continue;
+        };
         if let Metric::Named(name) = &metric
             && !measured.contains(&name.as_str())
         {
@@ -99,7 +121,8 @@ fn judge(plan: &Plan, place: &StepPlace, problems: &mut Problems) {
         }
         let fewer = |k: u32| PlannedSamples::of(&plan.evals, |_, case| case.samples).fewer_than(k);
         if let Some((k, short)) = metric.k().and_then(|k| Some((k, fewer(k)?))) {
-            let message = format!("`{name}` has no value: it needs {k} samples of every case, but {short}");
+            let message =
+                format!("`{name}` has no value: it needs {k} samples of every case, but {short}");
             problems.push(Problem::warning(Code::KAboveSamples, *at, message));
         }
     }
@@ -111,10 +134,11 @@ fn judge(plan: &Plan, place: &StepPlace, problems: &mut Problems) {
 /// Who asks to be told needs somebody who tells.
 fn notified(plan: &Plan, at: Span, problems: &mut Problems) {
     if plan.reporting.channels.is_empty() {
-        let message =
-            format!("`notification` has nobody to tell: the suite `{}` has no channel", plan.suite.name);
-        let hint =
-            "add `notify:` to the suite, such as `notify: [{type: webhook, url_env: SLACK_WEBHOOK_URL}]`";
+        let message = format!(
+            "`notification` has nobody to tell: the suite `{}` has no channel",
+            plan.suite.name
+        );
+        let hint = "add `notify:` to the suite, such as `notify: [{type: webhook, url_env: SLACK_WEBHOOK_URL}]`";
         problems.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
     }
 }
@@ -125,13 +149,21 @@ fn located(mut problem: Problem, place: &StepPlace, request: &PhaseRequest) -> P
         return problem;
     }
     let mut at = place.suite;
-    for (flag, key) in [("category", "categories"), ("tag", "tags"), ("eval", "evals"), ("case", "cases")] {
+    for (flag, key) in [
+        ("category", "categories"),
+        ("tag", "tags"),
+        ("eval", "evals"),
+        ("case", "cases"),
+    ] {
         if let Some(rest) = problem.message.strip_prefix(&format!("`--{flag} ")) {
             problem.message = format!("`{key}`: `{rest}");
             at = place.filters.unwrap_or(at);
         }
     }
-    if let Some(rest) = problem.message.strip_prefix("the thresholds of the phase: ") {
+    if let Some(rest) = problem
+        .message
+        .strip_prefix("the thresholds of the phase: ")
+    {
         problem.message = rest.to_owned();
         at = place.thresholds.unwrap_or(at);
     }
@@ -142,9 +174,13 @@ fn located(mut problem: Problem, place: &StepPlace, request: &PhaseRequest) -> P
     }
     match problem.code {
         Code::UnknownPreset => at = place.preset.unwrap_or(at),
-        Code::UnknownTarget if request.overrides.target.is_none() => at = place.target.unwrap_or(at),
+        Code::UnknownTarget if request.overrides.target.is_none() => {
+            at = place.target.unwrap_or(at)
+        }
         Code::KAboveSamples => at = place.samples.unwrap_or(at),
-        Code::EmptyCases if problem.message.starts_with("no case fits") => at = place.filters.unwrap_or(at),
+        Code::EmptyCases if problem.message.starts_with("no case fits") => {
+            at = place.filters.unwrap_or(at)
+        }
         Code::RecordedOutputs | Code::UnknownTarget => return problem,
         _ => {}
     }

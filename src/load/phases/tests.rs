@@ -47,10 +47,23 @@ fn request(dir: &Path, file: PhaseFileName) -> PhaseRequest {
 
 fn told(problems: &Problems, sources: &Sources) -> String {
     let lines = problems.iter().map(|problem| {
-        let place = problem.span.map_or(String::new(), |span| format!("{} ", sources.place(span)));
-        let word = if problem.severity == load::Severity::Warning { "warning: " } else { "" };
-        let hint = problem.hint.as_ref().map_or(String::new(), |hint| format!(" | {hint}"));
-        format!("{place}{word}{} {}{hint}", problem.code.slug(), problem.message)
+        let place = problem
+            .span
+            .map_or(String::new(), |span| format!("{} ", sources.place(span)));
+        let word = if problem.severity == load::Severity::Warning {
+            "warning: "
+        } else {
+            ""
+        };
+        let hint = problem
+            .hint
+            .as_ref()
+            .map_or(String::new(), |hint| format!(" | {hint}"));
+        format!(
+            "{place}{word}{} {}{hint}",
+            problem.code.slug(),
+            problem.message
+        )
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -61,11 +74,21 @@ fn plan(text: &str) -> String {
 }
 
 fn plan_with(text: &str, change: impl FnOnce(&mut PhaseRequest)) -> String {
-    file_with("plan.yaml", text, |name| PhaseFileName::Plan(name.into()), change)
+    file_with(
+        "plan.yaml",
+        text,
+        |name| PhaseFileName::Plan(name.into()),
+        change,
+    )
 }
 
 fn trigger_with(text: &str, change: impl FnOnce(&mut PhaseRequest)) -> String {
-    file_with("trigger.yaml", text, |name| PhaseFileName::Trigger(name.into()), change)
+    file_with(
+        "trigger.yaml",
+        text,
+        |name| PhaseFileName::Trigger(name.into()),
+        change,
+    )
 }
 
 fn file_with(
@@ -79,7 +102,10 @@ fn file_with(
     change(&mut request);
     let loaded = load::phase(&request);
     let mut said = told(&loaded.problems, &loaded.sources);
-    assert_eq!(loaded.phase.is_none(), loaded.problems.has_errors() || loaded.waits_for.is_some());
+    assert_eq!(
+        loaded.phase.is_none(),
+        loaded.problems.has_errors() || loaded.waits_for.is_some()
+    );
     if let Some(phase) = loaded.phase {
         said.push_str(&format!("[{}]", phase.id));
     }
@@ -100,15 +126,24 @@ fn seed(name: &str, suite: &str) -> tempfile::TempDir {
 #[test]
 fn the_plan_of_the_seeds_loads_word_for_word() {
     let folder = seed("phase.yaml", "evals/auth-capability.yaml");
-    let loaded = load::phase(&request(folder.path(), PhaseFileName::Plan("phase.yaml".into())));
+    let loaded = load::phase(&request(
+        folder.path(),
+        PhaseFileName::Plan("phase.yaml".into()),
+    ));
     assert_eq!(told(&loaded.problems, &loaded.sources), "");
     let phase = loaded.phase.expect("a phase");
     assert_eq!(
         (phase.id.as_str(), phase.name.as_str()),
-        ("implement-user-authentication", "Implement user authentication")
+        (
+            "implement-user-authentication",
+            "Implement user authentication"
+        )
     );
-    let steps: Vec<(StepType, &str, FailureAction)> =
-        phase.steps.iter().map(|step| (step.kind, step.name.as_str(), step.action)).collect();
+    let steps: Vec<(StepType, &str, FailureAction)> = phase
+        .steps
+        .iter()
+        .map(|step| (step.kind, step.name.as_str(), step.action))
+        .collect();
     let block = FailureAction::Block;
     assert_eq!(
         steps,
@@ -118,16 +153,29 @@ fn the_plan_of_the_seeds_loads_word_for_word() {
             (StepType::Eval, "Run capability evals", block),
         ]
     );
-    assert_eq!((&phase.steps[0].work, &phase.steps[1].work), (&Work::Unchecked, &Work::Unchecked));
-    let Work::Eval(eval) = &phase.steps[2].work else { panic!("{:?}", phase.steps[2].work) };
+    assert_eq!(
+        (&phase.steps[0].work, &phase.steps[1].work),
+        (&Work::Unchecked, &Work::Unchecked)
+    );
+    let Work::Eval(eval) = &phase.steps[2].work else {
+        panic!("{:?}", phase.steps[2].work)
+    };
     assert_eq!(eval.metrics, ["pass_at_1", "pass_hat_3"]);
     let demands: Vec<(&str, Bound, f64)> = eval
         .demands
         .iter()
-        .map(|d| (d.threshold.metric.as_str(), d.threshold.bound, d.threshold.value))
+        .map(|d| {
+            (
+                d.threshold.metric.as_str(),
+                d.threshold.bound,
+                d.threshold.value,
+            )
+        })
         .collect();
     assert_eq!(demands, [("pass_rate", Bound::Min, 0.9)]);
-    let [suite] = loaded.suites.as_slice() else { panic!("{} suites", loaded.suites.len()) };
+    let [suite] = loaded.suites.as_slice() else {
+        panic!("{} suites", loaded.suites.len())
+    };
     assert_eq!(suite.plan.gate.thresholds.len(), 1);
     // pass^3 needs three samples.
     assert_eq!(suite.plan.settings.ks, [1, 3]);
@@ -143,28 +191,51 @@ fn the_trigger_of_the_seeds_loads_word_for_word() {
     let loaded = load::phase(&asked);
     assert_snapshot!(told(&loaded.problems, &loaded.sources), @r#"trigger.yaml:16:19 warning: suspicious-value `notification` has nobody to tell: the suite `auth` has no channel | add `notify:` to the suite, such as `notify: [{type: webhook, url_env: SLACK_WEBHOOK_URL}]`"#);
     let phase = loaded.phase.expect("a phase");
-    assert_eq!(phase.report_path, Some(phase.root.join("eval-results/phase-2%2Fa.md")));
+    assert_eq!(
+        phase.report_path,
+        Some(phase.root.join("eval-results/phase-2%2Fa.md"))
+    );
     assert_eq!((phase.notification, phase.archive), (true, true));
     assert_eq!(phase.when.as_deref(), Some(AFTER_TESTS_PASS));
     let works: Vec<&Work> = phase.steps.iter().map(|step| &step.work).collect();
-    let [Work::Junit(globs), Work::Eval(eval)] = works.as_slice() else { panic!("{works:?}") };
+    let [Work::Junit(globs), Work::Eval(eval)] = works.as_slice() else {
+        panic!("{works:?}")
+    };
     assert_eq!(globs, &[format!("{}/out/*.xml", asked.cwd.display())]);
-    assert_eq!((eval.filters.categories.len(), eval.filters.tags.len()), (1, 2));
-    let demands: Vec<&str> = eval.demands.iter().map(|d| d.threshold.metric.as_str()).collect();
+    assert_eq!(
+        (eval.filters.categories.len(), eval.filters.tags.len()),
+        (1, 2)
+    );
+    let demands: Vec<&str> = eval
+        .demands
+        .iter()
+        .map(|d| d.threshold.metric.as_str())
+        .collect();
     assert_eq!(demands, ["pass_at_1", "pass_hat_3"]);
     let filters = &loaded.suites[0].request.overrides.filters;
-    assert_eq!(filters.describe(), ["category capability", "tag critical or feature-x"]);
+    assert_eq!(
+        filters.describe(),
+        ["category capability", "tag critical or feature-x"]
+    );
 }
 
 #[test]
 fn a_plan_may_be_json() {
     let text = r#"{"phase": {"id": "J", "name": "n", "steps": [{"type": "review", "command": ["true"], "timeout_seconds": 2.5}]}}"#;
     let folder = project(&[("plan.json", text)]);
-    let loaded = load::phase(&request(folder.path(), PhaseFileName::Plan("plan.json".into())));
+    let loaded = load::phase(&request(
+        folder.path(),
+        PhaseFileName::Plan("plan.json".into()),
+    ));
     assert_eq!(told(&loaded.problems, &loaded.sources), "");
     let phase = loaded.phase.expect("a phase");
-    let Work::Command(command) = &phase.steps[0].work else { panic!("{:?}", phase.steps) };
-    assert_eq!((command.timeout, &command.dir), (Duration::from_millis(2500), &phase.root));
+    let Work::Command(command) = &phase.steps[0].work else {
+        panic!("{:?}", phase.steps)
+    };
+    assert_eq!(
+        (command.timeout, &command.dir),
+        (Duration::from_millis(2500), &phase.root)
+    );
     assert_eq!(phase.steps[0].name, "code-review");
 }
 
@@ -260,7 +331,10 @@ phases:
   - {id: "2", name: "Tokens", steps: [{type: check, command: ["true"]}]}
 "#;
     let with = |id: &str| plan_with(several, |request| request.phase_id = Some(id.to_owned()));
-    assert_eq!((with("2"), with("log-in")), ("[2]".to_owned(), "[log-in]".to_owned()));
+    assert_eq!(
+        (with("2"), with("log-in")),
+        ("[2]".to_owned(), "[log-in]".to_owned())
+    );
     assert_snapshot!(with("login"), @"plan.yaml:2:1 unknown-phase no phase has the id `login` | did you mean `log-in`?");
     assert_snapshot!(with("seven"), @"plan.yaml:2:1 unknown-phase no phase has the id `seven` | the phases of this plan are `log-in`, `2`");
     assert_snapshot!(plan(several), @"plan.yaml:2:1 unknown-phase the plan holds several phases, and `--phase-id` does not say which is meant | give one of `log-in`, `2` with `--phase-id`");
@@ -294,7 +368,10 @@ fn a_trigger_does_nothing_at_another_moment_and_a_slip_is_no_moment() {
     let at = |moment: &str| trigger_with(trigger, |request| request.when = Some(moment.to_owned()));
     assert_eq!(
         (at("before_merge"), at("After-tests-pass")),
-        ("waits for after_tests_pass".to_owned(), "[trigger]".to_owned())
+        (
+            "waits for after_tests_pass".to_owned(),
+            "[trigger]".to_owned()
+        )
     );
     assert_snapshot!(at("after_test_pass"), @"trigger.yaml:1:22 suspicious-value `--when after_test_pass` is not this trigger's `after_tests_pass`, but nearly | did you mean `--when after_tests_pass`? A gate that is skipped by a slip gates nothing");
     assert_snapshot!(at(" "), @"suspicious-value `--when` is empty | the trigger's moment is `after_tests_pass`; without `--when` it runs");
@@ -304,10 +381,12 @@ fn a_trigger_does_nothing_at_another_moment_and_a_slip_is_no_moment() {
 
 #[test]
 fn a_trigger_that_writes_its_id_needs_one() {
-    let trigger =
-        "eval_trigger: {when: now, suite: ./evals/auth.yaml, on_failure: {report_path: 'r/{phase_id}.md'}}";
+    let trigger = "eval_trigger: {when: now, suite: ./evals/auth.yaml, on_failure: {report_path: 'r/{phase_id}.md'}}";
     assert_snapshot!(trigger_with(trigger, |_| ()), @"trigger.yaml:1:79 unknown-phase `{phase_id}` is in the report path, and no id was given | give it with `--phase-id ID`");
-    assert_eq!(trigger_with(trigger, |request| request.phase_id = Some("7".to_owned())), "[7]");
+    assert_eq!(
+        trigger_with(trigger, |request| request.phase_id = Some("7".to_owned())),
+        "[7]"
+    );
     let said = trigger_with(trigger, |request| {
         request.phase_id = Some("7".to_owned());
         request.junit = vec!["a/[".to_owned(), String::new()];
@@ -341,9 +420,16 @@ phase:
     assert_eq!(phase.report_path, Some(phase.root.join("elsewhere/x.md")));
     assert_eq!(loaded.results, phase.root.join("out"));
     let overrides = &loaded.suites[0].request.overrides;
-    let vars: Vec<String> = overrides.vars.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let vars: Vec<String> = overrides
+        .vars
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
     assert_eq!(vars.join(" "), "m=x n=1 n=2");
-    assert_eq!((overrides.samples, overrides.max_regressions), (Some(4), Some(2)));
+    assert_eq!(
+        (overrides.samples, overrides.max_regressions),
+        (Some(4), Some(2))
+    );
 }
 
 #[test]
@@ -356,8 +442,11 @@ phases:
     let folder = project(&[("plan.yaml", plan)]);
     let check = |path: &str| {
         let cwd = folder.path().canonicalize().expect("a folder");
-        let checked =
-            load::check_files(&CheckRequest { paths: vec![path.into()], cwd, ..CheckRequest::default() });
+        let checked = load::check_files(&CheckRequest {
+            paths: vec![path.into()],
+            cwd,
+            ..CheckRequest::default()
+        });
         told(&checked.problems, &checked.sources)
     };
     assert_snapshot!(check("plan.yaml"), @r#"

@@ -25,37 +25,60 @@ pub(super) fn read(
     request: &PhaseRequest,
 ) -> Option<Read> {
     let moment = &file.eval_trigger.when;
-    if request.when.as_deref().is_some_and(|now| now.trim().is_empty()) {
+    if request
+        .when
+        .as_deref()
+        .is_some_and(|now| now.trim().is_empty())
+    {
         // A variable that is not set, most likely: a gate must not be skipped by that.
         let problem = Problem::general(Code::SuspiciousValue, "`--when` is empty");
-        desk.problem(problem.hint(format!("the trigger's moment is `{moment}`; without `--when` it runs")));
+        desk.problem(problem.hint(format!(
+            "the trigger's moment is `{moment}`; without `--when` it runs"
+        )));
         return None;
     }
-    if let Some(now) = request.when.as_deref().filter(|now| !same_moment(now, moment)) {
+    if let Some(now) = request
+        .when
+        .as_deref()
+        .filter(|now| !same_moment(now, moment))
+    {
         if is_slip(now, moment) {
             let at = node.locate("/eval_trigger/when");
             let message = format!("`--when {now}` is not this trigger's `{moment}`, but nearly");
-            let hint =
-                format!("did you mean `--when {moment}`? A gate that is skipped by a slip gates nothing");
+            let hint = format!(
+                "did you mean `--when {moment}`? A gate that is skipped by a slip gates nothing"
+            );
             desk.problem(Problem::error(Code::SuspiciousValue, at, message).hint(hint));
             return None;
         }
         return Some(Read::Waits(moment.clone()));
     }
-    let asks_for_id = file.eval_trigger.on_failure.as_ref().and_then(|f| f.report_path.as_deref());
+    let asks_for_id = file
+        .eval_trigger
+        .on_failure
+        .as_ref()
+        .and_then(|f| f.report_path.as_deref());
     if request.phase_id.is_none() && asks_for_id.is_some_and(|path| path.contains(PLACEHOLDER)) {
         let at = node.locate("/eval_trigger/on_failure/report_path");
         let message = format!("`{PLACEHOLDER}` is in the report path, and no id was given");
-        desk.problem(Problem::error(Code::UnknownPhase, at, message).hint("give it with `--phase-id ID`"));
+        desk.problem(
+            Problem::error(Code::UnknownPhase, at, message).hint("give it with `--phase-id ID`"),
+        );
         return None;
     }
     let id = match &request.phase_id {
         Some(id) if id.trim().is_empty() => {
-            desk.problem(Problem::general(Code::UnknownPhase, "`--phase-id` is empty"));
+            desk.problem(Problem::general(
+                Code::UnknownPhase,
+                "`--phase-id` is empty",
+            ));
             return None;
         }
         Some(id) => id.clone(),
-        None => desk.path.file_stem().map_or_else(String::new, |stem| stem.to_string_lossy().into_owned()),
+        None => desk
+            .path
+            .file_stem()
+            .map_or_else(String::new, |stem| stem.to_string_lossy().into_owned()),
     };
     let mut globs = Vec::new();
     for text in &request.junit {
@@ -90,10 +113,14 @@ pub(super) fn phase(
     }
     let failure = spec.on_failure.unwrap_or_default();
     let success = spec.on_success.unwrap_or_default();
-    let told = at.at_pointer("/on_failure/notification").map(|node| node.span);
+    let told = at
+        .at_pointer("/on_failure/notification")
+        .map(|node| node.span);
     let path_at = at.locate("/on_failure/report_path");
-    let report_path: Option<PathBuf> =
-        failure.report_path.as_deref().and_then(|text| report_path::resolve(desk, text, id, path_at));
+    let report_path: Option<PathBuf> = failure
+        .report_path
+        .as_deref()
+        .and_then(|text| report_path::resolve(desk, text, id, path_at));
     let asking = Asking {
         suite: spec.suite,
         required_pass_rate: None,
@@ -133,7 +160,10 @@ pub(super) fn phase(
         archive: success.archive_results.unwrap_or(false),
         when: Some(normal(&spec.when)),
     };
-    Some(PlacedPhase { phase, places: vec![place] })
+    Some(PlacedPhase {
+        phase,
+        places: vec![place],
+    })
 }
 
 fn same_moment(one: &str, other: &str) -> bool {
@@ -149,7 +179,11 @@ fn normal(moment: &str) -> String {
 /// ones a letter makes another word.
 fn is_slip(one: &str, other: &str) -> bool {
     let (one, other) = (normal(one), normal(other));
-    let digitless = |text: &str| text.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    let digitless = |text: &str| {
+        text.chars()
+            .filter(|c| !c.is_ascii_digit())
+            .collect::<String>()
+    };
     one != other
         && one.chars().count().min(other.chars().count()) >= 6
         && digitless(&one) != digitless(&other)
@@ -162,12 +196,21 @@ mod tests {
 
     #[test]
     fn slips_of_moments_are_told_from_other_moments() {
-        for slip in ["after_test_pass", "after_tests_pas", "afer-tests-pass", "after_tests_passed"] {
+        for slip in [
+            "after_test_pass",
+            "after_tests_pas",
+            "afer-tests-pass",
+            "after_tests_passed",
+        ] {
             assert!(is_slip(slip, AFTER_TESTS_PASS), "{slip}");
         }
-        for other in
-            ["after_tests_fail", "before_merge", "after-tests-pass", "After Tests Pass", "after_tests"]
-        {
+        for other in [
+            "after_tests_fail",
+            "before_merge",
+            "after-tests-pass",
+            "After Tests Pass",
+            "after_tests",
+        ] {
             assert!(!is_slip(other, AFTER_TESTS_PASS), "{other}");
         }
         assert!(!is_slip("after_phase_1", "after_phase_2") && !is_slip("on_a", "on_b"));

@@ -12,8 +12,13 @@
 use serde_json::{Map, Value, json};
 
 /// Keywords under which a map of schemas lies.
-const SCHEMA_MAPS: [&str; 5] =
-    ["properties", "$defs", "definitions", "patternProperties", "dependentSchemas"];
+const SCHEMA_MAPS: [&str; 5] = [
+    "properties",
+    "$defs",
+    "definitions",
+    "patternProperties",
+    "dependentSchemas",
+];
 /// Keywords under which a list of schemas lies.
 const SCHEMA_LISTS: [&str; 4] = ["allOf", "anyOf", "oneOf", "prefixItems"];
 /// Keywords under which one schema lies.
@@ -48,13 +53,17 @@ pub(in crate::load) fn flatten(root: &Value, schema: &Value) -> Map<String, Valu
 }
 
 fn flatten_into(root: &Value, schema: &Value, flat: &mut Map<String, Value>, depth: usize) {
-    let (Some(object), Some(depth)) = (schema.as_object(), depth.checked_sub(1)) else { return };
+    let (Some(object), Some(depth)) = (schema.as_object(), depth.checked_sub(1)) else {
+        return;
+    };
     for (word, value) in object {
         match (word.as_str(), flat.get_mut(word)) {
             ("$ref" | "allOf" | "$defs" | "definitions", _) => {}
             ("properties", Some(Value::Object(there))) => {
                 for (name, property) in value.as_object().into_iter().flatten() {
-                    there.entry(name.clone()).or_insert_with(|| property.clone());
+                    there
+                        .entry(name.clone())
+                        .or_insert_with(|| property.clone());
                 }
             }
             ("required", Some(Value::Array(there))) => {
@@ -64,10 +73,19 @@ fn flatten_into(root: &Value, schema: &Value, flat: &mut Map<String, Value>, dep
             (_, None) => drop(flat.insert(word.clone(), value.clone())),
         }
     }
-    if let Some(target) = object.get("$ref").and_then(Value::as_str).and_then(|r| resolve(root, r)) {
+    if let Some(target) = object
+        .get("$ref")
+        .and_then(Value::as_str)
+        .and_then(|r| resolve(root, r))
+    {
         flatten_into(root, target, flat, depth);
     }
-    for part in object.get("allOf").and_then(Value::as_array).into_iter().flatten() {
+    for part in object
+        .get("allOf")
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+    {
         if part.get("if").is_none() {
             flatten_into(root, part, flat, depth);
         }
@@ -86,18 +104,33 @@ pub(in crate::load) fn fixed_texts(root: &Value, schema: &Value) -> Option<Vec<S
         return Some(vec![text.as_str()?.to_owned()]);
     }
     let options = flat.get("enum")?.as_array()?;
-    options.iter().map(|v| v.as_str().map(str::to_owned)).collect()
+    options
+        .iter()
+        .map(|v| v.as_str().map(str::to_owned))
+        .collect()
 }
 
 /// The branches of a `oneOf` or `anyOf`, without a branch that only says null.
 pub(in crate::load) fn branches(schema: &Map<String, Value>) -> Option<Vec<&Value>> {
-    let list = schema.get("oneOf").or_else(|| schema.get("anyOf"))?.as_array()?;
-    Some(list.iter().filter(|b| b.get("type").and_then(Value::as_str) != Some("null")).collect())
+    let list = schema
+        .get("oneOf")
+        .or_else(|| schema.get("anyOf"))?
+        .as_array()?;
+    Some(
+        list.iter()
+            .filter(|b| b.get("type").and_then(Value::as_str) != Some("null"))
+            .collect(),
+    )
 }
 
 /// Other spellings of a property or of a branch's tag.
 pub(in crate::load) fn aliases<'v>(schema: &'v Value, word: &str) -> impl Iterator<Item = &'v str> {
-    schema.get(word).and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
+    schema
+        .get(word)
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(Value::as_str)
 }
 
 /// What tells these branches apart: a property that each of them fixes to texts.
@@ -108,16 +141,27 @@ pub(in crate::load) fn discriminator(root: &Value, branches: &[&Value]) -> Optio
         fixed_texts(root, property).filter(|tags| !tags.is_empty())
     };
     let first = flat.first()?.get("properties")?.as_object()?;
-    let usual = USUAL_TAGS.iter().copied().filter(|t| first.contains_key(*t));
-    usual.chain(first.keys().map(String::as_str)).find_map(|key| {
-        let tags: Option<Vec<_>> = flat.iter().map(|branch| tags_of(key, branch)).collect();
-        tags.map(|tags| Tagged { key: key.to_owned(), tags })
-    })
+    let usual = USUAL_TAGS
+        .iter()
+        .copied()
+        .filter(|t| first.contains_key(*t));
+    usual
+        .chain(first.keys().map(String::as_str))
+        .find_map(|key| {
+            let tags: Option<Vec<_>> = flat.iter().map(|branch| tags_of(key, branch)).collect();
+            tags.map(|tags| Tagged {
+                key: key.to_owned(),
+                tags,
+            })
+        })
 }
 
 /// Every value of a union of plain texts, branch by branch; `None` when a branch is anything else.
 pub(in crate::load) fn plain_values(root: &Value, branches: &[&Value]) -> Option<Vec<Vec<String>>> {
-    branches.iter().map(|branch| fixed_texts(root, branch)).collect()
+    branches
+        .iter()
+        .map(|branch| fixed_texts(root, branch))
+        .collect()
 }
 
 /// Whether an optional property's explicit null is the same as its absence.
@@ -132,7 +176,9 @@ pub(in crate::load) fn null_is_absent(
         return false;
     }
     let flat = flatten(root, property);
-    let constrained = ["type", "enum", "const", "anyOf", "oneOf"].iter().any(|word| flat.contains_key(*word));
+    let constrained = ["type", "enum", "const", "anyOf", "oneOf"]
+        .iter()
+        .any(|word| flat.contains_key(*word));
     constrained && flat.get("x-keep-null") != Some(&Value::Bool(true))
 }
 
@@ -158,7 +204,9 @@ pub(in crate::load) fn for_errors(root: &Value) -> Value {
 }
 
 fn rewrite(root: &Value, schema: &mut Value) {
-    let Some(object) = schema.as_object_mut() else { return };
+    let Some(object) = schema.as_object_mut() else {
+        return;
+    };
     let owner = object.clone();
     if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
         for (name, property) in properties {
@@ -168,16 +216,26 @@ fn rewrite(root: &Value, schema: &mut Value) {
         }
     }
     bound_integer(object);
-    if let Some(word) = ["oneOf", "anyOf"].into_iter().find(|w| object.contains_key(*w)) {
+    if let Some(word) = ["oneOf", "anyOf"]
+        .into_iter()
+        .find(|w| object.contains_key(*w))
+    {
         rewrite_union(root, object, word);
     }
     each_subschema(object, &mut |inner| rewrite(root, inner));
 }
 
 fn rewrite_union(root: &Value, object: &mut Map<String, Value>, word: &str) {
-    let list: Vec<Value> = object.get(word).and_then(Value::as_array).cloned().unwrap_or_default();
+    let list: Vec<Value> = object
+        .get(word)
+        .and_then(Value::as_array)
+        .cloned()
+        .unwrap_or_default();
     let refs: Vec<&Value> = list.iter().collect();
-    let spellings: Vec<&str> = list.iter().flat_map(|b| aliases(b, "x-tag-aliases")).collect();
+    let spellings: Vec<&str> = list
+        .iter()
+        .flat_map(|b| aliases(b, "x-tag-aliases"))
+        .collect();
     if let Some(values) = plain_values(root, &refs) {
         object.remove(word);
         object.insert("x-tag-aliases".into(), json!(spellings));
@@ -185,7 +243,9 @@ fn rewrite_union(root: &Value, object: &mut Map<String, Value>, word: &str) {
         object.insert("type".into(), json!("string"));
         return;
     }
-    let Some(Tagged { key, tags }) = discriminator(root, &refs) else { return };
+    let Some(Tagged { key, tags }) = discriminator(root, &refs) else {
+        return;
+    };
     object.remove(word);
     let conditions = list.iter().zip(&tags).map(|(branch, tags)| {
         let condition = json!({"properties": {(key.as_str()): {"enum": tags}}, "required": [key]});
@@ -198,17 +258,24 @@ fn rewrite_union(root: &Value, object: &mut Map<String, Value>, word: &str) {
     }
     object.entry("type").or_insert_with(|| json!("object"));
     match object.entry("required").or_insert_with(|| json!([])) {
-        Value::Array(required) if !required.iter().any(|r| *r == key.as_str()) => required.push(json!(key)),
+        Value::Array(required) if !required.iter().any(|r| *r == key.as_str()) => {
+            required.push(json!(key))
+        }
         _ => {}
     }
     if let Value::Object(properties) = object.entry("properties").or_insert_with(|| json!({})) {
-        properties.insert(key, json!({"enum": tags.concat(), "x-tag-aliases": spellings}));
+        properties.insert(
+            key,
+            json!({"enum": tags.concat(), "x-tag-aliases": spellings}),
+        );
     }
 }
 
 /// The bounds that a Rust integer type has and that schemars tells by `format` only.
 fn bound_integer(object: &mut Map<String, Value>) {
-    let Some(format) = object.get("format").and_then(Value::as_str) else { return };
+    let Some(format) = object.get("format").and_then(Value::as_str) else {
+        return;
+    };
     let (min, max) = match format {
         "uint8" => (json!(0), json!(u8::MAX)),
         "uint16" => (json!(0), json!(u16::MAX)),
@@ -228,7 +295,9 @@ fn bound_integer(object: &mut Map<String, Value>) {
 
 /// Takes the null out of a schema's types and branches; a branch that is left alone takes the union's place.
 fn strip_null(schema: &mut Value) {
-    let Some(object) = schema.as_object_mut() else { return };
+    let Some(object) = schema.as_object_mut() else {
+        return;
+    };
     if let Some(Value::Array(types)) = object.get_mut("type") {
         types.retain(|t| t != "null");
         if let [only] = types.as_slice() {
@@ -240,7 +309,9 @@ fn strip_null(schema: &mut Value) {
         options.retain(|o| !o.is_null());
     }
     for word in ["anyOf", "oneOf"] {
-        let Some(Value::Array(list)) = object.get_mut(word) else { continue };
+        let Some(Value::Array(list)) = object.get_mut(word) else {
+            continue;
+        };
         list.retain(|b| b.get("type").and_then(Value::as_str) != Some("null"));
         if let [Value::Object(only)] = list.as_slice() {
             let only = only.clone();
@@ -260,7 +331,9 @@ pub(super) fn for_editors(root: &Value) -> Value {
 }
 
 fn publish(root: &Value, schema: &mut Value) {
-    let Some(object) = schema.as_object_mut() else { return };
+    let Some(object) = schema.as_object_mut() else {
+        return;
+    };
     let owner = object.clone();
     each_subschema(object, &mut |inner| publish(root, inner));
     let properties = object.get_mut("properties").and_then(Value::as_object_mut);
@@ -298,7 +371,9 @@ fn publish(root: &Value, schema: &mut Value) {
 
 /// Branches whose tag may be left out: any that fits will do.
 fn publish_optional_tag(root: &Value, object: &mut Map<String, Value>) {
-    let Some(Value::Array(mut list)) = object.remove("oneOf") else { return };
+    let Some(Value::Array(mut list)) = object.remove("oneOf") else {
+        return;
+    };
     let tagged = discriminator(root, &list.iter().collect::<Vec<_>>());
     if let Some(Tagged { key, .. }) = tagged {
         for branch in &mut list {
@@ -312,7 +387,9 @@ fn publish_optional_tag(root: &Value, object: &mut Map<String, Value>) {
 
 /// The null of an optional key is the same as its absence.
 fn accept_null(property: &mut Value) {
-    let Some(object) = property.as_object_mut() else { return };
+    let Some(object) = property.as_object_mut() else {
+        return;
+    };
     if let Some(Value::Array(words)) = object.get_mut("enum")
         && !words.iter().any(Value::is_null)
     {
@@ -329,7 +406,10 @@ fn accept_null(property: &mut Value) {
         None if has_words => {}
         None => {
             let accepts = |branch: &Value| branch.get("type").is_some_and(|t| t == "null");
-            let union = object.get("anyOf").or_else(|| object.get("oneOf")).and_then(Value::as_array);
+            let union = object
+                .get("anyOf")
+                .or_else(|| object.get("oneOf"))
+                .and_then(Value::as_array);
             if union.is_some_and(|branches| branches.iter().any(accepts)) {
                 return;
             }
@@ -357,9 +437,13 @@ fn publish_tag(root: &Value, object: &mut Map<String, Value>, aliases: &[Value])
         return widen(object);
     }
     let this = Value::Object(object.clone());
-    let Some(Tagged { key, .. }) = discriminator(root, &[&this]) else { return };
-    if let Some(tag) =
-        object.get_mut("properties").and_then(|p| p.get_mut(&key)).and_then(Value::as_object_mut)
+    let Some(Tagged { key, .. }) = discriminator(root, &[&this]) else {
+        return;
+    };
+    if let Some(tag) = object
+        .get_mut("properties")
+        .and_then(|p| p.get_mut(&key))
+        .and_then(Value::as_object_mut)
     {
         widen(tag);
     }
@@ -371,16 +455,24 @@ fn publish_properties(object: &mut Map<String, Value>) {
     if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
         let mut spelled = Vec::new();
         for (name, property) in properties.iter_mut() {
-            let Some(Value::Array(aliases)) = property.as_object_mut().and_then(|p| p.remove("x-aliases"))
+            let Some(Value::Array(aliases)) =
+                property.as_object_mut().and_then(|p| p.remove("x-aliases"))
             else {
                 continue;
             };
-            let aliases: Vec<String> = aliases.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+            let aliases: Vec<String> = aliases
+                .iter()
+                .filter_map(Value::as_str)
+                .map(str::to_owned)
+                .collect();
             for alias in &aliases {
                 let mut other = property.clone();
                 if let Some(other) = other.as_object_mut() {
                     other.insert("deprecated".into(), json!(true));
-                    other.insert("description".into(), json!(format!("Another spelling of `{name}`.")));
+                    other.insert(
+                        "description".into(),
+                        json!(format!("Another spelling of `{name}`.")),
+                    );
                 }
                 spelled.push((alias.clone(), other));
             }
@@ -390,8 +482,9 @@ fn publish_properties(object: &mut Map<String, Value>) {
     }
     let mut demands = Vec::new();
     for (name, aliases) in either {
-        let names: Vec<&str> =
-            std::iter::once(name.as_str()).chain(aliases.iter().map(String::as_str)).collect();
+        let names: Vec<&str> = std::iter::once(name.as_str())
+            .chain(aliases.iter().map(String::as_str))
+            .collect();
         let one_each: Vec<Value> = names.iter().map(|n| json!({"required": [n]})).collect();
         let was_required = match object.get_mut("required") {
             Some(Value::Array(required)) => {

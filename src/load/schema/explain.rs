@@ -15,18 +15,41 @@ use super::derive::{aliases, branches, flatten};
 use super::words::{describe, listed, quoted, subject};
 
 /// Adds a problem for every cause among these errors.
-pub(super) fn explain(derived: &Value, root: &Node, errors: &[ValidationError<'_>], problems: &mut Problems) {
-    let mut explainer = Explainer { derived, root, found: Vec::new(), meant: HashSet::new() };
+pub(super) fn explain(
+    derived: &Value,
+    root: &Node,
+    errors: &[ValidationError<'_>],
+    problems: &mut Problems,
+) {
+    let mut explainer = Explainer {
+        derived,
+        root,
+        found: Vec::new(),
+        meant: HashSet::new(),
+    };
     explainer.errors(errors);
     if explainer.found.is_empty() {
         // Nothing is silent: what could not be put into words is still an error.
-        let first = errors.first().map_or_else(String::new, |e| e.masked().to_string());
-        explainer.add("", Code::BadShape, format!("the document does not fit: {first}"), None);
+        let first = errors
+            .first()
+            .map_or_else(String::new, |e| e.masked().to_string());
+        explainer.add(
+            "",
+            Code::BadShape,
+            format!("the document does not fit: {first}"),
+            None,
+        );
     }
     let meant = explainer.meant;
     let consequence =
         |missing: &Option<(String, String)>| missing.as_ref().is_some_and(|m| meant.contains(m));
-    problems.extend(explainer.found.into_iter().filter(|(_, m)| !consequence(m)).map(|(problem, _)| problem));
+    problems.extend(
+        explainer
+            .found
+            .into_iter()
+            .filter(|(_, m)| !consequence(m))
+            .map(|(problem, _)| problem),
+    );
 }
 
 struct Explainer<'e> {
@@ -41,8 +64,11 @@ struct Explainer<'e> {
 impl Explainer<'_> {
     fn errors(&mut self, errors: &[ValidationError<'_>]) {
         // A value of the wrong type breaks other rules as well: only the type is worth telling.
-        let wrong_type: HashSet<&str> =
-            errors.iter().filter(|e| matches!(e.kind(), Kind::Type { .. })).map(path).collect();
+        let wrong_type: HashSet<&str> = errors
+            .iter()
+            .filter(|e| matches!(e.kind(), Kind::Type { .. }))
+            .map(path)
+            .collect();
         for error in errors {
             if matches!(error.kind(), Kind::Type { .. }) || !wrong_type.contains(path(error)) {
                 self.error(error);
@@ -55,22 +81,32 @@ impl Explainer<'_> {
         let schema = self.owner(error);
         let name = subject(at);
         match error.kind() {
-            Kind::AdditionalProperties { unexpected } | Kind::UnevaluatedProperties { unexpected } => {
+            Kind::AdditionalProperties { unexpected }
+            | Kind::UnevaluatedProperties { unexpected } => {
                 for key in unexpected {
                     self.unknown_key(at, key, &[&schema]);
                 }
             }
             Kind::Required { property } => self.missing(at, property, &schema),
-            Kind::Type { .. } => self.wrong_type(at, &describe(self.derived, &Value::Object(schema))),
+            Kind::Type { .. } => {
+                self.wrong_type(at, &describe(self.derived, &Value::Object(schema)))
+            }
             Kind::Enum { options } => {
                 self.unknown_value(at, options.as_array().map_or(&[], Vec::as_slice), &schema);
             }
             Kind::Constant { expected_value } => {
                 self.unknown_value(at, std::slice::from_ref(&**expected_value), &schema);
             }
-            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => self.union(at, &schema, context),
+            Kind::AnyOf { context } | Kind::OneOfNotValid { context } => {
+                self.union(at, &schema, context)
+            }
             Kind::FalseSchema => {
-                self.add(at, Code::UnknownKey, format!("{name} is not allowed here"), None);
+                self.add(
+                    at,
+                    Code::UnknownKey,
+                    format!("{name} is not allowed here"),
+                    None,
+                );
             }
             Kind::PropertyNames { error } => {
                 let message = format!("a key of {name} is not allowed: {}", error.masked());
@@ -79,7 +115,10 @@ impl Explainer<'_> {
             kind => {
                 let node = self.root.at_pointer(at);
                 let (code, message) = bound(kind, &name, node).unwrap_or_else(|| {
-                    (Code::BadShape, format!("{name} does not fit: {}", error.masked_with("the value")))
+                    (
+                        Code::BadShape,
+                        format!("{name} does not fit: {}", error.masked_with("the value")),
+                    )
                 });
                 self.add(at, code, message, expected(&schema));
             }
@@ -90,16 +129,28 @@ impl Explainer<'_> {
     fn owner(&self, error: &ValidationError<'_>) -> Map<String, Value> {
         let place = error.schema_path().as_str();
         let owner = place.rsplit_once('/').map_or("", |(owner, _)| owner);
-        self.derived.pointer(owner).map(|schema| flatten(self.derived, schema)).unwrap_or_default()
+        self.derived
+            .pointer(owner)
+            .map(|schema| flatten(self.derived, schema))
+            .unwrap_or_default()
     }
 
     fn add(&mut self, at: &str, code: Code, message: String, hint: Option<String>) {
-        let code_wants_key =
-            matches!(self.root.at_pointer(at).map(|n| &n.value), None | Some(NodeValue::Null));
-        let collection =
-            matches!(self.root.at_pointer(at).map(|n| &n.value), Some(NodeValue::Map(_) | NodeValue::Seq(_)));
-        let span = if code_wants_key || collection { self.root.key_span(at) } else { self.root.locate(at) };
-        self.found.push((Problem::error(code, span, message).maybe_hint(hint), None));
+        let code_wants_key = matches!(
+            self.root.at_pointer(at).map(|n| &n.value),
+            None | Some(NodeValue::Null)
+        );
+        let collection = matches!(
+            self.root.at_pointer(at).map(|n| &n.value),
+            Some(NodeValue::Map(_) | NodeValue::Seq(_))
+        );
+        let span = if code_wants_key || collection {
+            self.root.key_span(at)
+        } else {
+            self.root.locate(at)
+        };
+        self.found
+            .push((Problem::error(code, span, message).maybe_hint(hint), None));
     }
 
     fn unknown_key(&mut self, at: &str, key: &str, schemas: &[&Map<String, Value>]) {
@@ -113,38 +164,57 @@ impl Explainer<'_> {
         let near = did_you_mean(key, known.iter().copied().filter(is_free));
         let hint = match near {
             Some(near) => {
-                self.meant.insert((at.to_owned(), canonical(schemas, near).to_owned()));
+                self.meant
+                    .insert((at.to_owned(), canonical(schemas, near).to_owned()));
                 format!("did you mean `{near}`?")
             }
             None if known.is_empty() => "no keys are known here".to_owned(),
             None => {
-                let canonical =
-                    schemas.iter().flat_map(|s| properties(s)).map(|(name, _)| format!("`{name}`"));
+                let canonical = schemas
+                    .iter()
+                    .flat_map(|s| properties(s))
+                    .map(|(name, _)| format!("`{name}`"));
                 format!("known here: {}", listed(canonical))
             }
         };
-        let span =
-            there.and_then(|node| node.get_key(key)).map_or_else(|| self.root.key_span(at), |k| k.span);
+        let span = there
+            .and_then(|node| node.get_key(key))
+            .map_or_else(|| self.root.key_span(at), |k| k.span);
         let shown = quoted(&Value::String(key.to_owned()));
-        let problem = Problem::error(Code::UnknownKey, span, format!("the key {shown} is not known here"));
+        let problem = Problem::error(
+            Code::UnknownKey,
+            span,
+            format!("the key {shown} is not known here"),
+        );
         self.found.push((problem.hint(hint), None));
     }
 
     fn missing(&mut self, at: &str, property: &Value, schema: &Map<String, Value>) {
         let key = property.as_str().unwrap_or_default();
-        let wanted = schema.get("properties").and_then(|p| p.get(key)).map(|s| describe(self.derived, s));
-        let hint = wanted.filter(|w| w != "any value").map(|wanted| format!("add `{key}`: {wanted}"));
+        let wanted = schema
+            .get("properties")
+            .and_then(|p| p.get(key))
+            .map(|s| describe(self.derived, s));
+        let hint = wanted
+            .filter(|w| w != "any value")
+            .map(|wanted| format!("add `{key}`: {wanted}"));
         let message = format!("{} lacks the key `{key}`", subject(at));
         let span = match self.root.at_pointer(at).map(|n| &n.value) {
             // An element of a list has no key: its first key shows where it begins.
             Some(NodeValue::Map(entries)) if self.root.key_span(at) == self.root.locate(at) => {
-                entries.first().map_or_else(|| self.root.key_span(at), |(first, _)| first.span)
+                entries
+                    .first()
+                    .map_or_else(|| self.root.key_span(at), |(first, _)| first.span)
             }
             _ => self.root.key_span(at),
         };
         let part = NonZeroU32::new(self.root.locate(at).start.saturating_add(1));
-        let problem = Problem { part, ..Problem::error(Code::MissingKey, span, message).maybe_hint(hint) };
-        self.found.push((problem, Some((at.to_owned(), key.to_owned()))));
+        let problem = Problem {
+            part,
+            ..Problem::error(Code::MissingKey, span, message).maybe_hint(hint)
+        };
+        self.found
+            .push((problem, Some((at.to_owned(), key.to_owned()))));
     }
 
     fn wrong_type(&mut self, at: &str, wanted: &str) {
@@ -158,28 +228,50 @@ impl Explainer<'_> {
             Some((node, NodeValue::Text(text))) => {
                 let plain = crate::load::scalar::plain(text);
                 let hint = match plain {
-                    NodeValue::Number(_) if wanted.contains("number") => Some("remove the quotes".to_owned()),
-                    _ if wanted.contains("true or false") => Some("write `true` or `false`".to_owned()),
+                    NodeValue::Number(_) if wanted.contains("number") => {
+                        Some("remove the quotes".to_owned())
+                    }
+                    _ if wanted.contains("true or false") => {
+                        Some("write `true` or `false`".to_owned())
+                    }
                     _ => None,
                 };
                 (found(node), hint)
             }
-            Some((node, NodeValue::Number(_) | NodeValue::Bool(_))) => {
-                (found(node), wanted.contains("a text").then(|| "put quotes around it".to_owned()))
-            }
+            Some((node, NodeValue::Number(_) | NodeValue::Bool(_))) => (
+                found(node),
+                wanted
+                    .contains("a text")
+                    .then(|| "put quotes around it".to_owned()),
+            ),
             Some((node, _)) => (found(node), None),
         };
-        self.add(at, Code::WrongType, format!("{name}: expected {wanted}, found {found}"), hint);
+        self.add(
+            at,
+            Code::WrongType,
+            format!("{name}: expected {wanted}, found {found}"),
+            hint,
+        );
     }
 
     fn unknown_value(&mut self, at: &str, options: &[Value], schema: &Map<String, Value>) {
         let Some(text) = self.root.at_pointer(at).and_then(Node::as_text) else {
-            let wanted =
-                expected(schema).unwrap_or_else(|| format!("one of {}", listed(options.iter().map(quoted))));
+            let wanted = expected(schema)
+                .unwrap_or_else(|| format!("one of {}", listed(options.iter().map(quoted))));
             return self.wrong_type(at, &wanted);
         };
-        let other_spellings = schema.get("x-tag-aliases").and_then(Value::as_array).into_iter().flatten();
-        let near = did_you_mean(text, options.iter().chain(other_spellings).filter_map(Value::as_str));
+        let other_spellings = schema
+            .get("x-tag-aliases")
+            .and_then(Value::as_array)
+            .into_iter()
+            .flatten();
+        let near = did_you_mean(
+            text,
+            options
+                .iter()
+                .chain(other_spellings)
+                .filter_map(Value::as_str),
+        );
         let shown = quoted(&Value::String(text.to_owned()));
         let message = match options {
             [only] => format!("{} must be {}, not {shown}", subject(at), quoted(only)),
@@ -189,14 +281,29 @@ impl Explainer<'_> {
                 listed(options.iter().map(quoted))
             ),
         };
-        self.add(at, Code::UnknownValue, message, near.map(|near| format!("did you mean `{near}`?")));
+        self.add(
+            at,
+            Code::UnknownValue,
+            message,
+            near.map(|near| format!("did you mean `{near}`?")),
+        );
     }
 
     /// A union that no discriminator tells apart: the branch that was most likely meant.
-    fn union(&mut self, at: &str, schema: &Map<String, Value>, context: &[Vec<ValidationError<'_>>]) {
+    fn union(
+        &mut self,
+        at: &str,
+        schema: &Map<String, Value>,
+        context: &[Vec<ValidationError<'_>>],
+    ) {
         let wanted = describe(self.derived, &Value::Object(schema.clone()));
-        let Some(node) = self.root.at_pointer(at) else { return self.wrong_type(at, &wanted) };
-        let listed_branches = schema.get("anyOf").or_else(|| schema.get("oneOf")).and_then(Value::as_array);
+        let Some(node) = self.root.at_pointer(at) else {
+            return self.wrong_type(at, &wanted);
+        };
+        let listed_branches = schema
+            .get("anyOf")
+            .or_else(|| schema.get("oneOf"))
+            .and_then(Value::as_array);
         let all = listed_branches.map_or(&[][..], Vec::as_slice);
         let fitting: Vec<(Map<String, Value>, &Vec<ValidationError<'_>>)> = all
             .iter()
@@ -211,12 +318,20 @@ impl Explainer<'_> {
         if let (Some(entries), true) = (node.as_map(), fitting.len() > 1) {
             let unknown: Vec<String> = entries
                 .iter()
-                .filter(|(key, _)| !schemas.iter().any(|s| properties(s).any(|(name, _)| *name == *key.name)))
+                .filter(|(key, _)| {
+                    !schemas
+                        .iter()
+                        .any(|s| properties(s).any(|(name, _)| *name == *key.name))
+                })
                 .map(|(key, _)| key.name.to_string())
                 .collect();
-            let open = schemas.iter().any(|s| s.get("additionalProperties") != Some(&Value::Bool(false)));
+            let open = schemas
+                .iter()
+                .any(|s| s.get("additionalProperties") != Some(&Value::Bool(false)));
             if !unknown.is_empty() && !open {
-                return unknown.iter().for_each(|key| self.unknown_key(at, key, &schemas));
+                return unknown
+                    .iter()
+                    .for_each(|key| self.unknown_key(at, key, &schemas));
             }
         }
         if let (Some(text), true) = (node.as_text(), fitting.len() > 1) {
@@ -239,7 +354,11 @@ fn path<'a>(error: &'a ValidationError<'_>) -> &'a str {
 }
 
 fn properties(schema: &Map<String, Value>) -> impl Iterator<Item = (&String, &Value)> {
-    schema.get("properties").and_then(Value::as_object).into_iter().flatten()
+    schema
+        .get("properties")
+        .and_then(Value::as_object)
+        .into_iter()
+        .flatten()
 }
 
 /// The canonical name of a key, which may be another spelling.
@@ -248,18 +367,30 @@ fn canonical<'s>(schemas: &[&'s Map<String, Value>], spelling: &'s str) -> &'s s
     if all().any(|(name, _)| name == spelling) {
         return spelling;
     }
-    all().find(|(_, p)| aliases(p, "x-aliases").any(|a| a == spelling)).map_or(spelling, |(name, _)| name)
+    all()
+        .find(|(_, p)| aliases(p, "x-aliases").any(|a| a == spelling))
+        .map_or(spelling, |(name, _)| name)
 }
 
 fn expected(schema: &Map<String, Value>) -> Option<String> {
-    schema.get("x-expected").and_then(Value::as_str).map(str::to_owned)
+    schema
+        .get("x-expected")
+        .and_then(Value::as_str)
+        .map(str::to_owned)
 }
 
 /// The values that a schema lists.
 fn fixed(schema: &Map<String, Value>) -> Vec<Value> {
     let one = schema.get("const").cloned();
     one.into_iter()
-        .chain(schema.get("enum").and_then(Value::as_array).into_iter().flatten().cloned())
+        .chain(
+            schema
+                .get("enum")
+                .and_then(Value::as_array)
+                .into_iter()
+                .flatten()
+                .cloned(),
+        )
         .collect()
 }
 
@@ -267,7 +398,11 @@ fn fixed(schema: &Map<String, Value>) -> Vec<Value> {
 fn found(node: &Node) -> String {
     match &node.value {
         NodeValue::Text(_) | NodeValue::Number(_) => {
-            format!("{} {}", node.kind().replacen("a ", "the ", 1), quoted(&node.to_json()))
+            format!(
+                "{} {}",
+                node.kind().replacen("a ", "the ", 1),
+                quoted(&node.to_json())
+            )
         }
         NodeValue::Bool(b) => format!("`{b}`"),
         NodeValue::Special(name) => format!("`{name}`, which is not finite"),
@@ -278,7 +413,9 @@ fn found(node: &Node) -> String {
 /// Whether a (flattened) schema takes values of this node's kind at all.
 fn takes(root: &Value, schema: &Map<String, Value>, node: &Node, depth: usize) -> bool {
     if let (Some(inner), Some(depth)) = (branches(schema), depth.checked_sub(1)) {
-        return inner.iter().any(|branch| takes(root, &flatten(root, branch), node, depth));
+        return inner
+            .iter()
+            .any(|branch| takes(root, &flatten(root, branch), node, depth));
     }
     let kinds: &[&str] = match &node.value {
         NodeValue::Null => &["null"],
@@ -290,7 +427,10 @@ fn takes(root: &Value, schema: &Map<String, Value>, node: &Node, depth: usize) -
     };
     match schema.get("type") {
         Some(Value::String(one)) => kinds.contains(&one.as_str()),
-        Some(Value::Array(many)) => many.iter().filter_map(Value::as_str).any(|t| kinds.contains(&t)),
+        Some(Value::Array(many)) => many
+            .iter()
+            .filter_map(Value::as_str)
+            .any(|t| kinds.contains(&t)),
         _ => {
             let values = fixed(schema);
             values.is_empty()
@@ -302,7 +442,13 @@ fn takes(root: &Value, schema: &Map<String, Value>, node: &Node, depth: usize) -
 /// What to say of a bound that is broken.
 fn bound(kind: &Kind, name: &str, node: Option<&Node>) -> Option<(Code, String)> {
     let number = || node.map_or_else(String::new, |n| format!(", found {}", quoted(&n.to_json())));
-    let count = |n: u64, what: &str| if n == 1 { format!("{n} {what}") } else { format!("{n} {what}s") };
+    let count = |n: u64, what: &str| {
+        if n == 1 {
+            format!("{n} {what}")
+        } else {
+            format!("{n} {what}s")
+        }
+    };
     let length = match node.map(|n| &n.value) {
         Some(NodeValue::Text(text)) => text.chars().count(),
         Some(NodeValue::Seq(items)) => items.len(),
@@ -311,39 +457,80 @@ fn bound(kind: &Kind, name: &str, node: Option<&Node>) -> Option<(Code, String)>
     };
     let (range, size) = (Code::OutOfRange, Code::WrongLength);
     Some(match kind {
-        Kind::Minimum { limit } => (range, format!("{name} must be at least {limit}{}", number())),
+        Kind::Minimum { limit } => (
+            range,
+            format!("{name} must be at least {limit}{}", number()),
+        ),
         Kind::Maximum { limit } => (range, format!("{name} must be at most {limit}{}", number())),
-        Kind::ExclusiveMinimum { limit } => (range, format!("{name} must be more than {limit}{}", number())),
-        Kind::ExclusiveMaximum { limit } => (range, format!("{name} must be less than {limit}{}", number())),
-        Kind::MultipleOf { multiple_of } => {
-            (range, format!("{name} must be a multiple of {multiple_of}{}", number()))
-        }
-        Kind::MinLength { limit: 1 } | Kind::MinItems { limit: 1 } | Kind::MinProperties { limit: 1 } => {
-            (size, format!("{name} must not be empty"))
-        }
-        Kind::MinLength { limit } => {
-            (size, format!("{name} needs at least {}, and has {length}", count(*limit, "character")))
-        }
-        Kind::MaxLength { limit } => {
-            (size, format!("{name} may have at most {}, and has {length}", count(*limit, "character")))
-        }
-        Kind::MinItems { limit } => {
-            (size, format!("{name} needs at least {}, and has {length}", count(*limit, "element")))
-        }
-        Kind::MaxItems { limit } => {
-            (size, format!("{name} may have at most {}, and has {length}", count(*limit, "element")))
-        }
-        Kind::MinProperties { limit } => {
-            (size, format!("{name} needs at least {}, and has {length}", count(*limit, "key")))
-        }
-        Kind::MaxProperties { limit } => {
-            (size, format!("{name} may have at most {}, and has {length}", count(*limit, "key")))
-        }
-        Kind::UniqueItems => (Code::BadShape, format!("{name} holds the same element twice")),
-        Kind::Pattern { pattern } => {
-            (Code::BadFormat, format!("{name} does not have the form `{pattern}`{}", number()))
-        }
-        Kind::Format { format } => (Code::BadFormat, format!("{name} is not a valid {format}{}", number())),
+        Kind::ExclusiveMinimum { limit } => (
+            range,
+            format!("{name} must be more than {limit}{}", number()),
+        ),
+        Kind::ExclusiveMaximum { limit } => (
+            range,
+            format!("{name} must be less than {limit}{}", number()),
+        ),
+        Kind::MultipleOf { multiple_of } => (
+            range,
+            format!("{name} must be a multiple of {multiple_of}{}", number()),
+        ),
+        Kind::MinLength { limit: 1 }
+        | Kind::MinItems { limit: 1 }
+        | Kind::MinProperties { limit: 1 } => (size, format!("{name} must not be empty")),
+        Kind::MinLength { limit } => (
+            size,
+            format!(
+                "{name} needs at least {}, and has {length}",
+                count(*limit, "character")
+            ),
+        ),
+        Kind::MaxLength { limit } => (
+            size,
+            format!(
+                "{name} may have at most {}, and has {length}",
+                count(*limit, "character")
+            ),
+        ),
+        Kind::MinItems { limit } => (
+            size,
+            format!(
+                "{name} needs at least {}, and has {length}",
+                count(*limit, "element")
+            ),
+        ),
+        Kind::MaxItems { limit } => (
+            size,
+            format!(
+                "{name} may have at most {}, and has {length}",
+                count(*limit, "element")
+            ),
+        ),
+        Kind::MinProperties { limit } => (
+            size,
+            format!(
+                "{name} needs at least {}, and has {length}",
+                count(*limit, "key")
+            ),
+        ),
+        Kind::MaxProperties { limit } => (
+            size,
+            format!(
+                "{name} may have at most {}, and has {length}",
+                count(*limit, "key")
+            ),
+        ),
+        Kind::UniqueItems => (
+            Code::BadShape,
+            format!("{name} holds the same element twice"),
+        ),
+        Kind::Pattern { pattern } => (
+            Code::BadFormat,
+            format!("{name} does not have the form `{pattern}`{}", number()),
+        ),
+        Kind::Format { format } => (
+            Code::BadFormat,
+            format!("{name} is not a valid {format}{}", number()),
+        ),
         _ => return None,
     })
 }

@@ -39,9 +39,11 @@ fn checked(text: &str) -> (Option<Value>, Vec<String>) {
     let mut sources = Sources::new();
     let file = sources.add("t.yaml", text);
     let mut problems = Problems::new();
-    let mut node = crate::load::tree::parse(&sources, file, &mut problems).expect("the fixture is YAML");
-    let value =
-        Validator::new(&schema()).expect("the schema compiles").check(&sources, &mut node, &mut problems);
+    let mut node =
+        crate::load::tree::parse(&sources, file, &mut problems).expect("the fixture is YAML");
+    let value = Validator::new(&schema())
+        .expect("the schema compiles")
+        .check(&sources, &mut node, &mut problems);
     let shown = problems.sorted().into_iter().map(|p| {
         let at = p.span.map(|s| sources.position(s)).expect("a place");
         format!(
@@ -126,8 +128,16 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "-",
         &["2:42 unknown-key the key `vale` is not known here | did you mean `value`?"],
     ),
-    ("- 1\n", "-", &["1:1 wrong-type the document: expected a map, found a list | -"]),
-    ("x\n", "-", &["1:1 wrong-type the document: expected a map, found the text `x` | -"]),
+    (
+        "- 1\n",
+        "-",
+        &["1:1 wrong-type the document: expected a map, found a list | -"],
+    ),
+    (
+        "x\n",
+        "-",
+        &["1:1 wrong-type the document: expected a map, found the text `x` | -"],
+    ),
     (
         "tags: 5\nname: n\ngraders: [{type: exact, value: x}]\n",
         "-",
@@ -138,7 +148,9 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "tags: [1, a]\nname: n\ngraders: [{type: exact, value: x}]\n",
         "-",
-        &["1:8 wrong-type element 1 of `tags`: expected a text, found the number `1` | put quotes around it"],
+        &[
+            "1:8 wrong-type element 1 of `tags`: expected a text, found the number `1` | put quotes around it",
+        ],
     ),
     (
         "tags: {a: 1}\nname: n\ngraders: [{type: exact, value: x}]\n",
@@ -148,7 +160,9 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "combine: al\nname: n\ngraders: [{type: exact, value: x}]\n",
         "-",
-        &["1:10 unknown-value `al` is not a value of `combine`: it takes `all`, `any` | did you mean `all`?"],
+        &[
+            "1:10 unknown-value `al` is not a value of `combine`: it takes `all`, `any` | did you mean `all`?",
+        ],
     ),
     (
         "combine: {at_leest: 2}\nname: n\ngraders: [{type: exact, value: x}]\n",
@@ -175,7 +189,9 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "level: hgh\nname: n\ngraders: [{type: exact, value: x}]\n",
         "-",
-        &["1:8 unknown-value `hgh` is not a value of `level`: it takes `low`, `high` | did you mean `high`?"],
+        &[
+            "1:8 unknown-value `hgh` is not a value of `level`: it takes `low`, `high` | did you mean `high`?",
+        ],
     ),
     (
         "level: 5\nname: n\ngraders: [{type: exact, value: x}]\n",
@@ -225,7 +241,9 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "retries: \"3\"\nname: n\ngraders: [{type: exact, value: x}]\n",
         "-",
-        &["1:10 wrong-type `retries`: expected a whole number, found the text `3` | remove the quotes"],
+        &[
+            "1:10 wrong-type `retries`: expected a whole number, found the text `3` | remove the quotes",
+        ],
     ),
     (
         "retries: 1.5\nname: n\ngraders: [{type: exact, value: x}]\n",
@@ -280,7 +298,9 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "retries: 1e-999999999\nname: n\ngraders: [{type: exact, value: x}]\n",
         "-",
-        &["1:10 wrong-type `retries`: expected a whole number, found the number `1e-999999999` | -"],
+        &[
+            "1:10 wrong-type `retries`: expected a whole number, found the number `1e-999999999` | -",
+        ],
     ),
     (
         "limits: {wall: .inf}\nname: n\ngraders: [{type: exact, value: x}]\n",
@@ -359,7 +379,11 @@ const TABLE: &[(&str, &str, &[&str])] = &[
 fn texts_and_what_is_said_of_them() {
     for (text, json, problems) in TABLE {
         let (value, shown) = checked(text);
-        assert_eq!(&value.map_or("-".to_owned(), |v| v.to_string()), json, "of {text:?}");
+        assert_eq!(
+            &value.map_or("-".to_owned(), |v| v.to_string()),
+            json,
+            "of {text:?}"
+        );
         assert_eq!(shown, *problems, "of {text:?}");
     }
 }
@@ -372,8 +396,8 @@ fn editors_are_told_what_we_check() {
     for (text, json, _) in TABLE {
         let mut sources = Sources::new();
         let file = sources.add("t.yaml", *text);
-        let node =
-            crate::load::tree::parse(&sources, file, &mut Problems::new()).expect("the fixture is YAML");
+        let node = crate::load::tree::parse(&sources, file, &mut Problems::new())
+            .expect("the fixture is YAML");
         // An explicit null for an optional key is forgiven here, not by editors.
         if *json != "-" && !text.contains('~') {
             assert!(validator.is_valid(&node.to_json()), "of {text:?}");
@@ -382,7 +406,10 @@ fn editors_are_told_what_we_check() {
             assert!(!validator.is_valid(&node.to_json()), "of {text:?}");
         }
     }
-    assert!(!published.to_string().contains("\"x-"), "our own words are gone");
+    assert!(
+        !published.to_string().contains("\"x-"),
+        "our own words are gone"
+    );
 }
 
 /// The shapes that schemars gives to our kinds of types, so that a new version of it is noticed.
@@ -466,12 +493,27 @@ fn what_schemars_makes_is_understood() {
     let validator = Validator::new(&canonical).expect("the schema compiles");
     let ok = "name: n\ngraders: []\n";
     let table = [
-        ("name: n\nchecks: [{type: exact, value: x}]\n".to_owned(), "-"),
-        (format!("{ok}default: {{type: exact, valu: x}}\n"), "3:24 unknown-key"),
+        (
+            "name: n\nchecks: [{type: exact, value: x}]\n".to_owned(),
+            "-",
+        ),
+        (
+            format!("{ok}default: {{type: exact, valu: x}}\n"),
+            "3:24 unknown-key",
+        ),
         (format!("{ok}default: {{type: exact}}\n"), "3:1 missing-key"),
-        (format!("{ok}default: ~\nlimits: ~\ncount: ~\nlevel: ~\nvalue: ~\n"), "-"),
-        (format!("{ok}default: {{type: all, of: [{{type: exact, value: 5}}]}}\n"), "3:48 wrong-type"),
-        (format!("{ok}default: {{type: all, of: [], limits: {{seconds: x}}}}\n"), "3:48 wrong-type"),
+        (
+            format!("{ok}default: ~\nlimits: ~\ncount: ~\nlevel: ~\nvalue: ~\n"),
+            "-",
+        ),
+        (
+            format!("{ok}default: {{type: all, of: [{{type: exact, value: 5}}]}}\n"),
+            "3:48 wrong-type",
+        ),
+        (
+            format!("{ok}default: {{type: all, of: [], limits: {{seconds: x}}}}\n"),
+            "3:48 wrong-type",
+        ),
         (format!("{ok}level: max\n"), "-"),
         (format!("{ok}level: mx\n"), "3:8 unknown-value"),
         (format!("{ok}level: high\n"), "-"),
@@ -488,7 +530,8 @@ fn what_schemars_makes_is_understood() {
         let mut sources = Sources::new();
         let file = sources.add("t.yaml", text.as_str());
         let mut problems = Problems::new();
-        let mut node = crate::load::tree::parse(&sources, file, &mut problems).expect("the fixture is YAML");
+        let mut node =
+            crate::load::tree::parse(&sources, file, &mut problems).expect("the fixture is YAML");
         let value = validator.check(&sources, &mut node, &mut problems);
         let found: Vec<String> = problems
             .sorted()
@@ -498,7 +541,11 @@ fn what_schemars_makes_is_understood() {
                 format!("{}:{} {}", at.line, at.column, p.code.slug())
             })
             .collect();
-        let found = if found.is_empty() { "-".to_owned() } else { found.join(", ") };
+        let found = if found.is_empty() {
+            "-".to_owned()
+        } else {
+            found.join(", ")
+        };
         assert_eq!(found, expected, "of {text:?}");
         assert_eq!(value.is_some(), expected == "-", "of {text:?}");
     }

@@ -28,8 +28,10 @@ fn describe_flat(root: &Value, flat: &Map<String, Value>, depth: usize) -> Strin
         return quoted(only);
     }
     if let (Some(branches), Some(depth)) = (branches(flat), depth.checked_sub(1)) {
-        let mut each: Vec<String> =
-            branches.iter().map(|b| describe_flat(root, &flatten(root, b), depth)).collect();
+        let mut each: Vec<String> = branches
+            .iter()
+            .map(|b| describe_flat(root, &flatten(root, b), depth))
+            .collect();
         each.dedup();
         return each.join(" or ");
     }
@@ -39,15 +41,22 @@ fn describe_flat(root: &Value, flat: &Map<String, Value>, depth: usize) -> Strin
         _ if flat.contains_key("properties") => vec!["object"],
         _ => return "any value".to_owned(),
     };
-    let named = types.iter().filter(|t| types.len() == 1 || **t != "null").map(|t| match *t {
-        "array" => list(root, flat, depth),
-        "object" if depth < TOP => match flat.get("required").and_then(Value::as_array).map(Vec::as_slice) {
-            // Inside of a union, the key that a branch demands is what tells it from the others.
-            Some([only]) => format!("a map with {}", quoted(only)),
-            _ => "a map".to_owned(),
-        },
-        other => type_words(other).to_owned(),
-    });
+    let named = types
+        .iter()
+        .filter(|t| types.len() == 1 || **t != "null")
+        .map(|t| match *t {
+            "array" => list(root, flat, depth),
+            "object" if depth < TOP => match flat
+                .get("required")
+                .and_then(Value::as_array)
+                .map(Vec::as_slice)
+            {
+                // Inside of a union, the key that a branch demands is what tells it from the others.
+                Some([only]) => format!("a map with {}", quoted(only)),
+                _ => "a map".to_owned(),
+            },
+            other => type_words(other).to_owned(),
+        });
     named.collect::<Vec<_>>().join(" or ")
 }
 
@@ -88,7 +97,11 @@ pub(super) fn quoted(value: &Value) -> String {
     let flat = text.replace(['\n', '\r', '\t'], " ");
     let mut chars = flat.chars();
     let head: String = chars.by_ref().take(60).collect();
-    if chars.next().is_some() { format!("`{head}...`") } else { format!("`{head}`") }
+    if chars.next().is_some() {
+        format!("`{head}...`")
+    } else {
+        format!("`{head}`")
+    }
 }
 
 /// `a, b, c`, and no more of it than a reader takes in.
@@ -110,8 +123,14 @@ pub(super) fn subject(pointer: &str) -> String {
     if pointer.is_empty() {
         return "the document".to_owned();
     }
-    let Ok(index) = last.parse::<usize>() else { return format!("`{last}`") };
-    match steps.next().map(unescape).filter(|owner| !owner.is_empty() && owner.parse::<usize>().is_err()) {
+    let Ok(index) = last.parse::<usize>() else {
+        return format!("`{last}`");
+    };
+    match steps
+        .next()
+        .map(unescape)
+        .filter(|owner| !owner.is_empty() && owner.parse::<usize>().is_err())
+    {
         Some(owner) => format!("element {} of `{owner}`", index + 1),
         None => format!("element {}", index + 1),
     }

@@ -40,10 +40,18 @@ impl Revision {
     /// # Errors
     /// Whatever git can't do, in words.
     pub fn read(dir: &Path, rev: &str) -> Result<Revision, GitError> {
-        let there = dir.ancestors().find(|dir| dir.is_dir()).unwrap_or(Path::new("/"));
+        let there = dir
+            .ancestors()
+            .find(|dir| dir.is_dir())
+            .unwrap_or(Path::new("/"));
         let commit = git::commit_of(there, rev)?;
         let files = git::folder(dir, &commit)?;
-        Ok(Revision { dir: dir.to_owned(), rev: rev.to_owned(), commit, files })
+        Ok(Revision {
+            dir: dir.to_owned(),
+            rev: rev.to_owned(),
+            commit,
+            files,
+        })
     }
 }
 
@@ -59,9 +67,10 @@ impl Folder {
     /// The revision that it is of.
     pub(in crate::load) fn against(&self) -> Option<Against> {
         match self {
-            Folder::Revision(revision) => {
-                Some(Against { rev: revision.rev.clone(), commit: revision.commit.clone() })
-            }
+            Folder::Revision(revision) => Some(Against {
+                rev: revision.rev.clone(),
+                commit: revision.commit.clone(),
+            }),
             Folder::Disk(_) | Folder::Nowhere => None,
         }
     }
@@ -139,8 +148,9 @@ fn read_in(dir: &Path, name: &str, most: u64) -> Result<Option<Vec<u8>>, String>
     let open = |path: &Path, flags| OpenOptions::new().read(true).custom_flags(flags).open(path);
     let file = match open(&path, libc::O_NONBLOCK | libc::O_NOFOLLOW) {
         Err(error) if error.raw_os_error() == Some(libc::ELOOP) => {
-            let real =
-                path.canonicalize().map_err(|error| format!("it is a symbolic link: {}", words(&error)))?;
+            let real = path
+                .canonicalize()
+                .map_err(|error| format!("it is a symbolic link: {}", words(&error)))?;
             let inside = dir.canonicalize().is_ok_and(|dir| real.starts_with(dir));
             if !inside {
                 return Err("it is a symbolic link that leads out of the folder".to_owned());
@@ -165,7 +175,9 @@ fn read_in(dir: &Path, name: &str, most: u64) -> Result<Option<Vec<u8>>, String>
         return Err(too_large(most));
     }
     let mut bytes = Vec::with_capacity(usize::try_from(meta.len()).unwrap_or(0).saturating_add(1));
-    file.take(most + 1).read_to_end(&mut bytes).map_err(|error| words(&error))?;
+    file.take(most + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| words(&error))?;
     if bytes.len() as u64 > most {
         return Err(too_large(most));
     }

@@ -28,11 +28,18 @@ pub(in crate::load) fn conflict(sources: &Sources, file: FileId) -> Option<Probl
         let start = at;
         at += line.len();
         let is_marker = |mark: &&&str| {
-            let rest = line.strip_prefix(**mark).map(|rest| rest.trim_end_matches(['\n', '\r']));
+            let rest = line
+                .strip_prefix(**mark)
+                .map(|rest| rest.trim_end_matches(['\n', '\r']));
             // `=======` alone underlines headings in texts.
-            rest.is_some_and(|rest| (rest.is_empty() || rest.starts_with(' ')) && **mark != MARKERS[1])
+            rest.is_some_and(|rest| {
+                (rest.is_empty() || rest.starts_with(' ')) && **mark != MARKERS[1]
+            })
         };
-        MARKERS.iter().find(is_marker).map(|mark| Span::new(file, start, start + mark.len()))
+        MARKERS
+            .iter()
+            .find(is_marker)
+            .map(|mark| Span::new(file, start, start + mark.len()))
     })?;
     let shown = sources.display(file);
     Some(Problem::error(Code::MergeConflict, first, "a merge that is not finished left its marks here").hint(format!(
@@ -42,8 +49,12 @@ pub(in crate::load) fn conflict(sources: &Sources, file: FileId) -> Option<Probl
 
 /// The version of the format, before anything else is judged: a newer file may hold what we don't know.
 pub(super) fn version(node: &Node) -> Result<(), Problem> {
-    let Some(at) = node.get("format_version") else { return Ok(()) };
-    let NodeValue::Number(number) = &at.value else { return Ok(()) };
+    let Some(at) = node.get("format_version") else {
+        return Ok(());
+    };
+    let NodeValue::Number(number) = &at.value else {
+        return Ok(());
+    };
     match number.as_u64() {
         Some(version) if known(version) => Ok(()),
         Some(0) => Err(Problem::error(
@@ -71,7 +82,11 @@ pub(super) struct Name<'a> {
 
 /// `x.pending.yaml` waits, every other file counts.
 pub(super) fn standing_of(name: &str) -> Standing {
-    if name.ends_with(".pending.yaml") { Standing::Pending } else { Standing::Accepted }
+    if name.ends_with(".pending.yaml") {
+        Standing::Pending
+    } else {
+        Standing::Accepted
+    }
 }
 
 pub(super) fn header(spec: &BaselineFile, node: &Node, of: &Name, problems: &mut Problems) {
@@ -90,9 +105,13 @@ pub(super) fn header(spec: &BaselineFile, node: &Node, of: &Name, problems: &mut
             problems.push(Problem::error(Code::OtherBaseline, at, message).hint(hint));
         }
         None if of.name != right && of.name.ends_with(".yaml") => {
-            let message = format!("nobody reads this: the baseline of `{}` lies in `{right}`", spec.eval_id);
+            let message = format!(
+                "nobody reads this: the baseline of `{}` lies in `{right}`",
+                spec.eval_id
+            );
             problems.push(
-                Problem::error(Code::OtherBaseline, at, message).hint("rename the file, or change `eval_id`"),
+                Problem::error(Code::OtherBaseline, at, message)
+                    .hint("rename the file, or change `eval_id`"),
             );
         }
         _ => {}
@@ -102,9 +121,17 @@ pub(super) fn header(spec: &BaselineFile, node: &Node, of: &Name, problems: &mut
         let problem = Problem::warning(Code::SuspiciousValue, node.key_span("/replaces"), message);
         problems.push(problem.hint("`eval-harness baseline accept` leaves it out"));
     }
-    if let Some(time) = spec.captured_at.as_deref().filter(|time| time.parse::<jiff::Timestamp>().is_err()) {
+    if let Some(time) = spec
+        .captured_at
+        .as_deref()
+        .filter(|time| time.parse::<jiff::Timestamp>().is_err())
+    {
         let message = format!("`{time}` is no time such as 2026-01-31T12:00:00Z");
-        problems.push(Problem::error(Code::BadFormat, node.locate("/captured_at"), message));
+        problems.push(Problem::error(
+            Code::BadFormat,
+            node.locate("/captured_at"),
+            message,
+        ));
     }
 }
 
@@ -124,13 +151,23 @@ pub(super) fn output_name(name: &str, standing: Standing, at: Span) -> Result<()
 
 pub(super) fn matchers(sources: &Sources, problems: &mut Problems, output: &Node) {
     let suite = SuiteScope::default();
-    check_matchers(&mut Desk { sources, problems, suite: &suite, dir: Path::new("") }, output);
+    check_matchers(
+        &mut Desk {
+            sources,
+            problems,
+            suite: &suite,
+            dir: Path::new(""),
+        },
+        output,
+    );
 }
 
 /// True when a text may hold a matcher that [`matchers`] would complain of.
 pub(super) fn suspicious(value: &Value) -> bool {
     match value {
-        Value::String(text) => text.contains("{{") && !matches!(validate_matcher(text.trim()), Some(Ok(()))),
+        Value::String(text) => {
+            text.contains("{{") && !matches!(validate_matcher(text.trim()), Some(Ok(())))
+        }
         Value::Array(items) => items.iter().any(suspicious),
         Value::Object(fields) => fields.values().any(suspicious),
         _ => false,

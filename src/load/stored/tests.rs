@@ -10,17 +10,46 @@ const WHOLE: &str = "format_version: 1\neval_id: e\noutput: {a: 1}\n";
 fn read(dir: &Path) -> (Found, String) {
     let (mut sources, mut problems) = (Sources::new(), Problems::new());
     let folder = Folder::Disk(dir.to_owned());
-    let mut reader = Reader { folder: &folder, sources: &mut sources, problems: &mut problems, cwd: dir };
+    let mut reader = Reader {
+        folder: &folder,
+        sources: &mut sources,
+        problems: &mut problems,
+        cwd: dir,
+    };
     let found = reader.of_eval("e", Standing::Accepted);
     // Nothing of it panics, and all of it can be shown.
-    human(&problems, &sources, HumanOptions { width: 100, colour: false, limit: 20 });
+    human(
+        &problems,
+        &sources,
+        HumanOptions {
+            width: 100,
+            colour: false,
+            limit: 20,
+        },
+    );
     let lines = problems.sorted().into_iter().map(|problem| {
-        let place = problem.span.map_or_else(|| "-".to_owned(), |span| sources.place(span));
-        let severity = if problem.severity == Severity::Error { "" } else { " (warning)" };
-        let hint = problem.hint.as_deref().map_or_else(String::new, |hint| format!(" | {hint}"));
-        format!("{place} {}{severity}: {}{hint}", problem.code.slug(), problem.message)
+        let place = problem
+            .span
+            .map_or_else(|| "-".to_owned(), |span| sources.place(span));
+        let severity = if problem.severity == Severity::Error {
+            ""
+        } else {
+            " (warning)"
+        };
+        let hint = problem
+            .hint
+            .as_deref()
+            .map_or_else(String::new, |hint| format!(" | {hint}"));
+        format!(
+            "{place} {}{severity}: {}{hint}",
+            problem.code.slug(),
+            problem.message
+        )
     });
-    let told = lines.collect::<Vec<_>>().join("\n").replace(&dir.display().to_string(), "DIR");
+    let told = lines
+        .collect::<Vec<_>>()
+        .join("\n")
+        .replace(&dir.display().to_string(), "DIR");
     (found, told)
 }
 
@@ -76,8 +105,10 @@ fn what_is_wrong_with_a_baseline_is_told_at_its_place() {
                 .to_owned(),
         ),
     ];
-    let all: Vec<String> =
-        cases.iter().map(|(name, text)| format!("## {name}\n{}", told(&[("e.yaml", text)]))).collect();
+    let all: Vec<String> = cases
+        .iter()
+        .map(|(name, text)| format!("## {name}\n{}", told(&[("e.yaml", text)])))
+        .collect();
     insta::assert_snapshot!(all.join("\n"), @r#"
     ## nothing at all
     - empty-file: `e.yaml` is empty | restore it: `git checkout HEAD -- e.yaml`
@@ -132,7 +163,10 @@ fn what_is_wrong_with_a_baseline_is_told_at_its_place() {
 fn what_looks_like_a_merge_and_is_none_is_read() {
     for text in ["<<<<<<< HEAD\n=======\n>>>>>>> x\n", "Title\n=======\n"] {
         let indented = text.replace('\n', "\n  ");
-        let file = format!("format_version: 1\neval_id: e\noutput: |\n  {}", indented.trim_end_matches(' '));
+        let file = format!(
+            "format_version: 1\neval_id: e\noutput: |\n  {}",
+            indented.trim_end_matches(' ')
+        );
         assert_eq!(told(&[("e.yaml", &file)]), "");
     }
 }
@@ -145,7 +179,10 @@ fn an_output_in_a_file_beside_is_checked() {
         "format_version: 1\neval_id: e\noutput_file:\n  name: e.output.json\n  fingerprint: {print}\n"
     );
     let with = |output: &str| told(&[("e.yaml", &file), ("e.output.json", output)]);
-    for same in ["{\"a\": [1.5, \"x\"]}", "\u{feff}{\r\n  \"a\": [1.5, \"x\"]\r\n}\r\n"] {
+    for same in [
+        "{\"a\": [1.5, \"x\"]}",
+        "\u{feff}{\r\n  \"a\": [1.5, \"x\"]\r\n}\r\n",
+    ] {
         assert_eq!(with(same), "");
     }
     let matcher = serde_json::json!(["{{any_uid}}"]);
@@ -155,10 +192,19 @@ fn an_output_in_a_file_beside_is_checked() {
         ("another", with("{\"a\": [1.6, \"x\"]}")),
         ("cut off", with("{\"a\": [1.5")),
         ("empty", with("")),
-        ("a merge", with("{\n<<<<<<< HEAD\n\"a\": 1\n=======\n\"a\": 2\n>>>>>>> x\n}\n")),
-        ("a matcher that is none", told(&[("e.yaml", &wrong), ("e.output.json", &matcher.to_string())])),
+        (
+            "a merge",
+            with("{\n<<<<<<< HEAD\n\"a\": 1\n=======\n\"a\": 2\n>>>>>>> x\n}\n"),
+        ),
+        (
+            "a matcher that is none",
+            told(&[("e.yaml", &wrong), ("e.output.json", &matcher.to_string())]),
+        ),
     ];
-    let all: Vec<String> = all.iter().map(|(name, told)| format!("## {name}\n{told}")).collect();
+    let all: Vec<String> = all
+        .iter()
+        .map(|(name, told)| format!("## {name}\n{told}"))
+        .collect();
     insta::assert_snapshot!(all.join("\n"), @r#"
     ## missing
     e.yaml:4:9 output-file: the output of this baseline is missing: there is no `e.output.json` | an accept that was cut off is finished by accepting again; else restore it: `git checkout HEAD -- e.output.json`
@@ -185,7 +231,10 @@ fn what_is_no_ordinary_file_is_told() {
     let mut look = |name: &str| {
         let (found, told) = read(dir.path());
         assert_eq!(found == Found::Nothing, told.is_empty());
-        all.push(format!("## {name}\n{}", told.replace(&outside.path().display().to_string(), "OUTSIDE")));
+        all.push(format!(
+            "## {name}\n{}",
+            told.replace(&outside.path().display().to_string(), "OUTSIDE")
+        ));
     };
     look("nothing");
     std::fs::create_dir(&path).expect("a folder");
@@ -197,7 +246,10 @@ fn what_is_no_ordinary_file_is_told() {
     std::os::unix::fs::symlink("nowhere.yaml", &path).expect("a link");
     look("a link to nothing");
     std::fs::remove_file(&path).expect("removed");
-    let fifo = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo");
+    let fifo = std::process::Command::new("mkfifo")
+        .arg(&path)
+        .status()
+        .expect("mkfifo");
     assert!(fifo.success());
     look("a pipe");
     std::fs::remove_file(&path).expect("removed");
@@ -224,13 +276,14 @@ fn what_is_no_ordinary_file_is_told() {
 
 #[test]
 fn a_file_that_git_gave_the_line_ends_of_windows_reads_the_same() {
-    let text =
-        "format_version: 1\neval_id: e\noutput:\n  text: |\n    one\n\n    two\n  folded: \"a\\r\\nb\"\n";
+    let text = "format_version: 1\neval_id: e\noutput:\n  text: |\n    one\n\n    two\n  folded: \"a\\r\\nb\"\n";
     let dir = tempfile::tempdir().expect("a folder");
     let mut prints = Vec::new();
     for text in [text.to_owned(), text.replace('\n', "\r\n")] {
         std::fs::write(dir.path().join("e.yaml"), text).expect("a file");
-        let (Found::Kept(kept), _) = read(dir.path()) else { panic!("it is fine") };
+        let (Found::Kept(kept), _) = read(dir.path()) else {
+            panic!("it is fine")
+        };
         prints.push(kept.fingerprint);
     }
     assert_eq!(prints[0], prints[1]);
@@ -243,10 +296,21 @@ fn texts_are_kept_only_for_problems() {
     std::fs::write(dir.path().join("f.yaml"), "x").expect("a file");
     let (mut sources, mut problems) = (Sources::new(), Problems::new());
     let folder = Folder::Disk(dir.path().to_owned());
-    let mut reader =
-        Reader { folder: &folder, sources: &mut sources, problems: &mut problems, cwd: dir.path() };
+    let mut reader = Reader {
+        folder: &folder,
+        sources: &mut sources,
+        problems: &mut problems,
+        cwd: dir.path(),
+    };
     assert!(matches!(reader.of_file("e.yaml"), Found::Kept(_)));
     assert_eq!(reader.of_file("f.yaml"), Found::Broken);
-    let places: Vec<_> = problems.iter().filter_map(|p| p.span).map(|span| sources.place(span)).collect();
-    assert!(places.iter().all(|place| place.starts_with("f.yaml:1:")), "{places:?}");
+    let places: Vec<_> = problems
+        .iter()
+        .filter_map(|p| p.span)
+        .map(|span| sources.place(span))
+        .collect();
+    assert!(
+        places.iter().all(|place| place.starts_with("f.yaml:1:")),
+        "{places:?}"
+    );
 }

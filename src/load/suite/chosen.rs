@@ -16,22 +16,41 @@ use crate::spec::{SuiteSpec, TargetSpec};
 
 impl Loader<'_> {
     /// The target of the run. What evals may take from the suite's targets is put into the scope.
-    pub(super) fn target(&mut self, spec: Option<&SuiteSpec>, node: &Node, scope: &mut SuiteScope) -> Chosen {
-        let Some(spec) = spec else { return Chosen::default() };
+    pub(super) fn target(
+        &mut self,
+        spec: Option<&SuiteSpec>,
+        node: &Node,
+        scope: &mut SuiteScope,
+    ) -> Chosen {
+        let Some(spec) = spec else {
+            return Chosen::default();
+        };
         let mut all = Targets::new();
         for (name, target) in &spec.targets {
-            let at = node.get("targets").and_then(|n| n.get(name)).unwrap_or(node);
+            let at = node
+                .get("targets")
+                .and_then(|n| n.get(name))
+                .unwrap_or(node);
             all.insert(name.clone(), (target.clone(), at.clone()));
         }
         let providers = spec.providers.iter().map(|(name, provider)| {
-            let at = node.get("providers").and_then(|n| n.get(name)).unwrap_or(node);
+            let at = node
+                .get("providers")
+                .and_then(|n| n.get(name))
+                .unwrap_or(node);
             (name.clone(), (provider.clone(), at.clone()))
         });
         scope.providers = Arc::new(providers.collect());
         scope.skill = spec.skill.clone().zip(node.get("skill").cloned());
-        let Session { sources, problems, .. } = &mut *self.session;
+        let Session {
+            sources, problems, ..
+        } = &mut *self.session;
         if let (Some(target), Some(at)) = (&spec.target, node.get("target")) {
-            let name = if all.is_empty() { kind_word(target) } else { "default" };
+            let name = if all.is_empty() {
+                kind_word(target)
+            } else {
+                "default"
+            };
             if let Some((_, other)) = all.insert(name.to_owned(), (target.clone(), at.clone())) {
                 problems.push(
                     Problem::error(
@@ -44,9 +63,19 @@ impl Loader<'_> {
             }
         }
         let mut found = Problems::new();
-        models::check_providers(&mut Desk { sources, problems: &mut found, suite: scope, dir: &self.dir });
+        models::check_providers(&mut Desk {
+            sources,
+            problems: &mut found,
+            suite: scope,
+            dir: &self.dir,
+        });
         problems.keep_faults(found);
-        let mut desk = Desk { sources, problems, suite: scope, dir: &self.dir };
+        let mut desk = Desk {
+            sources,
+            problems,
+            suite: scope,
+            dir: &self.dir,
+        };
         // Every target is checked, also those that this run does not use.
         let overridden = self.request.overrides.outputs.is_some();
         if !overridden && desk.suite.lenient {
@@ -65,7 +94,12 @@ impl Loader<'_> {
 
     /// A suite whose cases all have targets of their own needs none.
     pub(super) fn lacks_target(&mut self, lack: Option<Problem>, evals: &[Arc<Eval>]) {
-        let needed = |eval: &Arc<Eval>| eval.cases.profiles().iter().any(|profile| profile.target.is_none());
+        let needed = |eval: &Arc<Eval>| {
+            eval.cases
+                .profiles()
+                .iter()
+                .any(|profile| profile.target.is_none())
+        };
         if let Some(problem) = lack.filter(|_| evals.iter().any(needed)) {
             let lenient = self.session.lenient();
             self.session.problems.push(problem.maybe_warning(lenient));
@@ -76,7 +110,11 @@ impl Loader<'_> {
 pub(super) fn choice(request: &LoadRequest) -> targets::Choice<'_> {
     targets::Choice {
         name: request.overrides.target.as_deref(),
-        outputs: request.overrides.outputs.as_ref().map(|path| lexical(&request.cwd.join(path))),
+        outputs: request
+            .overrides
+            .outputs
+            .as_ref()
+            .map(|path| lexical(&request.cwd.join(path))),
     }
 }
 

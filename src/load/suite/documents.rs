@@ -26,19 +26,41 @@ pub(in crate::load) fn eval_document(
     scope: &SuiteScope,
     dir: &Path,
 ) -> Vec<Built> {
-    let Session { sources, problems, .. } = session;
+    let Session {
+        sources, problems, ..
+    } = session;
     infer_evals(&mut node, problems);
-    let Some(validator) = validator(SchemaKind::Eval) else { return Vec::new() };
+    let Some(validator) = validator(SchemaKind::Eval) else {
+        return Vec::new();
+    };
     validator.normalise(sources, &mut node, problems);
     let engine = Engine::new(&scope.templates);
-    RenderPass { engine: &engine, sources, problems }.evals(&mut node, scope.reach.as_deref());
+    RenderPass {
+        engine: &engine,
+        sources,
+        problems,
+    }
+    .evals(&mut node, scope.reach.as_deref());
     let json = validator.validate_filled(&mut node, problems);
     let broken = Broken::of(problems);
     // A template that failed is an error of a part whose shape is fine.
     let json = json.filter(|_| !broken.any());
     let shelf = baselines::fetch(session, scope, &mut node);
-    let Session { sources, problems, .. } = session;
-    build(&mut Desk { sources, problems, suite: scope, dir }, &mut node, &broken, json, shelf)
+    let Session {
+        sources, problems, ..
+    } = session;
+    build(
+        &mut Desk {
+            sources,
+            problems,
+            suite: scope,
+            dir,
+        },
+        &mut node,
+        &broken,
+        json,
+        shelf,
+    )
 }
 
 /// A graders document: completed, checked, read.
@@ -53,7 +75,15 @@ pub(in crate::load) fn graders_file(
     let validator = validator(SchemaKind::Graders)?;
     validator.normalise(sources, document, problems);
     let engine = Engine::new(scope);
-    render_named(&mut RenderPass { engine: &engine, sources, problems }, Some(document), missing);
+    render_named(
+        &mut RenderPass {
+            engine: &engine,
+            sources,
+            problems,
+        },
+        Some(document),
+        missing,
+    );
     let json = validator.validate_filled(document, problems)?;
     serde_json::from_value(json).ok()
 }
@@ -65,7 +95,11 @@ pub(super) fn render_named(
     mut missing: Option<&mut MissingValues>,
 ) {
     let Some(document) = graders else { return };
-    if let Some(Node { value: NodeValue::Map(entries), .. }) = document.get_mut("graders") {
+    if let Some(Node {
+        value: NodeValue::Map(entries),
+        ..
+    }) = document.get_mut("graders")
+    {
         for (key, grader) in entries {
             let part = SparePart::Grader(key.name.to_string());
             match missing.as_deref_mut() {
@@ -86,10 +120,25 @@ pub(in crate::load) fn shelf(
     dir: &Path,
     problems: &mut Problems,
 ) -> GraderShelf {
-    let mut shelf = GraderShelf { rubrics: file.rubrics, prompts: file.prompts, ..GraderShelf::default() };
+    let mut shelf = GraderShelf {
+        rubrics: file.rubrics,
+        prompts: file.prompts,
+        ..GraderShelf::default()
+    };
     for (name, spec) in file.graders {
-        let at = node.get("graders").and_then(|g| g.get(&name)).unwrap_or(node).clone();
-        shelf.graders.insert(name, NamedGrader { spec, node: at, dir: dir.to_owned() });
+        let at = node
+            .get("graders")
+            .and_then(|g| g.get(&name))
+            .unwrap_or(node)
+            .clone();
+        shelf.graders.insert(
+            name,
+            NamedGrader {
+                spec,
+                node: at,
+                dir: dir.to_owned(),
+            },
+        );
     }
     let defaults = [
         (GraderType::Code, "code", file.defaults.code),

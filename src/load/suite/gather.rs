@@ -41,8 +41,15 @@ impl Loader<'_> {
                 None if node.get("$ref").is_some() => {}
                 None => {
                     let shelf = baselines::fetch(self.session, scope, &mut node);
-                    let Session { sources, problems, .. } = &mut *self.session;
-                    let mut desk = Desk { sources, problems, suite: scope, dir: &self.dir };
+                    let Session {
+                        sources, problems, ..
+                    } = &mut *self.session;
+                    let mut desk = Desk {
+                        sources,
+                        problems,
+                        suite: scope,
+                        dir: &self.dir,
+                    };
                     let built = build(&mut desk, &mut node, &broken, None, shelf);
                     gathered.extend(built.into_iter().map(|built| Gathered { built, by }));
                 }
@@ -75,18 +82,30 @@ impl Loader<'_> {
         }
         if reference.is_glob && !evals_seen {
             let message = format!("`{text}` matches no file with evals");
-            self.session.problems.push(Problem::error(Code::EmptyGlob, at, message));
+            self.session
+                .problems
+                .push(Problem::error(Code::EmptyGlob, at, message));
         }
-        let Some(id) = &reference.fragment else { return found };
-        let picked: Vec<Built> = found.iter().filter(|b| b.eval.info.id == *id).cloned().collect();
+        let Some(id) = &reference.fragment else {
+            return found;
+        };
+        let picked: Vec<Built> = found
+            .iter()
+            .filter(|b| b.eval.info.id == *id)
+            .cloned()
+            .collect();
         // A file with faults may have lost the eval on the way.
         let faulty = self.session.problems.iter().any(|p| {
             p.severity == Severity::Error
-                && p.span.is_some_and(|s| found.is_empty() || found.iter().any(|b| b.at.file == s.file))
+                && p.span
+                    .is_some_and(|s| found.is_empty() || found.iter().any(|b| b.at.file == s.file))
         });
         // An eval that no filter selects may lack what it takes to build it.
         let unselected = scope.reach.is_some()
-            && reference.files.iter().any(|file| self.unbuilt.contains(&(file.clone(), id.clone())));
+            && reference
+                .files
+                .iter()
+                .any(|file| self.unbuilt.contains(&(file.clone(), id.clone())));
         if picked.is_empty() && !faulty && !unselected {
             let ids: Vec<&str> = found.iter().map(|b| b.eval.info.id.as_str()).collect();
             let hint = match did_you_mean(id, ids.iter().copied()) {
@@ -94,13 +113,21 @@ impl Loader<'_> {
                 None => format!("the file's evals are {}", ids.join(", ")),
             };
             let message = format!("the file has no eval `{id}`");
-            self.session.problems.push(Problem::error(Code::BadFragment, at, message).hint(hint));
+            self.session
+                .problems
+                .push(Problem::error(Code::BadFragment, at, message).hint(hint));
         }
         picked
     }
 
     /// The evals of a file, which is read once. `None` for a file of another kind that a glob matched.
-    fn eval_file(&mut self, file: &Path, at: Span, by_glob: bool, scope: &SuiteScope) -> Option<Vec<Built>> {
+    fn eval_file(
+        &mut self,
+        file: &Path,
+        at: Span,
+        by_glob: bool,
+        scope: &SuiteScope,
+    ) -> Option<Vec<Built>> {
         if let Some(known) = self.files.get(file) {
             return Some(known.clone());
         }
@@ -117,21 +144,37 @@ impl Loader<'_> {
                     self.session.display(file),
                     other.name()
                 );
-                self.session.problems.push(Problem::error(Code::UnknownShape, at, message));
+                self.session
+                    .problems
+                    .push(Problem::error(Code::UnknownShape, at, message));
                 return Some(Vec::new());
             }
         }
-        let dir = file.parent().map_or_else(|| self.dir.clone(), Path::to_path_buf);
-        let ids: Vec<String> = parts(&mut node).iter().filter_map(Part::id).map(str::to_owned).collect();
+        let dir = file
+            .parent()
+            .map_or_else(|| self.dir.clone(), Path::to_path_buf);
+        let ids: Vec<String> = parts(&mut node)
+            .iter()
+            .filter_map(Part::id)
+            .map(str::to_owned)
+            .collect();
         let built = self.eval_document(node, scope, &dir);
         let is_built = |id: &String| built.iter().any(|built| built.eval.info.id == *id);
-        let unbuilt = ids.into_iter().filter(|id| !is_built(id)).map(|id| (file.to_owned(), id));
+        let unbuilt = ids
+            .into_iter()
+            .filter(|id| !is_built(id))
+            .map(|id| (file.to_owned(), id));
         self.unbuilt.extend(unbuilt);
         self.files.insert(file.to_owned(), built.clone());
         Some(built)
     }
 
-    pub(super) fn eval_document(&mut self, node: Node, scope: &SuiteScope, dir: &Path) -> Vec<Built> {
+    pub(super) fn eval_document(
+        &mut self,
+        node: Node,
+        scope: &SuiteScope,
+        dir: &Path,
+    ) -> Vec<Built> {
         eval_document(self.session, node, scope, dir)
     }
 
@@ -139,7 +182,11 @@ impl Loader<'_> {
     pub(super) fn unique(&mut self, gathered: Vec<Gathered>) -> Vec<Arc<Eval>> {
         let mut taken: HashMap<String, (Span, Span)> = HashMap::new();
         let mut evals = Vec::new();
-        for Gathered { built: Built { eval, at }, by } in gathered {
+        for Gathered {
+            built: Built { eval, at },
+            by,
+        } in gathered
+        {
             let id = &eval.info.id;
             match taken.get(id) {
                 Some((first, first_by)) if *first == at => {
@@ -152,7 +199,8 @@ impl Loader<'_> {
                 }
                 Some((first, _)) => {
                     let message = format!("two evals have the id `{id}`");
-                    let hint = format!("the first one is at {}", self.session.sources.place(*first));
+                    let hint =
+                        format!("the first one is at {}", self.session.sources.place(*first));
                     self.session.problems.push(
                         Problem::error(Code::DuplicateId, at, message)
                             .hint(hint)

@@ -13,9 +13,15 @@ use crate::spec::SchemaKind;
 
 /// See [`crate::load::overview`].
 pub(in crate::load) fn overview(request: &LoadRequest) -> Overview {
-    let mut session = Session { purpose: request.purpose, cwd: request.cwd.clone(), ..Session::default() };
+    let mut session = Session {
+        purpose: request.purpose,
+        cwd: request.cwd.clone(),
+        ..Session::default()
+    };
     let path = lexical(&request.cwd.join(&request.suite));
-    let dir = path.parent().map_or_else(|| request.cwd.clone(), Path::to_path_buf);
+    let dir = path
+        .parent()
+        .map_or_else(|| request.cwd.clone(), Path::to_path_buf);
     let root = project_root(&dir);
     session.fence = Fence::new([root.as_path(), dir.as_path()]);
     let mut loader = Loader {
@@ -40,15 +46,30 @@ pub(in crate::load) fn overview(request: &LoadRequest) -> Overview {
         }
         // An eval file is a suite of its own evals' name, or no suite at all.
         _ => {
-            let Loaded { plan, problems, sources, .. } = load(request);
+            let Loaded {
+                plan,
+                problems,
+                sources,
+                ..
+            } = load(request);
             let suite = plan.map(|p| SuiteOverview {
                 name: p.suite.name,
                 baselines: p.baselines,
                 root: p.suite.root,
             });
-            return Overview { suite, problems, sources };
+            return Overview {
+                suite,
+                problems,
+                sources,
+            };
         }
     };
-    let Session { problems, sources, .. } = session;
-    Overview { suite: suite.filter(|_| !problems.has_errors()), problems, sources }
+    let Session {
+        problems, sources, ..
+    } = session;
+    Overview {
+        suite: suite.filter(|_| !problems.has_errors()),
+        problems,
+        sources,
+    }
 }

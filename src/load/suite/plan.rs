@@ -21,8 +21,8 @@ use crate::load::source::Span;
 use crate::load::thresholds::{self, Resolved};
 use crate::load::tree::Node;
 use crate::model::{
-    Channel, Eval, Fingerprint, GateRequirement, GateSpec, Measured, ModelSettings, Plan, PlannedSamples,
-    ReportFormat, Reporting, Settings, SuiteInfo, Target,
+    Channel, Eval, Fingerprint, GateRequirement, GateSpec, Measured, ModelSettings, Plan,
+    PlannedSamples, ReportFormat, Reporting, Settings, SuiteInfo, Target,
 };
 
 /// Everything of a plan but what the command line still changes.
@@ -46,14 +46,22 @@ impl Loader<'_> {
     /// A `config.k` above the samples that cases have, each by its own `samples` or the suite's: an error where the suite's are too
     /// few, else a warning.
     pub(super) fn check_ks(&mut self, parts: &Parts, node: &Node) {
-        let Some(k) = parts.config.k.0.iter().copied().max() else { return };
-        let Some(short) = PlannedSamples::of(&parts.evals, |_, case| case.samples).fewer_than(k) else {
+        let Some(k) = parts.config.k.0.iter().copied().max() else {
             return;
         };
-        let (at, why) = (node.locate("/config/k"), format!("samples of every case, but {short}"));
+        let Some(short) = PlannedSamples::of(&parts.evals, |_, case| case.samples).fewer_than(k)
+        else {
+            return;
+        };
+        let (at, why) = (
+            node.locate("/config/k"),
+            format!("samples of every case, but {short}"),
+        );
         let hint = format!("raise `samples` to {k}, or lower `k`");
         let problem = match parts.scope.samples.or(parts.config.samples) {
-            Some(n) if n < k => Problem::error(Code::KAboveSamples, at, format!("pass@{k} needs {k} {why}")),
+            Some(n) if n < k => {
+                Problem::error(Code::KAboveSamples, at, format!("pass@{k} needs {k} {why}"))
+            }
             _ => Problem::warning(
                 Code::KAboveSamples,
                 at,
@@ -70,7 +78,8 @@ impl Loader<'_> {
             let message = "the suite has no evals, so it would pass without a test";
             problems.push(Problem::general(Code::EmptyCases, message));
         }
-        let weightless = !parts.evals.is_empty() && parts.evals.iter().all(|e| e.info.weight == 0.0);
+        let weightless =
+            !parts.evals.is_empty() && parts.evals.iter().all(|e| e.info.weight == 0.0);
         if weightless {
             let message = "the weights of all evals are 0, so `weighted_score` has no value";
             problems.push(Problem::general(Code::SuspiciousValue, message).as_warning());
@@ -81,9 +90,15 @@ impl Loader<'_> {
         let typed_most = parts.demands.typed_most;
         let max_regressions = parts.demands.max_regressions.or(parts.max_regressions);
         let max_regressions = typed_most.or(overrides.max_regressions).or(max_regressions);
-        let require = parts.demands.typed_require.or(overrides.require).or(parts.demands.require);
+        let require = parts
+            .demands
+            .typed_require
+            .or(overrides.require)
+            .or(parts.demands.require);
         thresholds::check_requirement(require, max_regressions, problems);
-        let demands = parts.demands.settle(&declared, &composites, complete, problems);
+        let demands = parts
+            .demands
+            .settle(&declared, &composites, complete, problems);
         let target = parts.target.as_ref();
         if complete {
             thresholds::check_parts(&demands, &parts.evals, problems);
@@ -121,7 +136,12 @@ impl Loader<'_> {
         let selected = count(&evals);
         let config = &parts.config;
         let ks = thresholds::ks(&config.k.0, &overrides.metrics, &demands, &composites);
-        warn_of_equal_samples(&evals, (parts.target.as_ref(), parts.temperature_at), &ks, problems);
+        warn_of_equal_samples(
+            &evals,
+            (parts.target.as_ref(), parts.temperature_at),
+            &ks,
+            problems,
+        );
         let parallel = config.parallel_execution.unwrap_or(true);
         let max_workers = overrides.jobs.unwrap_or(if parallel {
             config.max_workers.unwrap_or(self.request.cpus)
@@ -142,7 +162,11 @@ impl Loader<'_> {
             ..models::settings(config, self.request, &self.dir)
         };
         // A judge is asked again of outputs that are there already.
-        let may_be_asked = if overrides.asks_only_judges { models.judges.clone() } else { models.all() };
+        let may_be_asked = if overrides.asks_only_judges {
+            models.judges.clone()
+        } else {
+            models.all()
+        };
         let needs_keys = !overrides.asks_nobody && !models::is_offline(&asked);
         if self.session.purpose == Purpose::Run && needs_keys {
             models::check_keys(&may_be_asked, &parts.scope.key_places, problems);
@@ -183,8 +207,13 @@ impl Loader<'_> {
                 ks,
                 interval_scope: config.intervals.unwrap_or_default(),
                 seed: config.seed.unwrap_or(0),
-                timeout_global: config.timeout_global.map(seconds).filter(|d| *d > Duration::ZERO),
-                grade_timeout: config.grade_timeout_seconds.map_or(Settings::GRADE_TIMEOUT, seconds),
+                timeout_global: config
+                    .timeout_global
+                    .map(seconds)
+                    .filter(|d| *d > Duration::ZERO),
+                grade_timeout: config
+                    .grade_timeout_seconds
+                    .map_or(Settings::GRADE_TIMEOUT, seconds),
                 retry_failed: retries,
                 max_fail: overrides.max_fail,
                 allow_unsandboxed: overrides.allow_unsandboxed,
@@ -251,7 +280,10 @@ fn warn_of_equal_samples(
             }
         }
     }
-    for (eval, samples) in most.into_iter().filter(|(eval, _)| eval.is_none() || !some_vary) {
+    for (eval, samples) in most
+        .into_iter()
+        .filter(|(eval, _)| eval.is_none() || !some_vary)
+    {
         let of = eval.map(|id| format!(" of `{id}`")).unwrap_or_default();
         let message = format!(
             "{samples} samples{of} at `temperature: 0` are as good as one: the model says the same again"
@@ -267,10 +299,18 @@ fn warn_of_equal_samples(
 /// The target as it is the same wherever the project lies: what a recording holds is told apart by its content.
 fn located(target: &Target, root: &Path) -> Target {
     match target {
-        Target::Recorded { path, separate_thoughts } => {
+        Target::Recorded {
+            path,
+            separate_thoughts,
+        } => {
             let outside = || path.file_name().map_or_else(|| path.clone(), PathBuf::from);
-            let path = path.strip_prefix(root).map_or_else(|_| outside(), Path::to_owned);
-            Target::Recorded { path, separate_thoughts: *separate_thoughts }
+            let path = path
+                .strip_prefix(root)
+                .map_or_else(|_| outside(), Path::to_owned);
+            Target::Recorded {
+                path,
+                separate_thoughts: *separate_thoughts,
+            }
         }
         other => other.clone(),
     }
@@ -285,17 +325,26 @@ fn hash_of_all(evals: &[Arc<Eval>]) -> Fingerprint {
         for case in eval.cases.outlines() {
             let profile = case.profile;
             // Where a recording lies differs between machines.
-            let target =
-                profile.target_hash.filter(|_| !matches!(profile.target, Some(Target::Recorded { .. })));
+            let target = profile
+                .target_hash
+                .filter(|_| !matches!(profile.target, Some(Target::Recorded { .. })));
             let target = target.unwrap_or_default();
             digest.update(format!("{} {target} {:?} ", case.input_hash, case.samples));
-            digest.update(format!("{} {} {}", case.grading_hash, case.id.len(), case.id));
+            digest.update(format!(
+                "{} {} {}",
+                case.grading_hash,
+                case.id.len(),
+                case.id
+            ));
         }
     }
     Fingerprint::of_digest(&digest.finalize())
 }
 
-fn formats(given: Option<&Vec<ReportFormat>>, spec: &crate::spec::ReportingSpec) -> Vec<ReportFormat> {
+fn formats(
+    given: Option<&Vec<ReportFormat>>,
+    spec: &crate::spec::ReportingSpec,
+) -> Vec<ReportFormat> {
     let mut formats = match (given, &spec.format) {
         (Some(given), _) => given.clone(),
         (None, Some(written)) => written.0.clone(),

@@ -30,21 +30,33 @@ impl Loader<'_> {
         let mut dir = self.dir.clone();
         let (file, node) = match spec.and_then(|s| s.graders.as_ref()) {
             None => return GraderShelf::default(),
-            Some(RefOr::Inline(file)) => {
-                (file.clone(), node.get("graders").cloned().unwrap_or_else(|| node.clone()))
-            }
+            Some(RefOr::Inline(file)) => (
+                file.clone(),
+                node.get("graders").cloned().unwrap_or_else(|| node.clone()),
+            ),
             Some(RefOr::Ref(path)) => {
                 let at = node.locate("/graders/$ref");
                 let Some(mut document) = self.document(path, at, SchemaKind::Graders) else {
-                    return GraderShelf { open: true, ..GraderShelf::default() };
+                    return GraderShelf {
+                        open: true,
+                        ..GraderShelf::default()
+                    };
                 };
-                let Session { sources, problems, .. } = &mut *self.session;
+                let Session {
+                    sources, problems, ..
+                } = &mut *self.session;
                 let missing = scope.reach.is_some().then_some(missing);
-                let file = graders_file(&mut document, sources, problems, &scope.templates, missing);
+                let file =
+                    graders_file(&mut document, sources, problems, &scope.templates, missing);
                 let Some(file) = file else {
-                    return GraderShelf { open: true, ..GraderShelf::default() };
+                    return GraderShelf {
+                        open: true,
+                        ..GraderShelf::default()
+                    };
                 };
-                dir = lexical(&self.dir.join(path)).parent().map_or(dir, Path::to_path_buf);
+                dir = lexical(&self.dir.join(path))
+                    .parent()
+                    .map_or(dir, Path::to_path_buf);
                 (file, document)
             }
         };
@@ -65,8 +77,12 @@ impl Loader<'_> {
                 let Some(mut document) = self.document(path, at, SchemaKind::Executors) else {
                     return broken;
                 };
-                let Session { sources, problems, .. } = &mut *self.session;
-                let Some((all, at)) = executors_file(&mut document, sources, problems) else { return broken };
+                let Session {
+                    sources, problems, ..
+                } = &mut *self.session;
+                let Some((all, at)) = executors_file(&mut document, sources, problems) else {
+                    return broken;
+                };
                 let dir = lexical(&self.dir.join(path))
                     .parent()
                     .map_or_else(|| self.dir.clone(), Path::to_path_buf);
@@ -85,13 +101,21 @@ impl Loader<'_> {
             }
             Some(Some(RefOr::Ref(path))) => (path.as_str(), node.locate("/prices/$ref")),
             None | Some(None) => {
-                let Some(path) = prices::default_file(&self.dir) else { return nothing };
+                let Some(path) = prices::default_file(&self.dir) else {
+                    return nothing;
+                };
                 return self.default_prices(path, node.span.at_start());
             }
         };
-        let Some(mut document) = self.document(path, at, SchemaKind::Prices) else { return nothing };
-        let Session { sources, problems, .. } = &mut *self.session;
-        let Some((all, at)) = prices_file(&mut document, sources, problems) else { return nothing };
+        let Some(mut document) = self.document(path, at, SchemaKind::Prices) else {
+            return nothing;
+        };
+        let Session {
+            sources, problems, ..
+        } = &mut *self.session;
+        let Some((all, at)) = prices_file(&mut document, sources, problems) else {
+            return nothing;
+        };
         PriceShelf::of(all, &at, problems)
     }
 
@@ -103,14 +127,18 @@ impl Loader<'_> {
         if file == self.path {
             return PriceShelf::default();
         }
-        let Some(mut document) = self.session.parse(&file, Some(at)) else { return PriceShelf::default() };
+        let Some(mut document) = self.session.parse(&file, Some(at)) else {
+            return PriceShelf::default();
+        };
         if detect(&document) != Some(SchemaKind::Prices) {
             let message = format!("`{path}` has no `prices:`, so no price is taken from it");
             let problem = Problem::warning(Code::UnknownShape, document.span.at_start(), message)
                 .hint("prices stand under `prices:`, by `provider:model`");
             return PriceShelf::none_because(problem);
         }
-        let Session { sources, problems, .. } = &mut *self.session;
+        let Session {
+            sources, problems, ..
+        } = &mut *self.session;
         match prices_file(&mut document, sources, problems) {
             Some((all, at)) => PriceShelf::of(all, &at, problems),
             None => PriceShelf::default(),
@@ -133,9 +161,14 @@ impl Loader<'_> {
         let node = self.session.parse(&file, Some(at))?;
         match detect(&node) {
             Some(found) if found != kind => {
-                let message =
-                    format!("`{path}` is a file of kind `{}`, not of kind `{}`", found.name(), kind.name());
-                self.session.problems.push(Problem::error(Code::UnknownShape, at, message));
+                let message = format!(
+                    "`{path}` is a file of kind `{}`, not of kind `{}`",
+                    found.name(),
+                    kind.name()
+                );
+                self.session
+                    .problems
+                    .push(Problem::error(Code::UnknownShape, at, message));
                 None
             }
             _ => Some(node),
@@ -144,7 +177,9 @@ impl Loader<'_> {
 
     /// The thresholds of the suite, of the file that it refers to and of the command line.
     pub(super) fn demands(&mut self, spec: Option<&SuiteSpec>, node: &Node) -> Resolved {
-        let Some(spec) = spec else { return Resolved::default() };
+        let Some(spec) = spec else {
+            return Resolved::default();
+        };
         let mut presets: BTreeMap<String, WrittenSet> = BTreeMap::new();
         let mut own: WrittenSet = (Thresholds::default(), None);
         match &spec.thresholds {
@@ -164,7 +199,10 @@ impl Loader<'_> {
         let sources = thresholds::Sources {
             own,
             presets,
-            preset: spec.preset.clone().map(|name| (name, node.locate("/preset"))),
+            preset: spec
+                .preset
+                .clone()
+                .map(|name| (name, node.locate("/preset"))),
             chosen: self.request.overrides.preset.as_deref(),
             asked: &self.request.overrides.asked,
             overrides: &self.request.overrides.thresholds,
@@ -174,12 +212,18 @@ impl Loader<'_> {
     }
 
     fn thresholds_file(&mut self, document: &mut Node) -> Option<ThresholdsFile> {
-        let Session { sources, problems, .. } = &mut *self.session;
+        let Session {
+            sources, problems, ..
+        } = &mut *self.session;
         let json = validator(SchemaKind::Thresholds)?.check(sources, document, problems)?;
         serde_json::from_value(json).ok()
     }
 }
 
 pub(super) fn circular(text: &str, at: Span) -> Problem {
-    Problem::error(Code::CircularRef, at, format!("`{text}` leads back to the file that it stands in"))
+    Problem::error(
+        Code::CircularRef,
+        at,
+        format!("`{text}` leads back to the file that it stands in"),
+    )
 }

@@ -17,26 +17,51 @@ impl Loader<'_> {
     /// The variables of the suite and the command line, and the environment that the suite lists.
     pub(super) fn templates(&mut self, node: &Node) -> Scope {
         let suite = node.get("eval_suite");
-        let entries = suite.and_then(|s| s.get("vars")).and_then(Node::as_map).unwrap_or(&[]);
-        let mut vars: BTreeMap<String, Value> =
-            entries.iter().map(|(key, value)| (key.name.to_string(), value.to_json())).collect();
+        let entries = suite
+            .and_then(|s| s.get("vars"))
+            .and_then(Node::as_map)
+            .unwrap_or(&[]);
+        let mut vars: BTreeMap<String, Value> = entries
+            .iter()
+            .map(|(key, value)| (key.name.to_string(), value.to_json()))
+            .collect();
         self.session.vars.extend(vars.keys().cloned());
         for (name, text) in &self.request.overrides.vars {
             let value = like(vars.get(name), text);
             vars.insert(name.clone(), value);
         }
-        let listed = suite.and_then(|s| s.get("env")).and_then(Node::as_seq).unwrap_or(&[]);
-        let env_listed: BTreeSet<String> =
-            listed.iter().filter_map(Node::as_text).map(str::to_owned).collect();
+        let listed = suite
+            .and_then(|s| s.get("env"))
+            .and_then(Node::as_seq)
+            .unwrap_or(&[]);
+        let env_listed: BTreeSet<String> = listed
+            .iter()
+            .filter_map(Node::as_text)
+            .map(str::to_owned)
+            .collect();
         let env: BTreeMap<String, String> = env_listed
             .iter()
-            .filter_map(|name| self.request.env.get(name).map(|value| (name.clone(), value.clone())))
+            .filter_map(|name| {
+                self.request
+                    .env
+                    .get(name)
+                    .map(|value| (name.clone(), value.clone()))
+            })
             .collect();
         // Where the user stands is no secret, and paths say what is wrong.
         let here = |value: &str| self.request.cwd.starts_with(value);
-        self.session.problems.hide(env.values().filter(|value| !here(value)).cloned());
+        self.session
+            .problems
+            .hide(env.values().filter(|value| !here(value)).cloned());
         let idle = self.request.purpose != Purpose::Run || self.request.overrides.asks_nobody;
-        Scope { vars, env, env_listed, open: false, keyless: idle || self.answers_are_stored(suite), idle }
+        Scope {
+            vars,
+            env,
+            env_listed,
+            open: false,
+            keyless: idle || self.answers_are_stored(suite),
+            idle,
+        }
     }
 
     /// True when all answers of models come from recordings or the cache.
@@ -55,27 +80,49 @@ impl Loader<'_> {
 /// The variables of the command line that no file of the suite that was loaded last defines or reads.
 pub(super) fn unread_vars(vars: &[(String, String)], session: &Session) -> BTreeSet<String> {
     let texts = session.files.iter().map(|file| session.sources.text(*file));
-    let Some(read) = all_names_read(texts) else { return BTreeSet::new() };
+    let Some(read) = all_names_read(texts) else {
+        return BTreeSet::new();
+    };
     let typed = vars.iter().map(|(name, _)| name);
-    typed.filter(|name| !session.vars.contains(*name) && !read.contains(name.as_str())).cloned().collect()
+    typed
+        .filter(|name| !session.vars.contains(*name) && !read.contains(name.as_str()))
+        .cloned()
+        .collect()
 }
 
 /// Reports variables of the command line that no file defines or reads: nothing would come of them.
-pub(in crate::load) fn check_vars(vars: &[(String, String)], session: &mut Session, severity: Severity) {
-    let typed: BTreeSet<&String> =
-        vars.iter().map(|(name, _)| name).filter(|name| !session.vars.contains(*name)).collect();
+pub(in crate::load) fn check_vars(
+    vars: &[(String, String)],
+    session: &mut Session,
+    severity: Severity,
+) {
+    let typed: BTreeSet<&String> = vars
+        .iter()
+        .map(|(name, _)| name)
+        .filter(|name| !session.vars.contains(*name))
+        .collect();
     // A file that could not be read may well read it.
     let unread = |problem: &Problem| {
         let group = problem.code.id();
-        problem.severity == Severity::Error && (group.starts_with("EH01") || group.starts_with("EH03"))
+        problem.severity == Severity::Error
+            && (group.starts_with("EH01") || group.starts_with("EH03"))
     };
     if typed.is_empty() || session.problems.iter().any(unread) {
         return;
     }
-    let Some(read) = all_names_read(session.sources.texts()) else { return };
+    let Some(read) = all_names_read(session.sources.texts()) else {
+        return;
+    };
     let mut found = Vec::new();
-    for name in typed.into_iter().filter(|name| !read.contains(name.as_str())) {
-        let known = session.vars.iter().map(String::as_str).chain(read.iter().copied());
+    for name in typed
+        .into_iter()
+        .filter(|name| !read.contains(name.as_str()))
+    {
+        let known = session
+            .vars
+            .iter()
+            .map(String::as_str)
+            .chain(read.iter().copied());
         let hint = match did_you_mean(name, known) {
             Some(near) => format!("did you mean `{near}`?"),
             None if session.vars.is_empty() => "the suite has no `vars:`".to_owned(),
@@ -85,7 +132,10 @@ pub(in crate::load) fn check_vars(vars: &[(String, String)], session: &mut Sessi
             }
         };
         let message = format!("`--var {name}=...`: no file of the suite reads a variable `{name}`");
-        found.push(Problem { severity, ..Problem::general(Code::UnreadVariable, message).hint(hint) });
+        found.push(Problem {
+            severity,
+            ..Problem::general(Code::UnreadVariable, message).hint(hint)
+        });
     }
     session.problems.extend(found);
 }
@@ -103,7 +153,12 @@ fn names_read(text: &str) -> Option<Vec<&str>> {
     let mut rest = text;
     while let Some(at) = rest.find("{{").into_iter().chain(rest.find("{%")).min() {
         rest = rest.get(at + 2..).unwrap_or_default();
-        let end = rest.find("}}").into_iter().chain(rest.find("%}")).min().unwrap_or(rest.len());
+        let end = rest
+            .find("}}")
+            .into_iter()
+            .chain(rest.find("%}"))
+            .min()
+            .unwrap_or(rest.len());
         let (inside, after) = rest.split_at(end);
         let is_part = |c: char| c.is_alphanumeric() || c == '_';
         let (mut owner, mut start) = ("", 0);
@@ -112,7 +167,9 @@ fn names_read(text: &str) -> Option<Vec<&str>> {
             if !name.is_empty() && matches!(owner, "" | "vars") {
                 names.push(name);
             }
-            let rest = inside.get(inside.len().min(start + name.len())..).unwrap_or_default();
+            let rest = inside
+                .get(inside.len().min(start + name.len())..)
+                .unwrap_or_default();
             if name == "vars" && owner.is_empty() && !names_a_variable(rest) {
                 return None;
             }
@@ -152,10 +209,12 @@ mod tests {
 
     #[test]
     fn names_are_those_that_templates_read() {
-        let text =
-            "a: b {{ x }} {{ vars.y|upper }} {{ env.KEY }} {% if z %}{{ row.q }}{% endif %} {{ vars['w'] }}";
+        let text = "a: b {{ x }} {{ vars.y|upper }} {{ env.KEY }} {% if z %}{{ row.q }}{% endif %} {{ vars['w'] }}";
         let read = |text| names_read(text).map(|names| names.join(" "));
-        assert_eq!(read(text).as_deref(), Some("x vars y upper env if z row endif vars w"));
+        assert_eq!(
+            read(text).as_deref(),
+            Some("x vars y upper env if z row endif vars w")
+        );
         assert_eq!(read("no {{ end").as_deref(), Some("end"));
         assert_eq!(read("plain: text").as_deref(), Some(""));
         for whole in [

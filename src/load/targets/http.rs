@@ -26,12 +26,20 @@ const REDIRECTS: u32 = 10;
 const RETRIES: u32 = 2;
 
 /// An HTTP target with everything in place; `dir` is the folder of the file that says it.
-pub(super) fn resolve(desk: &mut Desk, spec: &HttpSpec, node: &Node, dir: &Path) -> Option<HttpTarget> {
+pub(super) fn resolve(
+    desk: &mut Desk,
+    spec: &HttpSpec,
+    node: &Node,
+    dir: &Path,
+) -> Option<HttpTarget> {
     let mut target = match &spec.base_url {
         Some(url) => {
             check_base(desk, url, node.locate("/base_url"))?;
             desk.suite.secrets.of_endpoint(url);
-            HttpTarget { base_url: url.clone(), ..usual() }
+            HttpTarget {
+                base_url: url.clone(),
+                ..usual()
+            }
         }
         None => match desk
             .require(&SparePart::Inherited(InheritedKind::Http))
@@ -50,7 +58,9 @@ pub(super) fn resolve(desk: &mut Desk, spec: &HttpSpec, node: &Node, dir: &Path)
     check_headers(desk, &spec.headers, node)?;
     desk.suite.secrets.of_headers(&spec.headers);
     for (name, value) in &spec.headers {
-        target.headers.retain(|known, _| !known.eq_ignore_ascii_case(name));
+        target
+            .headers
+            .retain(|known, _| !known.eq_ignore_ascii_case(name));
         target.headers.insert(name.clone(), value.clone());
     }
     let set = |given: Option<u32>, to: &mut u32| *to = given.unwrap_or(*to);
@@ -58,7 +68,9 @@ pub(super) fn resolve(desk: &mut Desk, spec: &HttpSpec, node: &Node, dir: &Path)
     set(spec.redirects, &mut target.redirects);
     target.insecure = spec.insecure.unwrap_or(target.insecure);
     target.max_body_bytes = spec.max_body_bytes.unwrap_or(target.max_body_bytes);
-    target.connect_timeout = spec.connect_timeout_seconds.map_or(target.connect_timeout, seconds);
+    target.connect_timeout = spec
+        .connect_timeout_seconds
+        .map_or(target.connect_timeout, seconds);
     target.timeout = match desk.suite.timeout {
         // The command line's, which the case has.
         Some(_) => None,
@@ -85,8 +97,12 @@ pub(in crate::load) fn authorities(
         return Some(Some(path));
     }
     let problem = match path.is_file() {
-        true => Problem::error(Code::BadRequest, at, format!("no certificate can be read from `{file}`"))
-            .hint("certificates in PEM begin with `-----BEGIN CERTIFICATE-----`"),
+        true => Problem::error(
+            Code::BadRequest,
+            at,
+            format!("no certificate can be read from `{file}`"),
+        )
+        .hint("certificates in PEM begin with `-----BEGIN CERTIFICATE-----`"),
         false => Problem::error(Code::MissingRef, at, format!("there is no file `{file}`"))
             .hint("the path is relative to the file that names it"),
     };
@@ -120,7 +136,9 @@ pub(in crate::load) fn check_base(desk: &mut Desk, url: &str, at: Span) -> Optio
     if is_template(url) {
         return Some(());
     }
-    let Err(error) = net::read_base(url) else { return Some(()) };
+    let Err(error) = net::read_base(url) else {
+        return Some(());
+    };
     desk.push(
         Problem::error(Code::BadRequest, at, error.to_string())
             .hint("it begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`"),
@@ -136,9 +154,12 @@ pub(in crate::load) fn check_headers(
     let mut whole = Some(());
     let map = node.get("headers");
     for (name, value) in headers {
-        let Err(fault) = net::check_header(name, value) else { continue };
-        let entry =
-            map.and_then(Node::as_map).and_then(|all| all.iter().find(|(key, _)| *key.name == **name));
+        let Err(fault) = net::check_header(name, value) else {
+            continue;
+        };
+        let entry = map
+            .and_then(Node::as_map)
+            .and_then(|all| all.iter().find(|(key, _)| *key.name == **name));
         let at = match (&fault, entry) {
             (net::HeaderFault::Value(_), Some((_, value))) => value.span,
             (_, Some((key, _))) => key.span,
@@ -146,7 +167,9 @@ pub(in crate::load) fn check_headers(
         };
         let problem = Problem::error(Code::BadRequest, at, fault.to_string());
         desk.push(match fault {
-            net::HeaderFault::Value(_) => problem.hint("does a variable or a file end with a line break?"),
+            net::HeaderFault::Value(_) => {
+                problem.hint("does a variable or a file end with a line break?")
+            }
             net::HeaderFault::Own(_) => problem.hint("leave it out"),
             net::HeaderFault::Name(_) => problem,
         });
@@ -156,7 +179,9 @@ pub(in crate::load) fn check_headers(
 }
 
 pub(in crate::load) fn check_method(desk: &mut Desk, method: &str, at: Span) -> Option<()> {
-    let Err(why) = net::check_method(method) else { return Some(()) };
+    let Err(why) = net::check_method(method) else {
+        return Some(());
+    };
     desk.push(Problem::error(Code::BadRequest, at, why));
     None
 }
@@ -164,12 +189,19 @@ pub(in crate::load) fn check_method(desk: &mut Desk, method: &str, at: Span) -> 
 /// The request that is made of inputs that are none; `Some(None)` when the target says nothing of it.
 fn call(desk: &mut Desk, spec: &HttpSpec, node: &Node, base: &str) -> Option<Option<HttpCall>> {
     let Some(endpoint) = &spec.endpoint else {
-        for (key, given) in [("method", spec.method.is_some()), ("body", spec.body.is_some())] {
+        for (key, given) in [
+            ("method", spec.method.is_some()),
+            ("body", spec.body.is_some()),
+        ] {
             if given {
-                let message =
-                    format!("`{key}` says how an input becomes a request, and `endpoint` is missing");
-                let problem = Problem::error(Code::BadRequest, node.key_span(&format!("/{key}")), message);
-                desk.push(problem.hint("an `api_call` input brings its own method, endpoint and body"));
+                let message = format!(
+                    "`{key}` says how an input becomes a request, and `endpoint` is missing"
+                );
+                let problem =
+                    Problem::error(Code::BadRequest, node.key_span(&format!("/{key}")), message);
+                desk.push(
+                    problem.hint("an `api_call` input brings its own method, endpoint and body"),
+                );
                 return None;
             }
         }
@@ -185,9 +217,15 @@ fn call(desk: &mut Desk, spec: &HttpSpec, node: &Node, base: &str) -> Option<Opt
     collect_texts(spec.body.as_ref(), &mut texts);
     for text in texts {
         if let Some(unknown) = unfilled(text, &OF_CALLS) {
-            let at = if text == endpoint { node.locate("/endpoint") } else { node.locate("/body") };
+            let at = if text == endpoint {
+                node.locate("/endpoint")
+            } else {
+                node.locate("/body")
+            };
             let message = format!("`{unknown}` can't be filled when the request is made");
-            let names = OF_CALLS.map(|name| format!("`{{{{ {name} }}}}`")).join(", ");
+            let names = OF_CALLS
+                .map(|name| format!("`{{{{ {name} }}}}`"))
+                .join(", ");
             desk.push(
                 Problem::error(Code::BadTemplate, at, message)
                     .hint(format!("only {names} are, as they are, without filters")),
@@ -200,14 +238,22 @@ fn call(desk: &mut Desk, spec: &HttpSpec, node: &Node, base: &str) -> Option<Opt
         (Some(body), _) => Some(models::ordered(body, node.get("body"))),
         (None, _) => Some("{{ input }}".into()),
     };
-    Some(Some(HttpCall { method, endpoint: endpoint.clone(), body }))
+    Some(Some(HttpCall {
+        method,
+        endpoint: endpoint.clone(),
+        body,
+    }))
 }
 
 pub(in crate::load) fn collect_texts<'a>(value: Option<&'a Value>, texts: &mut Vec<&'a str>) {
     match value {
         Some(Value::String(text)) => texts.push(text),
-        Some(Value::Array(items)) => items.iter().for_each(|item| collect_texts(Some(item), texts)),
-        Some(Value::Object(map)) => map.values().for_each(|value| collect_texts(Some(value), texts)),
+        Some(Value::Array(items)) => items
+            .iter()
+            .for_each(|item| collect_texts(Some(item), texts)),
+        Some(Value::Object(map)) => map
+            .values()
+            .for_each(|value| collect_texts(Some(value), texts)),
         _ => {}
     }
 }
@@ -227,7 +273,9 @@ pub(in crate::load) fn unfilled<'t>(text: &'t str, names: &[&str]) -> Option<&'t
 }
 
 fn check_endpoint(desk: &mut Desk, base: &str, endpoint: &str, at: Span) -> Option<()> {
-    let Err(error) = net::join(base, endpoint) else { return Some(()) };
+    let Err(error) = net::join(base, endpoint) else {
+        return Some(());
+    };
     let problem = Problem::error(Code::BadRequest, at, error.to_string());
     desk.push(match error {
         net::JoinError::Elsewhere(_) => problem.hint(format!(
@@ -251,7 +299,11 @@ pub(in crate::load) fn check_call(
     let headers = check_headers(desk, headers, node);
     if endpoint.chars().any(char::is_control) {
         let problem = net::JoinError::Control.to_string();
-        desk.push(Problem::error(Code::BadRequest, node.locate("/endpoint"), problem));
+        desk.push(Problem::error(
+            Code::BadRequest,
+            node.locate("/endpoint"),
+            problem,
+        ));
         return None;
     }
     method.and(headers)

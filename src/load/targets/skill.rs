@@ -22,7 +22,11 @@ const BESIDE: [&str; 3] = ["skill_name", "parameters", "input_file"];
 /// A skill with everything in place. What the spec leaves out is taken from what the suite says of skills.
 pub(super) fn resolve(desk: &mut Desk, spec: &SkillSpec, node: &Node) -> Option<SkillTarget> {
     desk.require(&SparePart::Inherited(InheritedKind::Skill))?;
-    let (base, base_node) = desk.suite.skill.clone().unwrap_or_else(|| (SkillSpec::default(), node.clone()));
+    let (base, base_node) = desk
+        .suite
+        .skill
+        .clone()
+        .unwrap_or_else(|| (SkillSpec::default(), node.clone()));
     let name = spec.skill_name.clone().or_else(|| base.skill_name.clone());
     let mut parameters = base.parameters.clone();
     parameters.extend(spec.parameters.clone());
@@ -41,25 +45,40 @@ pub(super) fn resolve(desk: &mut Desk, spec: &SkillSpec, node: &Node) -> Option<
         return None;
     }
     let (mut argv, mut late) = (command.clone(), Vec::new());
-    if let (Some(name), Some(NodeValue::Seq(parts))) = (&name, home.get("command").map(|node| &node.value)) {
+    if let (Some(name), Some(NodeValue::Seq(parts))) =
+        (&name, home.get("command").map(|node| &node.value))
+    {
         (argv, late) = fill(desk, parts, name, &parameters)?;
     }
     if !argv.is_empty() {
         check_program(desk, &argv, home.locate("/command"))?;
     }
-    let env = if spec.env.is_empty() { base.env } else { spec.env.clone() };
+    let env = if spec.env.is_empty() {
+        base.env
+    } else {
+        spec.env.clone()
+    };
     let timeout = spec.timeout_seconds.or(base.timeout_seconds).map(seconds);
     let command = CommandTarget {
         argv,
         dir: desk.suite.dir.clone(),
         env,
-        timeout: if desk.suite.timeout.is_some() { None } else { timeout },
+        timeout: if desk.suite.timeout.is_some() {
+            None
+        } else {
+            timeout
+        },
         on_error: spec.on_error.or(base.on_error).unwrap_or_default(),
         output: spec.output.or(base.output).unwrap_or_default(),
         sandbox: false,
         separate_thoughts: spec.thoughts.or(base.thoughts) == Some(ThoughtsMode::Separate),
     };
-    Some(SkillTarget { skill_name: name, parameters, command, late })
+    Some(SkillTarget {
+        skill_name: name,
+        parameters,
+        command,
+        late,
+    })
 }
 
 type Parameters = std::collections::BTreeMap<String, Value>;
@@ -72,7 +91,11 @@ fn fill(
     parameters: &Parameters,
 ) -> Option<(Vec<String>, Vec<usize>)> {
     let engine = Engine::new(&desk.suite.templates);
-    let given = Jinja::from_pairs(parameters.iter().map(|(key, value)| (key.as_str(), to_jinja(value))));
+    let given = Jinja::from_pairs(
+        parameters
+            .iter()
+            .map(|(key, value)| (key.as_str(), to_jinja(value))),
+    );
     let extra = [
         ("skill_name", Jinja::from(name)),
         ("parameters", given),
@@ -82,7 +105,11 @@ fn fill(
     let errors = desk.problems.error_count();
     for (place, part) in parts.iter().enumerate() {
         let text = part.as_text().unwrap_or_default().to_owned();
-        let names = if is_template(&text) { engine.names(&text) } else { Default::default() };
+        let names = if is_template(&text) {
+            engine.names(&text)
+        } else {
+            Default::default()
+        };
         if !names.iter().any(|name| LATE.contains(&name.as_str())) {
             let mut part = part.clone();
             engine.render(&mut part, &extra, desk.sources, desk.problems);
@@ -91,7 +118,10 @@ fn fill(
         }
         let known = |name: &str| LATE.contains(&name) || BESIDE.contains(&name);
         let problem = match names.iter().find(|name| !known(name)) {
-            _ if place == 0 => Some(("the program can't come from the input".to_owned(), "write it down")),
+            _ if place == 0 => Some((
+                "the program can't come from the input".to_owned(),
+                "write it down",
+            )),
             Some(other) => Some((
                 format!("a part that is filled with the input can't use `{other}`"),
                 "give it a part of its own, or pass it on under `parameters:`",

@@ -13,8 +13,15 @@ pub(in crate::load) fn asked(
     problems: &mut Problems,
 ) -> (Vec<AskedThreshold>, Option<u32>, Option<GateRequirement>) {
     let read = read_set(set, problems);
-    let asked = |demand: super::Demand| AskedThreshold { threshold: demand.threshold, bare: demand.bare };
-    (read.demands.into_iter().map(asked).collect(), read.max_regressions, read.require)
+    let asked = |demand: super::Demand| AskedThreshold {
+        threshold: demand.threshold,
+        bare: demand.bare,
+    };
+    (
+        read.demands.into_iter().map(asked).collect(),
+        read.max_regressions,
+        read.require,
+    )
 }
 
 /// Puts `required_pass_rate` among the thresholds `asked` of the same step, which `set` holds as they are written. Another
@@ -27,16 +34,28 @@ pub(in crate::load) fn required_pass_rate(
     problems: &mut Problems,
 ) {
     let metric = Metric::PassRate.to_string();
-    let required = Threshold { metric: metric.clone(), bound: Bound::Min, value: rate, on: Figure::Value };
+    let required = Threshold {
+        metric: metric.clone(),
+        bound: Bound::Min,
+        value: rate,
+        on: Figure::Value,
+    };
     let of_it = |other: &&AskedThreshold| other.threshold.metric == metric;
     if asked.iter().any(|other| other.threshold == required) {
         return;
     }
-    let differs =
-        |other: &&AskedThreshold| other.threshold.bound == Bound::Min || other.threshold.value < rate;
+    let differs = |other: &&AskedThreshold| {
+        other.threshold.bound == Bound::Min || other.threshold.value < rate
+    };
     if let Some(other) = asked.iter().filter(of_it).find(differs) {
-        let Threshold { value, bound, on, .. } = other.threshold;
-        let word = if bound == Bound::Min { "at least" } else { "at most" };
+        let Threshold {
+            value, bound, on, ..
+        } = other.threshold;
+        let word = if bound == Bound::Min {
+            "at least"
+        } else {
+            "at most"
+        };
         let of = match on {
             Figure::Value => "",
             Figure::CiLower => " of the lower end of its interval",
@@ -45,16 +64,23 @@ pub(in crate::load) fn required_pass_rate(
         let message = format!(
             "`required_pass_rate` asks for {rate}, and the threshold on `pass_rate` for {word} {value}{of}"
         );
-        let written = set.1.as_ref().and_then(|node| node.get_key("pass_rate")).map(|key| key.span);
-        let problem =
-            located(Code::BothSpellings, at, message).hint("both speak of the same rate: keep one of them");
+        let written = set
+            .1
+            .as_ref()
+            .and_then(|node| node.get_key("pass_rate"))
+            .map(|key| key.span);
+        let problem = located(Code::BothSpellings, at, message)
+            .hint("both speak of the same rate: keep one of them");
         problems.push(match written {
             Some(written) => problem.related(written, "the threshold"),
             None => problem,
         });
         return;
     }
-    asked.push(AskedThreshold { threshold: required, bare: false });
+    asked.push(AskedThreshold {
+        threshold: required,
+        bare: false,
+    });
 }
 
 #[cfg(test)]
@@ -95,7 +121,11 @@ mod tests {
                 .iter()
                 .map(|other| format!("{}", sources.position(other.span).line))
                 .collect();
-            lines.push(format!("{place} {}: {} also={also:?}", problem.code.slug(), problem.message));
+            lines.push(format!(
+                "{place} {}: {} also={also:?}",
+                problem.code.slug(),
+                problem.message
+            ));
         }
         lines.join("\n")
     }

@@ -17,7 +17,9 @@ use super::metrics::Declared;
 use super::problem::{Code, Problem, Problems};
 use super::source::Span;
 use super::tree::Node;
-use crate::model::{AskedThreshold, Bound, Composite, Figure, Measured, Metric, MetricName, Threshold};
+use crate::model::{
+    AskedThreshold, Bound, Composite, Figure, Measured, Metric, MetricName, Threshold,
+};
 use crate::spec::Thresholds;
 use crate::spec::words::GateRequirement;
 
@@ -58,7 +60,10 @@ impl Demand {
     /// The author's name of the metric; `None` for built-in ones.
     fn author_name(&self) -> Option<String> {
         match self.threshold.metric.parse::<MetricName>() {
-            Ok(MetricName { metric: Metric::Named(name), .. }) => Some(name),
+            Ok(MetricName {
+                metric: Metric::Named(name),
+                ..
+            }) => Some(name),
             _ => None,
         }
     }
@@ -113,19 +118,33 @@ pub(super) struct Sources<'a> {
 /// line's.
 pub(super) fn resolve(sources: &Sources, problems: &mut Problems) -> Resolved {
     let own = read_set(&sources.own, problems);
-    let named: BTreeMap<&str, Set> =
-        sources.presets.iter().map(|(name, set)| (name.as_str(), read_set(set, problems))).collect();
+    let named: BTreeMap<&str, Set> = sources
+        .presets
+        .iter()
+        .map(|(name, set)| (name.as_str(), read_set(set, problems)))
+        .collect();
     let is_named = |demand: &&Demand| demand.author_name().is_some();
-    let written = own.demands.iter().chain(named.values().flat_map(|set| &set.demands));
+    let written = own
+        .demands
+        .iter()
+        .chain(named.values().flat_map(|set| &set.demands));
     let mut mentioned: Vec<Demand> = written.filter(is_named).cloned().collect();
     let wanted = match (sources.chosen, &sources.preset) {
         (Some(name), _) => Some((name, None)),
         (None, Some((name, at))) => Some((name.as_str(), Some(*at))),
         (None, None) => None,
     };
-    let Set { demands, max_regressions, require } = match wanted {
+    let Set {
+        demands,
+        max_regressions,
+        require,
+    } = match wanted {
         None => own,
-        Some((name, at)) => match named.get(name).cloned().or_else(|| built_in(name, sources.ks)) {
+        Some((name, at)) => match named
+            .get(name)
+            .cloned()
+            .or_else(|| built_in(name, sources.ks))
+        {
             Some(set) => set,
             None => {
                 problems.push(unknown_preset(name, at, &named));
@@ -153,7 +172,15 @@ pub(super) fn resolve(sources: &Sources, problems: &mut Problems) -> Resolved {
         }
     }
     mentioned.extend(overrides.iter().filter(is_named).cloned());
-    Resolved { demands, overrides, named: mentioned, max_regressions, typed_most, require, typed_require }
+    Resolved {
+        demands,
+        overrides,
+        named: mentioned,
+        max_regressions,
+        typed_most,
+        require,
+        typed_require,
+    }
 }
 
 impl Resolved {
@@ -167,25 +194,37 @@ impl Resolved {
         problems: &mut Problems,
     ) -> Vec<Demand> {
         let kind = |name: &str| {
-            let composed = composites.iter().any(|c| c.name == name).then_some(Measured::Score);
+            let composed = composites
+                .iter()
+                .any(|c| c.name == name)
+                .then_some(Measured::Score);
             declared.get(name).copied().or(composed)
         };
-        let known: Vec<&str> =
-            declared.keys().map(String::as_str).chain(composites.iter().map(|c| c.name.as_str())).collect();
+        let known: Vec<&str> = declared
+            .keys()
+            .map(String::as_str)
+            .chain(composites.iter().map(|c| c.name.as_str()))
+            .collect();
         for demand in &self.named {
-            let Some(name) = demand.author_name() else { continue };
+            let Some(name) = demand.author_name() else {
+                continue;
+            };
             match kind(&name) {
                 None if complete || near_built_in(&name).is_some() => {
                     let unknown = unknown_metric(&name, demand.at, &known);
-                    problems
-                        .push(demand.problem(unknown.code, unknown.message.clone()).maybe_hint(unknown.hint));
+                    problems.push(
+                        demand
+                            .problem(unknown.code, unknown.message.clone())
+                            .maybe_hint(unknown.hint),
+                    );
                 }
                 None => {}
                 Some(kind) => problems.extend(named_fault(demand, kind)),
             }
             if demand.threshold.on != Figure::Value && composites.iter().any(|c| c.name == name) {
-                let message =
-                    format!("`{name}` is computed from others, and has no interval for `bound` to look at");
+                let message = format!(
+                    "`{name}` is computed from others, and has no interval for `bound` to look at"
+                );
                 problems.push(demand.problem(Code::UnknownMetric, message));
             }
         }
@@ -213,15 +252,25 @@ fn contradiction(demands: &[Demand]) -> Option<Problem> {
     demands.iter().find_map(|low| {
         let over = |high: &&Demand| {
             let (a, b) = (&low.threshold, &high.threshold);
-            let both = a.metric == b.metric && a.on == b.on && (a.bound, b.bound) == (Bound::Min, Bound::Max);
+            let both = a.metric == b.metric
+                && a.on == b.on
+                && (a.bound, b.bound) == (Bound::Min, Bound::Max);
             let told = (low.at, low.by) == (high.at, high.by) && low.by != By::CommandLine;
             both && a.value > b.value && !told
         };
         let high = demands.iter().find(over)?;
         let later = if high.by > low.by { high } else { low };
-        let (metric, min, max) = (&low.threshold.metric, low.threshold.value, high.threshold.value);
+        let (metric, min, max) = (
+            &low.threshold.metric,
+            low.threshold.value,
+            high.threshold.value,
+        );
         let message = format!("no value of `{metric}` is at least {min} and at most {max}");
-        Some(later.problem(Code::OutOfRange, message).hint("both hold, since they are of two directions"))
+        Some(
+            later
+                .problem(Code::OutOfRange, message)
+                .hint("both hold, since they are of two directions"),
+        )
     })
 }
 
@@ -230,7 +279,8 @@ fn named_fault(demand: &Demand, kind: Measured) -> Option<Problem> {
     let Threshold { metric, value, .. } = &demand.threshold;
     match kind {
         Measured::Number if demand.bare => {
-            let message = format!("is `{metric}` better when it is higher, or lower? Nothing says so");
+            let message =
+                format!("is `{metric}` better when it is higher, or lower? Nothing says so");
             let hint = format!(
                 "write `{{min: {value}}}` or `{{max: {value}}}`; for `--threshold`, `{metric}>={value}` or `{metric}<={value}`"
             );
@@ -261,9 +311,18 @@ pub(super) fn check_requirement(
 /// Names of a set that is read without its suite: what graders measure is not known, but what looks like a slip is told.
 pub(super) fn warn_of_slips((set, node): &WrittenSet, problems: &mut Problems) {
     for written in set.by_metric.keys().filter(|name| *name != MAX_REGRESSIONS) {
-        let Ok(MetricName { metric: Metric::Named(name), .. }) = written.parse() else { continue };
+        let Ok(MetricName {
+            metric: Metric::Named(name),
+            ..
+        }) = written.parse()
+        else {
+            continue;
+        };
         if near_built_in(&name).is_some() {
-            let key = node.as_ref().and_then(|n| n.get_key(written)).map(|k| k.span);
+            let key = node
+                .as_ref()
+                .and_then(|n| n.get_key(written))
+                .map(|k| k.span);
             problems.push(unknown_metric(&name, key, &[]).as_warning());
         }
     }

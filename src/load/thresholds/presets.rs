@@ -25,7 +25,11 @@ pub(in crate::load) fn built_in_presets() -> impl Iterator<Item = &'static str> 
 }
 
 pub(super) fn unknown_preset(name: &str, at: Option<Span>, named: &BTreeMap<&str, Set>) -> Problem {
-    let known: Vec<&str> = named.keys().copied().chain(PRESETS.iter().map(|(name, ..)| *name)).collect();
+    let known: Vec<&str> = named
+        .keys()
+        .copied()
+        .chain(PRESETS.iter().map(|(name, ..)| *name))
+        .collect();
     let hint = match did_you_mean(name, known.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("known presets: {}", known.join(", ")),
@@ -40,9 +44,19 @@ pub(super) fn unknown_preset(name: &str, at: Option<Span>, named: &BTreeMap<&str
 
 pub(super) fn built_in(name: &str, ks: &[u32]) -> Option<Set> {
     let (_, one, at_k, hat_k) = PRESETS.iter().find(|(preset, ..)| *preset == name)?;
-    let k = ks.iter().copied().filter(|k| *k > 1).max().unwrap_or(PRESET_K);
+    let k = ks
+        .iter()
+        .copied()
+        .filter(|k| *k > 1)
+        .max()
+        .unwrap_or(PRESET_K);
     let demand = |metric: Metric, value: f64| Demand {
-        threshold: Threshold { metric: metric.to_string(), bound: Bound::Min, value, on: Figure::Value },
+        threshold: Threshold {
+            metric: metric.to_string(),
+            bound: Bound::Min,
+            value,
+            on: Figure::Value,
+        },
         at: None,
         bare: false,
         by: By::Preset,
@@ -52,5 +66,8 @@ pub(super) fn built_in(name: &str, ks: &[u32]) -> Option<Set> {
         demand(Metric::PassAt(k), *at_k),
         demand(Metric::PassHat(k), *hat_k),
     ];
-    Some(Set { demands, ..Set::default() })
+    Some(Set {
+        demands,
+        ..Set::default()
+    })
 }

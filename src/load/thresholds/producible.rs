@@ -7,8 +7,8 @@ use super::Demand;
 use crate::load::parts::part_of_plan;
 use crate::load::problem::{Code, Problems};
 use crate::model::{
-    Composite, Eval, EvalType, Figure, IntervalScope, Metric, MetricName, Part, PlannedSamples, Target,
-    Threshold,
+    Composite, Eval, EvalType, Figure, IntervalScope, Metric, MetricName, Part, PlannedSamples,
+    Target, Threshold,
 };
 use eval_base::nearest::did_you_mean;
 
@@ -21,8 +21,15 @@ pub(in crate::load) fn ks(
 ) -> Vec<u32> {
     let mut ks: Vec<u32> = vec![1];
     ks.extend(configured.iter().copied().filter(|k| *k > 0));
-    let parts = composites.iter().flat_map(|c| &c.components).map(|part| &part.metric);
-    let metrics = demands.iter().map(|d| &d.threshold.metric).chain(parts).chain(reported);
+    let parts = composites
+        .iter()
+        .flat_map(|c| &c.components)
+        .map(|part| &part.metric);
+    let metrics = demands
+        .iter()
+        .map(|d| &d.threshold.metric)
+        .chain(parts)
+        .chain(reported);
     ks.extend(metrics.filter_map(|name| name.parse::<MetricName>().ok()?.metric.k()));
     ks.sort_unstable();
     ks.dedup();
@@ -38,22 +45,34 @@ pub(in crate::load) fn check_producible(
     problems: &mut Problems,
 ) {
     for demand in demands {
-        let Ok(MetricName { metric, part }) = demand.threshold.metric.parse() else { continue };
+        let Ok(MetricName { metric, part }) = demand.threshold.metric.parse() else {
+            continue;
+        };
         let of_part = part.as_ref().map(|part| part_of_plan(part, evals));
         if of_part.as_ref().is_some_and(Vec::is_empty) {
             // Told by `check_parts`.
             continue;
         }
         let evals = of_part.as_deref().unwrap_or(evals);
-        let made_of = composites.iter().filter(|c| metric == Metric::Named(c.name.clone()));
-        let parts = made_of.flat_map(|composite| &composite.components).map(|part| part.metric.clone());
+        let made_of = composites
+            .iter()
+            .filter(|c| metric == Metric::Named(c.name.clone()));
+        let parts = made_of
+            .flat_map(|composite| &composite.components)
+            .map(|part| part.metric.clone());
         for name in std::iter::once(metric.to_string()).chain(parts) {
-            let Ok(metric) = name.parse::<Metric>() else { continue };
+            let Ok(metric) = name.parse::<Metric>() else {
+                continue;
+            };
             if let Some(k) = metric.k() {
                 check_k(k, &metric, demand, evals, problems);
             }
             if let Some(lack) = lack(&metric, evals, target) {
-                let whole = if part.is_some() { "this part of the suite" } else { "this suite" };
+                let whole = if part.is_some() {
+                    "this part of the suite"
+                } else {
+                    "this suite"
+                };
                 let message = format!("{whole} cannot produce `{metric}`: {lack}");
                 problems.push(demand.problem(Code::UnknownMetric, message));
             }
@@ -78,7 +97,11 @@ pub(in crate::load) fn check_evals(
 
 /// Why a threshold on an end of an interval has none, when its metric is over too few of these evals to speak about evals like these. A
 /// part without any eval is an error of [`check_parts`].
-pub fn too_few_evals(threshold: &Threshold, evals: &[Arc<Eval>], scope: IntervalScope) -> Option<String> {
+pub fn too_few_evals(
+    threshold: &Threshold,
+    evals: &[Arc<Eval>],
+    scope: IntervalScope,
+) -> Option<String> {
     let MetricName { metric, part } = threshold.metric.parse().ok()?;
     let of_part = part.map(|part| part_of_plan(&part, evals));
     let counts = |eval: &&Arc<Eval>| match metric {
@@ -87,7 +110,12 @@ pub fn too_few_evals(threshold: &Threshold, evals: &[Arc<Eval>], scope: Interval
         Metric::WeightedScore => eval.info.weight > 0.0,
         _ => true,
     };
-    let count = of_part.as_deref().unwrap_or(evals).iter().filter(counts).count() as u64;
+    let count = of_part
+        .as_deref()
+        .unwrap_or(evals)
+        .iter()
+        .filter(counts)
+        .count() as u64;
     let lacks = threshold.on != Figure::Value && count > 0 && scope.has_too_few(count);
     lacks.then(|| {
         let are = if count == 1 { " is" } else { "s are" };
@@ -103,7 +131,10 @@ pub fn too_few_evals(threshold: &Threshold, evals: &[Arc<Eval>], scope: Interval
 fn lack(metric: &Metric, evals: &[Arc<Eval>], target: Option<&Target>) -> Option<&'static str> {
     use Metric::*;
     let has = |kind: EvalType| evals.iter().any(|e| e.info.kind == kind);
-    let own_target = evals.iter().flat_map(|e| e.cases.profiles()).any(|p| p.target.is_some());
+    let own_target = evals
+        .iter()
+        .flat_map(|e| e.cases.profiles())
+        .any(|p| p.target.is_some());
     let panels = || {
         evals
             .iter()
@@ -115,29 +146,43 @@ fn lack(metric: &Metric, evals: &[Arc<Eval>], target: Option<&Target>) -> Option
         (metric, _) if metric.is_of_judges() && panels().next().is_none() => {
             Some("none of its cases has a grader of type `model`")
         }
-        (JudgeDisagreementRate, _) if panels().all(|p| u64::from(p.votes) * (p.models.len() as u64) < 2) => {
+        (JudgeDisagreementRate, _)
+            if panels().all(|p| u64::from(p.votes) * (p.models.len() as u64) < 2) =>
+        {
             Some("each of its judges gives a single vote (`votes`, `models`)")
         }
         (CapabilityPassRate, _) if !has(EvalType::Capability) => Some("it has no capability eval"),
         (RegressionPassRate, _) if !has(EvalType::Regression) => Some("it has no regression eval"),
-        (LatencyMeanMs | LatencyP50Ms | LatencyP95Ms, Some(Target::Recorded { .. })) if !own_target => {
-            Some("recorded outputs have no latency")
-        }
-        (CostUsd | Tokens | TokensInput | TokensOutput, Some(Target::Echo | Target::Command(_)))
+        (LatencyMeanMs | LatencyP50Ms | LatencyP95Ms, Some(Target::Recorded { .. }))
             if !own_target =>
         {
-            Some("its target tells no usage")
+            Some("recorded outputs have no latency")
         }
+        (
+            CostUsd | Tokens | TokensInput | TokensOutput,
+            Some(Target::Echo | Target::Command(_)),
+        ) if !own_target => Some("its target tells no usage"),
         _ => None,
     }
 }
 
 /// Demands on parts that hold nothing of the suite: an error, since the gate could not decide.
-pub(in crate::load) fn check_parts(demands: &[Demand], evals: &[Arc<Eval>], problems: &mut Problems) {
+pub(in crate::load) fn check_parts(
+    demands: &[Demand],
+    evals: &[Arc<Eval>],
+    problems: &mut Problems,
+) {
     for (demand, part) in empty_parts(demands, evals) {
-        let message =
-            format!("`{}` is of nothing: no {}", demand.threshold.metric, having(&part, "of this suite "));
-        problems.push(demand.problem(Code::EmptyCases, message).hint(hint(&part, evals)));
+        let message = format!(
+            "`{}` is of nothing: no {}",
+            demand.threshold.metric,
+            having(&part, "of this suite ")
+        );
+        problems.push(
+            demand
+                .problem(Code::EmptyCases, message)
+                .hint(hint(&part, evals)),
+        );
     }
 }
 
@@ -150,10 +195,17 @@ pub(in crate::load) fn check_part_selected(
     problems: &mut Problems,
 ) {
     for (demand, part) in empty_parts(demands, evals) {
-        let message =
-            format!("`{}` is of nothing: no {}", demand.threshold.metric, having(&part, "that is selected "));
+        let message = format!(
+            "`{}` is of nothing: no {}",
+            demand.threshold.metric,
+            having(&part, "that is selected ")
+        );
         let problem = demand.problem(Code::EmptyCases, message);
-        problems.push(problem.hint("the gate can't pass without it").maybe_warning(again));
+        problems.push(
+            problem
+                .hint("the gate can't pass without it")
+                .maybe_warning(again),
+        );
     }
 }
 
@@ -162,7 +214,12 @@ fn empty_parts<'a>(demands: &'a [Demand], evals: &[Arc<Eval>]) -> Vec<(&'a Deman
     let mut looked: BTreeSet<Part> = BTreeSet::new();
     let mut empty = Vec::new();
     for demand in demands {
-        let Ok(MetricName { part: Some(part), .. }) = demand.threshold.metric.parse() else { continue };
+        let Ok(MetricName {
+            part: Some(part), ..
+        }) = demand.threshold.metric.parse()
+        else {
+            continue;
+        };
         if looked.insert(part.clone()) && part_of_plan(&part, evals).is_empty() {
             empty.push((demand, part));
         }
@@ -182,15 +239,23 @@ fn having(part: &Part, which: &str) -> String {
 /// What was probably meant, else what there is.
 fn hint(part: &Part, evals: &[Arc<Eval>]) -> String {
     let infos = || evals.iter().map(|eval| &eval.info);
-    if matches!(part, Part::Category(name) if matches!(name.as_str(), "capability" | "regression")) {
+    if matches!(part, Part::Category(name) if matches!(name.as_str(), "capability" | "regression"))
+    {
         return format!("did you mean `type={}`?", part.value());
     }
     let known: BTreeSet<&str> = match part {
         Part::Type(_) => BTreeSet::new(),
-        Part::Category(_) => infos().filter_map(|info| info.category.as_deref()).collect(),
+        Part::Category(_) => infos()
+            .filter_map(|info| info.category.as_deref())
+            .collect(),
         Part::Tag(_) => {
-            let own = evals.iter().flat_map(|eval| eval.cases.profiles()).flat_map(|profile| &profile.tags);
-            own.chain(infos().flat_map(|info| &info.tags)).map(String::as_str).collect()
+            let own = evals
+                .iter()
+                .flat_map(|eval| eval.cases.profiles())
+                .flat_map(|profile| &profile.tags);
+            own.chain(infos().flat_map(|info| &info.tags))
+                .map(String::as_str)
+                .collect()
         }
         Part::Eval(_) => infos().map(|info| info.id.as_str()).collect(),
     };
@@ -199,18 +264,22 @@ fn hint(part: &Part, evals: &[Arc<Eval>]) -> String {
         None if known.is_empty() => "`list` shows what there is".to_owned(),
         None => {
             let first: Vec<&str> = known.iter().take(8).copied().collect();
-            let more = if known.len() > first.len() { ", ..." } else { "" };
+            let more = if known.len() > first.len() {
+                ", ..."
+            } else {
+                ""
+            };
             format!("there are: {}{more}", first.join(", "))
         }
     }
 }
 
 fn check_k(k: u32, metric: &Metric, demand: &Demand, evals: &[Arc<Eval>], problems: &mut Problems) {
-    let Some(short) = PlannedSamples::of(evals, |_, case| case.samples).fewer_than(k) else { return };
+    let Some(short) = PlannedSamples::of(evals, |_, case| case.samples).fewer_than(k) else {
+        return;
+    };
     let message = format!("`{metric}` needs at least {k} samples of every case, but {short}");
-    problems.push(
-        demand
-            .problem(Code::KAboveSamples, message)
-            .hint(format!("raise `samples` to {k}, or leave it out: it then follows from the thresholds")),
-    );
+    problems.push(demand.problem(Code::KAboveSamples, message).hint(format!(
+        "raise `samples` to {k}, or leave it out: it then follows from the thresholds"
+    )));
 }

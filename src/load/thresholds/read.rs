@@ -26,12 +26,18 @@ pub(in crate::load) struct Set {
 
 /// One set as demands; what is wrong with it is noted.
 pub(in crate::load) fn read_set((set, node): &WrittenSet, problems: &mut Problems) -> Set {
-    let mut read = Set { require: set.require, ..Set::default() };
+    let mut read = Set {
+        require: set.require,
+        ..Set::default()
+    };
     let mut taken: BTreeMap<MetricName, String> = BTreeMap::new();
     for (written, spec) in &set.by_metric {
         let node_of = node.as_ref().and_then(|n| n.get(written));
         let place = Place {
-            key: node.as_ref().and_then(|n| n.get_key(written)).map(|k| k.span),
+            key: node
+                .as_ref()
+                .and_then(|n| n.get_key(written))
+                .map(|k| k.span),
             value: node_of.map(|n| n.span),
         };
         if written == MAX_REGRESSIONS {
@@ -51,7 +57,10 @@ pub(in crate::load) fn read_set((set, node): &WrittenSet, problems: &mut Problem
         let asks = asks(written, name, spec, node_of, place, problems);
         for ask in asks {
             if let Some(other) = taken.get(&ask.name) {
-                let message = format!("`{other}` and `{}` are two names of one metric", ask.written);
+                let message = format!(
+                    "`{other}` and `{}` are two names of one metric",
+                    ask.written
+                );
                 problems.push(located(Code::BothSpellings, ask.place.key, message));
                 continue;
             }
@@ -87,12 +96,20 @@ pub(super) fn metric_name(
 fn part_fault(name: &MetricName, at: Option<Span>) -> Option<Problem> {
     let part = name.part.as_ref()?;
     if name.is_contradictory() {
-        let message =
-            format!("`{}` is of evals of one type already, so that it has no `{part}`", name.metric);
-        return Some(located(Code::BadFormat, at, message).hint(format!("write `pass_rate[{part}]`")));
+        let message = format!(
+            "`{}` is of evals of one type already, so that it has no `{part}`",
+            name.metric
+        );
+        return Some(
+            located(Code::BadFormat, at, message).hint(format!("write `pass_rate[{part}]`")),
+        );
     }
     let why = PartFilter::new(part).err()?;
-    Some(located(Code::BadGlob, at, format!("`{}` is not a glob: {why}", part.value())))
+    Some(located(
+        Code::BadGlob,
+        at,
+        format!("`{}` is not a glob: {why}", part.value()),
+    ))
 }
 
 #[derive(Debug, Clone, Copy, Default)]
@@ -133,7 +150,12 @@ fn asks(
         figure: Figure::Value,
     };
     let bounds = match spec {
-        ThresholdSpec::Number(number) => return vec![Ask { number: Some(*number), ..whole }],
+        ThresholdSpec::Number(number) => {
+            return vec![Ask {
+                number: Some(*number),
+                ..whole
+            }];
+        }
         ThresholdSpec::Bounds(bounds) => bounds,
     };
     let figure = figure(bounds.bound, bounds.on, place.value, problems).unwrap_or_default();
@@ -147,23 +169,40 @@ fn asks(
     let parted = groups.iter().any(|(.., parts)| !parts.is_empty());
     let mut asks = Vec::new();
     if bounds.min.is_some() || bounds.max.is_some() || !parted {
-        asks.push(Ask { min: bounds.min, max: bounds.max, figure, ..whole });
+        asks.push(Ask {
+            min: bounds.min,
+            max: bounds.max,
+            figure,
+            ..whole
+        });
     }
     for (key, kind, parts) in groups {
         let group = node.and_then(|node| node.get(key));
         if nested && !parts.is_empty() {
-            let at = node.and_then(|node| node.get_key(key)).map(|key| key.span).or(place.key);
+            let at = node
+                .and_then(|node| node.get_key(key))
+                .map(|key| key.span)
+                .or(place.key);
             let message = format!("`{written}` is of a part already, so that it has no `{key}`");
             problems.push(located(Code::BadFormat, at, message));
             continue;
         }
         for (value, spec) in parts {
             let place = Place {
-                key: group.and_then(|group| group.get_key(value)).map(|key| key.span).or(place.key),
-                value: group.and_then(|group| group.get(value)).map(|node| node.span).or(place.value),
+                key: group
+                    .and_then(|group| group.get_key(value))
+                    .map(|key| key.span)
+                    .or(place.key),
+                value: group
+                    .and_then(|group| group.get(value))
+                    .map(|node| node.span)
+                    .or(place.value),
             };
             match part_ask(&metric, (kind, value), spec, figure, place, problems) {
-                Ok(ask) => asks.push(Ask { written: format!("{written}: {key}: {value}"), ..ask }),
+                Ok(ask) => asks.push(Ask {
+                    written: format!("{written}: {key}: {value}"),
+                    ..ask
+                }),
                 Err(problem) => problems.push(*problem),
             }
         }
@@ -180,11 +219,16 @@ fn part_ask(
     problems: &mut Problems,
 ) -> Result<Ask, Box<Problem>> {
     let part = Part::new(kind, value).map_err(|why| {
-        let near = (kind == "type").then(|| did_you_mean(value, ["capability", "regression"])).flatten();
+        let near = (kind == "type")
+            .then(|| did_you_mean(value, ["capability", "regression"]))
+            .flatten();
         let hint = near.map(|near| format!("did you mean `{near}`?"));
         Box::new(located(Code::BadFormat, place.key, why).maybe_hint(hint))
     })?;
-    let name = MetricName { metric: metric.clone(), part: Some(part) };
+    let name = MetricName {
+        metric: metric.clone(),
+        part: Some(part),
+    };
     if let Some(problem) = part_fault(&name, place.key) {
         return Err(Box::new(problem));
     }
@@ -195,7 +239,15 @@ fn part_ask(
             (None, b.min, b.max, figure)
         }
     };
-    Ok(Ask { name, written: String::new(), place, number, min, max, figure })
+    Ok(Ask {
+        name,
+        written: String::new(),
+        place,
+        number,
+        min,
+        max,
+        figure,
+    })
 }
 
 /// The figure that is asked for; `None` when nothing is said, or two things are, which is then noted.
@@ -209,8 +261,7 @@ fn figure(
     if let (Some(bound), Some(on)) = (bound, on)
         && bound != on
     {
-        let message =
-            "`bound` and `on` say the same thing in two spellings, and here they contradict each other";
+        let message = "`bound` and `on` say the same thing in two spellings, and here they contradict each other";
         problems.push(located(Code::BothSpellings, at, message).hint("keep `bound`"));
         return None;
     }
@@ -219,9 +270,22 @@ fn figure(
 
 impl Ask {
     fn demands(self, demands: &mut Vec<Demand>, problems: &mut Problems) {
-        let Ask { name, place, number, min, max, figure, .. } = self;
+        let Ask {
+            name,
+            place,
+            number,
+            min,
+            max,
+            figure,
+            ..
+        } = self;
         let MetricName { metric, .. } = &name;
-        let one = |bound, value, on| Threshold { metric: name.to_string(), bound, value, on };
+        let one = |bound, value, on| Threshold {
+            metric: name.to_string(),
+            bound,
+            value,
+            on,
+        };
         let mut thresholds = Vec::new();
         thresholds.extend(number.map(|value| one(metric.bound(), value, figure)));
         thresholds.extend(min.map(|value| one(Bound::Min, value, figure)));
@@ -245,7 +309,12 @@ impl Ask {
         }
         for threshold in thresholds {
             problems.extend(fault(&threshold, place.value));
-            demands.push(Demand { threshold, at: place.key, bare: number.is_some(), by: By::File });
+            demands.push(Demand {
+                threshold,
+                at: place.key,
+                bare: number.is_some(),
+                by: By::File,
+            });
         }
     }
 }
@@ -255,7 +324,10 @@ fn max_regressions(spec: &ThresholdSpec) -> Option<u32> {
     let most = match spec {
         ThresholdSpec::Number(most) => *most,
         ThresholdSpec::Bounds(bounds) => {
-            let alone = ThresholdBounds { max: bounds.max, ..ThresholdBounds::default() };
+            let alone = ThresholdBounds {
+                max: bounds.max,
+                ..ThresholdBounds::default()
+            };
             bounds.max.filter(|_| *bounds == alone)?
         }
     };
@@ -263,7 +335,8 @@ fn max_regressions(spec: &ThresholdSpec) -> Option<u32> {
 }
 
 fn no_count(at: Option<Span>) -> Problem {
-    let message = "`max_regressions` is a whole number: how many failed regressions the gate forgives";
+    let message =
+        "`max_regressions` is a whole number: how many failed regressions the gate forgives";
     located(Code::OutOfRange, at, message).hint("for example `max_regressions: 2`")
 }
 
@@ -296,9 +369,18 @@ pub(super) fn fault(threshold: &Threshold, at: Option<Span>) -> Option<Problem> 
     if matches!(metric, Metric::Named(_)) && value.is_finite() {
         return None;
     }
-    let top = if metric.is_share() { 1.0 } else { f64::INFINITY };
+    let top = if metric.is_share() {
+        1.0
+    } else {
+        f64::INFINITY
+    };
     if !value.is_finite() || value < 0.0 || value > top {
-        return Some(out_of_range(&threshold.metric, value, metric.is_share(), at));
+        return Some(out_of_range(
+            &threshold.metric,
+            value,
+            metric.is_share(),
+            at,
+        ));
     }
     let idle = match bound {
         Bound::Min => value <= 0.0,
@@ -312,8 +394,16 @@ pub(super) fn fault(threshold: &Threshold, at: Option<Span>) -> Option<Problem> 
 }
 
 pub(super) fn out_of_range(metric: &str, value: f64, share: bool, at: Option<Span>) -> Problem {
-    let range = if share { "between 0 and 1" } else { "at least 0" };
-    let problem = located(Code::OutOfRange, at, format!("a threshold on `{metric}` is {range}, not {value}"));
+    let range = if share {
+        "between 0 and 1"
+    } else {
+        "at least 0"
+    };
+    let problem = located(
+        Code::OutOfRange,
+        at,
+        format!("a threshold on `{metric}` is {range}, not {value}"),
+    );
     let percent = share && value > 1.0 && value <= 100.0;
     problem.maybe_hint(percent.then(|| format!("{} for {value} %", value / 100.0)))
 }

@@ -40,7 +40,10 @@ fn line(spec: &GateSpec) -> String {
         .map(|t| format!("{}{} {} {}", t.metric, figure(t.on), sign(t.bound), t.value))
         .collect();
     all.extend(spec.max_regressions.map(|n| format!("max_regressions {n}")));
-    all.extend(spec.require_all_evals.then(|| "require all_evals".to_owned()));
+    all.extend(
+        spec.require_all_evals
+            .then(|| "require all_evals".to_owned()),
+    );
     all.join("\n")
 }
 
@@ -57,17 +60,28 @@ fn of_evals(head: &str, evals: &str, overrides: Overrides) -> String {
             let at = loaded.sources.position(span);
             format!("{}:{}", at.line, at.column)
         });
-        let hint = p.hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
+        let hint = p
+            .hint
+            .as_ref()
+            .map(|hint| format!(" | {hint}"))
+            .unwrap_or_default();
         format!("{at} {}: {}{hint}", p.code.slug(), p.message)
     });
     let problems: Vec<String> = problems.collect();
     let plan = loaded.plan.filter(|_| !loaded.problems.has_errors());
     let demands = plan.map(|plan| line(&plan.gate));
-    demands.into_iter().chain(problems).collect::<Vec<_>>().join("\n")
+    demands
+        .into_iter()
+        .chain(problems)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn typed(thresholds: &[&str]) -> Overrides {
-    Overrides { thresholds: thresholds.iter().map(|t| (*t).to_owned()).collect(), ..Overrides::default() }
+    Overrides {
+        thresholds: thresholds.iter().map(|t| (*t).to_owned()).collect(),
+        ..Overrides::default()
+    }
 }
 
 fn alone(head: &str) -> String {
@@ -118,11 +132,26 @@ fn a_whole_name_says_the_same_in_files_and_on_the_command_line() {
 #[test]
 fn max_regressions_of_a_set_comes_before_the_suites_and_goes_with_its_preset() {
     let head = "  max_regressions: 5\n  thresholds: {max_regressions: 3}\n  presets: {lax: {max_regressions: {max: 9}}, bare: {pass_rate: 0.5}}\n";
-    let preset = |name: &str| Overrides { preset: Some(name.into()), ..Overrides::default() };
+    let preset = |name: &str| Overrides {
+        preset: Some(name.into()),
+        ..Overrides::default()
+    };
     assert_eq!(alone(head), "max_regressions 3");
     assert_eq!(said(head, preset("lax")), "max_regressions 9");
-    assert_eq!(said(head, preset("bare")), "pass_rate >= 0.5\nmax_regressions 5");
-    assert_eq!(said(head, Overrides { max_regressions: Some(1), ..preset("lax") }), "max_regressions 1");
+    assert_eq!(
+        said(head, preset("bare")),
+        "pass_rate >= 0.5\nmax_regressions 5"
+    );
+    assert_eq!(
+        said(
+            head,
+            Overrides {
+                max_regressions: Some(1),
+                ..preset("lax")
+            }
+        ),
+        "max_regressions 1"
+    );
     insta::assert_snapshot!(alone("  thresholds: {max_regressions: 1.5}\n"), @"4:33 out-of-range: `max_regressions` is a whole number: how many failed regressions the gate forgives | for example `max_regressions: 2`");
     insta::assert_snapshot!(said("", typed(&["max_regressions>=1", "max_regressions=-1"])), @"
     - unknown-metric: `--threshold max_regressions>=1`: `max_regressions` is a whole number, the most that is forgiven
@@ -207,7 +236,10 @@ fn contradictions_are_errors_at_their_places() {
 
 #[test]
 fn a_k_is_asked_of_the_cases_of_the_part_alone() {
-    assert_eq!(alone("  thresholds: {pass_hat_3: {by_tag: {slow: 0.5}}}\n"), "pass_hat_3[tag=slow] >= 0.5");
+    assert_eq!(
+        alone("  thresholds: {pass_hat_3: {by_tag: {slow: 0.5}}}\n"),
+        "pass_hat_3[tag=slow] >= 0.5"
+    );
     insta::assert_snapshot!(alone("  thresholds: {pass_hat_5: {by_tag: {slow: 0.5}}, regression_pass_rate: {by_tag: {slow: 1}}}\n"), @"
     4:38 k-above-samples: `pass_hat_5` needs at least 5 samples of every case, but `cap-math` has 4 | raise `samples` to 5, or leave it out: it then follows from the thresholds
     4:83 unknown-metric: this part of the suite cannot produce `regression_pass_rate`: it has no regression eval
@@ -216,7 +248,11 @@ fn a_k_is_asked_of_the_cases_of_the_part_alone() {
 
 /// Whether the gate is warned of.
 fn is_warned(thresholds: &str) -> bool {
-    said(&format!("  thresholds: {thresholds}\n"), Overrides::default()).contains("unguarded-gate")
+    said(
+        &format!("  thresholds: {thresholds}\n"),
+        Overrides::default(),
+    )
+    .contains("unguarded-gate")
 }
 
 #[test]
@@ -266,7 +302,8 @@ fn thresholds_that_failing_evals_meet_are_warned_of() {
     }
     // Every grader that decides measures something that a threshold is on, or one does not.
     let of = |graders: &str| {
-        let evals = format!("  evals:\n    - {{id: a, input: x, expected: y, graders: [{graders}]}}\n");
+        let evals =
+            format!("  evals:\n    - {{id: a, input: x, expected: y, graders: [{graders}]}}\n");
         of_evals("  thresholds: {exact: 0.5}\n", &evals, Overrides::default())
     };
     let measured = "{type: code, metric: exact}";
@@ -302,7 +339,10 @@ fn the_warning_names_thresholds_and_what_to_write() {
 #[test]
 fn all_evals_are_required_where_a_set_the_command_line_or_a_phase_says_so() {
     let head = "  thresholds: {errored_samples: 0, require: all_evals}\n";
-    let phase = |require| Overrides { require: Some(require), ..Overrides::default() };
+    let phase = |require| Overrides {
+        require: Some(require),
+        ..Overrides::default()
+    };
     insta::assert_snapshot!([
         alone(head),
         said("", typed(&["require=all_evals"])),
@@ -363,7 +403,11 @@ fn a_k_of_the_suite_is_held_against_the_samples_that_cases_have() {
         )
     };
     let of = |config: &str, first: &str| {
-        of_evals(&format!("  config: {config}\n"), &evals(first), Overrides::default())
+        of_evals(
+            &format!("  config: {config}\n"),
+            &evals(first),
+            Overrides::default(),
+        )
     };
     // Every case has its own samples, so that the suite's count for none.
     assert_eq!(of("{samples: 1, k: [1, 3]}", ", samples: 3"), "");
@@ -389,11 +433,19 @@ fn a_k_of_the_suite_is_held_against_the_samples_that_cases_have() {
 #[test]
 fn filters_that_leave_nothing_of_a_part_are_an_error_but_not_in_shards_and_reruns() {
     let head = "  thresholds: {pass_rate: {by_type: {regression: 1}, by_tag: {edge: 1}}}\n";
-    let filters = |eval: &str| Filters { eval: vec![eval.to_owned()], ..Filters::default() };
+    let filters = |eval: &str| Filters {
+        eval: vec![eval.to_owned()],
+        ..Filters::default()
+    };
     insta::assert_snapshot!(said(head, Overrides { filters: filters("cap-*"), ..Overrides::default() }), @"4:38 empty-cases: `pass_rate[type=regression]` is of nothing: no eval that is selected is of type `regression` | the gate can't pass without it");
     let only = [("cap-auth".to_owned(), "cap-auth".to_owned())].into();
-    let again =
-        Overrides { filters: Filters { only: Some(only), ..Filters::default() }, ..Overrides::default() };
+    let again = Overrides {
+        filters: Filters {
+            only: Some(only),
+            ..Filters::default()
+        },
+        ..Overrides::default()
+    };
     insta::assert_snapshot!(said(head, again), @"
     pass_rate[type=regression] >= 1
     pass_rate[tag=edge] >= 1
@@ -403,7 +455,13 @@ fn filters_that_leave_nothing_of_a_part_are_an_error_but_not_in_shards_and_rerun
     for index in 1..=7 {
         let shard = Some(Shard { index, of: 7 });
         assert_eq!(
-            said(head, Overrides { shard, ..Overrides::default() }),
+            said(
+                head,
+                Overrides {
+                    shard,
+                    ..Overrides::default()
+                }
+            ),
             "pass_rate[type=regression] >= 1\npass_rate[tag=edge] >= 1"
         );
     }
@@ -412,16 +470,30 @@ fn filters_that_leave_nothing_of_a_part_are_an_error_but_not_in_shards_and_rerun
 #[test]
 fn what_a_phase_asks_for_comes_before_the_suite_and_after_the_command_line() {
     let ask = |metric: &str, value: f64, bare: bool| AskedThreshold {
-        threshold: Threshold { metric: metric.into(), bound: Bound::Min, value, on: Figure::Value },
+        threshold: Threshold {
+            metric: metric.into(),
+            bound: Bound::Min,
+            value,
+            on: Figure::Value,
+        },
         bare,
     };
-    let asked = vec![ask("pass_rate", 0.9, false), ask("score[tag=critical]", 0.8, true)];
-    let overrides = Overrides { asked, ..typed(&["pass_rate=0.5"]) };
+    let asked = vec![
+        ask("pass_rate", 0.9, false),
+        ask("score[tag=critical]", 0.8, true),
+    ];
+    let overrides = Overrides {
+        asked,
+        ..typed(&["pass_rate=0.5"])
+    };
     assert_eq!(
         said("  thresholds: {pass_rate: 0.1}\n", overrides),
         "score[tag=critical] >= 0.8\npass_rate >= 0.5"
     );
-    let asked = vec![ask("pass_rate[tag=criticl]", 0.9, false), ask("lint_pass", 0.8, true)];
+    let asked = vec![
+        ask("pass_rate[tag=criticl]", 0.9, false),
+        ask("lint_pass", 0.8, true),
+    ];
     insta::assert_snapshot!(said("", Overrides { asked, ..Overrides::default() }), @"
     - unknown-metric: the thresholds of the phase: `lint_pass` is not a metric | metrics are pass_at_K, pass_hat_K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
     - empty-cases: the thresholds of the phase: `pass_rate[tag=criticl]` is of nothing: no eval or case of this suite has the tag `criticl` | did you mean `critical`?
@@ -437,9 +509,17 @@ fn the_presets_are_those_of_the_table() {
         ("production", 0.90, 0.99, 0.80),
         ("critical", 0.95, 0.999, 0.90),
     ] {
-        for (config, k) in [("", 3), ("  config: {k: [1, 5]}\n", 5), ("  config: {k: 1}\n", 3)] {
-            let expected = format!("pass_at_1 >= {one}\npass_at_{k} >= {at_k}\npass_hat_{k} >= {hat_k}");
-            let preset = Overrides { preset: Some(name.into()), ..Overrides::default() };
+        for (config, k) in [
+            ("", 3),
+            ("  config: {k: [1, 5]}\n", 5),
+            ("  config: {k: 1}\n", 3),
+        ] {
+            let expected =
+                format!("pass_at_1 >= {one}\npass_at_{k} >= {at_k}\npass_hat_{k} >= {hat_k}");
+            let preset = Overrides {
+                preset: Some(name.into()),
+                ..Overrides::default()
+            };
             // One eval has 4 samples, as its author says.
             let fits = k <= 4;
             let of_line = said(config, preset.clone());
@@ -448,11 +528,18 @@ fn the_presets_are_those_of_the_table() {
                 assert_eq!(of_line, expected, "{name} {config}");
                 assert_eq!(of_suite, expected, "{name} {config}");
             } else {
-                assert!(of_line.contains("`pass_at_5` needs at least 5 samples of every case"), "{of_line}");
+                assert!(
+                    of_line.contains("`pass_at_5` needs at least 5 samples of every case"),
+                    "{of_line}"
+                );
             }
-            let mixed = Overrides { thresholds: vec!["pass@1=0.5".into()], ..preset };
+            let mixed = Overrides {
+                thresholds: vec!["pass@1=0.5".into()],
+                ..preset
+            };
             if fits {
-                let expected = format!("pass_at_{k} >= {at_k}\npass_hat_{k} >= {hat_k}\npass_at_1 >= 0.5");
+                let expected =
+                    format!("pass_at_{k} >= {at_k}\npass_hat_{k} >= {hat_k}\npass_at_1 >= 0.5");
                 assert_eq!(said(config, mixed), expected);
             }
         }

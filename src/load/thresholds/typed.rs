@@ -30,9 +30,13 @@ pub(super) fn override_of(text: &str) -> Result<Typed, Box<Problem>> {
         });
     }
     if name == REQUIRE {
-        let word = serde_json::from_value(value.into()).ok().filter(|_| direction.is_none());
+        let word = serde_json::from_value(value.into())
+            .ok()
+            .filter(|_| direction.is_none());
         return word.map(Typed::Require).ok_or_else(|| {
-            wrong(format!("`--threshold {text}`: `{REQUIRE}` is `all_evals` or `thresholds`"))
+            wrong(format!(
+                "`--threshold {text}`: `{REQUIRE}` is `all_evals` or `thresholds`"
+            ))
         });
     }
     let name = metric_name(name, None, &[]).map_err(|mut problem| {
@@ -46,14 +50,26 @@ pub(super) fn override_of(text: &str) -> Result<Typed, Box<Problem>> {
     };
     let value: f64 = value.parse().map_err(|_| no_number())?;
     let bound = direction.unwrap_or(name.metric.bound());
-    let threshold = Threshold { metric: name.to_string(), bound, value, on };
-    Ok(Typed::Demand(Demand { threshold, at: None, bare: direction.is_none(), by: By::CommandLine }))
+    let threshold = Threshold {
+        metric: name.to_string(),
+        bound,
+        value,
+        on,
+    };
+    Ok(Typed::Demand(Demand {
+        threshold,
+        at: None,
+        bare: direction.is_none(),
+        by: By::CommandLine,
+    }))
 }
 
 /// Name, direction and value. What stands in brackets belongs to the name, whatever it holds; no value holds a bracket.
 fn parts(text: &str) -> Option<(&str, Option<Bound>, &str)> {
     let sign_at = |text: &str| text.find(['=', '<', '>']);
-    let bracketed = text.find('[').is_some_and(|open| sign_at(text).is_none_or(|sign| open < sign));
+    let bracketed = text
+        .find('[')
+        .is_some_and(|open| sign_at(text).is_none_or(|sign| open < sign));
     let from = if bracketed { text.rfind(']')? } else { 0 };
     let sign = from + sign_at(text.get(from..)?)?;
     let (name, rest) = text.split_at_checked(sign)?;

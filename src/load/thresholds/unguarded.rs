@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::Demand;
 use crate::load::parts::part_of_plan;
 use crate::load::problem::{Code, Problems};
-use crate::model::{Bound, Composite, Eval, EvalType, Figure, GraderOutline, Metric, MetricName, Threshold};
+use crate::model::{
+    Bound, Composite, Eval, EvalType, Figure, GraderOutline, Metric, MetricName, Threshold,
+};
 use eval_stats::{reaches, stays_within};
 
 /// Thresholds that a message names.
@@ -22,13 +24,20 @@ pub(in crate::load) fn warn_of_unguarded(
     problems: &mut Problems,
 ) {
     let capabilities = evals.iter().filter(|eval| is_capability(eval)).count();
-    let Some(first) = demands.first().filter(|_| capabilities > 0) else { return };
-    let guarded = demands.iter().any(|demand| guards(&demand.threshold, composites, evals));
+    let Some(first) = demands.first().filter(|_| capabilities > 0) else {
+        return;
+    };
+    let guarded = demands
+        .iter()
+        .any(|demand| guards(&demand.threshold, composites, evals));
     if guarded || are_measured(demands, composites, evals) {
         return;
     }
-    let named: Vec<String> =
-        demands.iter().take(NAMED).map(|demand| format!("`{}`", demand.threshold.metric)).collect();
+    let named: Vec<String> = demands
+        .iter()
+        .take(NAMED)
+        .map(|demand| format!("`{}`", demand.threshold.metric))
+        .collect();
     let more = match demands.len().saturating_sub(NAMED) {
         0 => String::new(),
         more => format!(" and {more} more"),
@@ -37,14 +46,23 @@ pub(in crate::load) fn warn_of_unguarded(
         1 => "the capability eval".to_owned(),
         n => format!("all {n} capability evals"),
     };
-    let depend = if demands.len() == 1 { "does not depend" } else { "do not depend" };
+    let depend = if demands.len() == 1 {
+        "does not depend"
+    } else {
+        "do not depend"
+    };
     let message = format!(
         "the gate can pass though {which} fail{}: where there are thresholds they decide, and {}{more} {depend} on evals that pass",
         if capabilities == 1 { "s" } else { "" },
         named.join(", ")
     );
     let hint = "add `require: all_evals` to the thresholds, or one such as `pass_rate: 0.9`; where it is meant, `require: thresholds`";
-    problems.push(first.problem(Code::UnguardedGate, message).hint(hint).as_warning());
+    problems.push(
+        first
+            .problem(Code::UnguardedGate, message)
+            .hint(hint)
+            .as_warning(),
+    );
 }
 
 fn is_capability(eval: &Eval) -> bool {
@@ -53,21 +71,26 @@ fn is_capability(eval: &Eval) -> bool {
 
 /// True when the threshold is missed while all capability evals fail and all regressions pass.
 fn guards(threshold: &Threshold, composites: &[Composite], evals: &[Arc<Eval>]) -> bool {
-    let Ok(MetricName { metric, part }) = threshold.metric.parse() else { return false };
+    let Ok(MetricName { metric, part }) = threshold.metric.parse() else {
+        return false;
+    };
     let of_part = part.as_ref().map(|part| part_of_plan(part, evals));
     let evals = of_part.as_deref().unwrap_or(evals);
     match (&metric, threshold.bound) {
         (Metric::FailedSamples, Bound::Max) => {
             let failing = evals.iter().filter(|eval| is_capability(eval));
             let samples = failing.flat_map(|eval| eval.cases.outlines());
-            let samples: u64 = samples.map(|case| u64::from(case.samples.unwrap_or(1))).sum();
+            let samples: u64 = samples
+                .map(|case| u64::from(case.samples.unwrap_or(1)))
+                .sum();
             !stays_within(samples as f64, threshold.value)
         }
         // An upper end may be high though nothing passed.
         (_, Bound::Min) if threshold.on == Figure::CiUpper => false,
         (metric, Bound::Min) => {
-            let composite =
-                composites.iter().find(|composite| *metric == Metric::Named(composite.name.clone()));
+            let composite = composites
+                .iter()
+                .find(|composite| *metric == Metric::Named(composite.name.clone()));
             let left = match composite {
                 Some(composite) => composite_left(composite, evals),
                 None => share_left(metric, evals),
@@ -82,7 +105,11 @@ fn guards(threshold: &Threshold, composites: &[Composite], evals: &[Arc<Eval>]) 
 fn composite_left(composite: &Composite, evals: &[Arc<Eval>]) -> Option<f64> {
     let (mut sum, mut total) = (0.0, 0.0);
     for component in &composite.components {
-        let left = component.metric.parse().ok().and_then(|metric| share_left(&metric, evals));
+        let left = component
+            .metric
+            .parse()
+            .ok()
+            .and_then(|metric| share_left(&metric, evals));
         sum += component.weight * left.map_or(1.0, |left| component.share(left));
         total += component.weight;
     }
@@ -93,14 +120,17 @@ fn composite_left(composite: &Composite, evals: &[Arc<Eval>]) -> Option<f64> {
 /// of what fails are taken for 0.
 fn share_left(metric: &Metric, evals: &[Arc<Eval>]) -> Option<f64> {
     let weigh: fn(&Eval) -> f64 = match metric {
-        Metric::PassAt(_) | Metric::PassHat(_) | Metric::PassHatUnbiased(_) => |eval| eval.cases.len() as f64,
+        Metric::PassAt(_) | Metric::PassHat(_) | Metric::PassHatUnbiased(_) => {
+            |eval| eval.cases.len() as f64
+        }
         Metric::CasePassRate | Metric::Score => |eval| eval.cases.len() as f64,
         Metric::PassRate => |_| 1.0,
         Metric::CapabilityPassRate => |eval| f64::from(u8::from(is_capability(eval))),
         Metric::WeightedScore => |eval| eval.info.weight,
         _ => return None,
     };
-    let sum = |evals: &mut dyn Iterator<Item = &Arc<Eval>>| evals.map(|eval| weigh(eval)).sum::<f64>();
+    let sum =
+        |evals: &mut dyn Iterator<Item = &Arc<Eval>>| evals.map(|eval| weigh(eval)).sum::<f64>();
     let all = sum(&mut evals.iter());
     let left = sum(&mut evals.iter().filter(|eval| !is_capability(eval)));
     (all > 0.0).then(|| left / all)
@@ -113,15 +143,28 @@ fn are_measured(demands: &[Demand], composites: &[Composite], evals: &[Arc<Eval>
     for demand in demands {
         let metric = demand.threshold.metric.as_str();
         match composites.iter().find(|composite| composite.name == metric) {
-            Some(composite) => names.extend(composite.components.iter().map(|part| part.metric.as_str())),
+            Some(composite) => {
+                names.extend(composite.components.iter().map(|part| part.metric.as_str()))
+            }
             None => _ = names.insert(metric),
         }
     }
-    let is_seen =
-        |grader: &GraderOutline| grader.measures.iter().any(|(name, _)| names.contains(name.as_str()));
-    let mut profiles = evals.iter().filter(|eval| is_capability(eval)).flat_map(|eval| eval.cases.profiles());
+    let is_seen = |grader: &GraderOutline| {
+        grader
+            .measures
+            .iter()
+            .any(|(name, _)| names.contains(name.as_str()))
+    };
+    let mut profiles = evals
+        .iter()
+        .filter(|eval| is_capability(eval))
+        .flat_map(|eval| eval.cases.profiles());
     profiles.any(|profile| {
-        let mut deciding = profile.graders.iter().filter(|grader| !grader.informative).peekable();
+        let mut deciding = profile
+            .graders
+            .iter()
+            .filter(|grader| !grader.informative)
+            .peekable();
         deciding.peek().is_some() && deciding.all(is_seen)
     })
 }

@@ -45,10 +45,17 @@ pub fn parse(sources: &Sources, file: FileId, problems: &mut Problems) -> Option
             return None;
         }
     }
-    let nothing = builder.root.as_ref().is_none_or(|root| root.is_null() && root.span.range().is_empty());
+    let nothing = builder
+        .root
+        .as_ref()
+        .is_none_or(|root| root.is_null() && root.span.range().is_empty());
     if nothing && !builder.failed {
         let at = Span::new(file, 0, 0);
-        builder.problems.push(Problem::error(Code::EmptyFile, at, "the file holds nothing but comments"));
+        builder.problems.push(Problem::error(
+            Code::EmptyFile,
+            at,
+            "the file holds nothing but comments",
+        ));
     }
     builder.root.filter(|_| !nothing)
 }
@@ -86,7 +93,17 @@ impl<'s, 'p> Builder<'s, 'p> {
     fn new(sources: &'s Sources, file: FileId, problems: &'p mut Problems) -> Self {
         let text = sources.text(file);
         let (stack, anchors) = (Vec::new(), HashMap::new());
-        Builder { sources, text, file, problems, stack, anchors, expanded: 0, root: None, failed: false }
+        Builder {
+            sources,
+            text,
+            file,
+            problems,
+            stack,
+            anchors,
+            expanded: 0,
+            root: None,
+            failed: false,
+        }
     }
 
     fn span(&self, span: EventSpan) -> Span {
@@ -109,15 +126,23 @@ impl<'s, 'p> Builder<'s, 'p> {
         let tag_span = at.tag_span().map_or(span, |tag| self.span(tag));
         match event {
             Event::DocumentStart(..) if self.root.is_some() => {
-                let problem =
-                    Problem::error(Code::SeveralDocuments, span, "a second YAML document begins here")
-                        .hint("a file is one document: remove the `---`, or split the file");
+                let problem = Problem::error(
+                    Code::SeveralDocuments,
+                    span,
+                    "a second YAML document begins here",
+                )
+                .hint("a file is one document: remove the `---`, or split the file");
                 self.report(problem);
                 return false;
             }
             Event::Scalar(text, style, anchor, tag) => {
                 if !self.at_key() || tag.is_some() {
-                    let node = self.scalar(&text, style, tag.as_deref().map(|tag| (tag, tag_span)), span);
+                    let node = self.scalar(
+                        &text,
+                        style,
+                        tag.as_deref().map(|tag| (tag, tag_span)),
+                        span,
+                    );
                     self.finish(node, anchor);
                 } else {
                     self.plain_key(&text, style, anchor, span);
@@ -144,11 +169,22 @@ impl<'s, 'p> Builder<'s, 'p> {
             Event::SequenceEnd | Event::MappingEnd => self.close(span),
             Event::Alias(anchor) => return self.alias(anchor, span),
             Event::UnresolvedAlias(name) => {
-                let problem =
-                    Problem::error(Code::BadAlias, span, format!("the alias `*{name}` names no anchor"))
-                        .hint(format!("a text that begins with `*` needs quotes: \"*{name}\""));
+                let problem = Problem::error(
+                    Code::BadAlias,
+                    span,
+                    format!("the alias `*{name}` names no anchor"),
+                )
+                .hint(format!(
+                    "a text that begins with `*` needs quotes: \"*{name}\""
+                ));
                 self.report(problem);
-                self.finish(Node { span, value: NodeValue::Null }, 0);
+                self.finish(
+                    Node {
+                        span,
+                        value: NodeValue::Null,
+                    },
+                    0,
+                );
             }
             _ => {}
         }
@@ -174,14 +210,26 @@ impl<'s, 'p> Builder<'s, 'p> {
         }
         let flow = style == StructureStyle::Flow;
         let is_map = matches!(content, Content::Map(_));
-        let template =
-            if flow && is_map { syntax::template_at(self.text, start.start as usize) } else { None };
-        self.stack.push(Frame { content, start, flow, anchor, tag, template });
+        let template = if flow && is_map {
+            syntax::template_at(self.text, start.start as usize)
+        } else {
+            None
+        };
+        self.stack.push(Frame {
+            content,
+            start,
+            flow,
+            anchor,
+            tag,
+            template,
+        });
         true
     }
 
     fn close(&mut self, end: Span) {
-        let Some(frame) = self.stack.pop() else { return };
+        let Some(frame) = self.stack.pop() else {
+            return;
+        };
         let (value, last) = match frame.content {
             Content::Seq(items) => {
                 let last = items.last().map(|n| n.span);
@@ -217,17 +265,41 @@ impl<'s, 'p> Builder<'s, 'p> {
     /// A template without quotes: reported once, and kept as the text that was meant.
     fn unquoted(&mut self, template: &str, span: Span) -> Node {
         // The closed map tells where the template ends better than the line does.
-        let template = self.text.get(span.range()).filter(|t| t.ends_with("}}")).unwrap_or(template);
-        let nested = self.stack.last().is_some_and(|parent| parent.template.is_some());
+        let template = self
+            .text
+            .get(span.range())
+            .filter(|t| t.ends_with("}}"))
+            .unwrap_or(template);
+        let nested = self
+            .stack
+            .last()
+            .is_some_and(|parent| parent.template.is_some());
         if !nested {
-            let whole = Span::new(self.file, span.start as usize, span.start as usize + template.len());
+            let whole = Span::new(
+                self.file,
+                span.start as usize,
+                span.start as usize + template.len(),
+            );
             self.report(syntax::unquoted_template(template, whole));
         }
-        Node { span, value: NodeValue::Text(Arc::from(template)) }
+        Node {
+            span,
+            value: NodeValue::Text(Arc::from(template)),
+        }
     }
 
-    fn scalar(&mut self, text: &str, style: ScalarStyle, tag: Option<(&Tag, Span)>, span: Span) -> Node {
-        let span = if text.is_empty() && style == ScalarStyle::Plain { self.empty_place(span) } else { span };
+    fn scalar(
+        &mut self,
+        text: &str,
+        style: ScalarStyle,
+        tag: Option<(&Tag, Span)>,
+        span: Span,
+    ) -> Node {
+        let span = if text.is_empty() && style == ScalarStyle::Plain {
+            self.empty_place(span)
+        } else {
+            span
+        };
         let plain_text = || NodeValue::Text(Arc::from(text));
         let value = match tag {
             None if style == ScalarStyle::Plain => scalar::plain(text),
@@ -247,7 +319,11 @@ impl<'s, 'p> Builder<'s, 'p> {
     fn empty_place(&self, span: Span) -> Span {
         match self.stack.last().map(|f| &f.content) {
             Some(Content::Map(map)) => match &map.pending {
-                Some(Pending::Key(key)) => Span { start: key.span.end, end: key.span.end, ..key.span },
+                Some(Pending::Key(key)) => Span {
+                    start: key.span.end,
+                    end: key.span.end,
+                    ..key.span
+                },
                 _ => span.at_start(),
             },
             _ => span.at_start(),
@@ -260,20 +336,37 @@ impl<'s, 'p> Builder<'s, 'p> {
 
     fn plain_key(&mut self, text: &str, style: ScalarStyle, anchor: usize, span: Span) {
         if anchor != 0 {
-            self.anchors.insert(anchor, Node { span, value: NodeValue::Text(Arc::from(text)) });
+            self.anchors.insert(
+                anchor,
+                Node {
+                    span,
+                    value: NodeValue::Text(Arc::from(text)),
+                },
+            );
         }
         let pending = if text == "<<" && style == ScalarStyle::Plain {
             self.merge_key(span)
         } else {
-            self.key(Key { name: Arc::from(text), span })
+            self.key(Key {
+                name: Arc::from(text),
+                span,
+            })
         };
-        if let Some(Frame { content: Content::Map(map), .. }) = self.stack.last_mut() {
+        if let Some(Frame {
+            content: Content::Map(map),
+            ..
+        }) = self.stack.last_mut()
+        {
             map.pending = Some(pending);
         }
     }
 
     fn merge_key(&mut self, span: Span) -> Pending {
-        let Some(Frame { content: Content::Map(map), .. }) = self.stack.last_mut() else {
+        let Some(Frame {
+            content: Content::Map(map),
+            ..
+        }) = self.stack.last_mut()
+        else {
             return Pending::Dropped;
         };
         match map.merge {
@@ -289,7 +382,11 @@ impl<'s, 'p> Builder<'s, 'p> {
     }
 
     fn key(&mut self, key: Key) -> Pending {
-        let Some(Frame { content: Content::Map(map), .. }) = self.stack.last_mut() else {
+        let Some(Frame {
+            content: Content::Map(map),
+            ..
+        }) = self.stack.last_mut()
+        else {
             return Pending::Dropped;
         };
         match map.remember(&key) {
@@ -317,7 +414,11 @@ impl<'s, 'p> Builder<'s, 'p> {
         }
         if self.at_key() {
             let pending = self.node_as_key(node);
-            if let Some(Frame { content: Content::Map(map), .. }) = self.stack.last_mut() {
+            if let Some(Frame {
+                content: Content::Map(map),
+                ..
+            }) = self.stack.last_mut()
+            {
                 map.pending = Some(pending);
             }
             return;
@@ -353,7 +454,11 @@ impl<'s, 'p> Builder<'s, 'p> {
             NodeValue::Number(n) => Arc::from(n.as_str()),
             NodeValue::Special(name) => Arc::from(name),
             NodeValue::Seq(_) | NodeValue::Map(_) => {
-                if self.stack.last().is_none_or(|frame| frame.template.is_none()) {
+                if self
+                    .stack
+                    .last()
+                    .is_none_or(|frame| frame.template.is_none())
+                {
                     self.error(
                         Code::ComplexKey,
                         node.span,
@@ -363,13 +468,26 @@ impl<'s, 'p> Builder<'s, 'p> {
                 return Pending::Dropped;
             }
         };
-        self.key(Key { name, span: node.span })
+        self.key(Key {
+            name,
+            span: node.span,
+        })
     }
 
     fn alias(&mut self, anchor: usize, span: Span) -> bool {
         let Some(target) = self.anchors.get(&anchor) else {
-            self.error(Code::BadAlias, span, "this alias stands inside of what it names");
-            self.finish(Node { span, value: NodeValue::Null }, 0);
+            self.error(
+                Code::BadAlias,
+                span,
+                "this alias stands inside of what it names",
+            );
+            self.finish(
+                Node {
+                    span,
+                    value: NodeValue::Null,
+                },
+                0,
+            );
             return true;
         };
         let (count, depth) = measure(target);
@@ -389,7 +507,11 @@ impl<'s, 'p> Builder<'s, 'p> {
     }
 
     fn syntax_error(&mut self, error: &granit_parser::ScanError) {
-        let at = error.marker().byte_offset().unwrap_or(self.text.len()).min(self.text.len());
+        let at = error
+            .marker()
+            .byte_offset()
+            .unwrap_or(self.text.len())
+            .min(self.text.len());
         let open = self.stack.last().map(|frame| frame.start);
         let problem = syntax::explain(error.kind(), self.sources, self.file, at, open);
         // A template without quotes often breaks the rest of its line as well.
@@ -411,7 +533,11 @@ fn too_deep() -> String {
 /// How many values a node holds, itself included, and how many levels of lists and maps.
 fn measure(node: &Node) -> (usize, usize) {
     let inner = |children: &mut dyn Iterator<Item = &Node>| {
-        children.map(measure).fold((1, 1), |(count, depth), (c, d)| (count + c, depth.max(d + 1)))
+        children
+            .map(measure)
+            .fold((1, 1), |(count, depth), (c, d)| {
+                (count + c, depth.max(d + 1))
+            })
     };
     match &node.value {
         NodeValue::Seq(items) => inner(&mut items.iter()),

@@ -35,10 +35,18 @@ impl MapInProgress {
     /// Notes a key; the place of an equal one that was there before.
     pub(super) fn remember(&mut self, key: &Key) -> Option<Span> {
         if self.entries.len() < SMALL_MAP {
-            return self.entries.iter().find(|(k, _)| k.name == key.name).map(|(k, _)| k.span);
+            return self
+                .entries
+                .iter()
+                .find(|(k, _)| k.name == key.name)
+                .map(|(k, _)| k.span);
         }
         if self.names.is_empty() {
-            self.names = self.entries.iter().map(|(k, _)| (k.name.clone(), k.span)).collect();
+            self.names = self
+                .entries
+                .iter()
+                .map(|(k, _)| (k.name.clone(), k.span))
+                .collect();
         }
         match self.names.entry(key.name.clone()) {
             Entry::Occupied(there) => Some(*there.get()),
@@ -70,10 +78,15 @@ impl MapInProgress {
 
     /// The entries, with what was merged and is not overridden at the place of the merge key.
     pub(super) fn finish(mut self) -> Vec<(Key, Node)> {
-        let Some((_, at)) = self.merge else { return self.entries };
+        let Some((_, at)) = self.merge else {
+            return self.entries;
+        };
         let merged = std::mem::take(&mut self.merged);
         let own: HashSet<Arc<str>> = self.entries.iter().map(|(k, _)| k.name.clone()).collect();
-        let new: Vec<_> = merged.into_iter().filter(|(k, _)| !own.contains(&k.name)).collect();
+        let new: Vec<_> = merged
+            .into_iter()
+            .filter(|(k, _)| !own.contains(&k.name))
+            .collect();
         let at = at.min(self.entries.len());
         self.entries.splice(at..at, new);
         self.entries

@@ -12,15 +12,24 @@ pub(super) fn template_at(text: &str, at: usize) -> Option<&str> {
         return None;
     }
     let line = rest.split(['\n', '\r']).next().unwrap_or(rest);
-    let end = line.rfind("}}").map_or(line.trim_end().len(), |close| close + 2);
+    let end = line
+        .rfind("}}")
+        .map_or(line.trim_end().len(), |close| close + 2);
     line.get(..end)
 }
 
 pub(super) fn unquoted_template(template: &str, span: Span) -> Problem {
-    let quoted = if template.contains('"') { format!("'{template}'") } else { format!("\"{template}\"") };
+    let quoted = if template.contains('"') {
+        format!("'{template}'")
+    } else {
+        format!("\"{template}\"")
+    };
     let message = "a value that begins with `{{` needs quotes: YAML reads it as a map in a map";
-    let hint =
-        if template.len() <= 60 { format!("write {quoted}") } else { "put quotes around it".to_owned() };
+    let hint = if template.len() <= 60 {
+        format!("write {quoted}")
+    } else {
+        "put quotes around it".to_owned()
+    };
     Problem::error(Code::UnquotedTemplate, span, message).hint(hint)
 }
 
@@ -37,10 +46,21 @@ pub(super) fn explain(
         return unquoted_template(template, Span::new(file, start, start + template.len()));
     }
     // An end of file is shown at the last character, not on a line that is not there.
-    let at = if at >= text.len() { text.trim_end().len() } else { at };
+    let at = if at >= text.len() {
+        text.trim_end().len()
+    } else {
+        at
+    };
     // The parser stands behind the tab that it complains of.
-    let at = if is_tab(kind) && text.get(..at).is_some_and(|t| t.ends_with('\t')) { at - 1 } else { at };
-    let width = text.get(at..).and_then(|rest| rest.chars().next()).filter(|c| *c != '\n' && *c != '\r');
+    let at = if is_tab(kind) && text.get(..at).is_some_and(|t| t.ends_with('\t')) {
+        at - 1
+    } else {
+        at
+    };
+    let width = text
+        .get(at..)
+        .and_then(|rest| rest.chars().next())
+        .filter(|c| *c != '\n' && *c != '\r');
     let span = Span::new(file, at, at + width.map_or(0, char::len_utf8));
     let (code, message, hint) = words(kind, text, at);
     let mut problem = Problem::error(code, span, message).maybe_hint(hint);
@@ -82,7 +102,10 @@ fn is_tab(kind: &ErrorKind) -> bool {
 
 /// Whether the `:` at this byte ends the first key of its line.
 fn first_colon_of_line(text: &str, at: usize) -> bool {
-    let line = text.get(..at).and_then(|before| before.rsplit('\n').next()).unwrap_or("");
+    let line = text
+        .get(..at)
+        .and_then(|before| before.rsplit('\n').next())
+        .unwrap_or("");
     !line.contains([':', '"', '\''])
 }
 
@@ -100,11 +123,18 @@ type Words = (Code, String, Option<String>);
 
 fn words(kind: &ErrorKind, text: &str, at: usize) -> Words {
     let syntax = |message: &str, hint: &str| {
-        (Code::Syntax, message.to_owned(), Some(hint.to_owned()).filter(|h| !h.is_empty()))
+        (
+            Code::Syntax,
+            message.to_owned(),
+            Some(hint.to_owned()).filter(|h| !h.is_empty()),
+        )
     };
     match kind {
         ErrorKind::RecursionLimitExceeded => {
-            let message = format!("lists and maps are nested more than {} deep", super::MAX_DEPTH);
+            let message = format!(
+                "lists and maps are nested more than {} deep",
+                super::MAX_DEPTH
+            );
             (Code::TooDeep, message, None)
         }
         kind if is_tab(kind) => (
@@ -118,42 +148,55 @@ fn words(kind: &ErrorKind, text: &str, at: usize) -> Words {
         }
         ErrorKind::UnclosedFlowCollection { open } => {
             let close = if *open == '{' { '}' } else { ']' };
-            syntax(&format!("this `{open}` is not closed"), &format!("add the `{close}`"))
+            syntax(
+                &format!("this `{open}` is not closed"),
+                &format!("add the `{close}`"),
+            )
         }
         ErrorKind::MismatchedFlowCollectionEnd { open, close } => {
             syntax(&format!("`{close}` closes what `{open}` opened"), "")
         }
         ErrorKind::MisplacedFlowCollectionEnd => syntax("this bracket closes nothing", ""),
-        ErrorKind::UnclosedQuotedScalar => syntax("a quoted text is not closed", "add the closing quote"),
+        ErrorKind::UnclosedQuotedScalar => {
+            syntax("a quoted text is not closed", "add the closing quote")
+        }
         ErrorKind::UnknownQuotedScalarEscape => syntax(
             "a backslash in double quotes begins an escape, and this one is not known",
             "write `\\\\` for a backslash, or use single quotes: in them a backslash is a backslash",
         ),
-        ErrorKind::InvalidTrailingSingleQuotedScalar | ErrorKind::InvalidTrailingDoubleQuotedScalar => {
-            syntax(
-                "there is text after the closing quote",
-                "put the whole value in quotes; a quote inside of single quotes is written twice ('')",
-            )
-        }
+        ErrorKind::InvalidTrailingSingleQuotedScalar
+        | ErrorKind::InvalidTrailingDoubleQuotedScalar => syntax(
+            "there is text after the closing quote",
+            "put the whole value in quotes; a quote inside of single quotes is written twice ('')",
+        ),
         ErrorKind::ExpectedFlowSequenceSeparator => syntax("expected `,` or `]` in this list", ""),
         ErrorKind::ExpectedFlowMappingSeparator => syntax("expected `,` or `}` in this map", ""),
         ErrorKind::MappingValueNotAllowed if first_colon_of_line(text, at) => syntax(
             "a key is not allowed here",
             "the line above lacks its `:`, or the indentation of this line is wrong",
         ),
-        ErrorKind::MappingValueNotAllowed => {
-            syntax("a `:` is not allowed here", "a text that holds `: ` needs quotes")
+        ErrorKind::MappingValueNotAllowed => syntax(
+            "a `:` is not allowed here",
+            "a text that holds `: ` needs quotes",
+        ),
+        ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => syntax(
+            "expected `key: value` here",
+            "every line of a map has a `:` after its key",
+        ),
+        ErrorKind::ExpectedBlockMappingKey | ErrorKind::ExpectedBlockSequenceEntry => syntax(
+            "this does not fit what stands above it",
+            "check the indentation of this line",
+        ),
+        ErrorKind::InvalidIndentation => {
+            syntax("the indentation of this line fits nothing above it", "")
         }
-        ErrorKind::SimpleKeyExpected | ErrorKind::InvalidSimpleKey => {
-            syntax("expected `key: value` here", "every line of a map has a `:` after its key")
-        }
-        ErrorKind::ExpectedBlockMappingKey | ErrorKind::ExpectedBlockSequenceEntry => {
-            syntax("this does not fit what stands above it", "check the indentation of this line")
-        }
-        ErrorKind::InvalidIndentation => syntax("the indentation of this line fits nothing above it", ""),
-        ErrorKind::UnexpectedCharacter { character } if character.is_control() => {
-            syntax(&format!("the control character {} is not allowed", character.escape_unicode()), "")
-        }
+        ErrorKind::UnexpectedCharacter { character } if character.is_control() => syntax(
+            &format!(
+                "the control character {} is not allowed",
+                character.escape_unicode()
+            ),
+            "",
+        ),
         ErrorKind::UnexpectedCharacter { character: '%' }
             if text.get(..at).is_some_and(|t| t.ends_with('{')) =>
         {
@@ -163,9 +206,10 @@ fn words(kind: &ErrorKind, text: &str, at: usize) -> Words {
                 Some("put quotes around the template".to_owned()),
             )
         }
-        ErrorKind::UnexpectedCharacter { character } => {
-            syntax(&format!("a value cannot begin with `{character}`"), "put quotes around it")
-        }
+        ErrorKind::UnexpectedCharacter { character } => syntax(
+            &format!("a value cannot begin with `{character}`"),
+            "put quotes around it",
+        ),
         ErrorKind::InvalidQuotedScalarIndent if at >= text.trim_end().len() => {
             syntax("a quoted text is not closed", "add the closing quote")
         }
@@ -173,12 +217,14 @@ fn words(kind: &ErrorKind, text: &str, at: usize) -> Words {
             "this line belongs to a quoted text, but is not indented",
             "close the quote above, or indent the line",
         ),
-        ErrorKind::InvalidColonPlacement => {
-            syntax("a `:` is not allowed here", "is a `[` or `{` above not closed?")
-        }
-        ErrorKind::BlockSequenceEntryNotAllowed => {
-            syntax("a list cannot begin on the line of its key", "put `- ...` on the next line")
-        }
+        ErrorKind::InvalidColonPlacement => syntax(
+            "a `:` is not allowed here",
+            "is a `[` or `{` above not closed?",
+        ),
+        ErrorKind::BlockSequenceEntryNotAllowed => syntax(
+            "a list cannot begin on the line of its key",
+            "put `- ...` on the next line",
+        ),
         other => syntax(&other.to_string(), ""),
     }
 }

@@ -13,7 +13,9 @@ use super::NodeValue;
 /// The value of a scalar with an explicit tag; `None` when the tag is unknown or does not fit.
 pub(super) fn tagged(tag: &Tag, text: &str) -> Option<NodeValue> {
     // `! 5`: the non-specific tag makes a text of any scalar.
-    if tag.handle().is_empty() && tag.suffix() == "!" || tag.handle() == "!" && tag.suffix().is_empty() {
+    if tag.handle().is_empty() && tag.suffix() == "!"
+        || tag.handle() == "!" && tag.suffix().is_empty()
+    {
         return Some(NodeValue::Text(Arc::from(text)));
     }
     let number = || scalar::number(text);
@@ -40,9 +42,21 @@ pub(super) fn problem(tag: &Tag, text: &str, span: Span) -> Problem {
         None => format!("!<{}{}>", tag.handle(), tag.suffix()),
     };
     if tag.core_suffix().is_some() {
-        let what = if text.is_empty() { "this value".to_owned() } else { format!("`{text}`") };
-        return Problem::error(Code::UnknownTag, span, format!("the tag `{shown}` does not fit {what}"));
+        let what = if text.is_empty() {
+            "this value".to_owned()
+        } else {
+            format!("`{text}`")
+        };
+        return Problem::error(
+            Code::UnknownTag,
+            span,
+            format!("the tag `{shown}` does not fit {what}"),
+        );
     }
-    Problem::error(Code::UnknownTag, span, format!("the tag `{shown}` is not known here"))
-        .hint("a text that begins with `!` needs quotes")
+    Problem::error(
+        Code::UnknownTag,
+        span,
+        format!("the tag `{shown}` is not known here"),
+    )
+    .hint("a text that begins with `!` needs quotes")
 }

@@ -19,16 +19,33 @@ fn shown(problems: &Problems, sources: &Sources) -> Vec<String> {
         .map(|p| {
             let at = p.span.map(|s| sources.position(s));
             let at = at.map_or_else(String::new, |at| format!("{}:{}", at.line, at.column));
-            format!("{at} {} {} | {}", p.code.slug(), p.message, p.hint.as_deref().unwrap_or("-"))
+            format!(
+                "{at} {} {} | {}",
+                p.code.slug(),
+                p.message,
+                p.hint.as_deref().unwrap_or("-")
+            )
         })
         .collect()
 }
 
 /// Text, the JSON of what comes of it (`-` for nothing), and its problems: `line:column slug message | hint`.
 const TABLE: &[(&str, &str, &[&str])] = &[
-    ("a: \"x\n", "-", &["1:6 syntax a quoted text is not closed | add the closing quote"]),
-    ("a: [1, 2\n", "-", &["1:4 syntax this `[` is not closed | add the `]`"]),
-    ("a: {b: 1\n", "-", &["1:4 syntax this `{` is not closed | add the `}`"]),
+    (
+        "a: \"x\n",
+        "-",
+        &["1:6 syntax a quoted text is not closed | add the closing quote"],
+    ),
+    (
+        "a: [1, 2\n",
+        "-",
+        &["1:4 syntax this `[` is not closed | add the `]`"],
+    ),
+    (
+        "a: {b: 1\n",
+        "-",
+        &["1:4 syntax this `{` is not closed | add the `}`"],
+    ),
     (
         "a:\n\t- x\n",
         "-",
@@ -63,15 +80,27 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "a: *x\n",
         "{\"a\":null}",
-        &["1:4 bad-alias the alias `*x` names no anchor | a text that begins with `*` needs quotes: \"*x\""],
+        &[
+            "1:4 bad-alias the alias `*x` names no anchor | a text that begins with `*` needs quotes: \"*x\"",
+        ],
     ),
     (
         "a: !foo 1\n",
         "{\"a\":\"1\"}",
-        &["1:4 unknown-tag the tag `!foo` is not known here | a text that begins with `!` needs quotes"],
+        &[
+            "1:4 unknown-tag the tag `!foo` is not known here | a text that begins with `!` needs quotes",
+        ],
     ),
-    ("a: !!int x\n", "{\"a\":\"x\"}", &["1:4 unknown-tag the tag `!!int` does not fit `x` | -"]),
-    ("? [a]\n: 1\n", "{}", &["1:3 complex-key a key must be text, and this is a list | -"]),
+    (
+        "a: !!int x\n",
+        "{\"a\":\"x\"}",
+        &["1:4 unknown-tag the tag `!!int` does not fit `x` | -"],
+    ),
+    (
+        "? [a]\n: 1\n",
+        "{}",
+        &["1:3 complex-key a key must be text, and this is a list | -"],
+    ),
     (
         "a: 1\n---\nb: 2\n",
         "-",
@@ -87,9 +116,21 @@ const TABLE: &[(&str, &str, &[&str])] = &[
             "2:3 syntax a key is not allowed here | the line above lacks its `:`, or the indentation of this line is wrong",
         ],
     ),
-    ("a: b: c\n", "-", &["1:5 syntax a `:` is not allowed here | a text that holds `: ` needs quotes"]),
-    ("a: @x\n", "-", &["1:4 syntax a value cannot begin with `@` | put quotes around it"]),
-    ("a: `x`\n", "-", &["1:4 syntax a value cannot begin with ``` | put quotes around it"]),
+    (
+        "a: b: c\n",
+        "-",
+        &["1:5 syntax a `:` is not allowed here | a text that holds `: ` needs quotes"],
+    ),
+    (
+        "a: @x\n",
+        "-",
+        &["1:4 syntax a value cannot begin with `@` | put quotes around it"],
+    ),
+    (
+        "a: `x`\n",
+        "-",
+        &["1:4 syntax a value cannot begin with ``` | put quotes around it"],
+    ),
     (
         "a: \"\\d\"\n",
         "-",
@@ -123,14 +164,26 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "-",
         &["2:1 syntax expected `key: value` here | every line of a map has a `:` after its key"],
     ),
-    ("a: }\n", "-", &["1:4 syntax this bracket closes nothing | -"]),
-    ("a: [1}\n", "-", &["1:4 syntax `}` closes what `[` opened | -"]),
+    (
+        "a: }\n",
+        "-",
+        &["1:4 syntax this bracket closes nothing | -"],
+    ),
+    (
+        "a: [1}\n",
+        "-",
+        &["1:4 syntax `}` closes what `[` opened | -"],
+    ),
     (
         "a:\n  - 1\n b: 2\n",
         "-",
         &["3:2 syntax this does not fit what stands above it | check the indentation of this line"],
     ),
-    ("a: %x\n", "-", &["1:4 syntax a value cannot begin with `%` | put quotes around it"]),
+    (
+        "a: %x\n",
+        "-",
+        &["1:4 syntax a value cannot begin with `%` | put quotes around it"],
+    ),
     (
         "a: {% if x %}\n",
         "-",
@@ -138,23 +191,55 @@ const TABLE: &[(&str, &str, &[&str])] = &[
             "1:5 unquoted-template a value that begins with `{%` needs quotes: YAML reads it as a map | put quotes around the template",
         ],
     ),
-    ("# only\n", "-", &["1:1 empty-file the file holds nothing but comments | -"]),
-    ("---\n", "-", &["1:1 empty-file the file holds nothing but comments | -"]),
-    ("a: &a [*a]\n", "{\"a\":[null]}", &["1:8 bad-alias this alias stands inside of what it names | -"]),
-    ("<<: 1\n", "{}", &["1:5 bad-merge-key a merge key (`<<`) takes a map or a list of maps | -"]),
+    (
+        "# only\n",
+        "-",
+        &["1:1 empty-file the file holds nothing but comments | -"],
+    ),
+    (
+        "---\n",
+        "-",
+        &["1:1 empty-file the file holds nothing but comments | -"],
+    ),
+    (
+        "a: &a [*a]\n",
+        "{\"a\":[null]}",
+        &["1:8 bad-alias this alias stands inside of what it names | -"],
+    ),
+    (
+        "<<: 1\n",
+        "{}",
+        &["1:5 bad-merge-key a merge key (`<<`) takes a map or a list of maps | -"],
+    ),
     ("a: ! 5\n", "{\"a\":\"5\"}", &[]),
     ("a: !!str 5\n", "{\"a\":\"5\"}", &[]),
     ("a: 1\n...\n", "{\"a\":1}", &[]),
-    ("{\n\t\"a\": 1,\n\t\"b\": [\n\t\t1\n\t]\n}\n", "{\"a\":1,\"b\":[1]}", &[]),
+    (
+        "{\n\t\"a\": 1,\n\t\"b\": [\n\t\t1\n\t]\n}\n",
+        "{\"a\":1,\"b\":[1]}",
+        &[],
+    ),
     ("a:\nb:\n", "{\"a\":null,\"b\":null}", &[]),
-    ("a: |\n  x\n\n  y\nb: 1\n", "{\"a\":\"x\\n\\ny\\n\",\"b\":1}", &[]),
-    ("a: \u{1}\n", "-", &["1:4 syntax the control character \\u{1} is not allowed | -"]),
+    (
+        "a: |\n  x\n\n  y\nb: 1\n",
+        "{\"a\":\"x\\n\\ny\\n\",\"b\":1}",
+        &[],
+    ),
+    (
+        "a: \u{1}\n",
+        "-",
+        &["1:4 syntax the control character \\u{1} is not allowed | -"],
+    ),
     (
         "a: - b\n",
         "-",
         &["1:4 syntax a list cannot begin on the line of its key | put `- ...` on the next line"],
     ),
-    ("a: [1, 2]]\n", "-", &["1:10 syntax this bracket closes nothing | -"]),
+    (
+        "a: [1, 2]]\n",
+        "-",
+        &["1:10 syntax this bracket closes nothing | -"],
+    ),
     (
         "a: {b: 1, b: 2}\n",
         "{\"a\":{\"b\":1}}",
@@ -170,8 +255,16 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "{\"a\":{\"b\":1}}",
         &["1:10 unknown-tag the tag `!!seq` does not fit this value | -"],
     ),
-    ("a: {b: 1}}\n", "-", &["1:10 syntax this bracket closes nothing | -"]),
-    ("x: &a {p: 1, q: 2}\ny:\n  <<: *a\n  q: 3\n", "{\"x\":{\"p\":1,\"q\":2},\"y\":{\"p\":1,\"q\":3}}", &[]),
+    (
+        "a: {b: 1}}\n",
+        "-",
+        &["1:10 syntax this bracket closes nothing | -"],
+    ),
+    (
+        "x: &a {p: 1, q: 2}\ny:\n  <<: *a\n  q: 3\n",
+        "{\"x\":{\"p\":1,\"q\":2},\"y\":{\"p\":1,\"q\":3}}",
+        &[],
+    ),
     (
         "x: &a {p: 1}\nb: &b {p: 2, r: 3}\ny: {<<: [*a, *b], s: 4}\n",
         "{\"b\":{\"p\":2,\"r\":3},\"x\":{\"p\":1},\"y\":{\"p\":1,\"r\":3,\"s\":4}}",
@@ -262,9 +355,21 @@ const TABLE: &[(&str, &str, &[&str])] = &[
             "2:1 several-documents a second YAML document begins here | a file is one document: remove the `---`, or split the file",
         ],
     ),
-    ("a: &x 1\nb: *x\nc: [*x, *x]\n", "{\"a\":1,\"b\":1,\"c\":[1,1]}", &[]),
-    ("[1, 2\nb: 3\n", "-", &["2:2 syntax a `:` is not allowed here | is a `[` or `{` above not closed?"]),
-    ("a: .nan\nb: -.inf\n", "{\"a\":{\"$float\":\"nan\"},\"b\":{\"$float\":\"-inf\"}}", &[]),
+    (
+        "a: &x 1\nb: *x\nc: [*x, *x]\n",
+        "{\"a\":1,\"b\":1,\"c\":[1,1]}",
+        &[],
+    ),
+    (
+        "[1, 2\nb: 3\n",
+        "-",
+        &["2:2 syntax a `:` is not allowed here | is a `[` or `{` above not closed?"],
+    ),
+    (
+        "a: .nan\nb: -.inf\n",
+        "{\"a\":{\"$float\":\"nan\"},\"b\":{\"$float\":\"-inf\"}}",
+        &[],
+    ),
     (
         "a: - \n",
         "-",
@@ -286,14 +391,20 @@ const TABLE: &[(&str, &str, &[&str])] = &[
 fn texts_and_what_comes_of_them() {
     for (text, json, problems) in TABLE {
         let (node, found, sources) = parsed(text);
-        assert_eq!(&node.map_or("-".to_owned(), |n| n.to_json().to_string()), json, "of {text:?}");
+        assert_eq!(
+            &node.map_or("-".to_owned(), |n| n.to_json().to_string()),
+            json,
+            "of {text:?}"
+        );
         assert_eq!(shown(&found, &sources), *problems, "of {text:?}");
     }
 }
 
 #[test]
 fn hostile_texts_end_soon_and_with_a_reason() {
-    let deep_block: String = (0..2_000).map(|i| format!("{}a:\n", " ".repeat(i))).collect();
+    let deep_block: String = (0..2_000)
+        .map(|i| format!("{}a:\n", " ".repeat(i)))
+        .collect();
     let bomb: String = std::iter::once("a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n".to_owned())
         .chain((1..10).map(|i| {
             let inner = vec![format!("*a{}", i - 1); 10].join(", ");
@@ -309,9 +420,15 @@ fn hostile_texts_end_soon_and_with_a_reason() {
         ("- ".repeat(20_000), Some("too-deep")),
         ("? ".repeat(20_000), Some("too-deep")),
         (deep_block, Some("too-deep")),
-        (format!("{}{}", "[".repeat(129), "]".repeat(129)), Some("too-deep")),
+        (
+            format!("{}{}", "[".repeat(129), "]".repeat(129)),
+            Some("too-deep"),
+        ),
         (format!("{}{}", "[".repeat(128), "]".repeat(128)), None),
-        (format!("- {}{}", "[".repeat(128), "]".repeat(128)), Some("too-deep")),
+        (
+            format!("- {}{}", "[".repeat(128), "]".repeat(128)),
+            Some("too-deep"),
+        ),
         (bomb, Some("expansion-bomb")),
         (tower, Some("too-deep")),
         ("a".repeat(1_000_000), None),
@@ -321,7 +438,9 @@ fn hostile_texts_end_soon_and_with_a_reason() {
         (
             format!(
                 "a: &a {{{}}}\nb: {{<<: *a}}\n",
-                (0..20_000).map(|i| format!("k{i}: 1, ")).collect::<String>()
+                (0..20_000)
+                    .map(|i| format!("k{i}: 1, "))
+                    .collect::<String>()
             ),
             None,
         ),
@@ -329,7 +448,11 @@ fn hostile_texts_end_soon_and_with_a_reason() {
     for (text, expected) in table {
         let (node, problems, _) = parsed(&text);
         let head: String = text.chars().take(20).collect();
-        assert_eq!(problems.iter().next().map(|p| p.code.slug()), expected, "of {head:?}...");
+        assert_eq!(
+            problems.iter().next().map(|p| p.code.slug()),
+            expected,
+            "of {head:?}..."
+        );
         assert_eq!(node.is_some(), expected.is_none(), "of {head:?}...");
     }
 }
@@ -345,10 +468,16 @@ fn pointers_find_values_keys_and_the_deepest_that_is_there() {
     assert_eq!(slice(node.key_span("/a/0/d~0e/nope/nope")), "d~e");
     assert_eq!(slice(node.locate("/a/0/d~0e/nope/nope")), "{f: g}");
     assert_eq!(slice(node.key_span("/a/1")), "2");
-    assert_eq!(slice(node.locate("/a/7")), "- b/c: 1\n    d~e: {f: g}\n  - 2");
+    assert_eq!(
+        slice(node.locate("/a/7")),
+        "- b/c: 1\n    d~e: {f: g}\n  - 2"
+    );
     assert_eq!(slice(node.key_span("")), "");
     assert!(node.at_pointer("/a/0/x").is_none());
-    assert_eq!(node.at_pointer("/a/1").map(Node::to_json), Some(serde_json::json!(2)));
+    assert_eq!(
+        node.at_pointer("/a/1").map(Node::to_json),
+        Some(serde_json::json!(2))
+    );
 }
 
 /// JSON documents of every kind, with numbers of many forms and texts of every character.

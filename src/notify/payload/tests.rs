@@ -13,7 +13,12 @@ fn message() -> Message {
         exit_code: 1,
         reasons: vec!["pass_at_1 is 60.0% and must be at least 90.0%".to_owned()],
         failures: vec![
-            Failed { kind: "case", id: "cap-1/a".to_owned(), name: "a".to_owned(), outcome: "failed" },
+            Failed {
+                kind: "case",
+                id: "cap-1/a".to_owned(),
+                name: "a".to_owned(),
+                outcome: "failed",
+            },
             Failed {
                 kind: "case",
                 id: "cap-1/b".to_owned(),
@@ -22,7 +27,11 @@ fn message() -> Message {
             },
         ],
         more_failures: 3,
-        metrics: [("pass_at_1".to_owned(), Some(0.6)), ("pass_at_3".to_owned(), None)].into(),
+        metrics: [
+            ("pass_at_1".to_owned(), Some(0.6)),
+            ("pass_at_3".to_owned(), None),
+        ]
+        .into(),
         run_id: Some("eval-20260304-101500".to_owned()),
         report: Some("results/2026-03-04/run-101500.md".to_owned()),
     }
@@ -82,13 +91,22 @@ fn a_body_of_ones_own_is_filled_and_what_fills_it_is_never_a_template_or_markup(
     assert_eq!(filled, json!("<!channel> *read* <http://evil|me> @here"));
     let mut hostile = message();
     hostile.suite = Some("{{ run_id }}{% raw %}\"}".to_owned());
-    let (bytes, _) = of(&hook(NotifyFormat::Json, Some(json!({"text": "<{{ suite }}>"}))), &hostile);
-    assert_eq!(String::from_utf8(bytes).unwrap(), r#"{"text":"<{{ run_id }}{% raw %}\"}>"}"#);
+    let (bytes, _) = of(
+        &hook(NotifyFormat::Json, Some(json!({"text": "<{{ suite }}>"}))),
+        &hostile,
+    );
+    assert_eq!(
+        String::from_utf8(bytes).unwrap(),
+        r#"{"text":"<{{ run_id }}{% raw %}\"}>"}"#
+    );
 }
 
 #[test]
 fn a_body_that_cannot_be_filled_is_replaced_and_told() {
-    let (body, faults) = sent(NotifyFormat::Slack, Some(json!({"text": "{{ failures[7].name }}"})));
+    let (body, faults) = sent(
+        NotifyFormat::Slack,
+        Some(json!({"text": "{{ failures[7].name }}"})),
+    );
     assert!(body["text"].as_str().unwrap().starts_with("❌ *FAIL*"));
     insta::assert_snapshot!(faults.join("\n"), @"its `body` cannot be filled (undefined value (in <string>:1)); the usual one was sent");
     let endless = json!("{% for a in range(100000) %}{{ suite }}{% endfor %}");
@@ -111,7 +129,10 @@ fn a_long_message_is_cut_and_what_is_cut_is_counted() {
     assert!(text.chars().count() <= TEXT, "{}", text.chars().count());
     let shown = text.matches("failed case").count();
     assert!((5..20).contains(&shown), "{text}");
-    let more = format!("\n... and {} more items that did not pass\nRun `eval-", 20 - shown + 3);
+    let more = format!(
+        "\n... and {} more items that did not pass\nRun `eval-",
+        20 - shown + 3
+    );
     assert!(text.contains(&more), "{text}");
 }
 

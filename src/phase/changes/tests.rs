@@ -7,12 +7,28 @@ fn git(dir: &Path, args: &[&str]) -> String {
     let output = Command::new("git")
         .arg("-C")
         .arg(dir)
-        .args(["-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false"])
-        .args(["-c", "protocol.file.allow=always", "-c", "init.defaultBranch=main"])
+        .args([
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@example.org",
+            "-c",
+            "commit.gpgsign=false",
+        ])
+        .args([
+            "-c",
+            "protocol.file.allow=always",
+            "-c",
+            "init.defaultBranch=main",
+        ])
         .args(args)
         .output()
         .expect("git");
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
     String::from_utf8_lossy(&output.stdout).trim().to_owned()
 }
 
@@ -39,13 +55,27 @@ fn repository() -> tempfile::TempDir {
 }
 
 fn changed(root: &Path, base: Option<&str>, leave_out: &[PathBuf]) -> Implementation {
-    since(root, base, leave_out).expect("an answer").expect("a repository")
+    since(root, base, leave_out)
+        .expect("an answer")
+        .expect("a repository")
 }
 
 fn told(implementation: &Implementation) -> String {
-    let Implementation { base, files_modified, lines_added, lines_removed, files, .. } = implementation;
+    let Implementation {
+        base,
+        files_modified,
+        lines_added,
+        lines_removed,
+        files,
+        ..
+    } = implementation;
     let mut told = format!("{base}: {files_modified} files +{lines_added} -{lines_removed}\n");
-    for FileChange { path, added, removed } in files {
+    for FileChange {
+        path,
+        added,
+        removed,
+    } in files
+    {
         let number = |n: &Option<usize>| n.map_or("?".to_owned(), |n| n.to_string());
         let _ = writeln!(told, "  {path:?} +{} -{}", number(added), number(removed));
     }
@@ -81,7 +111,10 @@ fn what_is_not_committed_counts_whether_git_knows_it_or_not() {
     let uncommitted = changed(dir, None, &[]);
     commit(dir, "two");
     let committed = changed(dir, Some(&before), &[]);
-    assert_eq!((&uncommitted.files, &uncommitted.base_commit), (&committed.files, &committed.base_commit));
+    assert_eq!(
+        (&uncommitted.files, &uncommitted.base_commit),
+        (&committed.files, &committed.base_commit)
+    );
 }
 
 #[test]
@@ -102,12 +135,21 @@ fn a_branch_is_measured_from_where_it_left_its_base() {
       "mine.txt" +2 -0
       "open.txt" +1 -0
     "#);
-    assert_eq!(since_main.base_commit, git(dir, &["merge-base", "main", "HEAD"]));
+    assert_eq!(
+        since_main.base_commit,
+        git(dir, &["merge-base", "main", "HEAD"])
+    );
     // Histories with nothing in common, and none at all yet.
     git(dir, &["checkout", "-q", "--orphan", "alone"]);
-    assert_eq!(changed(dir, Some("main"), &[]).base_commit, git(dir, &["rev-parse", "main"]));
+    assert_eq!(
+        changed(dir, Some("main"), &[]).base_commit,
+        git(dir, &["rev-parse", "main"])
+    );
     commit(dir, "alone");
-    assert_eq!(changed(dir, Some("main"), &[]).base_commit, git(dir, &["rev-parse", "main"]));
+    assert_eq!(
+        changed(dir, Some("main"), &[]).base_commit,
+        git(dir, &["rev-parse", "main"])
+    );
 }
 
 #[test]
@@ -181,7 +223,16 @@ fn the_algorithm_of_the_user_does_not_change_the_numbers() {
 fn paths_may_hold_anything() {
     let repo = repository();
     let dir = repo.path();
-    for name in ["two\nlines", "\"quoted\"", "tab\tbed", "é", ":100644 x", "-", "1\t2\tthree", "*"] {
+    for name in [
+        "two\nlines",
+        "\"quoted\"",
+        "tab\tbed",
+        "é",
+        ":100644 x",
+        "-",
+        "1\t2\tthree",
+        "*",
+    ] {
         put(dir, name, "1\n");
     }
     std::fs::write(dir.join(OsStr::from_bytes(b"\xff\xfe")), "1\n").expect("a file");
@@ -222,7 +273,11 @@ fn what_this_program_writes_does_not_count() {
     std::os::unix::fs::symlink(dir, &alias).expect("a link");
     let head = git(dir, &["rev-parse", "HEAD"]);
     commit(dir, "reports");
-    let leave_out = [alias.join("results"), alias.join("report.md"), alias.join("report.mdx")];
+    let leave_out = [
+        alias.join("results"),
+        alias.join("report.md"),
+        alias.join("report.mdx"),
+    ];
     assert_eq!(changed(dir, Some(&head), &leave_out).files_modified, 0);
 }
 
@@ -230,10 +285,23 @@ fn what_this_program_writes_does_not_count() {
 fn submodules_are_files_without_lines() {
     let (inner, outer) = (repository(), repository());
     let dir = outer.path();
-    git(dir, &["submodule", "--quiet", "add", &inner.path().display().to_string(), "inner"]);
+    git(
+        dir,
+        &[
+            "submodule",
+            "--quiet",
+            "add",
+            &inner.path().display().to_string(),
+            "inner",
+        ],
+    );
     commit(dir, "with a submodule");
     put(&dir.join("inner"), "new.txt", "1\n");
-    assert_eq!(changed(dir, None, &[]).files_modified, 0, "what is not committed within is its own matter");
+    assert_eq!(
+        changed(dir, None, &[]).files_modified,
+        0,
+        "what is not committed within is its own matter"
+    );
     commit(&dir.join("inner"), "more");
     insta::assert_snapshot!(told(&changed(dir, None, &[])), @r#"
     HEAD: 1 files +0 -0
@@ -244,12 +312,18 @@ fn submodules_are_files_without_lines() {
     git(&dir.join("nested"), &["init", "-q"]);
     commit(&dir.join("nested"), "x");
     assert_eq!(
-        changed(dir, None, &[]).files.last().map(|f| (f.path.as_str(), f.added)),
+        changed(dir, None, &[])
+            .files
+            .last()
+            .map(|f| (f.path.as_str(), f.added)),
         Some(("nested/", None))
     );
     let other = tempfile::tempdir().expect("a folder");
     let tree = other.path().join("tree");
-    git(inner.path(), &["worktree", "add", "-q", &tree.display().to_string()]);
+    git(
+        inner.path(),
+        &["worktree", "add", "-q", &tree.display().to_string()],
+    );
     put(&tree, "new.txt", "1\n2\n");
     assert_eq!(changed(&tree, None, &[]).lines_added, 2);
 }
@@ -264,10 +338,22 @@ fn conflicts_count_once() {
     git(dir, &["checkout", "-q", "main"]);
     put(dir, "kept.txt", "main\n");
     commit(dir, "main");
-    let merged = Command::new("git").arg("-C").arg(dir).args(["merge", "-q", "other"]).output().expect("git");
+    let merged = Command::new("git")
+        .arg("-C")
+        .arg(dir)
+        .args(["merge", "-q", "other"])
+        .output()
+        .expect("git");
     assert!(!merged.status.success());
     let changed = changed(dir, None, &[]);
-    assert_eq!(changed.files.iter().map(|f| f.path.as_str()).collect::<Vec<_>>(), ["kept.txt"]);
+    assert_eq!(
+        changed
+            .files
+            .iter()
+            .map(|f| f.path.as_str())
+            .collect::<Vec<_>>(),
+        ["kept.txt"]
+    );
 }
 
 #[test]
@@ -297,10 +383,26 @@ fn a_shallow_clone_that_lacks_the_common_commit_says_so() {
     commit(repo.path(), "three");
     let clones = tempfile::tempdir().expect("a folder");
     let url = format!("file://{}", repo.path().display());
-    git(clones.path(), &["clone", "-q", "--depth", "1", "--no-single-branch", &url, "clone"]);
-    let error = since(&clones.path().join("clone"), Some("origin/feature"), &[]).expect_err("shallow");
+    git(
+        clones.path(),
+        &[
+            "clone",
+            "-q",
+            "--depth",
+            "1",
+            "--no-single-branch",
+            &url,
+            "clone",
+        ],
+    );
+    let error =
+        since(&clones.path().join("clone"), Some("origin/feature"), &[]).expect_err("shallow");
     insta::assert_snapshot!(error, @"cannot tell what changed since `origin/feature`: it has no commit in common with HEAD in this shallow clone");
-    assert!(error.hint().is_some_and(|hint| hint.contains("--unshallow")));
+    assert!(
+        error
+            .hint()
+            .is_some_and(|hint| hint.contains("--unshallow"))
+    );
 }
 
 #[test]
@@ -320,9 +422,16 @@ fn long_files_have_no_lines() {
     let repo = repository();
     let long = std::fs::File::create(repo.path().join("long.txt")).expect("a file");
     long.set_len(LONGEST + 1).expect("a length");
-    assert_eq!(lines_of(&repo.path().join("long.txt"), &mut MAX_READ.clone()), None);
+    assert_eq!(
+        lines_of(&repo.path().join("long.txt"), &mut MAX_READ.clone()),
+        None
+    );
     let mut left = 5;
-    assert_eq!(lines_of(&repo.path().join("kept.txt"), &mut left), None, "there is no room left");
+    assert_eq!(
+        lines_of(&repo.path().join("kept.txt"), &mut left),
+        None,
+        "there is no room left"
+    );
     assert_eq!(lines_of(&repo.path().join("gone.txt"), &mut left), Some(2));
     assert_eq!(left, 1);
 }

@@ -5,7 +5,12 @@ use crate::model::Work;
 use crate::spec::FailureAction;
 
 fn step(kind: StepType) -> Step {
-    Step { kind, name: "a step".to_owned(), action: FailureAction::Block, work: Work::Unchecked }
+    Step {
+        kind,
+        name: "a step".to_owned(),
+        action: FailureAction::Block,
+        work: Work::Unchecked,
+    }
 }
 
 fn shell(dir: &Path, script: &str, junit: &[&str]) -> StepCommand {
@@ -13,28 +18,49 @@ fn shell(dir: &Path, script: &str, junit: &[&str]) -> StepCommand {
         argv: vec!["sh".to_owned(), "-c".to_owned(), script.to_owned()],
         dir: dir.to_owned(),
         timeout: Duration::from_secs(60),
-        junit: junit.iter().map(|glob| dir.join(glob).display().to_string()).collect(),
+        junit: junit
+            .iter()
+            .map(|glob| dir.join(glob).display().to_string())
+            .collect(),
     }
 }
 
 async fn done(kind: StepType, command: &StepCommand) -> StepResult {
-    command_step(&step(kind), command, &Cancel::default(), &mut |_| {}, &command.dir).await
+    command_step(
+        &step(kind),
+        command,
+        &Cancel::default(),
+        &mut |_| {},
+        &command.dir,
+    )
+    .await
 }
 
 /// Status, numbers and reason on one line.
 fn told(result: &StepResult) -> String {
-    let code = result.exit_code.map_or("-".to_owned(), |code| code.to_string());
+    let code = result
+        .exit_code
+        .map_or("-".to_owned(), |code| code.to_string());
     let tests = result.tests.as_ref().map_or(String::new(), |tests| {
-        let notes = tests.notes.iter().map(|note| format!(" ({note})")).collect::<String>();
-        format!(" {} {}+ {}- {}~{notes}", tests.source, tests.passed, tests.failed, tests.skipped)
+        let notes = tests
+            .notes
+            .iter()
+            .map(|note| format!(" ({note})"))
+            .collect::<String>();
+        format!(
+            " {} {}+ {}- {}~{notes}",
+            tests.source, tests.passed, tests.failed, tests.skipped
+        )
     });
-    format!("{} [{code}]{tests} {}", result.status.name(), result.reason).trim_end().to_owned()
+    format!("{} [{code}]{tests} {}", result.status.name(), result.reason)
+        .trim_end()
+        .to_owned()
 }
 
-const GOOD: &str =
-    "echo '<testsuite tests=\"2\"><testcase name=\"a\"/><testcase name=\"b\"/></testsuite>' > r.xml; ";
+const GOOD: &str = "echo '<testsuite tests=\"2\"><testcase name=\"a\"/><testcase name=\"b\"/></testsuite>' > r.xml; ";
 const BAD: &str = "echo '<testsuite><testcase name=\"a\"/><testcase name=\"b\"><failure message=\"m\"/></testcase></testsuite>' > r.xml; ";
-const SKIPPED: &str = "echo '<testsuite><testcase name=\"a\"><skipped/></testcase></testsuite>' > r.xml; ";
+const SKIPPED: &str =
+    "echo '<testsuite><testcase name=\"a\"><skipped/></testcase></testsuite>' > r.xml; ";
 const PASSES: &str = "echo '== 2 passed in 0.1s =='; ";
 const FAILS: &str = "echo '== 1 failed, 1 passed in 0.1s =='; ";
 
@@ -66,19 +92,38 @@ async fn a_test_step_passes_only_by_all_that_is_known() {
         (format!("{PASSES} exit 0"), true),
         ("exit 1".to_owned(), true),
         ("printf '<testsuite><testcase' > r.xml".to_owned(), true),
-        ("echo '<testsuite tests=\"3\"><testcase name=\"a\"/></testsuite>' > r.xml".to_owned(), true),
-        ("echo '<testsuite failures=\"1\"><testcase name=\"a\"/></testsuite>' > r.xml".to_owned(), true),
+        (
+            "echo '<testsuite tests=\"3\"><testcase name=\"a\"/></testsuite>' > r.xml".to_owned(),
+            true,
+        ),
+        (
+            "echo '<testsuite failures=\"1\"><testcase name=\"a\"/></testsuite>' > r.xml"
+                .to_owned(),
+            true,
+        ),
     ] {
         let dir = tempfile::tempdir().expect("a folder");
-        let result =
-            done(StepType::Test, &shell(dir.path(), &script, if junit { &["r.xml"] } else { &[] })).await;
+        let result = done(
+            StepType::Test,
+            &shell(dir.path(), &script, if junit { &["r.xml"] } else { &[] }),
+        )
+        .await;
         let mut words = script.clone();
-        for (text, word) in
-            [(GOOD, "GOOD"), (BAD, "BAD"), (SKIPPED, "SKIPPED"), (PASSES, "PASSES"), (FAILS, "FAILS")]
-        {
+        for (text, word) in [
+            (GOOD, "GOOD"),
+            (BAD, "BAD"),
+            (SKIPPED, "SKIPPED"),
+            (PASSES, "PASSES"),
+            (FAILS, "FAILS"),
+        ] {
             words = words.replace(text, word);
         }
-        let _ = writeln!(table, "{}{words}\n  {}", if junit { "+ " } else { "  " }, told(&result));
+        let _ = writeln!(
+            table,
+            "{}{words}\n  {}",
+            if junit { "+ " } else { "  " },
+            told(&result)
+        );
     }
     insta::assert_snapshot!(table, @r##"
       exit 0
@@ -137,17 +182,34 @@ async fn a_test_step_passes_only_by_all_that_is_known() {
 #[tokio::test]
 async fn other_steps_go_by_the_exit_code_alone() {
     let dir = tempfile::tempdir().expect("a folder");
-    for (script, expected) in [(FAILS, "passed [0]"), ("exit 9", "failed [9] it ended with exit code 9")] {
-        assert_eq!(told(&done(StepType::Check, &shell(dir.path(), script, &[])).await), expected);
-        assert_eq!(told(&done(StepType::Implement, &shell(dir.path(), script, &[])).await), expected);
+    for (script, expected) in [
+        (FAILS, "passed [0]"),
+        ("exit 9", "failed [9] it ended with exit code 9"),
+    ] {
+        assert_eq!(
+            told(&done(StepType::Check, &shell(dir.path(), script, &[])).await),
+            expected
+        );
+        assert_eq!(
+            told(&done(StepType::Implement, &shell(dir.path(), script, &[])).await),
+            expected
+        );
     }
 }
 
 #[tokio::test]
 async fn a_command_that_cannot_start_is_incomplete_whatever_the_step() {
     let dir = tempfile::tempdir().expect("a folder");
-    for kind in [StepType::Test, StepType::Check, StepType::CodeReview, StepType::Implement] {
-        let command = StepCommand { argv: vec!["no-such-program".to_owned()], ..shell(dir.path(), "", &[]) };
+    for kind in [
+        StepType::Test,
+        StepType::Check,
+        StepType::CodeReview,
+        StepType::Implement,
+    ] {
+        let command = StepCommand {
+            argv: vec!["no-such-program".to_owned()],
+            ..shell(dir.path(), "", &[])
+        };
         let expected = "incomplete [-] `no-such-program` was not found in PATH; for a file of its folder write `./no-such-program`";
         assert_eq!(told(&done(kind, &command).await), expected);
     }
@@ -157,10 +219,16 @@ async fn a_command_that_cannot_start_is_incomplete_whatever_the_step() {
 async fn a_command_that_never_ends_is_ended_with_all_it_started() {
     let dir = tempfile::tempdir().expect("a folder");
     let script = "(trap '' TERM; echo $$ > shell; sleep 600 & echo $! > pid; wait) & trap 'echo tidied; exit 0' TERM; echo begun; wait";
-    let command = StepCommand { timeout: Duration::from_millis(1500), ..shell(dir.path(), script, &[]) };
+    let command = StepCommand {
+        timeout: Duration::from_millis(1500),
+        ..shell(dir.path(), script, &[])
+    };
     let result = done(StepType::Check, &command).await;
     insta::assert_snapshot!(told(&result), @"failed [-] did not end within 1.5 s; it was ended with all it had started");
-    assert_eq!(result.output_tail, "begun\ntidied", "it was asked to end before it was killed");
+    assert_eq!(
+        result.output_tail, "begun\ntidied",
+        "it was asked to end before it was killed"
+    );
     let pid = std::fs::read_to_string(dir.path().join("pid")).expect("it had begun");
     assert!(!alive(pid.trim()), "{pid} outlived its step");
 }
@@ -168,7 +236,11 @@ async fn a_command_that_never_ends_is_ended_with_all_it_started() {
 #[tokio::test]
 async fn who_interrupts_does_not_wait_for_the_command() {
     let dir = tempfile::tempdir().expect("a folder");
-    let command = shell(dir.path(), "echo $$ > part; mv part pid; exec sleep 600", &[]);
+    let command = shell(
+        dir.path(),
+        "echo $$ > part; mv part pid; exec sleep 600",
+        &[],
+    );
     let cancel = Cancel::default();
     let turn = async {
         while !dir.path().join("pid").exists() {
@@ -178,7 +250,10 @@ async fn who_interrupts_does_not_wait_for_the_command() {
     };
     let test = step(StepType::Test);
     let mut heard = |_: &[u8]| {};
-    let (result, ()) = tokio::join!(command_step(&test, &command, &cancel, &mut heard, dir.path()), turn);
+    let (result, ()) = tokio::join!(
+        command_step(&test, &command, &cancel, &mut heard, dir.path()),
+        turn
+    );
     insta::assert_snapshot!(told(&result), @"incomplete [-] interrupted; it was ended with all it had started");
     let pid = std::fs::read_to_string(dir.path().join("pid")).expect("it had begun");
     assert!(!alive(pid.trim()));
@@ -187,7 +262,12 @@ async fn who_interrupts_does_not_wait_for_the_command() {
 /// False when the process does not exist or is only waiting to be reaped.
 fn alive(pid: &str) -> bool {
     match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
-        Ok(stat) => !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z'),
+        Ok(stat) => !stat
+            .rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .trim_start()
+            .starts_with('Z'),
         Err(_) => false,
     }
 }
@@ -199,31 +279,56 @@ async fn output_is_handed_on_and_its_end_is_kept() {
     let mut heard = 0usize;
     let command = shell(dir.path(), script, &[]);
     let mut listen = |bytes: &[u8]| heard += bytes.len();
-    let result =
-        command_step(&step(StepType::Check), &command, &Cancel::default(), &mut listen, dir.path()).await;
+    let result = command_step(
+        &step(StepType::Check),
+        &command,
+        &Cancel::default(),
+        &mut listen,
+        dir.path(),
+    )
+    .await;
     assert!(heard > 400_000, "{heard}");
     let tail = &result.output_tail;
-    assert!(tail.len() <= 64 * 1024 && tail.len() > 60 * 1024, "{}", tail.len());
+    assert!(
+        tail.len() <= 64 * 1024 && tail.len() > 60 * 1024,
+        "{}",
+        tail.len()
+    );
     assert!(
         tail.starts_with("line ") && tail.ends_with("line 19999 of the output\nred"),
         "whole lines, both streams, no colours"
     );
-    assert_eq!(done(StepType::Check, &shell(dir.path(), "echo fine", &[])).await.output_tail, "");
+    assert_eq!(
+        done(StepType::Check, &shell(dir.path(), "echo fine", &[]))
+            .await
+            .output_tail,
+        ""
+    );
 }
 
 #[tokio::test]
 async fn a_command_gets_the_whole_environment_and_nothing_to_read() {
     let dir = tempfile::tempdir().expect("a folder");
-    let result = done(StepType::Check, &shell(dir.path(), "cat; env | sort > env; pwd -P > pwd", &[])).await;
+    let result = done(
+        StepType::Check,
+        &shell(dir.path(), "cat; env | sort > env; pwd -P > pwd", &[]),
+    )
+    .await;
     assert_eq!(told(&result), "passed [0]");
     let seen = std::fs::read_to_string(dir.path().join("env")).expect("an environment");
     for (name, value) in std::env::vars() {
         if !value.contains('\n') && !["_", "PWD", "OLDPWD", "SHLVL"].contains(&name.as_str()) {
-            assert!(seen.contains(&format!("{name}={value}\n")), "{name} is missing");
+            assert!(
+                seen.contains(&format!("{name}={value}\n")),
+                "{name} is missing"
+            );
         }
     }
     let pwd = std::fs::read_to_string(dir.path().join("pwd")).expect("a folder");
-    assert_eq!(Path::new(pwd.trim()), dir.path().canonicalize().expect("a folder"));
+    assert_eq!(
+        Path::new(pwd.trim()),
+        dir.path().canonicalize().expect("a folder")
+    );
 }
 
 #[test]
@@ -236,9 +341,14 @@ fn secrets_of_the_environment_stay_out_of_results() {
     ]);
     let mut result = StepResult::plain(&step(StepType::Test), StepStatus::Failed);
     result.output_tail = "ghp_0123456789 short /home/someone".to_owned();
-    let failure =
-        crate::model::TestFailure { message: "got ghp_0123456789".to_owned(), ..Default::default() };
-    result.tests = Some(TestResults { failures: vec![failure], ..TestResults::default() });
+    let failure = crate::model::TestFailure {
+        message: "got ghp_0123456789".to_owned(),
+        ..Default::default()
+    };
+    result.tests = Some(TestResults {
+        failures: vec![failure],
+        ..TestResults::default()
+    });
     redact(&mut result, &secrets);
     assert_eq!(result.output_tail, "[redacted] short /home/someone");
     assert_eq!(
@@ -252,8 +362,11 @@ fn results_of_others_are_read_as_they_are() {
     let dir = tempfile::tempdir().expect("a folder");
     let glob = |name: &str| vec![dir.path().join(name).display().to_string()];
     let read = |name: &str| told(&junit_step(&step(StepType::Test), &glob(name), dir.path()));
-    std::fs::write(dir.path().join("good.xml"), "<testsuite><testcase name='a'/></testsuite>")
-        .expect("a file");
+    std::fs::write(
+        dir.path().join("good.xml"),
+        "<testsuite><testcase name='a'/></testsuite>",
+    )
+    .expect("a file");
     std::fs::write(
         dir.path().join("bad.xml"),
         "<testsuite><testcase name='a'><error/></testcase></testsuite>",

@@ -12,6 +12,10 @@ pub fn render(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportErr
     let mut page = Vec::new();
     super::markdown(report, &mut page)?;
     let room = comment::LARGEST.saturating_sub(marker.len());
-    let page = cut::cut(&String::from_utf8_lossy(&page), room, "The report has it all.");
+    let page = cut::cut(
+        &String::from_utf8_lossy(&page),
+        room,
+        "The report has it all.",
+    );
     Ok(out.write_all(format!("{marker}{page}").as_bytes())?)
 }

@@ -52,7 +52,11 @@ fn decision(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError
         decision_sign(gate.decision),
         decision_label(gate.decision)
     )?;
-    if let Some(description) = metadata.description.as_deref().filter(|text| !text.trim().is_empty()) {
+    if let Some(description) = metadata
+        .description
+        .as_deref()
+        .filter(|text| !text.trim().is_empty())
+    {
         writeln!(out, "{}\n", sentence(description))?;
     }
     if gate.interrupted {
@@ -79,7 +83,10 @@ fn implementation(report: &PhaseReport, out: &mut dyn Write) -> Result<(), Repor
         Some(changed) => changes(changed, out),
         // The notes say why it could not be told.
         None if report.notes.is_empty() => {
-            writeln!(out, "What changed is not known: there is no commit to compare with.\n")?;
+            writeln!(
+                out,
+                "What changed is not known: there is no commit to compare with.\n"
+            )?;
             Ok(())
         }
         None => {
@@ -90,16 +97,32 @@ fn implementation(report: &PhaseReport, out: &mut dyn Write) -> Result<(), Repor
 }
 
 fn changes(changed: &Implementation, out: &mut dyn Write) -> Result<(), ReportError> {
-    writeln!(out, "- Files modified: {}", text::group_digits(changed.files_modified))?;
-    writeln!(out, "- Lines added: {}", text::group_digits(changed.lines_added))?;
-    writeln!(out, "- Lines removed: {}\n", text::group_digits(changed.lines_removed))?;
+    writeln!(
+        out,
+        "- Files modified: {}",
+        text::group_digits(changed.files_modified)
+    )?;
+    writeln!(
+        out,
+        "- Lines added: {}",
+        text::group_digits(changed.lines_added)
+    )?;
+    writeln!(
+        out,
+        "- Lines removed: {}\n",
+        text::group_digits(changed.lines_removed)
+    )?;
     let commit = text::short_commit(&changed.base_commit);
     let named = if commit.is_empty() || changed.base_commit.starts_with(&changed.base) {
         String::new()
     } else {
         format!(" (commit {})", code(commit))
     };
-    writeln!(out, "Counted since {}{named}, with what is not committed yet.\n", code(&changed.base))?;
+    writeln!(
+        out,
+        "Counted since {}{named}, with what is not committed yet.\n",
+        code(&changed.base)
+    )?;
     if changed.files.is_empty() {
         return Ok(());
     }
@@ -111,7 +134,12 @@ fn changes(changed: &Implementation, out: &mut dyn Write) -> Result<(), ReportEr
         .map(|file| vec![inline(&file.path), lines(file.added), lines(file.removed)])
         .collect();
     writeln!(out, "<details><summary>Files</summary>\n")?;
-    table(out, &["File", "Added", "Removed"], &[false, true, true], &rows)?;
+    table(
+        out,
+        &["File", "Added", "Removed"],
+        &[false, true, true],
+        &rows,
+    )?;
     let more = changed.files.len().saturating_sub(FILES) + changed.omitted_files;
     if more > 0 {
         writeln!(out, "... and {}\n", text::plural(more, "more file"))?;
@@ -123,8 +151,10 @@ fn changes(changed: &Implementation, out: &mut dyn Write) -> Result<(), ReportEr
 /// Cases that wait for people, of all suites.
 fn pending(steps: &[StepResult], out: &mut dyn Write) -> Result<(), ReportError> {
     let waiting = || {
-        let evals =
-            steps.iter().filter_map(|step| step.eval.as_ref()).flat_map(|eval| &eval.eval_report.evals);
+        let evals = steps
+            .iter()
+            .filter_map(|step| step.eval.as_ref())
+            .flat_map(|eval| &eval.eval_report.evals);
         evals.flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)))
     };
     let is_pending = |case: &CaseResult| case.outcome == Outcome::Pending;
@@ -138,7 +168,11 @@ fn pending(steps: &[StepResult], out: &mut dyn Write) -> Result<(), ReportError>
     }
     let verb = if samples == 1 { "waits" } else { "wait" };
     writeln!(out, "### Pending Human Grades\n")?;
-    writeln!(out, "{} {verb} for a person's grade.\n", text::plural(samples, "sample"))?;
+    writeln!(
+        out,
+        "{} {verb} for a person's grade.\n",
+        text::plural(samples, "sample")
+    )?;
     let mut cases = waiting().filter(|(_, case)| is_pending(case));
     for (eval, case) in cases.by_ref().take(PENDING) {
         let name = case.name.as_deref().unwrap_or(&eval.name);

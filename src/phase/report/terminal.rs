@@ -5,8 +5,8 @@ use std::io::{self, Write};
 
 use super::markdown::figures::{self, Row};
 use crate::model::{
-    EvalResult, EvalStepResult, Failure, Outcome, PhaseReport, StepResult, StepStatus, Summary, TestFailure,
-    TestResults,
+    EvalResult, EvalStepResult, Failure, Outcome, PhaseReport, StepResult, StepStatus, Summary,
+    TestFailure, TestResults,
 };
 use crate::report::figures::duration_seconds;
 use crate::report::terminal::page::{Page, Tone, pad_left, pad_right, plain, span};
@@ -38,7 +38,12 @@ pub fn render(
     recommendations(&mut page, report)?;
     let mut evals = report.steps.iter().filter_map(|step| step.eval.as_ref());
     let unsandboxed = evals.any(|eval| notices::is_unsandboxed(&eval.eval_report));
-    verdict(&mut page, report.gate.decision, &report.gate.reasons, unsandboxed)?;
+    verdict(
+        &mut page,
+        report.gate.decision,
+        &report.gate.reasons,
+        unsandboxed,
+    )?;
     for (at, path) in written.iter().enumerate() {
         page.uncut(if at == 0 { "reports  " } else { "         " }, path)?;
     }
@@ -47,9 +52,15 @@ pub fn render(
 
 fn header(page: &mut Page, report: &PhaseReport) -> io::Result<()> {
     let metadata = &report.metadata;
-    let mut title = vec![span(Tone::Bold, format!("Phase: {}", text::one_line(&metadata.name)))];
+    let mut title = vec![span(
+        Tone::Bold,
+        format!("Phase: {}", text::one_line(&metadata.name)),
+    )];
     if metadata.phase_id != metadata.name {
-        title.push(span(Tone::Dim, format!(" ({})", text::one_line(&metadata.phase_id))));
+        title.push(span(
+            Tone::Dim,
+            format!(" ({})", text::one_line(&metadata.phase_id)),
+        ));
     }
     page.line(&title)?;
     let mut facts = vec![text::one_line(&metadata.file)];
@@ -67,7 +78,12 @@ fn header(page: &mut Page, report: &PhaseReport) -> io::Result<()> {
     let separator = page.pick(" · ", ", ");
     page.wrapped(&[plain("  ")], Tone::Dim, &facts.join(separator), 3)?;
     if report.gate.interrupted {
-        page.wrapped(&[span(Tone::Alarm, "!! ")], Tone::Alarm, "INTERRUPTED: the phase was ended early", 2)?;
+        page.wrapped(
+            &[span(Tone::Alarm, "!! ")],
+            Tone::Alarm,
+            "INTERRUPTED: the phase was ended early",
+            2,
+        )?;
     }
     Ok(())
 }
@@ -86,7 +102,8 @@ fn mark(status: StepStatus, page: &Page) -> (&'static str, Tone) {
 /// One line each.
 fn steps(page: &mut Page, report: &PhaseReport) -> io::Result<()> {
     page.blank()?;
-    let widest = |column: fn(&StepResult) -> usize| report.steps.iter().map(column).max().unwrap_or(0);
+    let widest =
+        |column: fn(&StepResult) -> usize| report.steps.iter().map(column).max().unwrap_or(0);
     let name = widest(|step| text::width(&text::one_line(&step.name))).min(LONGEST_NAME);
     let kind = widest(|step| step.kind.name().len());
     for step in &report.steps {
@@ -105,7 +122,10 @@ fn steps(page: &mut Page, report: &PhaseReport) -> io::Result<()> {
             span(tone, format!("  {sign} ")),
             plain(pad_right(&shown, name + 2)),
             span(Tone::Dim, pad_right(step.kind.name(), kind + 2)),
-            span(tone, format!("{}{blocks}", step.status.name().replace('_', " "))),
+            span(
+                tone,
+                format!("{}{blocks}", step.status.name().replace('_', " ")),
+            ),
             plain(facts(step)),
         ])?;
     }
@@ -117,7 +137,11 @@ fn facts(step: &StepResult) -> String {
     let number = text::group_digits;
     if let Some(eval) = &step.eval {
         let totals = &eval.eval_report.summary;
-        return format!("  {}/{} evals", number(totals.passed), number(totals.total_evals));
+        return format!(
+            "  {}/{} evals",
+            number(totals.passed),
+            number(totals.total_evals)
+        );
     }
     match &step.tests {
         Some(tests) if tests.total > 0 => format!("  {}", tested(tests)),
@@ -127,22 +151,38 @@ fn facts(step: &StepResult) -> String {
 
 fn tested(tests: &TestResults) -> String {
     let number = text::group_digits;
-    let skipped =
-        if tests.skipped > 0 { format!(", {} skipped", number(tests.skipped)) } else { String::new() };
-    format!("{}/{} tests{skipped}", number(tests.passed), number(tests.total))
+    let skipped = if tests.skipped > 0 {
+        format!(", {} skipped", number(tests.skipped))
+    } else {
+        String::new()
+    };
+    format!(
+        "{}/{} tests{skipped}",
+        number(tests.passed),
+        number(tests.total)
+    )
 }
 
 /// What is to be said of a step beside its line; nothing of most that passed.
-fn below(page: &mut Page, step: &StepResult, told: &[String], options: &TerminalOptions) -> io::Result<()> {
+fn below(
+    page: &mut Page,
+    step: &StepResult,
+    told: &[String],
+    options: &TerminalOptions,
+) -> io::Result<()> {
     let passed = step.status == StepStatus::Passed;
     let notes = step.tests.as_ref().map_or(&[][..], |tests| &tests.notes);
-    let says = !step.reason.trim().is_empty() || step.tests.as_ref().is_some_and(|tests| tests.failed > 0);
+    let says =
+        !step.reason.trim().is_empty() || step.tests.as_ref().is_some_and(|tests| tests.failed > 0);
     if step.eval.is_none() && notes.is_empty() && (passed || !says && step.output_tail.is_empty()) {
         return Ok(());
     }
     let (_, tone) = mark(step.status, page);
     page.blank()?;
-    page.line(&[span(if passed { Tone::Bold } else { tone }, text::one_line(&step.name))])?;
+    page.line(&[span(
+        if passed { Tone::Bold } else { tone },
+        text::one_line(&step.name),
+    )])?;
     if !passed && step.eval.is_none() {
         page.wrapped(&[plain("  ")], Tone::Plain, &step.reason, 4)?;
     }
@@ -155,7 +195,10 @@ fn below(page: &mut Page, step: &StepResult, told: &[String], options: &Terminal
     if let Some(eval) = &step.eval {
         return suite(page, told, eval, options);
     }
-    let tests_told = step.tests.as_ref().is_some_and(|tests| !tests.failures.is_empty());
+    let tests_told = step
+        .tests
+        .as_ref()
+        .is_some_and(|tests| !tests.failures.is_empty());
     if !passed && (options.verbose || !tests_told) {
         tail(page, &step.output_tail, options)?;
     }
@@ -163,12 +206,24 @@ fn below(page: &mut Page, step: &StepResult, told: &[String], options: &Terminal
 }
 
 fn failed_tests(page: &mut Page, tests: &TestResults, options: &TerminalOptions) -> io::Result<()> {
-    let most = if options.verbose { SHOWN_VERBOSE } else { SHOWN };
+    let most = if options.verbose {
+        SHOWN_VERBOSE
+    } else {
+        SHOWN
+    };
     for failure in tests.failures.iter().take(most) {
-        let TestFailure { suite, name, message } = failure;
+        let TestFailure {
+            suite,
+            name,
+            message,
+        } = failure;
         let (suite, name) = (text::one_line(suite), text::one_line(name));
         let sign = glyph(Outcome::Failed, page);
-        let place = if suite.is_empty() { name } else { format!("{suite} {} {name}", page.pick("›", ">")) };
+        let place = if suite.is_empty() {
+            name
+        } else {
+            format!("{suite} {} {name}", page.pick("›", ">"))
+        };
         page.line(&[span(Tone::Bad, format!("  {sign} ")), plain(place)])?;
         if !message.trim().is_empty() {
             page.wrapped(&[plain("      ")], Tone::Dim, message, 3)?;
@@ -178,7 +233,10 @@ fn failed_tests(page: &mut Page, tests: &TestResults, options: &TerminalOptions)
     let more = tests.failed.max(tests.failures.len()).saturating_sub(shown);
     if more > 0 && shown > 0 {
         let dots = page.ellipsis();
-        page.line(&[span(Tone::Dim, format!("    {dots} and {}", text::plural(more, "more failed test")))])?;
+        page.line(&[span(
+            Tone::Dim,
+            format!("    {dots} and {}", text::plural(more, "more failed test")),
+        )])?;
     }
     Ok(())
 }
@@ -203,12 +261,25 @@ fn suite(
 ) -> io::Result<()> {
     let summary = &eval.eval_report;
     for notice in notices::notices(summary) {
-        let (mark, tone) = if notice.loud { ("!! ", Tone::Alarm) } else { ("!  ", Tone::Warn) };
+        let (mark, tone) = if notice.loud {
+            ("!! ", Tone::Alarm)
+        } else {
+            ("!  ", Tone::Warn)
+        };
         page.wrapped(&[plain("  "), span(tone, mark)], tone, &notice.headline, 4)?;
     }
     metrics(page, &figures::rows(eval))?;
-    let most = if options.verbose { SHOWN_VERBOSE } else { SHOWN };
-    let open = || summary.evals.iter().filter(|eval| eval.outcome != Outcome::Passed);
+    let most = if options.verbose {
+        SHOWN_VERBOSE
+    } else {
+        SHOWN
+    };
+    let open = || {
+        summary
+            .evals
+            .iter()
+            .filter(|eval| eval.outcome != Outcome::Passed)
+    };
     for result in open().take(most) {
         let (tone, sign) = (tone_of(result.outcome), glyph(result.outcome, page));
         let name = match result.name == result.id {
@@ -231,7 +302,10 @@ fn suite(
     let more = open().count().saturating_sub(most);
     if more > 0 {
         let dots = page.ellipsis();
-        let words = format!("    {dots} and {} that did not pass", text::plural(more, "more eval"));
+        let words = format!(
+            "    {dots} and {} that did not pass",
+            text::plural(more, "more eval")
+        );
         page.line(&[span(Tone::Dim, words)])?;
     }
     // What the end of the page says need not be said here.
@@ -244,10 +318,18 @@ fn suite(
 
 /// The first failure of an eval that made it what it is: a case that passed may have samples that failed.
 fn telling<'a>(summary: &'a Summary, eval: &EvalResult) -> Option<&'a Failure> {
-    let mut told = summary.failures.iter().filter(|f| f.eval_id == eval.id && f.outcome == eval.outcome);
-    let alike = eval.cases.iter().filter(|case| case.outcome == eval.outcome);
+    let mut told = summary
+        .failures
+        .iter()
+        .filter(|f| f.eval_id == eval.id && f.outcome == eval.outcome);
+    let alike = eval
+        .cases
+        .iter()
+        .filter(|case| case.outcome == eval.outcome);
     let cases: HashSet<&str> = alike.map(|case| case.id.as_str()).collect();
-    told.clone().find(|failure| cases.contains(failure.case_id.as_str())).or_else(|| told.next())
+    told.clone()
+        .find(|failure| cases.contains(failure.case_id.as_str()))
+        .or_else(|| told.next())
 }
 
 fn metrics(page: &mut Page, rows: &[Row]) -> io::Result<()> {
@@ -255,7 +337,11 @@ fn metrics(page: &mut Page, rows: &[Row]) -> io::Result<()> {
         return Ok(());
     }
     let widest = |head: &str, column: fn(&Row) -> &str| {
-        rows.iter().map(|row| text::width(column(row))).max().unwrap_or(0).max(head.len())
+        rows.iter()
+            .map(|row| text::width(column(row)))
+            .max()
+            .unwrap_or(0)
+            .max(head.len())
     };
     let name = widest("metric", |row| &row.name).min(LONGEST_NAME);
     let value = widest("value", |row| &row.value);
@@ -264,15 +350,25 @@ fn metrics(page: &mut Page, rows: &[Row]) -> io::Result<()> {
     let lay = |cells: [&str; 4], ellipsis: &str| {
         let shown = text::truncate_width_with(cells[0], name, ellipsis).into_owned();
         let (value, interval) = (pad_left(cells[1], value), pad_right(cells[2], interval));
-        format!("  {}  {value}  {interval}  {}  ", pad_right(&shown, name), pad_right(cells[3], needs))
+        format!(
+            "  {}  {value}  {interval}  {}  ",
+            pad_right(&shown, name),
+            pad_right(cells[3], needs)
+        )
     };
     let ellipsis = page.ellipsis();
     page.line(&[
-        span(Tone::Dim, lay(["metric", "value", "95 % interval", "threshold"], ellipsis)),
+        span(
+            Tone::Dim,
+            lay(["metric", "value", "95 % interval", "threshold"], ellipsis),
+        ),
         span(Tone::Dim, "status"),
     ])?;
     for row in rows {
-        let threshold = page.pick(row.threshold.clone(), row.threshold.replace('≥', ">=").replace('≤', "<="));
+        let threshold = page.pick(
+            row.threshold.clone(),
+            row.threshold.replace('≥', ">=").replace('≤', "<="),
+        );
         let line = lay([&row.name, &row.value, &row.interval, &threshold], ellipsis);
         let tone = match row.status {
             "PASS" => Tone::Good,

@@ -44,16 +44,26 @@ struct Stamp {
 
 impl Stamp {
     fn of(meta: &Metadata) -> Stamp {
-        Stamp { device: meta.dev(), inode: meta.ino(), modified: meta.modified().ok(), length: meta.len() }
+        Stamp {
+            device: meta.dev(),
+            inode: meta.ino(),
+            modified: meta.modified().ok(),
+            length: meta.len(),
+        }
     }
 }
 
 impl Before {
     /// Looks at what is there. `now` is the time at which the command starts.
     pub fn look(globs: &[String], now: SystemTime) -> Before {
-        let files = globs.iter().flat_map(|glob| expand(glob).unwrap_or_default());
+        let files = globs
+            .iter()
+            .flat_map(|glob| expand(glob).unwrap_or_default());
         let files = files.filter_map(|file| Some(Stamp::of(&file.metadata().ok()?)));
-        Before { started: now, files: files.collect() }
+        Before {
+            started: now,
+            files: files.collect(),
+        }
     }
 
     fn is_stale(&self, meta: &Metadata) -> bool {
@@ -81,13 +91,18 @@ pub fn read(globs: &[String], root: &Path, before: Option<&Before>) -> Reading {
             }
         };
         let is_stale = |file: &PathBuf| {
-            before.zip(file.metadata().ok()).is_some_and(|(before, meta)| before.is_stale(&meta))
+            before
+                .zip(file.metadata().ok())
+                .is_some_and(|(before, meta)| before.is_stale(&meta))
         };
         let (old, fresh): (Vec<_>, Vec<_>) = found.into_iter().partition(is_stale);
         if fresh.is_empty() {
             let why = match old.len() {
                 0 => format!("no file matches `{shown}`"),
-                n => format!("`{shown}` matches only {} from before the command started", plural(n, "file")),
+                n => format!(
+                    "`{shown}` matches only {} from before the command started",
+                    plural(n, "file")
+                ),
             };
             say_each(&mut reading.tally.doubts, [why]);
         } else {
@@ -97,12 +112,19 @@ pub fn read(globs: &[String], root: &Path, before: Option<&Before>) -> Reading {
     }
     if !stale.is_empty() {
         let n = plural(stale.len(), "file");
-        reading.tally.notes.push(format!("{n} from before the command started left out"));
+        reading
+            .tally
+            .notes
+            .push(format!("{n} from before the command started left out"));
     }
     let mut read = BTreeSet::new();
     for file in files {
         // Two names of one file hold the same tests.
-        if read.insert(file.metadata().map(|meta| (meta.dev(), meta.ino())).map_err(|_| file.clone())) {
+        if read.insert(
+            file.metadata()
+                .map(|meta| (meta.dev(), meta.ino()))
+                .map_err(|_| file.clone()),
+        ) {
             let shown = self::shown(&file, root);
             reading.tally.add(one(&file, &shown));
             reading.files.push(shown);
@@ -143,9 +165,16 @@ fn expand(glob: &str) -> Result<BTreeSet<PathBuf>, String> {
     }
     let is_pattern = |part: &str| part.contains(['*', '?', '[', '{']);
     let mut base = PathBuf::from("/");
-    let mut rest: Vec<&str> = glob.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+    let mut rest: Vec<&str> = glob
+        .split('/')
+        .filter(|part| !part.is_empty() && *part != ".")
+        .collect();
     // A folder may be called `[a]`: what is there by that name is meant.
-    while rest.len() > 1 && rest.first().is_some_and(|part| !is_pattern(part) || base.join(part).is_dir()) {
+    while rest.len() > 1
+        && rest
+            .first()
+            .is_some_and(|part| !is_pattern(part) || base.join(part).is_dir())
+    {
         let part = rest.remove(0);
         if part == ".." {
             base.pop();
@@ -153,15 +182,26 @@ fn expand(glob: &str) -> Result<BTreeSet<PathBuf>, String> {
             base.push(part);
         }
     }
-    let matcher = GlobBuilder::new(&rest.join("/")).literal_separator(true).backslash_escape(true).build();
-    let matcher = matcher.map_err(|error| format!("it is no glob: {}", error.kind()))?.compile_matcher();
+    let matcher = GlobBuilder::new(&rest.join("/"))
+        .literal_separator(true)
+        .backslash_escape(true)
+        .build();
+    let matcher = matcher
+        .map_err(|error| format!("it is no glob: {}", error.kind()))?
+        .compile_matcher();
     let mut found = BTreeSet::new();
     let mut looked = 0;
     // Braces may hold folders.
-    let deep = if glob.contains("**") || glob.contains('{') { usize::MAX } else { rest.len() };
+    let deep = if glob.contains("**") || glob.contains('{') {
+        usize::MAX
+    } else {
+        rest.len()
+    };
     walk(&base, &base, &matcher, deep, &mut found, &mut looked);
     if looked >= MAX_WALK {
-        return Err(format!("it searches more than {MAX_WALK} files; begin it with a narrower folder"));
+        return Err(format!(
+            "it searches more than {MAX_WALK} files; begin it with a narrower folder"
+        ));
     }
     Ok(found)
 }
@@ -186,7 +226,11 @@ fn walk(
             if deep > 1 && entry.file_name() != ".git" {
                 walk(base, &path, matcher, deep.saturating_sub(1), found, looked);
             }
-        } else if path.strip_prefix(base).is_ok_and(|path| matcher.is_match(path)) && path.is_file() {
+        } else if path
+            .strip_prefix(base)
+            .is_ok_and(|path| matcher.is_match(path))
+            && path.is_file()
+        {
             found.insert(path);
         }
     }

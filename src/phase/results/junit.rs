@@ -33,7 +33,15 @@ pub fn read(source: impl Read) -> (Tally, Option<Broken>) {
     let mut reading = Reading::default();
     let text = match XmlText::new(source) {
         Ok(text) => text,
-        Err(error) => return (Tally::default(), Some(Broken { line: 0, why: error.to_string() })),
+        Err(error) => {
+            return (
+                Tally::default(),
+                Some(Broken {
+                    line: 0,
+                    why: error.to_string(),
+                }),
+            );
+        }
     };
     let mut reader = Reader::from_reader(text);
     // Texts that were cut may end in the middle of `&amp;`.
@@ -51,7 +59,10 @@ pub fn read(source: impl Read) -> (Tally, Option<Broken>) {
             break Err(why);
         }
     };
-    let broken = why.err().map(|why| Broken { line: reader.get_ref().line(), why });
+    let broken = why.err().map(|why| Broken {
+        line: reader.get_ref().line(),
+        why,
+    });
     reading.close_flaky();
     (reading.tally, broken)
 }
@@ -111,7 +122,13 @@ impl Message {
     /// the test once more.
     fn line(&self) -> &str {
         let is_head = |line: &str| {
-            let of_go = ["=== RUN ", "=== PAUSE ", "=== CONT ", "=== NAME ", "--- FAIL: "];
+            let of_go = [
+                "=== RUN ",
+                "=== PAUSE ",
+                "=== CONT ",
+                "=== NAME ",
+                "--- FAIL: ",
+            ];
             line.starts_with("thread '") && line.contains(" panicked at ")
                 || of_go.iter().any(|w| line.starts_with(w))
         };
@@ -119,7 +136,11 @@ impl Message {
         if !message.is_empty() && message != "Failed" && !is_head(message) {
             return message;
         }
-        let mut of_text = self.text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let mut of_text = self
+            .text
+            .lines()
+            .map(str::trim)
+            .filter(|line| !line.is_empty());
         match of_text.find(|line| !is_head(line)) {
             Some(line) => line,
             None if message.is_empty() => &self.kind,
@@ -155,7 +176,9 @@ impl Reading {
                 let name = String::from_utf8_lossy(&name).into_owned();
                 self.text(format!("&{name};").as_bytes(), true)
             }
-            Event::DocType(_) | Event::Decl(_) | Event::PI(_) | Event::Comment(_) | Event::Eof => Ok(()),
+            Event::DocType(_) | Event::Decl(_) | Event::PI(_) | Event::Comment(_) | Event::Eof => {
+                Ok(())
+            }
         }
     }
 
@@ -183,12 +206,18 @@ impl Reading {
                 let suite = parent.name.clone();
                 Open::Case(Box::new(case(tag, suite)?))
             }
-            (_, Some(Open::Output)) | ("system-out" | "system-err" | "properties", _) => Open::Output,
+            (_, Some(Open::Output)) | ("system-out" | "system-err" | "properties", _) => {
+                Open::Output
+            }
             // At any depth: some writers put groups or steps around what failed.
             ("failure" | "error", _) => Open::Failure(message(tag)?),
             (other, Some(Open::Case(_))) => {
                 let is_message = self.of_case(other);
-                if is_message { Open::Failure(message(tag)?) } else { Open::Other }
+                if is_message {
+                    Open::Failure(message(tag)?)
+                } else {
+                    Open::Other
+                }
             }
             _ => Open::Other,
         };
@@ -198,10 +227,14 @@ impl Reading {
 
     /// What an element says of the case that it stands in. `true` when it is an attempt that failed, with a message.
     fn of_case(&mut self, element: &str) -> bool {
-        let Some(Open::Case(case)) = self.open.last_mut() else { return false };
+        let Some(Open::Case(case)) = self.open.last_mut() else {
+            return false;
+        };
         match element {
             "skipped" | "ignored" | "disabled" | "pending" => case.skipped = true,
-            "flakyFailure" | "flakyError" => (case.flaky, case.reruns) = (case.flaky + 1, case.reruns + 1),
+            "flakyFailure" | "flakyError" => {
+                (case.flaky, case.reruns) = (case.flaky + 1, case.reruns + 1)
+            }
             "rerunFailure" | "rerunError" => {
                 case.reruns += 1;
                 return true;
@@ -216,7 +249,11 @@ impl Reading {
             && message.text.len() < MESSAGE
         {
             let text = String::from_utf8_lossy(bytes.get(..MESSAGE).unwrap_or(bytes));
-            message.text.push_str(&if escaped { unescaped(&text).into_owned() } else { text.into_owned() });
+            message.text.push_str(&if escaped {
+                unescaped(&text).into_owned()
+            } else {
+                text.into_owned()
+            });
         }
         Ok(())
     }
@@ -233,11 +270,18 @@ impl Reading {
                 Some(Open::Suite(suite)) => {
                     suite.failures += 1;
                     let (name, line) = (suite.name.clone(), message.line().to_owned());
-                    let told = if line.is_empty() { String::new() } else { format!(": {line}") };
+                    let told = if line.is_empty() {
+                        String::new()
+                    } else {
+                        format!(": {line}")
+                    };
                     let told = super::short(&told);
                     super::say_each(
                         &mut self.tally.broken,
-                        [format!("the suite {} failed as a whole{told}", quoted(&name))],
+                        [format!(
+                            "the suite {} failed as a whole{told}",
+                            quoted(&name)
+                        )],
                     );
                 }
                 _ => {}
@@ -248,11 +292,23 @@ impl Reading {
 
     /// The case or, outside of any, the suite that is open.
     fn holder(&mut self) -> Option<&mut Open> {
-        self.open.iter_mut().rev().find(|open| matches!(open, Open::Case(_) | Open::Suite(_)))
+        self.open
+            .iter_mut()
+            .rev()
+            .find(|open| matches!(open, Open::Case(_) | Open::Suite(_)))
     }
 
     fn case_ends(&mut self, case: Case) {
-        let Case { suite, name, failed, failures, marked_failed, skipped, flaky, reruns } = case;
+        let Case {
+            suite,
+            name,
+            failed,
+            failures,
+            marked_failed,
+            skipped,
+            flaky,
+            reruns,
+        } = case;
         match failed.or_else(|| marked_failed.then(String::new)) {
             Some(message) => {
                 self.tally.failed += 1;
@@ -286,7 +342,10 @@ impl Reading {
         if !suite.explained && suite.claimed_tests > suite.cases + suite.reruns {
             suite.explained = true;
             let (claimed, there) = (plural(suite.claimed_tests, "test"), suite.cases);
-            super::say_each(&mut self.tally.doubts, [format!("{name} claims {claimed}, but holds {there}")]);
+            super::say_each(
+                &mut self.tally.doubts,
+                [format!("{name} claims {claimed}, but holds {there}")],
+            );
         }
         if let Some(Open::Suite(parent)) = self.open.last_mut() {
             parent.cases += suite.cases;
@@ -307,7 +366,9 @@ impl Reading {
     fn close_flaky(&mut self) {
         if self.flaky > 0 {
             let n = plural(self.flaky, "test");
-            self.tally.notes.push(format!("{n} passed only when run again"));
+            self.tally
+                .notes
+                .push(format!("{n} passed only when run again"));
         }
     }
 }
@@ -320,7 +381,9 @@ fn suite(tag: &BytesStart<'_>) -> Result<Suite, String> {
         match key.as_str() {
             "name" => suite.name = super::short(&value),
             "tests" => suite.claimed_tests = number(),
-            "failures" | "errors" => suite.claimed_failures = suite.claimed_failures.saturating_add(number()),
+            "failures" | "errors" => {
+                suite.claimed_failures = suite.claimed_failures.saturating_add(number())
+            }
             "hostname" => of_catch2 = value == "tbd",
             _ => {}
         }
@@ -334,7 +397,10 @@ fn suite(tag: &BytesStart<'_>) -> Result<Suite, String> {
 }
 
 fn case(tag: &BytesStart<'_>, suite: String) -> Result<Case, String> {
-    let mut case = Case { suite, ..Case::default() };
+    let mut case = Case {
+        suite,
+        ..Case::default()
+    };
     for (key, value) in attributes(tag)? {
         match key.as_str() {
             "name" => case.name = super::short(&value),
@@ -344,8 +410,10 @@ fn case(tag: &BytesStart<'_>, suite: String) -> Result<Case, String> {
                 "notrun" | "skipped" | "suppressed" | "disabled" | "ignored" | "pending" => {
                     case.skipped = true
                 }
-                "fail" | "failed" | "failure" | "error" | "errored" | "broken" | "timeout" | "timedout"
-                | "timed out" | "crash" | "crashed" | "aborted" => case.marked_failed = true,
+                "fail" | "failed" | "failure" | "error" | "errored" | "broken" | "timeout"
+                | "timedout" | "timed out" | "crash" | "crashed" | "aborted" => {
+                    case.marked_failed = true
+                }
                 _ => {}
             },
             _ => {}

@@ -52,19 +52,26 @@ impl Lines {
         }
         let bytes = shown;
         let room = LONGEST.saturating_sub(self.begun.len());
-        self.begun.extend_from_slice(bytes.get(..room).unwrap_or(bytes));
+        self.begun
+            .extend_from_slice(bytes.get(..room).unwrap_or(bytes));
     }
 }
 
 fn without_returns(line: &[u8]) -> &[u8] {
-    let end = line.iter().rposition(|byte| *byte != b'\r').map_or(0, |at| at + 1);
+    let end = line
+        .iter()
+        .rposition(|byte| *byte != b'\r')
+        .map_or(0, |at| at + 1);
     line.get(..end).unwrap_or(line)
 }
 
 /// What stands after the last return to the line's beginning that something follows: a terminal of a terminal ends lines with
 /// several returns.
 fn shown(line: &[u8]) -> &[u8] {
-    without_returns(line).rsplit(|byte| *byte == b'\r').next().unwrap_or(line)
+    without_returns(line)
+        .rsplit(|byte| *byte == b'\r')
+        .next()
+        .unwrap_or(line)
 }
 
 /// What a terminal would show of a line, without colours.
@@ -95,17 +102,27 @@ mod tests {
     #[test]
     fn colours_and_returns_are_taken_out() {
         assert_eq!(
-            read(&[b"\x1b[32;1m  ok\x1b[0m\r\n", b"10%\r50%\rdo", b"ne\n\n\xffx"]),
+            read(&[
+                b"\x1b[32;1m  ok\x1b[0m\r\n",
+                b"10%\r50%\rdo",
+                b"ne\n\n\xffx"
+            ]),
             ["  ok", "done", "", "\u{fffd}x"]
         );
     }
 
     #[test]
     fn a_line_that_is_drawn_again_and_again_is_its_last_drawing() {
-        let mut bar: Vec<u8> = (0..9000).flat_map(|n| format!("{n} of 9000\r").into_bytes()).collect();
+        let mut bar: Vec<u8> = (0..9000)
+            .flat_map(|n| format!("{n} of 9000\r").into_bytes())
+            .collect();
         bar.extend(b"1 failed\r\r\n");
         for size in [1, 7, 977, bar.len()] {
-            assert_eq!(read(&bar.chunks(size).collect::<Vec<_>>()), ["1 failed"], "{size}");
+            assert_eq!(
+                read(&bar.chunks(size).collect::<Vec<_>>()),
+                ["1 failed"],
+                "{size}"
+            );
         }
     }
 
@@ -115,7 +132,11 @@ mod tests {
         for _ in 0..1000 {
             lines.take(&[b'x'; 4096], |_| panic!("no line has ended"));
         }
-        assert!(lines.begun.capacity() <= 2 * LONGEST, "{}", lines.begun.capacity());
+        assert!(
+            lines.begun.capacity() <= 2 * LONGEST,
+            "{}",
+            lines.begun.capacity()
+        );
         let mut after = Vec::new();
         lines.take(b"\nnext\n", |line| after.push(line.len()));
         assert_eq!(after, [LONGEST, 4]);

@@ -61,7 +61,11 @@ impl Tally {
             self.omitted_failures += 1;
             return;
         }
-        self.failures.push(TestFailure { suite: short(suite), name: short(name), message: short(message) });
+        self.failures.push(TestFailure {
+            suite: short(suite),
+            name: short(name),
+            message: short(message),
+        });
     }
 
     /// Adds what another source says.
@@ -98,8 +102,10 @@ impl Tally {
         let total = self.total();
         let mut notes = self.notes;
         if files.len() > MAX_FILES {
-            notes
-                .push(format!("{} were read; the first {MAX_FILES} are listed", plural(files.len(), "file")));
+            notes.push(format!(
+                "{} were read; the first {MAX_FILES} are listed",
+                plural(files.len(), "file")
+            ));
             files.truncate(MAX_FILES);
         }
         TestResults {

@@ -56,7 +56,17 @@ impl Summaries {
     /// `None` when no runner printed a summary.
     pub fn finish(mut self) -> Option<Said> {
         self.lines.end(|line| self.runners.hear(line));
-        let Runners { panics, nextest, cargo, within, pytest, unittest, go, vitest, jest } = self.runners;
+        let Runners {
+            panics,
+            nextest,
+            cargo,
+            within,
+            pytest,
+            unittest,
+            go,
+            vitest,
+            jest,
+        } = self.runners;
         // Within a run of nextest: a claim of its own unless that run's summary tells of it.
         let mut cargo = cargo;
         if within.is_failing() && !nextest.tells_of_failures() {
@@ -76,8 +86,11 @@ impl Summaries {
         for (name, tally, no_tests) in told {
             let Some(tally) = tally else { continue };
             let said = said.get_or_insert_default();
-            said.source =
-                if said.source.is_empty() { name.to_owned() } else { format!("{} + {name}", said.source) };
+            said.source = if said.source.is_empty() {
+                name.to_owned()
+            } else {
+                format!("{} + {name}", said.source)
+            };
             said.tally.add(tally);
             said.no_tests_codes.extend(no_tests);
         }

@@ -98,7 +98,8 @@ impl<R: Read> XmlText<R> {
                 other => break other?,
             }
         };
-        self.raw.extend_from_slice(self.chunk.get(..n).unwrap_or_default());
+        self.raw
+            .extend_from_slice(self.chunk.get(..n).unwrap_or_default());
         self.ended = n == 0;
         Ok(())
     }
@@ -125,12 +126,21 @@ impl<R: Read> XmlText<R> {
                 };
                 let mut whole = raw.len() / 2;
                 // The first half of a pair waits for the second.
-                let last = whole.checked_sub(1).and_then(|n| raw.get(2 * n..2 * n + 2)).map(unit);
+                let last = whole
+                    .checked_sub(1)
+                    .and_then(|n| raw.get(2 * n..2 * n + 2))
+                    .map(unit);
                 if !self.ended && last.is_some_and(|unit| (0xd800..0xdc00).contains(&unit)) {
                     whole -= 1;
                 }
-                let units = raw.get(..2 * whole).unwrap_or_default().chunks_exact(2).map(unit);
-                let text: String = char::decode_utf16(units).map(|c| c.unwrap_or('\u{fffd}')).collect();
+                let units = raw
+                    .get(..2 * whole)
+                    .unwrap_or_default()
+                    .chunks_exact(2)
+                    .map(unit);
+                let text: String = char::decode_utf16(units)
+                    .map(|c| c.unwrap_or('\u{fffd}'))
+                    .collect();
                 self.raw_at += 2 * whole;
                 text.into_bytes()
             }
@@ -149,7 +159,10 @@ impl<R: Read> XmlText<R> {
     }
 
     fn in_run(&self) -> bool {
-        matches!(self.state, State::Text | State::Value(_) | State::Comment | State::CData)
+        matches!(
+            self.state,
+            State::Text | State::Value(_) | State::Comment | State::CData
+        )
     }
 
     /// Takes one byte in: follows what it means, and keeps it unless its run is too long already.
@@ -228,7 +241,9 @@ impl<R: Read> XmlText<R> {
             }
             (State::Open(_), _) => State::Declaration,
             (State::Declaration, b'[') => {
-                return Err(invalid("it declares entities of its own, which are not expanded"));
+                return Err(invalid(
+                    "it declares entities of its own, which are not expanded",
+                ));
             }
             (State::Declaration | State::Tag | State::Instruction, b'>') => State::Text,
             (State::Tag, b'"' | b'\'') => State::Value(byte),
@@ -257,7 +272,8 @@ impl<R: Read> BufRead for XmlText<R> {
                     return Err(error);
                 }
                 self.pass_on();
-                if self.text_at >= self.text.len() && self.out.is_empty() && self.trouble.is_none() {
+                if self.text_at >= self.text.len() && self.out.is_empty() && self.trouble.is_none()
+                {
                     self.text = self.decoded();
                     self.text_at = 0;
                     if self.text.is_empty() {
@@ -289,7 +305,9 @@ fn invalid(why: &str) -> io::Error {
 fn encoding(start: &[u8]) -> io::Result<(Encoding, usize)> {
     match start {
         [0xef, 0xbb, 0xbf, ..] => return Ok((Encoding::Utf8, 3)),
-        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => return Err(invalid("its encoding is UTF-32")),
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => {
+            return Err(invalid("its encoding is UTF-32"));
+        }
         [0xff, 0xfe, ..] => return Ok((Encoding::Utf16 { big: false }, 2)),
         [0xfe, 0xff, ..] => return Ok((Encoding::Utf16 { big: true }, 2)),
         [b'<', 0, ..] => return Ok((Encoding::Utf16 { big: false }, 0)),
@@ -299,16 +317,17 @@ fn encoding(start: &[u8]) -> io::Result<(Encoding, usize)> {
     }
     let declared = declared(start).unwrap_or_default().to_ascii_lowercase();
     match declared.as_str() {
-        "iso-8859-1" | "iso8859-1" | "latin1" | "latin-1" | "iso-8859-15" | "windows-1252" | "cp1252" => {
-            Ok((Encoding::Latin1, 0))
-        }
+        "iso-8859-1" | "iso8859-1" | "latin1" | "latin-1" | "iso-8859-15" | "windows-1252"
+        | "cp1252" => Ok((Encoding::Latin1, 0)),
         // Encodings whose markup is not ASCII, or in which a byte of another character may look like markup.
         other
             if ["iso-2022", "utf-7", "utf-32", "ebcdic", "ibm037", "cp037"]
                 .iter()
                 .any(|e| other.starts_with(e)) =>
         {
-            Err(invalid(&format!("its encoding is {other}, which can't be read; write UTF-8")))
+            Err(invalid(&format!(
+                "its encoding is {other}, which can't be read; write UTF-8"
+            )))
         }
         _ => Ok((Encoding::Utf8, 0)),
     }
@@ -317,8 +336,19 @@ fn encoding(start: &[u8]) -> io::Result<(Encoding, usize)> {
 /// `x` of `<?xml version="1.0" encoding="x"?>`.
 fn declared(start: &[u8]) -> Option<String> {
     let text = String::from_utf8_lossy(start);
-    let declaration = text.trim_start().strip_prefix("<?xml")?.split("?>").next()?.to_owned();
-    let value = declaration.split_once("encoding")?.1.trim_start().strip_prefix('=')?.trim_start().to_owned();
+    let declaration = text
+        .trim_start()
+        .strip_prefix("<?xml")?
+        .split("?>")
+        .next()?
+        .to_owned();
+    let value = declaration
+        .split_once("encoding")?
+        .1
+        .trim_start()
+        .strip_prefix('=')?
+        .trim_start()
+        .to_owned();
     let quote = value.chars().next().filter(|c| matches!(c, '"' | '\''))?;
     value.get(1..)?.split(quote).next().map(str::to_owned)
 }
@@ -326,11 +356,15 @@ fn declared(start: &[u8]) -> Option<String> {
 /// Windows-1252, which is what files that say ISO-8859-1 mostly are, and the same where both have letters.
 fn windows_1252(byte: u8) -> char {
     const HIGH: [char; 32] = [
-        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž', '\u{8f}',
-        '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}', 'ž', 'Ÿ',
+        '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž',
+        '\u{8f}', '\u{90}', '‘', '’', '“', '”', '•', '–', '—', '˜', '™', 'š', '›', 'œ', '\u{9d}',
+        'ž', 'Ÿ',
     ];
     match byte {
-        0x80..=0x9f => HIGH.get(usize::from(byte) - 0x80).copied().unwrap_or('\u{fffd}'),
+        0x80..=0x9f => HIGH
+            .get(usize::from(byte) - 0x80)
+            .copied()
+            .unwrap_or('\u{fffd}'),
         _ => char::from(byte),
     }
 }

@@ -19,8 +19,14 @@ const NAME: usize = 22;
 /// Blanks at the end of a column, at least.
 const GAP: usize = 2;
 
-pub fn render(page: &mut Page, candidates: &[Comparison], options: &TerminalOptions) -> io::Result<()> {
-    let Some(first) = candidates.first() else { return Ok(()) };
+pub fn render(
+    page: &mut Page,
+    candidates: &[Comparison],
+    options: &TerminalOptions,
+) -> io::Result<()> {
+    let Some(first) = candidates.first() else {
+        return Ok(());
+    };
     let number = text::plural(candidates.len(), "candidate");
     let reference = words::label(&first.reference);
     page.wrapped(
@@ -45,7 +51,12 @@ pub fn render(page: &mut Page, candidates: &[Comparison], options: &TerminalOpti
     let mut start = 0;
     while start < candidates.len() {
         let shown = start..(start + at_once).min(candidates.len());
-        let block = Block { candidates, labels: &labels, rows: &rows, shown };
+        let block = Block {
+            candidates,
+            labels: &labels,
+            rows: &rows,
+            shown,
+        };
         page.blank()?;
         block.head(page)?;
         block.metrics(page)?;
@@ -83,16 +94,32 @@ struct Label {
 /// not told apart.
 fn labels(candidates: &[Comparison], page: &Page) -> Vec<Label> {
     let room = CELL - 2;
-    let names: Vec<String> = candidates.iter().map(|c| words::label(&c.candidate)).collect();
+    let names: Vec<String> = candidates
+        .iter()
+        .map(|c| words::label(&c.candidate))
+        .collect();
     let cut = |name: &String| text::truncate_width_with(name, room, page.ellipsis()).into_owned();
     let distinct: BTreeSet<String> = names.iter().map(cut).collect();
     if distinct.len() == names.len() {
-        return names.into_iter().map(|whole| Label { head: cut(&whole), whole }).collect();
+        return names
+            .into_iter()
+            .map(|whole| Label {
+                head: cut(&whole),
+                whole,
+            })
+            .collect();
     }
     let numbered = |(at, name): (usize, String)| {
         let number = format!("{}: ", at + 1);
-        let end = end_of(&name, room.saturating_sub(text::width(&number)), page.ellipsis());
-        Label { head: format!("{number}{end}"), whole: format!("{number}{name}") }
+        let end = end_of(
+            &name,
+            room.saturating_sub(text::width(&number)),
+            page.ellipsis(),
+        );
+        Label {
+            head: format!("{number}{end}"),
+            whole: format!("{number}{name}"),
+        }
     };
     names.into_iter().enumerate().map(numbered).collect()
 }
@@ -103,8 +130,14 @@ fn end_of(label: &str, room: usize, ellipsis: &str) -> String {
         return label.to_owned();
     }
     let room = room.saturating_sub(text::width(ellipsis));
-    let fits = |(at, _): &(usize, char)| label.get(*at..).is_some_and(|end| text::width(end) <= room);
-    let from = label.char_indices().rev().take_while(fits).last().map_or(label.len(), |(at, _)| at);
+    let fits =
+        |(at, _): &(usize, char)| label.get(*at..).is_some_and(|end| text::width(end) <= room);
+    let from = label
+        .char_indices()
+        .rev()
+        .take_while(fits)
+        .last()
+        .map_or(label.len(), |(at, _)| at);
     format!("{ellipsis}{}", label.get(from..).unwrap_or_default())
 }
 
@@ -117,13 +150,24 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    fn row(&self, page: &mut Page, name: &str, cell: impl Fn(usize) -> (Tone, String)) -> io::Result<()> {
+    fn row(
+        &self,
+        page: &mut Page,
+        name: &str,
+        cell: impl Fn(usize) -> (Tone, String),
+    ) -> io::Result<()> {
         page.columns((name, NAME), (CELL, GAP), self.shown.clone().map(cell))
     }
 
     fn head(&self, page: &mut Page) -> io::Result<()> {
         self.row(page, "", |at| {
-            (Tone::Bold, self.labels.get(at).map(|label| label.head.clone()).unwrap_or_default())
+            (
+                Tone::Bold,
+                self.labels
+                    .get(at)
+                    .map(|label| label.head.clone())
+                    .unwrap_or_default(),
+            )
         })?;
         let verdicts: Vec<(Tone, String)> = self
             .candidates
@@ -140,7 +184,12 @@ impl Block<'_> {
                 (tone, format!("{sign} {words}"))
             })
             .collect();
-        self.row(page, "verdict", |at| verdicts.get(at).cloned().unwrap_or((Tone::Plain, String::new())))
+        self.row(page, "verdict", |at| {
+            verdicts
+                .get(at)
+                .cloned()
+                .unwrap_or((Tone::Plain, String::new()))
+        })
     }
 
     fn metrics(&self, page: &mut Page) -> io::Result<()> {
@@ -151,38 +200,65 @@ impl Block<'_> {
             }
         }
         let arrow = page.pick("→", "->");
-        let signs = [Leaning::Worse, Leaning::Better, Leaning::Neither].map(|way| (way, sign_of(way, page)));
-        let sign =
-            |way: Leaning| signs.iter().find(|(known, _)| *known == way).map_or(" ", |(_, sign)| *sign);
+        let signs = [Leaning::Worse, Leaning::Better, Leaning::Neither]
+            .map(|way| (way, sign_of(way, page)));
+        let sign = |way: Leaning| {
+            signs
+                .iter()
+                .find(|(known, _)| *known == way)
+                .map_or(" ", |(_, sign)| *sign)
+        };
         for (name, decides) in names {
-            let of = |at: usize| self.rows.get(at).and_then(|rows| rows.iter().find(|row| row.name == name));
+            let of = |at: usize| {
+                self.rows
+                    .get(at)
+                    .and_then(|rows| rows.iter().find(|row| row.name == name))
+            };
             let shown: Vec<&Row> = self.shown.clone().filter_map(of).collect();
             if shown.is_empty() {
                 continue;
             }
-            let mark = if decides { format!("{name} *") } else { name.to_owned() };
+            let mark = if decides {
+                format!("{name} *")
+            } else {
+                name.to_owned()
+            };
             self.row(page, &mark, |at| match of(at) {
-                Some(row) if row.undefined.is_empty() => {
-                    (Tone::Plain, format!("{} {arrow} {}", row.reference, row.candidate))
-                }
+                Some(row) if row.undefined.is_empty() => (
+                    Tone::Plain,
+                    format!("{} {arrow} {}", row.reference, row.candidate),
+                ),
                 _ => (Tone::Dim, "n/a".to_owned()),
             })?;
             if shown.iter().any(|row| !row.difference.is_empty()) {
                 self.row(page, "", |at| match of(at) {
-                    Some(row) if row.moved => {
-                        (tone_of(row.leaning), format!("{} {}", sign(row.leaning), row.difference))
-                    }
+                    Some(row) if row.moved => (
+                        tone_of(row.leaning),
+                        format!("{} {}", sign(row.leaning), row.difference),
+                    ),
                     Some(row) => (Tone::Plain, row.difference.clone()),
                     None => (Tone::Plain, String::new()),
                 })?;
             }
             for (word, column) in [("", 0), ("p", 1)] {
-                let cell = |row: &Row| if column == 0 { row.interval.clone() } else { row.p.clone() };
+                let cell = |row: &Row| {
+                    if column == 0 {
+                        row.interval.clone()
+                    } else {
+                        row.p.clone()
+                    }
+                };
                 if shown.iter().any(|row| !cell(row).is_empty()) {
-                    let lead = if word.is_empty() { String::new() } else { format!("{word} ") };
-                    self.row(page, "", |at| match of(at).map(cell).filter(|cell| !cell.is_empty()) {
-                        Some(cell) => (Tone::Dim, format!("{lead}{cell}")),
-                        None => (Tone::Dim, String::new()),
+                    let lead = if word.is_empty() {
+                        String::new()
+                    } else {
+                        format!("{word} ")
+                    };
+                    self.row(page, "", |at| {
+                        match of(at).map(cell).filter(|cell| !cell.is_empty()) {
+                            Some(cell) => (Tone::Dim, format!("{lead}{cell}")),
+                            None => (Tone::Dim, String::new()),
+                        }
                     })?;
                 }
             }
@@ -219,11 +295,19 @@ impl Block<'_> {
             .iter()
             .map(|c| {
                 let found = c.detectable.as_ref();
-                found.and_then(|d| Some(words::size(&d.metric, d.drop?))).unwrap_or_default()
+                found
+                    .and_then(|d| Some(words::size(&d.metric, d.drop?)))
+                    .unwrap_or_default()
             })
             .collect();
-        if self.shown.clone().any(|at| drops.get(at).is_some_and(|drop| !drop.is_empty())) {
-            self.row(page, "could have found", |at| (Tone::Dim, drops.get(at).cloned().unwrap_or_default()))?;
+        if self
+            .shown
+            .clone()
+            .any(|at| drops.get(at).is_some_and(|drop| !drop.is_empty()))
+        {
+            self.row(page, "could have found", |at| {
+                (Tone::Dim, drops.get(at).cloned().unwrap_or_default())
+            })?;
         }
         Ok(())
     }

@@ -46,9 +46,18 @@ fn mark(kind: Kind, page: &Page) -> (Tone, &'static str) {
     }
 }
 
-fn list(page: &mut Page, kind: Kind, cases: &CaseChanges, options: &TerminalOptions) -> io::Result<()> {
+fn list(
+    page: &mut Page,
+    kind: Kind,
+    cases: &CaseChanges,
+    options: &TerminalOptions,
+) -> io::Result<()> {
     let list = kind.of(cases);
-    let most = if options.verbose { usize::MAX } else { few(kind) };
+    let most = if options.verbose {
+        usize::MAX
+    } else {
+        few(kind)
+    };
     if list.count == 0 || most == 0 {
         return Ok(());
     }
@@ -61,10 +70,20 @@ fn list(page: &mut Page, kind: Kind, cases: &CaseChanges, options: &TerminalOpti
     let shown: Vec<(String, String, bool)> = listed
         .iter()
         .take(most)
-        .map(|case| (words::case_name(case), words::passes(case, arrow), words::is_critical(case)))
+        .map(|case| {
+            (
+                words::case_name(case),
+                words::passes(case, arrow),
+                words::is_critical(case),
+            )
+        })
         .collect();
     let widest = |of: fn(&(String, String, bool)) -> &str| {
-        shown.iter().map(|line| text::width(of(line))).max().unwrap_or(0)
+        shown
+            .iter()
+            .map(|line| text::width(of(line)))
+            .max()
+            .unwrap_or(0)
     };
     let passes = widest(|(_, passes, _)| passes);
     let others = "  x ".len() + 2 + passes + "  critical".len();
@@ -77,7 +96,14 @@ fn list(page: &mut Page, kind: Kind, cases: &CaseChanges, options: &TerminalOpti
             span(Tone::Dim, format!("  {}", pad_right(counts, passes))),
         ];
         if *is_critical {
-            spans.push(span(if kind == Kind::Broken { Tone::Bad } else { Tone::Bold }, "  critical"));
+            spans.push(span(
+                if kind == Kind::Broken {
+                    Tone::Bad
+                } else {
+                    Tone::Bold
+                },
+                "  critical",
+            ));
         }
         page.line(&spans)?;
     }

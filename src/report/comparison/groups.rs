@@ -14,11 +14,18 @@ use eval_base::text;
 /// Groups of a kind that are shown unless all are asked for.
 const FEW: usize = 12;
 
-pub fn section(page: &mut Page, comparison: &Comparison, options: &TerminalOptions) -> io::Result<()> {
+pub fn section(
+    page: &mut Page,
+    comparison: &Comparison,
+    options: &TerminalOptions,
+) -> io::Result<()> {
     let kinds = words::groups(comparison, options.verbose);
     for kind in kinds.iter().filter(|kind| !kind.shown.is_empty()) {
         let most = if options.verbose { usize::MAX } else { FEW };
-        let metric = kind.shown.first().map(|group| figures::metric_name(&group.metric.name));
+        let metric = kind
+            .shown
+            .first()
+            .map(|group| figures::metric_name(&group.metric.name));
         let metric = metric.unwrap_or_default();
         page.blank()?;
         let mark = if kind.decides { " *" } else { "" };
@@ -27,7 +34,10 @@ pub fn section(page: &mut Page, comparison: &Comparison, options: &TerminalOptio
         let of = |with_flips: bool, page: &Page| Table {
             head: heads(&head, with_flips),
             left: Vec::new(),
-            rows: shown.clone().map(|group| row(group, comparison, with_flips, page)).collect(),
+            rows: shown
+                .clone()
+                .map(|group| row(group, comparison, with_flips, page))
+                .collect(),
         };
         let wide = of(true, page);
         let narrow = of(false, page);
@@ -44,14 +54,19 @@ pub fn section(page: &mut Page, comparison: &Comparison, options: &TerminalOptio
 
 /// The groupings of which nothing is shown, in a line.
 fn silent(page: &mut Page, kinds: &[Groups<'_>]) -> io::Result<()> {
-    let silent: Vec<&str> =
-        kinds.iter().filter(|kind| kind.shown.is_empty()).map(|kind| kind.by.name()).collect();
+    let silent: Vec<&str> = kinds
+        .iter()
+        .filter(|kind| kind.shown.is_empty())
+        .map(|kind| kind.by.name())
+        .collect();
     if silent.is_empty() {
         return Ok(());
     }
     page.blank()?;
-    let words =
-        format!("by {}: no group differs by more than chance; --verbose shows them", silent.join(", "));
+    let words = format!(
+        "by {}: no group differs by more than chance; --verbose shows them",
+        silent.join(", ")
+    );
     page.wrapped(&[plain("  ")], Tone::Dim, &words, 3)
 }
 
@@ -61,17 +76,32 @@ fn more(page: &mut Page, cut: usize, kind: &Groups<'_>) -> io::Result<()> {
         parts.push(format!("{} more", text::group_digits(cut)));
     }
     if kind.others > 0 {
-        let than = if kind.decides { "without a difference" } else { "that may differ by chance" };
+        let than = if kind.decides {
+            "without a difference"
+        } else {
+            "that may differ by chance"
+        };
         parts.push(format!("{} {than}", text::plural(kind.others, "group")));
     }
     if parts.is_empty() {
         return Ok(());
     }
-    page.line(&[span(Tone::Dim, format!("  and {}; --verbose shows all", parts.join(" and ")))])
+    page.line(&[span(
+        Tone::Dim,
+        format!("  and {}; --verbose shows all", parts.join(" and ")),
+    )])
 }
 
 fn heads(first: &str, with_flips: bool) -> Vec<String> {
-    let mut head = vec![first, "cases", "from", "to", "difference", "95 % interval", "p"];
+    let mut head = vec![
+        first,
+        "cases",
+        "from",
+        "to",
+        "difference",
+        "95 % interval",
+        "p",
+    ];
     if with_flips {
         head.push("flips");
     }
@@ -88,7 +118,9 @@ fn row(
     let (sign, tone) = match group.verdict {
         ComparisonVerdict::None => (" ", Tone::Plain),
         ComparisonVerdict::Regression => (sign_of(Leaning::Worse, page), tone_of(Leaning::Worse)),
-        ComparisonVerdict::Improvement => (sign_of(Leaning::Better, page), tone_of(Leaning::Better)),
+        ComparisonVerdict::Improvement => {
+            (sign_of(Leaning::Better, page), tone_of(Leaning::Better))
+        }
     };
     let name = text::one_line(&group.group);
     let mut cells = vec![
@@ -102,7 +134,10 @@ fn row(
     ];
     if with_flips {
         let (broken, fixed) = (glyph(Outcome::Failed, page), glyph(Outcome::Passed, page));
-        cells.push((Tone::Plain, format!("{broken}{} {fixed}{}", group.broken, group.fixed)));
+        cells.push((
+            Tone::Plain,
+            format!("{broken}{} {fixed}{}", group.broken, group.fixed),
+        ));
     }
     cells
 }

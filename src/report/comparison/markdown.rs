@@ -21,21 +21,48 @@ struct Limits {
     metrics: usize,
 }
 
-const PAGE: Limits = Limits { cases: 200, groups: 100, notes: 50, metrics: 100 };
-const COMMENT: Limits = Limits { cases: 50, groups: 30, notes: 10, metrics: 30 };
+const PAGE: Limits = Limits {
+    cases: 200,
+    groups: 100,
+    notes: 50,
+    metrics: 100,
+};
+const COMMENT: Limits = Limits {
+    cases: 50,
+    groups: 30,
+    notes: 10,
+    metrics: 30,
+};
 /// In the report of a run, and in the comment on it.
-const BRIEF: Limits = Limits { cases: 30, groups: 30, notes: 10, metrics: 30 };
+const BRIEF: Limits = Limits {
+    cases: 30,
+    groups: 30,
+    notes: 10,
+    metrics: 30,
+};
 
-const SHORT: Limits = Limits { cases: 20, groups: 10, notes: 5, metrics: 12 };
+const SHORT: Limits = Limits {
+    cases: 20,
+    groups: 10,
+    notes: 5,
+    metrics: 12,
+};
 
 pub fn render(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), ReportError> {
     page(comparisons, PAGE, out)
 }
 
 pub fn comment(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), ReportError> {
-    let suite = comparisons.candidates.first().map(|one| one.candidate.suite.as_str()).unwrap_or_default();
-    let mut targets: Vec<&str> =
-        comparisons.candidates.iter().map(|one| one.candidate.target.as_str()).collect();
+    let suite = comparisons
+        .candidates
+        .first()
+        .map(|one| one.candidate.suite.as_str())
+        .unwrap_or_default();
+    let mut targets: Vec<&str> = comparisons
+        .candidates
+        .iter()
+        .map(|one| one.candidate.target.as_str())
+        .collect();
     targets.dedup();
     // Not the runs: who posts it replaces the comment of the last ones.
     let about = format!("{suite} {}", targets.join(" "));
@@ -50,7 +77,11 @@ fn page(comparisons: &Comparisons, limits: Limits, out: &mut dyn Write) -> Resul
     match comparisons.candidates.as_slice() {
         [one] => {
             let headline = Headline::of(one);
-            let sides = format!("{} against {}", words::label(&one.candidate), words::label(&one.reference));
+            let sides = format!(
+                "{} against {}",
+                words::label(&one.candidate),
+                words::label(&one.reference)
+            );
             let suite = words::suite(one);
             writeln!(
                 out,
@@ -112,9 +143,18 @@ fn part(
 ) -> Result<(), ReportError> {
     let headline = Headline::of(comparison);
     let reference = inline(&words::label(&comparison.reference));
-    writeln!(out, "## Compared with {reference}\n\n{} **{}**\n", sign(headline), headline.title())?;
+    writeln!(
+        out,
+        "## Compared with {reference}\n\n{} **{}**\n",
+        sign(headline),
+        headline.title()
+    )?;
     said(comparison, limits, out)?;
-    writeln!(out, "Reference: {}.\n", inline(&words::facts(&comparison.reference).join(", ")))?;
+    writeln!(
+        out,
+        "Reference: {}.\n",
+        inline(&words::facts(&comparison.reference).join(", "))
+    )?;
     figures_of(comparison, limits, out)?;
     writeln!(out, "{}\n", words::bearing(fail_on))?;
     Ok(())
@@ -137,7 +177,9 @@ fn said(comparison: &Comparison, limits: Limits, out: &mut dyn Write) -> Result<
     if !first.is_empty() {
         writeln!(out, "**{}**\n", sentence(&first))?;
     }
-    let further: Vec<String> = words::further_sentences(comparison).map(|words| sentence(&words)).collect();
+    let further: Vec<String> = words::further_sentences(comparison)
+        .map(|words| sentence(&words))
+        .collect();
     if !further.is_empty() {
         writeln!(out, "{}\n", further.join(" "))?;
     }
@@ -176,25 +218,56 @@ fn gate(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), ReportErro
 
 fn sides_of(comparisons: &[&Comparison], out: &mut dyn Write) -> Result<(), ReportError> {
     let row = |role: &str, side: &ComparedSide| {
-        vec![role.to_owned(), inline(&words::label(side)), inline(&words::facts(side).join(", "))]
+        vec![
+            role.to_owned(),
+            inline(&words::label(side)),
+            inline(&words::facts(side).join(", ")),
+        ]
     };
-    let mut rows: Vec<Vec<String>> =
-        comparisons.first().map(|one| row("Reference", &one.reference)).into_iter().collect();
-    rows.extend(comparisons.iter().map(|one| row("Candidate", &one.candidate)));
-    table(out, &["", "Name", "What it is"], &[false, false, false], &rows)
+    let mut rows: Vec<Vec<String>> = comparisons
+        .first()
+        .map(|one| row("Reference", &one.reference))
+        .into_iter()
+        .collect();
+    rows.extend(
+        comparisons
+            .iter()
+            .map(|one| row("Candidate", &one.candidate)),
+    );
+    table(
+        out,
+        &["", "Name", "What it is"],
+        &[false, false, false],
+        &rows,
+    )
 }
 
-fn figures_of(comparison: &Comparison, limits: Limits, out: &mut dyn Write) -> Result<(), ReportError> {
+fn figures_of(
+    comparison: &Comparison,
+    limits: Limits,
+    out: &mut dyn Write,
+) -> Result<(), ReportError> {
     metrics(comparison, limits, out)?;
     groups(comparison, limits, out)?;
     cases(&comparison.cases, limits, out)
 }
 
-const METRIC_HEAD: [&str; 7] =
-    ["Metric", "Reference", "Candidate", "Difference", "95 % interval", "p", "Paired"];
+const METRIC_HEAD: [&str; 7] = [
+    "Metric",
+    "Reference",
+    "Candidate",
+    "Difference",
+    "95 % interval",
+    "p",
+    "Paired",
+];
 const RIGHT: [bool; 7] = [false, true, true, true, false, true, true];
 
-fn metrics(comparison: &Comparison, limits: Limits, out: &mut dyn Write) -> Result<(), ReportError> {
+fn metrics(
+    comparison: &Comparison,
+    limits: Limits,
+    out: &mut dyn Write,
+) -> Result<(), ReportError> {
     let rows = words::rows(comparison);
     if rows.is_empty() {
         return Ok(());
@@ -229,7 +302,11 @@ fn inline_legend(comparison: &Comparison) -> String {
 
 fn metric_cells(row: &Row) -> Vec<String> {
     let name = inline(&row.name);
-    let name = if row.decides { format!("**{name}** \\*") } else { name };
+    let name = if row.decides {
+        format!("**{name}** \\*")
+    } else {
+        name
+    };
     let difference = match row.undefined.is_empty() {
         true => marked(row),
         false => format!("undefined: {}", inline(&row.undefined)),
@@ -258,13 +335,21 @@ fn marked(row: &Row) -> String {
 fn groups(comparison: &Comparison, limits: Limits, out: &mut dyn Write) -> Result<(), ReportError> {
     for kind in words::groups(comparison, false) {
         let count = kind.shown.len();
-        let Some(first) = kind.shown.first() else { continue };
+        let Some(first) = kind.shown.first() else {
+            continue;
+        };
         let metric = html(&figures::metric_name(&first.metric.name));
         let groups = text::plural(count, "group");
         let title = match (kind.decides, count) {
             (true, _) => format!("By {}: {metric} of {groups}", kind.by.name()),
-            (false, 1) => format!("By {}: {groups} differs by more than chance in {metric}", kind.by.name()),
-            (false, _) => format!("By {}: {groups} differ by more than chance in {metric}", kind.by.name()),
+            (false, 1) => format!(
+                "By {}: {groups} differs by more than chance in {metric}",
+                kind.by.name()
+            ),
+            (false, _) => format!(
+                "By {}: {groups} differ by more than chance in {metric}",
+                kind.by.name()
+            ),
         };
         writeln!(out, "<details><summary>{title}</summary>\n")?;
         let rows: Vec<Vec<String>> = kind
@@ -273,7 +358,11 @@ fn groups(comparison: &Comparison, limits: Limits, out: &mut dyn Write) -> Resul
             .take(limits.groups)
             .map(|group| {
                 let row = words::row(&group.metric, comparison);
-                let mut cells = metric_cells(&Row { decides: false, name: group.group.clone(), ..row });
+                let mut cells = metric_cells(&Row {
+                    decides: false,
+                    name: group.group.clone(),
+                    ..row
+                });
                 cells.push(text::group_digits(group.broken));
                 cells.push(text::group_digits(group.fixed));
                 cells
@@ -290,7 +379,11 @@ fn groups(comparison: &Comparison, limits: Limits, out: &mut dyn Write) -> Resul
             writeln!(out, "... and {}\n", text::plural(cut, "more group"))?;
         }
         if kind.others > 0 {
-            let than = if kind.decides { "without a difference" } else { "that may differ by chance" };
+            let than = if kind.decides {
+                "without a difference"
+            } else {
+                "that may differ by chance"
+            };
             writeln!(out, "{} {than}.\n", text::plural(kind.others, "more group"))?;
         }
         writeln!(out, "</details>\n")?;
@@ -313,16 +406,33 @@ fn cases(cases: &CaseChanges, limits: Limits, out: &mut dyn Write) -> Result<(),
             continue;
         }
         let count = text::group_digits(list.count);
-        writeln!(out, "<details><summary>{} {} ({count})</summary>\n", case_sign(kind), kind.title(list))?;
+        writeln!(
+            out,
+            "<details><summary>{} {} ({count})</summary>\n",
+            case_sign(kind),
+            kind.title(list)
+        )?;
         let listed = words::critical_first(list);
         for case in listed.iter().take(limits.cases) {
-            let critical = if words::is_critical(case) { " **critical**" } else { "" };
-            writeln!(out, "- {} ({}){critical}", inline(&words::case_name(case)), words::passes(case, "→"))?;
+            let critical = if words::is_critical(case) {
+                " **critical**"
+            } else {
+                ""
+            };
+            writeln!(
+                out,
+                "- {} ({}){critical}",
+                inline(&words::case_name(case)),
+                words::passes(case, "→")
+            )?;
         }
         let hidden = list.count - listed.len().min(limits.cases).min(list.count);
         if hidden > 0 {
             let more = text::plural(hidden, "more case");
-            writeln!(out, "- ... and {more} (`eval-harness compare --format json` lists all)")?;
+            writeln!(
+                out,
+                "- ... and {more} (`eval-harness compare --format json` lists all)"
+            )?;
         }
         writeln!(out, "\n</details>\n")?;
     }
@@ -347,11 +457,15 @@ fn many_title(candidates: &[Comparison], out: &mut dyn Write) -> Result<(), Repo
         Headline::Improvement,
         Headline::NoEvidence,
     ];
-    let worst = order.into_iter().find(|headline| headlines.contains(headline));
+    let worst = order
+        .into_iter()
+        .find(|headline| headlines.contains(headline));
     let worst = worst.unwrap_or(Headline::NoEvidence);
     let first = candidates.first();
     let suite = first.map(words::suite).unwrap_or_default();
-    let reference = first.map(|one| words::label(&one.reference)).unwrap_or_default();
+    let reference = first
+        .map(|one| words::label(&one.reference))
+        .unwrap_or_default();
     let number = text::plural(candidates.len(), "candidate");
     let about = inline(&format!("{suite}, {number} against {reference}"));
     writeln!(out, "# {} {}: {about}\n", sign(worst), worst.title())?;
@@ -359,7 +473,11 @@ fn many_title(candidates: &[Comparison], out: &mut dyn Write) -> Result<(), Repo
 }
 
 /// A column for each candidate.
-fn many_figures(candidates: &[Comparison], limits: Limits, out: &mut dyn Write) -> Result<(), ReportError> {
+fn many_figures(
+    candidates: &[Comparison],
+    limits: Limits,
+    out: &mut dyn Write,
+) -> Result<(), ReportError> {
     let rows: Vec<Vec<Row>> = candidates.iter().map(words::rows).collect();
     let mut names: Vec<(&str, bool)> = Vec::new();
     for row in rows.iter().flatten() {
@@ -368,35 +486,67 @@ fn many_figures(candidates: &[Comparison], limits: Limits, out: &mut dyn Write) 
         }
     }
     let line = |name: &str, cell: &dyn Fn(usize) -> String| -> Vec<String> {
-        std::iter::once(name.to_owned()).chain((0..candidates.len()).map(cell)).collect()
+        std::iter::once(name.to_owned())
+            .chain((0..candidates.len()).map(cell))
+            .collect()
     };
     let verdict = |at: usize| {
-        let headline = candidates.get(at).map(Headline::of).unwrap_or(Headline::Undecided);
+        let headline = candidates
+            .get(at)
+            .map(Headline::of)
+            .unwrap_or(Headline::Undecided);
         format!("{} {}", sign(headline), headline.words())
     };
     let mut lines = vec![line("verdict", &verdict)];
     for (name, decides) in names.iter().take(limits.metrics) {
-        let label = if *decides { format!("**{}** \\*", inline(name)) } else { inline(name) };
-        let cell = |at: usize| match rows.get(at).and_then(|rows| rows.iter().find(|row| row.name == *name)) {
+        let label = if *decides {
+            format!("**{}** \\*", inline(name))
+        } else {
+            inline(name)
+        };
+        let cell = |at: usize| match rows
+            .get(at)
+            .and_then(|rows| rows.iter().find(|row| row.name == *name))
+        {
             Some(row) if row.undefined.is_empty() => {
-                let interval =
-                    if row.interval.is_empty() { String::new() } else { format!(" {}", row.interval) };
-                let p = if row.p.is_empty() { String::new() } else { format!(", p {}", inline(&row.p)) };
-                format!("{} → {}<br>{}{interval}{p}", row.reference, row.candidate, marked(row))
+                let interval = if row.interval.is_empty() {
+                    String::new()
+                } else {
+                    format!(" {}", row.interval)
+                };
+                let p = if row.p.is_empty() {
+                    String::new()
+                } else {
+                    format!(", p {}", inline(&row.p))
+                };
+                format!(
+                    "{} → {}<br>{}{interval}{p}",
+                    row.reference,
+                    row.candidate,
+                    marked(row)
+                )
             }
             _ => figures::NO_VALUE.to_owned(),
         };
         lines.push(line(&label, &cell));
     }
     let count = |of: &dyn Fn(&Comparison) -> usize| {
-        let counts: Vec<String> = candidates.iter().map(|one| text::group_digits(of(one))).collect();
+        let counts: Vec<String> = candidates
+            .iter()
+            .map(|one| text::group_digits(of(one)))
+            .collect();
         move |at: usize| counts.get(at).cloned().unwrap_or_default()
     };
     lines.push(line("cases compared", &count(&|one| one.cases.compared)));
     lines.push(line("broken", &count(&|one| one.cases.broken.count)));
     lines.push(line("fixed", &count(&|one| one.cases.fixed.count)));
-    let labels: Vec<String> = candidates.iter().map(|one| inline(&words::label(&one.candidate))).collect();
-    let head: Vec<&str> = std::iter::once("").chain(labels.iter().map(String::as_str)).collect();
+    let labels: Vec<String> = candidates
+        .iter()
+        .map(|one| inline(&words::label(&one.candidate)))
+        .collect();
+    let head: Vec<&str> = std::iter::once("")
+        .chain(labels.iter().map(String::as_str))
+        .collect();
     table(out, &head, &vec![false; head.len()], &lines)?;
     let legend = candidates.first().map(inline_legend).unwrap_or_default();
     writeln!(out, "{legend}\n")?;

@@ -22,7 +22,11 @@ pub use terminal::section as section_terminal;
 pub(crate) use markdown::{brief as section_comment, section as section_markdown};
 
 /// Writes one candidate as a page, several as a column each.
-pub fn terminal(comparisons: &Comparisons, options: &TerminalOptions, out: &mut dyn Write) -> io::Result<()> {
+pub fn terminal(
+    comparisons: &Comparisons,
+    options: &TerminalOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     terminal::render(comparisons, options, out)
 }
 
@@ -39,7 +43,13 @@ pub fn comment(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), Rep
 /// Writes the comparisons themselves, indented by two blanks, with a line end.
 pub fn json(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), ReportError> {
     let written = eval_base::json::to_writer_pretty(&mut *out, comparisons);
-    written.map_err(|e| if e.is_io() { ReportError::Io(e.into()) } else { ReportError::Json(e) })?;
+    written.map_err(|e| {
+        if e.is_io() {
+            ReportError::Io(e.into())
+        } else {
+            ReportError::Json(e)
+        }
+    })?;
     out.write_all(b"\n")?;
     Ok(())
 }

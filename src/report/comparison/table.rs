@@ -18,9 +18,18 @@ pub struct Table {
 
 impl Table {
     fn widths(&self) -> Vec<usize> {
-        let cells = |at: usize| self.rows.iter().filter_map(move |row| row.get(at)).map(|(_, cell)| cell);
+        let cells = |at: usize| {
+            self.rows
+                .iter()
+                .filter_map(move |row| row.get(at))
+                .map(|(_, cell)| cell)
+        };
         let widest = |(at, head): (usize, &String)| {
-            cells(at).map(|cell| text::width(cell)).max().unwrap_or(0).max(text::width(head))
+            cells(at)
+                .map(|cell| text::width(cell))
+                .max()
+                .unwrap_or(0)
+                .max(text::width(head))
         };
         self.head.iter().enumerate().map(widest).collect()
     }
@@ -45,12 +54,19 @@ impl Table {
         if let Some(name) = widths.first_mut() {
             *name = room;
         }
-        let head: Vec<(Tone, String)> = self.head.iter().map(|cell| (Tone::Dim, cell.clone())).collect();
+        let head: Vec<(Tone, String)> = self
+            .head
+            .iter()
+            .map(|cell| (Tone::Dim, cell.clone()))
+            .collect();
         for row in std::iter::once(&head).chain(&self.rows) {
             let mut spans: Vec<Span> = Vec::new();
             for (at, ((tone, cell), width)) in row.iter().zip(&widths).enumerate() {
                 let padded = match at {
-                    0 => pad_right(&text::truncate_width_with(cell, *width, page.ellipsis()), *width),
+                    0 => pad_right(
+                        &text::truncate_width_with(cell, *width, page.ellipsis()),
+                        *width,
+                    ),
                     at if self.left.contains(&at) => format!("  {}", pad_right(cell, *width)),
                     _ => format!("  {}", pad_left(cell, *width)),
                 };

@@ -14,7 +14,11 @@ use eval_base::text;
 /// Lines of a sentence.
 const LINES: usize = 8;
 
-pub fn render(comparisons: &Comparisons, options: &TerminalOptions, out: &mut dyn Write) -> io::Result<()> {
+pub fn render(
+    comparisons: &Comparisons,
+    options: &TerminalOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut page = Page::new(out, options);
     match comparisons.candidates.as_slice() {
         [one] => whole(&mut page, one, options)?,
@@ -24,7 +28,11 @@ pub fn render(comparisons: &Comparisons, options: &TerminalOptions, out: &mut dy
 }
 
 /// Everything that is to be said of one candidate.
-pub fn whole(page: &mut Page, comparison: &Comparison, options: &TerminalOptions) -> io::Result<()> {
+pub fn whole(
+    page: &mut Page,
+    comparison: &Comparison,
+    options: &TerminalOptions,
+) -> io::Result<()> {
     let candidate = words::label(&comparison.candidate);
     let reference = words::label(&comparison.reference);
     page.wrapped(
@@ -77,14 +85,22 @@ pub fn side(page: &mut Page, role: &str, side: &ComparedSide) -> io::Result<()> 
     let mut facts = vec![words::label(side)];
     facts.extend(words::facts(side));
     let separator = page.pick(" · ", ", ");
-    page.wrapped(&[plain(format!("  {role}  "))], Tone::Dim, &facts.join(separator), 4)
+    page.wrapped(
+        &[plain(format!("  {role}  "))],
+        Tone::Dim,
+        &facts.join(separator),
+        4,
+    )
 }
 
 /// The loudest line, and what it rests on.
 pub fn verdict(page: &mut Page, comparison: &Comparison) -> io::Result<()> {
     let headline = Headline::of(comparison);
     let (sign, tone) = loud(headline, page);
-    page.line(&[span(tone, format!("{sign} {}", headline.words().to_uppercase()))])?;
+    page.line(&[span(
+        tone,
+        format!("{sign} {}", headline.words().to_uppercase()),
+    )])?;
     if let Some(why) = words::undecided(comparison) {
         page.wrapped(&[plain("  ")], Tone::Warn, &why, LINES)?;
     }
@@ -125,7 +141,10 @@ pub fn sign_of(leaning: Leaning, page: &Page) -> &'static str {
 
 /// The signs of what is worse and of what is better.
 pub fn signs(page: &Page) -> [&'static str; 2] {
-    [sign_of(Leaning::Worse, page), sign_of(Leaning::Better, page)]
+    [
+        sign_of(Leaning::Worse, page),
+        sign_of(Leaning::Better, page),
+    ]
 }
 
 pub fn tone_of(leaning: Leaning) -> Tone {
@@ -141,9 +160,12 @@ fn metrics(page: &mut Page, comparison: &Comparison, options: &TerminalOptions) 
     if rows.is_empty() {
         return Ok(());
     }
-    let (defined, undefined): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|row| row.undefined.is_empty());
+    let (defined, undefined): (Vec<&Row>, Vec<&Row>) =
+        rows.iter().partition(|row| row.undefined.is_empty());
     let table = Table {
-        head: ["  Metric", "from", "to", "difference", "95 % interval", "p"].map(str::to_owned).to_vec(),
+        head: ["  Metric", "from", "to", "difference", "95 % interval", "p"]
+            .map(str::to_owned)
+            .to_vec(),
         left: Vec::new(),
         rows: defined.iter().map(|row| cells(row, page)).collect(),
     };
@@ -159,7 +181,10 @@ fn metrics(page: &mut Page, comparison: &Comparison, options: &TerminalOptions) 
         }
     }
     for row in undefined {
-        let first = [plain(format!("  {}  ", cut_name(row, page))), span(Tone::Warn, "n/a  ")];
+        let first = [
+            plain(format!("  {}  ", cut_name(row, page))),
+            span(Tone::Warn, "n/a  "),
+        ];
         page.wrapped(&first, Tone::Dim, &row.undefined, 2)?;
     }
     remarks(page, &defined, options)?;
@@ -176,21 +201,40 @@ fn cut_name(row: &Row, page: &Page) -> String {
 
 /// The metric's name, marked when the verdict rests on it.
 fn named(row: &Row) -> String {
-    if row.decides { format!("{} *", row.name) } else { row.name.clone() }
+    if row.decides {
+        format!("{} *", row.name)
+    } else {
+        row.name.clone()
+    }
 }
 
 fn cells(row: &Row, page: &Page) -> Vec<(Tone, String)> {
-    let leaning = if row.moved { row.leaning } else { Leaning::Neither };
+    let leaning = if row.moved {
+        row.leaning
+    } else {
+        Leaning::Neither
+    };
     let tone = tone_of(leaning);
     let plain = if row.decides { Tone::Bold } else { Tone::Plain };
     vec![
         (
-            if leaning == Leaning::Neither { plain } else { tone },
+            if leaning == Leaning::Neither {
+                plain
+            } else {
+                tone
+            },
             format!("{} {}", sign_of(leaning, page), named(row)),
         ),
         (plain, row.reference.clone()),
         (plain, row.candidate.clone()),
-        (if leaning == Leaning::Neither { plain } else { tone }, row.difference.clone()),
+        (
+            if leaning == Leaning::Neither {
+                plain
+            } else {
+                tone
+            },
+            row.difference.clone(),
+        ),
         (plain, row.interval.clone()),
         (plain, row.p.clone()),
     ]
@@ -202,7 +246,10 @@ pub fn in_a_line(row: &Row, page: &Page) -> String {
         return format!("n/a, {}", row.undefined);
     }
     let arrow = page.pick("→", "->");
-    let mut words = format!("{} {arrow} {}, {}", row.reference, row.candidate, row.difference);
+    let mut words = format!(
+        "{} {arrow} {}, {}",
+        row.reference, row.candidate, row.difference
+    );
     if !row.interval.is_empty() {
         words.push_str(&format!(" {}", row.interval));
     }
@@ -218,17 +265,26 @@ const PAIRED_LINES: usize = 12;
 /// Over how many pairs, where that is not the same for all, and how far what has no grade could move a figure.
 fn remarks(page: &mut Page, rows: &[&Row], options: &TerminalOptions) -> io::Result<()> {
     let usual = rows.first().map(|row| row.n.as_str()).unwrap_or_default();
-    let others: Vec<String> =
-        rows.iter().filter(|row| row.n != usual).map(|row| format!("{} {}", row.name, row.n)).collect();
+    let others: Vec<String> = rows
+        .iter()
+        .filter(|row| row.n != usual)
+        .map(|row| format!("{} {}", row.name, row.n))
+        .collect();
     if !usual.is_empty() {
-        let first = rows.first().map(|row| row.name.as_str()).unwrap_or_default();
+        let first = rows
+            .first()
+            .map(|row| row.name.as_str())
+            .unwrap_or_default();
         let words = match others.is_empty() {
             true => format!("paired: {usual}"),
             false => format!("paired: {first} {usual}, {}", others.join(", ")),
         };
         page.wrapped(&[plain("  ")], Tone::Dim, &words, PAIRED_LINES)?;
     }
-    for row in rows.iter().filter(|row| !row.range.is_empty() && (row.decides || options.verbose)) {
+    for row in rows
+        .iter()
+        .filter(|row| !row.range.is_empty() && (row.decides || options.verbose))
+    {
         let words = format!(
             "{} {} if all without a grade had gone against, or for, the candidate",
             row.name, row.range
@@ -249,10 +305,15 @@ fn cases(page: &mut Page, comparison: &Comparison) -> io::Result<()> {
 /// What the caller's exit code says: the last thing that people read.
 fn decision(page: &mut Page, comparisons: &Comparisons) -> io::Result<()> {
     let tone = tone_of_decision(comparisons.decision);
-    let label = format!("GATE {}", words::decision(comparisons.decision, comparisons.fail_on));
+    let label = format!(
+        "GATE {}",
+        words::decision(comparisons.decision, comparisons.fail_on)
+    );
     page.blank()?;
     match comparisons.reasons.as_slice() {
-        [] if comparisons.fail_on == FailOn::Never => page.line(&[span(tone, label), plain(": it informs")]),
+        [] if comparisons.fail_on == FailOn::Never => {
+            page.line(&[span(tone, label), plain(": it informs")])
+        }
         [] => page.line(&[span(tone, label)]),
         reasons => {
             page.line(&[span(tone, label)])?;

@@ -40,8 +40,11 @@ fn group(group: &Group, shown: Shown<'_>) -> Value {
     flaky.retain(|case| shown.takes(&case.eval));
     let mut slow = group.slowest();
     slow.retain(|case| shown.takes(&case.eval));
-    let evals: Vec<Value> =
-        shown.evals(group).values().map(|of_eval| eval(group, of_eval, shown.evals.is_some())).collect();
+    let evals: Vec<Value> = shown
+        .evals(group)
+        .values()
+        .map(|of_eval| eval(group, of_eval, shown.evals.is_some()))
+        .collect();
     let flaky: Vec<Value> = flaky
         .iter()
         .map(|case| {
@@ -109,7 +112,10 @@ fn reference(run: Option<&PastRun>) -> Value {
 fn eval(group: &Group, eval: &EvalHistory, with_cases: bool) -> Value {
     let latest = eval.latest;
     let of_runs = group.runs.iter().flat_map(|run| {
-        run.evals.iter().filter(|of_run| of_run.id == latest.id).map(move |of_run| (run, of_run))
+        run.evals
+            .iter()
+            .filter(|of_run| of_run.id == latest.id)
+            .map(move |of_run| (run, of_run))
     });
     let mut value = json!({
         "id": *latest.id,
@@ -122,7 +128,9 @@ fn eval(group: &Group, eval: &EvalHistory, with_cases: bool) -> Value {
         "last_passed": reference(eval.last(Outcome::Passed)),
         "last_failed": reference(eval.last(Outcome::Failed)),
     });
-    let outcomes: Vec<Value> = of_runs.map(|(run, eval)| outcome(run, eval, with_cases)).collect();
+    let outcomes: Vec<Value> = of_runs
+        .map(|(run, eval)| outcome(run, eval, with_cases))
+        .collect();
     if let Value::Object(fields) = &mut value {
         fields.insert("outcomes".to_owned(), Value::Array(outcomes));
     }

@@ -52,7 +52,11 @@ pub fn render(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let mut page = Page::new(out, options);
-    let groups: Vec<&Group> = history.groups.iter().filter(|group| !shown.evals(group).is_empty()).collect();
+    let groups: Vec<&Group> = history
+        .groups
+        .iter()
+        .filter(|group| !shown.evals(group).is_empty())
+        .collect();
     for (at, group) in groups.iter().enumerate() {
         if at > 0 {
             page.blank()?;
@@ -60,11 +64,20 @@ pub fn render(
         }
         let evals = shown.evals(group);
         match (shown.evals, evals.values().next()) {
-            (Some(_), Some(eval)) if evals.len() == 1 => detail::eval(&mut page, group, eval, options)?,
+            (Some(_), Some(eval)) if evals.len() == 1 => {
+                detail::eval(&mut page, group, eval, options)?
+            }
             _ => page::group(&mut page, group, &evals, shown, options)?,
         }
-        if group.runs.iter().any(|run| run.git.as_ref().is_some_and(|git| git.dirty)) {
-            page.line(&[span(Tone::Dim, "  * the checkout had changes that no commit has")])?;
+        if group
+            .runs
+            .iter()
+            .any(|run| run.git.as_ref().is_some_and(|git| git.dirty))
+        {
+            page.line(&[span(
+                Tone::Dim,
+                "  * the checkout had changes that no commit has",
+            )])?;
         }
     }
     left_out(&mut page, history, groups.is_empty())
@@ -91,7 +104,9 @@ fn left_out(page: &mut Page, history: &History, nothing_shown: bool) -> io::Resu
     let mut said = Vec::new();
     if !left.other_suites.is_empty() {
         let (runs, names) = (runs(&left.other_suites), names(&left.other_suites));
-        said.push(format!("{runs} of other suites ({names}); --all-suites shows them"));
+        said.push(format!(
+            "{runs} of other suites ({names}); --all-suites shows them"
+        ));
     }
     if !left.other_targets.is_empty() {
         said.push(format!(
@@ -101,10 +116,16 @@ fn left_out(page: &mut Page, history: &History, nothing_shown: bool) -> io::Resu
         ));
     }
     if left.earlier > 0 {
-        said.push(format!("{} before those that were asked for", text::plural(left.earlier, "run")));
+        said.push(format!(
+            "{} before those that were asked for",
+            text::plural(left.earlier, "run")
+        ));
     }
     if left.captures > 0 {
-        said.push(format!("{} made to capture baselines", text::plural(left.captures, "run")));
+        said.push(format!(
+            "{} made to capture baselines",
+            text::plural(left.captures, "run")
+        ));
     }
     if !said.is_empty() && !nothing_shown {
         page.blank()?;
@@ -128,8 +149,10 @@ fn mark(outcome: Outcome, page: &Page) -> &'static str {
 
 /// What the marks mean.
 fn legend(page: &mut Page) -> io::Result<()> {
-    let words: Vec<String> =
-        Outcome::ALL.iter().map(|outcome| format!("{} {outcome}", mark(*outcome, page))).collect();
+    let words: Vec<String> = Outcome::ALL
+        .iter()
+        .map(|outcome| format!("{} {outcome}", mark(*outcome, page)))
+        .collect();
     page.line(&[plain("  "), span(Tone::Dim, words.join("   "))])
 }
 
@@ -142,17 +165,28 @@ fn day(timestamp: &str) -> String {
 fn commit(run: &PastRun) -> String {
     run.git.as_ref().map_or_else(String::new, |git| {
         let short = git.commit.get(..7).unwrap_or(&git.commit);
-        format!("{}{}", text::one_line(short), if git.dirty { "*" } else { "" })
+        format!(
+            "{}{}",
+            text::one_line(short),
+            if git.dirty { "*" } else { "" }
+        )
     })
 }
 
 /// The commonest cause among the cases that ended as the eval did; of equals the first in the list of causes.
 fn cause(eval: &PastEval) -> Option<Cause> {
     let mut tally: BTreeMap<Cause, usize> = BTreeMap::new();
-    for case in eval.cases.iter().filter(|case| case.outcome == eval.outcome) {
+    for case in eval
+        .cases
+        .iter()
+        .filter(|case| case.outcome == eval.outcome)
+    {
         if let Some(cause) = case.cause {
             *tally.entry(cause).or_default() += 1;
         }
     }
-    tally.into_iter().max_by_key(|(cause, n)| (*n, std::cmp::Reverse(*cause))).map(|(cause, _)| cause)
+    tally
+        .into_iter()
+        .max_by_key(|(cause, n)| (*n, std::cmp::Reverse(*cause)))
+        .map(|(cause, _)| cause)
 }

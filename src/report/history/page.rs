@@ -37,7 +37,10 @@ pub fn header(page: &mut Page, group: &Group) -> io::Result<()> {
     page.line(&[span(Tone::Bold, text::one_line(&group.suite))])?;
     let mut facts = Vec::new();
     if !group.target.is_empty() {
-        let (target, kind) = (text::one_line(&group.target), text::one_line(&group.target_type));
+        let (target, kind) = (
+            text::one_line(&group.target),
+            text::one_line(&group.target_type),
+        );
         facts.push(if kind.is_empty() || kind == target {
             format!("target {target}")
         } else {
@@ -46,8 +49,15 @@ pub fn header(page: &mut Page, group: &Group) -> io::Result<()> {
     }
     if let (Some(first), Some(last)) = (group.runs.first(), group.runs.last()) {
         let (from, to) = (day(&first.timestamp), day(&last.timestamp));
-        let period = if from == to { format!("on {from}") } else { format!("from {from} to {to}") };
-        facts.push(format!("{} {period}", text::plural(group.runs.len(), "run")));
+        let period = if from == to {
+            format!("on {from}")
+        } else {
+            format!("from {from} to {to}")
+        };
+        facts.push(format!(
+            "{} {period}",
+            text::plural(group.runs.len(), "run")
+        ));
     }
     let separator = page.pick(" · ", ", ");
     page.wrapped(&[plain("  ")], Tone::Dim, &facts.join(separator), 3)
@@ -74,14 +84,23 @@ fn trend(page: &mut Page, group: &Group) -> io::Result<()> {
         .map(|(word, rate)| format!("{word} {}", figures::percent_or_none(rate)));
         page.line(&[plain(" ".repeat(LABEL)), plain(figures.join("   "))])?;
     }
-    let mut notes = vec![format!("of evals, over {}", text::plural(trend.rates.len(), "whole run"))];
+    let mut notes = vec![format!(
+        "of evals, over {}",
+        text::plural(trend.rates.len(), "whole run")
+    )];
     if squeezed.len() < trend.rates.len() {
         notes.push("a sign is the mean of neighbours".to_owned());
     }
     if trend.left_out > 0 {
-        let (are, it) = if trend.left_out == 1 { ("is", "it") } else { ("are", "them") };
+        let (are, it) = if trend.left_out == 1 {
+            ("is", "it")
+        } else {
+            ("are", "them")
+        };
         let words = text::plural(trend.left_out, "run");
-        notes.push(format!("{words} more {are} not in it, since a filter, an end or a shard cut {it} short"));
+        notes.push(format!(
+            "{words} more {are} not in it, since a filter, an end or a shard cut {it} short"
+        ));
     }
     page.wrapped(&[plain(" ".repeat(LABEL))], Tone::Dim, &notes.join("; "), 3)?;
     match group.runs.last() {
@@ -91,7 +110,10 @@ fn trend(page: &mut Page, group: &Group) -> io::Result<()> {
 }
 
 fn last_run(page: &mut Page, run: &PastRun) -> io::Result<()> {
-    let mut line = vec![label("Last run"), plain(format!("{}  ", text::one_line(&run.id)))];
+    let mut line = vec![
+        label("Last run"),
+        plain(format!("{}  ", text::one_line(&run.id))),
+    ];
     let commit = commit(run);
     if !commit.is_empty() {
         line.push(span(Tone::Dim, format!("{commit}  ")));
@@ -100,11 +122,17 @@ fn last_run(page: &mut Page, run: &PastRun) -> io::Result<()> {
     line.push(plain(evals));
     if let Some(gate) = run.gate {
         line.push(plain("  "));
-        line.push(span(tone_of_decision(gate), format!("gate {}", gate.name())));
+        line.push(span(
+            tone_of_decision(gate),
+            format!("gate {}", gate.name()),
+        ));
     }
     page.line(&line)?;
     if let Some(by) = run.regraded_by.last() {
-        let words = format!("graded again by {}, whose outcomes count", text::one_line(by));
+        let words = format!(
+            "graded again by {}, whose outcomes count",
+            text::one_line(by)
+        );
         page.wrapped(&[plain(" ".repeat(LABEL))], Tone::Dim, &words, 2)?;
     }
     Ok(())
@@ -124,12 +152,20 @@ impl Columns {
         let right = 2 + 7 + if last_passed { 2 + 19 } else { 0 } + 2 + 5;
         let room = width.saturating_sub(right + 4);
         let marks = (room * 2 / 5).clamp(8, 40);
-        Columns { id: room.saturating_sub(marks).max(8), marks, last_passed }
+        Columns {
+            id: room.saturating_sub(marks).max(8),
+            marks,
+            last_passed,
+        }
     }
 
     pub fn head(&self, page: &mut Page, what: &str) -> io::Result<()> {
         let marks = text::truncate_width_with("last runs", self.marks, "").into_owned();
-        let mut head = format!("  {}  {}", pad_right(what, self.id), pad_left(&marks, self.marks));
+        let mut head = format!(
+            "  {}  {}",
+            pad_right(what, self.id),
+            pad_left(&marks, self.marks)
+        );
         head.push_str(&format!("  {}", pad_left("rate", 7)));
         if self.last_passed {
             head.push_str(&format!("  {}", pad_right("last passed", 19)));
@@ -147,23 +183,39 @@ impl Columns {
         rate: Option<f64>,
         last_passed: Option<&PastRun>,
     ) -> io::Result<()> {
-        let id = text::truncate_width_with(&text::one_line(id), self.id, page.ellipsis()).into_owned();
-        let failures = outcomes.iter().filter(|outcome| **outcome == Outcome::Failed).count();
+        let id =
+            text::truncate_width_with(&text::one_line(id), self.id, page.ellipsis()).into_owned();
+        let failures = outcomes
+            .iter()
+            .filter(|outcome| **outcome == Outcome::Failed)
+            .count();
         let well = outcomes.last() == Some(&Outcome::Passed);
         let mut line = vec![span(
             if well { Tone::Plain } else { Tone::Bold },
             format!("  {}  ", pad_right(&id, self.id)),
         )];
         line.extend(spark::marks(outcomes, self.marks, page));
-        line.push(plain(format!("  {}", pad_left(&figures::percent_or_none(rate), 7))));
+        line.push(plain(format!(
+            "  {}",
+            pad_left(&figures::percent_or_none(rate), 7)
+        )));
         if self.last_passed {
-            let passed = last_passed
-                .map_or_else(|| "never".to_owned(), |run| format!("{} {}", day(&run.timestamp), commit(run)));
-            let tone = if last_passed.is_none() { Tone::Warn } else { Tone::Plain };
+            let passed = last_passed.map_or_else(
+                || "never".to_owned(),
+                |run| format!("{} {}", day(&run.timestamp), commit(run)),
+            );
+            let tone = if last_passed.is_none() {
+                Tone::Warn
+            } else {
+                Tone::Plain
+            };
             line.push(span(tone, format!("  {}", pad_right(&passed, 19))));
         }
         let tone = if failures > 0 { Tone::Bad } else { Tone::Dim };
-        line.push(span(tone, format!("  {}", pad_left(&text::group_digits(failures), 5))));
+        line.push(span(
+            tone,
+            format!("  {}", pad_left(&text::group_digits(failures), 5)),
+        ));
         page.line(&line)
     }
 }
@@ -175,9 +227,18 @@ fn order(eval: &EvalHistory) -> impl Ord {
         EvalType::Regression => 0u8,
         EvalType::Capability => 1,
     };
-    let sound = eval.runs.last().is_some_and(|(_, eval)| eval.outcome == Outcome::Passed);
+    let sound = eval
+        .runs
+        .last()
+        .is_some_and(|(_, eval)| eval.outcome == Outcome::Passed);
     let rate = eval.counts.pass_rate.map_or(0, |rate| (rate * 1e9) as u64);
-    (kind, std::cmp::Reverse(latest.criticality.map(rank)), sound, rate, latest.id.to_string())
+    (
+        kind,
+        std::cmp::Reverse(latest.criticality.map(rank)),
+        sound,
+        rate,
+        latest.id.to_string(),
+    )
 }
 
 fn rank(criticality: Criticality) -> u8 {
@@ -206,7 +267,11 @@ fn heading(eval: &EvalHistory) -> String {
     }
 }
 
-fn table(page: &mut Page, evals: &BTreeMap<&str, EvalHistory>, options: &TerminalOptions) -> io::Result<()> {
+fn table(
+    page: &mut Page,
+    evals: &BTreeMap<&str, EvalHistory>,
+    options: &TerminalOptions,
+) -> io::Result<()> {
     let many = evals.len() > MANY_EVALS && !options.verbose;
     let mut rows: Vec<&EvalHistory> = evals.values().collect();
     rows.sort_by_key(|eval| order(eval));
@@ -234,12 +299,21 @@ fn table(page: &mut Page, evals: &BTreeMap<&str, EvalHistory>, options: &Termina
             );
             page.wrapped(&[plain("  ")], Tone::Dim, &words, 2)?;
         } else {
-            columns.row(page, id, &outcomes, eval.counts.pass_rate, eval.last(Outcome::Passed))?;
+            columns.row(
+                page,
+                id,
+                &outcomes,
+                eval.counts.pass_rate,
+                eval.last(Outcome::Passed),
+            )?;
         }
     }
     if evals.len() > rows.len() {
         let more = evals.len() - rows.len();
-        let words = format!("and {} more; --verbose shows all", text::plural(more, "eval"));
+        let words = format!(
+            "and {} more; --verbose shows all",
+            text::plural(more, "eval")
+        );
         page.line(&[plain("  "), span(Tone::Dim, words)])?;
     }
     legend(page)
@@ -257,22 +331,31 @@ pub fn flaky(
     if !flaky.is_empty() {
         page.blank()?;
         let cases = text::plural(flaky.len(), "case");
-        let words = format!("{cases} passed and failed at one commit, asked and graded in the same way");
+        let words =
+            format!("{cases} passed and failed at one commit, asked and graded in the same way");
         page.wrapped(&[span(Tone::Warn, "Flaky ")], Tone::Plain, &words, 2)?;
     }
     let most = if options.verbose { usize::MAX } else { FEW };
     for case in flaky.iter().take(most) {
-        let Some(worst) = case.commits.first() else { continue };
+        let Some(worst) = case.commits.first() else {
+            continue;
+        };
         let commit = text::one_line(worst.commit.get(..7).unwrap_or(&worst.commit));
         let more = match case.commits.len() - 1 {
             0 => String::new(),
             n => format!(", and at {} more", text::plural(n, "commit")),
         };
-        let facts = format!("  passed {}, failed {} at {commit}{more}", worst.passed, worst.failed);
+        let facts = format!(
+            "  passed {}, failed {} at {commit}{more}",
+            worst.passed, worst.failed
+        );
         named(page, &case.eval, &case.case, &facts)?;
     }
     if flaky.len() > most {
-        page.line(&[span(Tone::Dim, format!("  and {} more; --verbose shows all", flaky.len() - most))])?;
+        page.line(&[span(
+            Tone::Dim,
+            format!("  and {} more; --verbose shows all", flaky.len() - most),
+        )])?;
     }
     if !unproved.is_empty() {
         page.blank()?;
@@ -285,14 +368,22 @@ pub fn flaky(
     Ok(())
 }
 
-fn slowest(page: &mut Page, group: &Group, shown: Shown<'_>, options: &TerminalOptions) -> io::Result<()> {
+fn slowest(
+    page: &mut Page,
+    group: &Group,
+    shown: Shown<'_>,
+    options: &TerminalOptions,
+) -> io::Result<()> {
     let mut slow = group.slowest();
     slow.retain(|case| shown.takes(&case.eval));
     if slow.is_empty() {
         return Ok(());
     }
     page.blank()?;
-    page.line(&[span(Tone::Bold, "Slowest "), plain("by the median time of the target's answers")])?;
+    page.line(&[
+        span(Tone::Bold, "Slowest "),
+        plain("by the median time of the target's answers"),
+    ])?;
     let most = if options.verbose { usize::MAX } else { FEW };
     for case in slow.iter().take(most) {
         let samples = text::plural(case.samples, "sample");
@@ -304,8 +395,15 @@ fn slowest(page: &mut Page, group: &Group, shown: Shown<'_>, options: &TerminalO
 
 /// A case and what is told of it; of a long name the end is cut, not the facts.
 fn named(page: &mut Page, eval: &str, case: &str, facts: &str) -> io::Result<()> {
-    let name = if eval == case { text::one_line(eval) } else { text::one_line(&format!("{eval} / {case}")) };
+    let name = if eval == case {
+        text::one_line(eval)
+    } else {
+        text::one_line(&format!("{eval} / {case}"))
+    };
     let room = page.width().saturating_sub(text::width(facts) + 2).max(12);
     let name = text::truncate_width_with(&name, room, page.ellipsis()).into_owned();
-    page.line(&[plain(format!("  {}", pad_right(&name, room.min(34)))), plain(facts.to_owned())])
+    page.line(&[
+        plain(format!("  {}", pad_right(&name, room.min(34)))),
+        plain(facts.to_owned()),
+    ])
 }

@@ -27,8 +27,16 @@ pub fn squeezed(rates: &[Option<f64>], columns: usize) -> Vec<Option<f64>> {
     }
     (0..columns)
         .map(|column| {
-            let bounds = (column * rates.len() / columns, (column + 1) * rates.len() / columns);
-            let known: Vec<f64> = rates.get(bounds.0..bounds.1)?.iter().copied().flatten().collect();
+            let bounds = (
+                column * rates.len() / columns,
+                (column + 1) * rates.len() / columns,
+            );
+            let known: Vec<f64> = rates
+                .get(bounds.0..bounds.1)?
+                .iter()
+                .copied()
+                .flatten()
+                .collect();
             (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
         })
         .collect()
@@ -36,11 +44,18 @@ pub fn squeezed(rates: &[Option<f64>], columns: usize) -> Vec<Option<f64>> {
 
 /// The marks of the last outcomes, neighbours of one colour in one piece, filled up with blanks before them.
 pub fn marks(outcomes: &[Outcome], columns: usize, page: &Page) -> Vec<Span<'static>> {
-    let last = outcomes.get(outcomes.len().saturating_sub(columns)..).unwrap_or_default();
-    let mut spans = vec![crate::report::terminal::page::plain(" ".repeat(columns - last.len()))];
+    let last = outcomes
+        .get(outcomes.len().saturating_sub(columns)..)
+        .unwrap_or_default();
+    let mut spans = vec![crate::report::terminal::page::plain(
+        " ".repeat(columns - last.len()),
+    )];
     for run in last.chunk_by(|a, b| a == b) {
         if let Some(outcome) = run.first() {
-            spans.push(span(tone_of(*outcome), mark(*outcome, page).repeat(run.len())));
+            spans.push(span(
+                tone_of(*outcome),
+                mark(*outcome, page).repeat(run.len()),
+            ));
         }
     }
     spans
@@ -55,18 +70,37 @@ mod tests {
     fn only_a_whole_pass_fills_the_bar() {
         let (mut out, options) = (Vec::new(), TerminalOptions::default());
         let page = Page::new(&mut out, &options);
-        let rates = [Some(0.0), Some(0.1), Some(0.5), Some(0.999), Some(1.0), None];
+        let rates = [
+            Some(0.0),
+            Some(0.1),
+            Some(0.5),
+            Some(0.999),
+            Some(1.0),
+            None,
+        ];
         assert_eq!(bars(&rates, &page), "▁▁▄▇█·");
-        let (mut out, options) = (Vec::new(), TerminalOptions { unicode: false, ..Default::default() });
+        let (mut out, options) = (
+            Vec::new(),
+            TerminalOptions {
+                unicode: false,
+                ..Default::default()
+            },
+        );
         assert_eq!(bars(&rates, &Page::new(&mut out, &options)), "__-*# ");
     }
 
     #[test]
     fn many_runs_are_squeezed_and_none_is_lost() {
         let rates: Vec<Option<f64>> = (0..10).map(|n| Some(f64::from(n))).collect();
-        assert_eq!(squeezed(&rates, 5), [Some(0.5), Some(2.5), Some(4.5), Some(6.5), Some(8.5)]);
+        assert_eq!(
+            squeezed(&rates, 5),
+            [Some(0.5), Some(2.5), Some(4.5), Some(6.5), Some(8.5)]
+        );
         assert_eq!(squeezed(&rates, 3), [Some(1.0), Some(4.0), Some(7.5)]);
         assert_eq!(squeezed(&rates, 10), rates);
-        assert_eq!(squeezed(&[None, None, Some(1.0), None], 2), [None, Some(1.0)]);
+        assert_eq!(
+            squeezed(&[None, None, Some(1.0), None], 2),
+            [None, Some(1.0)]
+        );
     }
 }

@@ -12,9 +12,18 @@ const F: Outcome = Outcome::Failed;
 fn eval(id: &str, kind: EvalType, cases: &[(&str, Outcome)]) -> PastEval {
     let mut counts = Counts::default();
     cases.iter().for_each(|(_, outcome)| counts.add(*outcome));
-    let outcome = cases.iter().map(|(_, outcome)| *outcome).find(|outcome| *outcome != P).unwrap_or(P);
+    let outcome = cases
+        .iter()
+        .map(|(_, outcome)| *outcome)
+        .find(|outcome| *outcome != P)
+        .unwrap_or(P);
     let case = |(id, outcome): &(&str, Outcome)| {
-        PastCase::new(id, *outcome, (*outcome == F).then_some(Cause::WrongAnswer), vec![120.0])
+        PastCase::new(
+            id,
+            *outcome,
+            (*outcome == F).then_some(Cause::WrongAnswer),
+            vec![120.0],
+        )
     };
     PastEval {
         id: Arc::from(id),
@@ -36,13 +45,25 @@ fn run(n: usize, commit: &str, dirty: bool, outcomes: [Outcome; 3]) -> PastRun {
             EvalType::Capability,
             &[("1", outcomes[0]), ("2", outcomes[1])],
         ),
-        eval("reg-users", EvalType::Regression, &[("reg-users", outcomes[2])]),
+        eval(
+            "reg-users",
+            EvalType::Regression,
+            &[("reg-users", outcomes[2])],
+        ),
     ];
     let mut counts = Counts::default();
     evals.iter().for_each(|eval| counts.add(eval.outcome));
-    let git = GitState { commit: commit.repeat(8), dirty };
-    PastRun::new(&format!("eval-20260301-0{n}0000"), &format!("2026-03-01T0{n}:00:00.000Z"), Some(git), evals)
-        .with(counts, Decision::Fail)
+    let git = GitState {
+        commit: commit.repeat(8),
+        dirty,
+    };
+    PastRun::new(
+        &format!("eval-20260301-0{n}0000"),
+        &format!("2026-03-01T0{n}:00:00.000Z"),
+        Some(git),
+        evals,
+    )
+    .with(counts, Decision::Fail)
 }
 
 fn history() -> History {
@@ -52,14 +73,22 @@ fn history() -> History {
         run(2, "c3d4", true, [P, P, Outcome::Errored]),
         run(3, "c3d4", false, [P, P, P]),
     ];
-    let group =
-        Group { suite: "The suite".into(), target: "solver".into(), target_type: "command".into(), runs };
+    let group = Group {
+        suite: "The suite".into(),
+        target: "solver".into(),
+        target_type: "command".into(),
+        runs,
+    };
     let left_out = crate::run::history::LeftOut {
         captures: 1,
         other_suites: BTreeMap::from([("Other".to_owned(), 2)]),
         ..Default::default()
     };
-    History { groups: vec![group], warnings: vec!["a warning".into()], left_out }
+    History {
+        groups: vec![group],
+        warnings: vec!["a warning".into()],
+        left_out,
+    }
 }
 
 fn page(shown: Shown<'_>, options: &TerminalOptions) -> String {
@@ -117,8 +146,13 @@ fn the_page_of_a_suite() {
 
 #[test]
 fn the_page_of_one_eval() {
-    let shown = Shown { evals: Some(&Only("reg-users")) };
-    let options = TerminalOptions { unicode: false, ..TerminalOptions::default() };
+    let shown = Shown {
+        evals: Some(&Only("reg-users")),
+    };
+    let options = TerminalOptions {
+        unicode: false,
+        ..TerminalOptions::default()
+    };
     insta::assert_snapshot!(page(shown, &options), @r"
     The suite
       target solver (command), 4 runs on 2026-03-01
@@ -147,9 +181,17 @@ fn the_page_of_one_eval() {
 #[test]
 fn a_narrow_page_is_no_wider_than_it_may_be() {
     for width in [40, 60, 71, 72, 100, 160] {
-        let options = TerminalOptions { width, ..TerminalOptions::default() };
+        let options = TerminalOptions {
+            width,
+            ..TerminalOptions::default()
+        };
         page(Shown::default(), &options);
-        page(Shown { evals: Some(&Only("cap-a-capability-with-a-long-name")) }, &options);
+        page(
+            Shown {
+                evals: Some(&Only("cap-a-capability-with-a-long-name")),
+            },
+            &options,
+        );
     }
 }
 
@@ -173,16 +215,32 @@ fn the_json_names_everything_and_undefined_is_null() {
     let flaky = &group["flaky"][0];
     assert_eq!(
         (&flaky["eval_id"], &flaky["commits"][0]["commit"]),
-        (&Value::from("cap-a-capability-with-a-long-name"), &Value::from("a1b2".repeat(8)))
+        (
+            &Value::from("cap-a-capability-with-a-long-name"),
+            &Value::from("a1b2".repeat(8))
+        )
     );
     assert_eq!(group["slowest"][0]["latency_p50_ms"].to_string(), "120.0");
     assert_eq!(value["history"]["warnings"][0], "a warning");
-    assert_eq!(value["history"]["left_out"]["other_suites"]["Other"].to_string(), "2");
+    assert_eq!(
+        value["history"]["left_out"]["other_suites"]["Other"].to_string(),
+        "2"
+    );
 
     let mut out = Vec::new();
-    json(&history(), Shown { evals: Some(&Only("reg-users")) }, &mut out).unwrap();
+    json(
+        &history(),
+        Shown {
+            evals: Some(&Only("reg-users")),
+        },
+        &mut out,
+    )
+    .unwrap();
     let value: Value = serde_json::from_slice(&out).unwrap();
     let group = &value["history"]["groups"][0];
     assert_eq!(group["evals"].as_array().unwrap().len(), 1);
-    assert_eq!(group["evals"][0]["outcomes"][0]["case_outcomes"][0]["outcome"], "failed");
+    assert_eq!(
+        group["evals"][0]["outcomes"][0]["case_outcomes"][0]["outcome"],
+        "failed"
+    );
 }

@@ -17,9 +17,13 @@ pub fn block(id: &str, value: &impl Serialize, out: &mut dyn Write) -> Result<()
     write!(out, "<script type=\"application/json\" id=\"{id}\">")?;
     let mut escaped = Escaped::to(out);
     let written = serde_json::to_writer(&mut escaped, value);
-    written.map_err(
-        |error| if error.is_io() { ReportError::Io(error.into()) } else { ReportError::Json(error) },
-    )?;
+    written.map_err(|error| {
+        if error.is_io() {
+            ReportError::Io(error.into())
+        } else {
+            ReportError::Json(error)
+        }
+    })?;
     escaped.finish()?;
     out.write_all(b"</script>\n")?;
     Ok(())
@@ -46,7 +50,9 @@ pub fn length(json: &[u8]) -> usize {
     for (at, byte) in json.iter().enumerate() {
         match byte {
             b'<' | b'>' | b'&' => markup += 1,
-            0xE2 if matches!(json.get(at + 1..at + 3), Some([0x80, 0xA8 | 0xA9])) => separators += 1,
+            0xE2 if matches!(json.get(at + 1..at + 3), Some([0x80, 0xA8 | 0xA9])) => {
+                separators += 1
+            }
             _ => {}
         }
     }
@@ -66,7 +72,11 @@ const SEPARATOR: [u8; 2] = [0xE2, 0x80];
 
 impl<'a> Escaped<'a> {
     fn to(out: &'a mut dyn Write) -> Self {
-        Escaped { out, ready: Vec::new(), begun: 0 }
+        Escaped {
+            out,
+            ready: Vec::new(),
+            begun: 0,
+        }
     }
 
     fn take(&mut self, byte: u8) {
@@ -108,13 +118,21 @@ impl Write for Escaped<'_> {
         let mut rest = bytes;
         while let Some(first) = rest.first() {
             let is_odd = |byte: &u8| matches!(byte, b'<' | b'>' | b'&' | 0xE2);
-            let plain = if self.begun > 0 { 0 } else { rest.iter().position(is_odd).unwrap_or(rest.len()) };
+            let plain = if self.begun > 0 {
+                0
+            } else {
+                rest.iter().position(is_odd).unwrap_or(rest.len())
+            };
             if plain == 0 {
                 self.take(*first);
             }
             let (now, later) = rest.split_at(plain);
             self.ready.extend_from_slice(now);
-            rest = if plain == 0 { rest.get(1..).unwrap_or_default() } else { later };
+            rest = if plain == 0 {
+                rest.get(1..).unwrap_or_default()
+            } else {
+                later
+            };
         }
         if self.ready.len() >= PIECE {
             self.out.write_all(&self.ready)?;
@@ -159,8 +177,13 @@ mod tests {
 
     #[test]
     fn nothing_within_ends_the_block_or_begins_a_comment() {
-        let hostile =
-            ["</script><script>alert(1)</script>", "<!--<script>", "]]>", "&lt;", "a\u{2028}b\u{2029}c"];
+        let hostile = [
+            "</script><script>alert(1)</script>",
+            "<!--<script>",
+            "]]>",
+            "&lt;",
+            "a\u{2028}b\u{2029}c",
+        ];
         insta::assert_snapshot!(written(&hostile), @r#"<script type="application/json" id="x">["\u003c/script\u003e\u003cscript\u003ealert(1)\u003c/script\u003e","\u003c!--\u003cscript\u003e","]]\u003e","\u0026lt;","a\u2028b\u2029c"]</script>"#);
     }
 

@@ -29,9 +29,15 @@ const TOLD: usize = 12 << 20;
 pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     let decision = figures::decision_label(summary.gate.decision);
     let metadata = &summary.metadata;
-    let mut sentences = vec![format!("{}: {decision} ({})", metadata.suite_name, metadata.run_id)];
+    let mut sentences = vec![format!(
+        "{}: {decision} ({})",
+        metadata.suite_name, metadata.run_id
+    )];
     sentences.extend(summary.gate.reasons.iter().cloned());
-    let head = page::Head { title: format!("{decision}: {}", metadata.suite_name), sentences: &sentences };
+    let head = page::Head {
+        title: format!("{decision}: {}", metadata.suite_name),
+        sentences: &sentences,
+    };
     let mut told = Vec::new();
     embed::block("report", &overview::of(summary), &mut told)?;
     let report = told.len();
@@ -54,14 +60,24 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
 /// Writes one comparison, or several candidates against one reference.
 pub fn comparison(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), ReportError> {
     let decision = figures::decision_label(comparisons.decision);
-    let head = page::Head { title: format!("{decision}: comparison"), sentences: &comparisons.reasons };
-    page::write(&head, out, |out| embed::block("report", &comparison::of(comparisons), out))
+    let head = page::Head {
+        title: format!("{decision}: comparison"),
+        sentences: &comparisons.reasons,
+    };
+    page::write(&head, out, |out| {
+        embed::block("report", &comparison::of(comparisons), out)
+    })
 }
 
 /// Writes several runs side by side.
 pub fn sides(sides: &Sides<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
-    let head = page::Head { title: "Side by side".to_owned(), sentences: &[] };
-    page::write(&head, out, |out| embed::block("report", &sides::of(sides), out))
+    let head = page::Head {
+        title: "Side by side".to_owned(),
+        sentences: &[],
+    };
+    page::write(&head, out, |out| {
+        embed::block("report", &sides::of(sides), out)
+    })
 }
 
 #[cfg(test)]
@@ -77,11 +93,18 @@ mod tests {
         let case = eval.cases[0].clone();
         let cases = (0..6_000).map(|at| crate::model::CaseResult {
             id: format!("{at} {}", "<a question as an id> ".repeat(200)),
-            outcome: if at % 100 == 7 { Outcome::Failed } else { Outcome::Passed },
+            outcome: if at % 100 == 7 {
+                Outcome::Failed
+            } else {
+                Outcome::Passed
+            },
             ..case.clone()
         });
         let id = "long ".repeat(1_000);
-        summary.evals = vec![EvalResult { cases: cases.collect(), ..eval.clone() }];
+        summary.evals = vec![EvalResult {
+            cases: cases.collect(),
+            ..eval.clone()
+        }];
         // Evals of whose cases none is held take no room.
         summary.evals.extend((0..6_000).map(|at| EvalResult {
             id: format!("{id}{at}"),
@@ -92,14 +115,21 @@ mod tests {
         summary.summary.cases.passed = 5_930;
         let mut page = Vec::new();
         render(&summary, &mut page).expect("written");
-        assert!((4 << 20..20_000_000).contains(&page.len()), "{}", page.len());
+        assert!(
+            (4 << 20..20_000_000).contains(&page.len()),
+            "{}",
+            page.len()
+        );
         let page = String::from_utf8(page).expect("UTF-8");
         assert!(page.contains(
             "This page holds 1500 of 6000 cases: 60 that did not pass or were flaky, and 1440 that passed."
         ));
         // The counts that the lists stand beside have ten more.
         assert!(page.contains("Of 70 cases that did not pass, 10 are not here."));
-        assert!(page.contains(r#""more":5791"#), "evals that the overview leaves out");
+        assert!(
+            page.contains(r#""more":5791"#),
+            "evals that the overview leaves out"
+        );
     }
 
     #[test]
@@ -124,6 +154,10 @@ mod tests {
             .collect();
         let mut page = Vec::new();
         render(&summary, &mut page).expect("written");
-        assert!((12 << 20..20_000_000).contains(&page.len()), "{}", page.len());
+        assert!(
+            (12 << 20..20_000_000).contains(&page.len()),
+            "{}",
+            page.len()
+        );
     }
 }

@@ -67,7 +67,11 @@ impl Shell {
             hash(&script),
             hash(&style)
         );
-        Shell { style, script, policy }
+        Shell {
+            style,
+            script,
+            policy,
+        }
     }
 }
 
@@ -86,7 +90,11 @@ pub fn write(
     out: &mut dyn Write,
     data: impl FnOnce(&mut dyn Write) -> Result<(), ReportError>,
 ) -> Result<(), ReportError> {
-    let Shell { style, script, policy } = &*SHELL;
+    let Shell {
+        style,
+        script,
+        policy,
+    } = &*SHELL;
     write!(
         out,
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -107,7 +115,10 @@ pub fn write(
          </noscript>\n<div id=\"app\"></div>\n"
     )?;
     data(out)?;
-    writeln!(out, "<script type=\"module\">{script}</script>\n</body>\n</html>")?;
+    writeln!(
+        out,
+        "<script type=\"module\">{script}</script>\n</body>\n</html>"
+    )?;
     Ok(())
 }
 
@@ -121,13 +132,20 @@ mod tests {
         let mut names = std::collections::BTreeSet::new();
         for line in SCRIPTS.iter().flat_map(|script| script.lines()) {
             let line = line.strip_prefix("async ").unwrap_or(line);
-            let Some(rest) = ["const ", "let ", "function "].iter().find_map(|word| line.strip_prefix(word))
+            let Some(rest) = ["const ", "let ", "function "]
+                .iter()
+                .find_map(|word| line.strip_prefix(word))
             else {
                 continue;
             };
-            let name: String =
-                rest.chars().take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '$')).collect();
-            assert!(name.is_empty() || names.insert(name.clone()), "{name} stands twice");
+            let name: String = rest
+                .chars()
+                .take_while(|c| c.is_alphanumeric() || matches!(c, '_' | '$'))
+                .collect();
+            assert!(
+                name.is_empty() || names.insert(name.clone()),
+                "{name} stands twice"
+            );
         }
         assert!(names.len() > 50, "{names:?}");
     }
@@ -164,20 +182,38 @@ mod tests {
         let classes = |compound: &str| {
             let named = compound.split('.').skip(1);
             named
-                .map(|name| name.chars().take_while(|c| c.is_alphanumeric() || "-_".contains(*c)).collect())
+                .map(|name| {
+                    name.chars()
+                        .take_while(|c| c.is_alphanumeric() || "-_".contains(*c))
+                        .collect()
+                })
                 .collect()
         };
-        selector.split([' ', '>', '+', '~']).filter(|part| !part.is_empty()).map(classes).collect()
+        selector
+            .split([' ', '>', '+', '~'])
+            .filter(|part| !part.is_empty())
+            .map(classes)
+            .collect()
     }
 
     fn selectors(style: &str) -> Vec<String> {
         let bare: String = style
             .split("/*")
             .enumerate()
-            .map(|(at, part)| if at == 0 { part } else { part.split_once("*/").map_or("", |(_, rest)| rest) })
+            .map(|(at, part)| {
+                if at == 0 {
+                    part
+                } else {
+                    part.split_once("*/").map_or("", |(_, rest)| rest)
+                }
+            })
             .collect();
-        let heads =
-            bare.split('{').map(|part| part.rsplit(['}', ';', '{']).next().unwrap_or_default().trim());
+        let heads = bare.split('{').map(|part| {
+            part.rsplit(['}', ';', '{'])
+                .next()
+                .unwrap_or_default()
+                .trim()
+        });
         heads
             .filter(|head| !head.is_empty() && !head.starts_with('@'))
             .flat_map(|head| head.split(',').map(|one| one.trim().to_owned()))
@@ -190,8 +226,10 @@ mod tests {
     fn rooms_do_not_dress_each_other() {
         let shared = 2;
         // Paper is for all of them.
-        let parts: Vec<Vec<String>> =
-            STYLES[..STYLES.len() - 1].iter().map(|style| selectors(style)).collect();
+        let parts: Vec<Vec<String>> = STYLES[..STYLES.len() - 1]
+            .iter()
+            .map(|style| selectors(style))
+            .collect();
         let mut owners = std::collections::BTreeMap::new();
         for (at, part) in parts.iter().enumerate() {
             for selector in part {
@@ -200,14 +238,24 @@ mod tests {
                     let owner = *owners.entry(class.clone()).or_insert(at);
                     assert_eq!(owner, at, "two parts begin with .{class}: {selector}");
                 } else {
-                    assert!(at < shared || selector.starts_with('#'), "{selector} is for every room");
+                    assert!(
+                        at < shared || selector.starts_with('#'),
+                        "{selector} is for every room"
+                    );
                 }
             }
         }
         for (at, part) in parts.iter().enumerate() {
-            for class in part.iter().flat_map(|selector| compounds(selector)).flatten() {
+            for class in part
+                .iter()
+                .flat_map(|selector| compounds(selector))
+                .flatten()
+            {
                 let owner = owners.get(&class).copied().unwrap_or(at);
-                assert!(owner < shared || owner == at, "part {at} uses .{class} of part {owner}");
+                assert!(
+                    owner < shared || owner == at,
+                    "part {at} uses .{class} of part {owner}"
+                );
             }
         }
         assert!(owners.len() > 100, "{owners:?}");

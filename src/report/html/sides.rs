@@ -12,11 +12,19 @@ use eval_base::text;
 pub(super) fn of(sides: &Sides<'_>) -> impl Serialize + use<> {
     let first = sides.runs.first().map(|run| &run.metadata);
     let lines = sides.evals();
-    let differing: Vec<Value> = lines.iter().filter(|line| line.differs()).map(eval).collect();
+    let differing: Vec<Value> = lines
+        .iter()
+        .filter(|line| line.differs())
+        .map(eval)
+        .collect();
     let alike = lines.len() - differing.len();
     let cases = sides.cases();
-    let runs: Vec<Value> =
-        sides.runs.iter().zip(sides.labels()).map(|(run, label)| side(run, label)).collect();
+    let runs: Vec<Value> = sides
+        .runs
+        .iter()
+        .zip(sides.labels())
+        .map(|(run, label)| side(run, label))
+        .collect();
     json!({
         "kind": "sides",
         "subject": first.map(|metadata| &metadata.suite_name),
@@ -34,8 +42,10 @@ pub(super) fn of(sides: &Sides<'_>) -> impl Serialize + use<> {
 fn side(run: &Summary, label: String) -> Value {
     let (metadata, gate) = (&run.metadata, &run.gate);
     let cases = &run.summary.cases;
-    let counts: Vec<(&str, usize)> =
-        Outcome::ALL.into_iter().map(|outcome| (outcome.name(), figures::count_of(cases, outcome))).collect();
+    let counts: Vec<(&str, usize)> = Outcome::ALL
+        .into_iter()
+        .map(|outcome| (outcome.name(), figures::count_of(cases, outcome)))
+        .collect();
     json!({
         "label": label,
         "model": metadata.environment.model,
@@ -56,14 +66,32 @@ fn metric(sides: &Sides<'_>, metric: &str) -> Value {
         .iter()
         .map(|run| {
             let estimate = run.estimates.get(metric);
-            let value = run.metrics.get(metric).copied().flatten().or(estimate.and_then(|e| e.value));
-            (value, estimate.and_then(|estimate| estimate.ci).filter(|_| value.is_some()))
+            let value = run
+                .metrics
+                .get(metric)
+                .copied()
+                .flatten()
+                .or(estimate.and_then(|e| e.value));
+            (
+                value,
+                estimate
+                    .and_then(|estimate| estimate.ci)
+                    .filter(|_| value.is_some()),
+            )
         })
         .collect();
-    let places =
-        || drawn.iter().flat_map(|(value, ci)| value.iter().copied().chain(ci.iter().flatten().copied()));
-    let is_share = Unit::of_metric(metric) == Unit::Rate && places().all(|at| (0.0..=1.0).contains(&at));
-    let max = if is_share { 1.0 } else { places().fold(0.0, f64::max) };
+    let places = || {
+        drawn
+            .iter()
+            .flat_map(|(value, ci)| value.iter().copied().chain(ci.iter().flatten().copied()))
+    };
+    let is_share =
+        Unit::of_metric(metric) == Unit::Rate && places().all(|at| (0.0..=1.0).contains(&at));
+    let max = if is_share {
+        1.0
+    } else {
+        places().fold(0.0, f64::max)
+    };
     let cells: Vec<Value> = sides
         .runs
         .iter()
@@ -84,7 +112,11 @@ fn eval(line: &EvalLine<'_>) -> Value {
     let cells = line.runs.iter().map(|eval| {
         let eval = (*eval)?;
         let counts = &eval.counts;
-        let passed = format!("{}/{}", text::group_digits(counts.passed), text::group_digits(counts.total));
+        let passed = format!(
+            "{}/{}",
+            text::group_digits(counts.passed),
+            text::group_digits(counts.total)
+        );
         Some((eval.outcome, passed))
     });
     json!({ "id": line.id, "cells": cells.collect::<Vec<_>>() })
@@ -94,7 +126,10 @@ fn case(line: &CaseLine<'_>) -> Value {
     let cells = line.runs.iter().map(|case| {
         let case = (*case)?;
         let cause = case.cause.filter(|_| case.outcome != Outcome::Passed);
-        Some((case.outcome, cause.map_or(case.outcome.name(), |cause| cause.name())))
+        Some((
+            case.outcome,
+            cause.map_or(case.outcome.name(), |cause| cause.name()),
+        ))
     });
     json!({ "eval": line.eval, "case": line.case, "cells": cells.collect::<Vec<_>>() })
 }

@@ -72,34 +72,50 @@ fn escape(line: &str) -> String {
 
 /// True when `rest` of `line` follows this word, in any case.
 fn ends_with(line: &str, rest: &str, word: &str) -> bool {
-    let before = line.as_bytes().get(..line.len() - rest.len()).unwrap_or_default();
-    before.len() >= word.len() && before[before.len() - word.len()..].eq_ignore_ascii_case(word.as_bytes())
+    let before = line
+        .as_bytes()
+        .get(..line.len() - rest.len())
+        .unwrap_or_default();
+    before.len() >= word.len()
+        && before[before.len() - word.len()..].eq_ignore_ascii_case(word.as_bytes())
 }
 
 fn is_domain(text: &str) -> bool {
     let word = text.split_whitespace().next().unwrap_or_default();
-    word.trim_end_matches(|c: char| !c.is_alphanumeric()).contains('.')
+    word.trim_end_matches(|c: char| !c.is_alphanumeric())
+        .contains('.')
 }
 
 /// A code span; not for table cells, where no backslash can keep a pipe.
 pub fn code(raw: &str) -> String {
     let line = text::one_line(text::truncate_bytes(raw, 64 * 1024));
     let line = text::truncate_width(&line, MAX_INLINE);
-    if line.is_empty() { "(empty)".to_owned() } else { code_whole(&line) }
+    if line.is_empty() {
+        "(empty)".to_owned()
+    } else {
+        code_whole(&line)
+    }
 }
 
 /// [`code`] for what people copy: never cut.
 pub fn code_whole(raw: &str) -> String {
     let line = text::one_line(raw);
     let ticks = "`".repeat(longest_run(&line) + 1);
-    let pad = if line.starts_with('`') || line.ends_with('`') { " " } else { "" };
+    let pad = if line.starts_with('`') || line.ends_with('`') {
+        " "
+    } else {
+        ""
+    };
     format!("{ticks}{pad}{line}{pad}{ticks}")
 }
 
 /// A fenced block, with its line ends, around sanitised text. The fence is longer than any run of backticks in it.
 pub fn fence(language: &str, clean: &str) -> String {
     let ticks = "`".repeat((longest_run(clean) + 1).max(3));
-    format!("{ticks}{language}\n{}\n{ticks}\n", clean.trim_end_matches('\n'))
+    format!(
+        "{ticks}{language}\n{}\n{ticks}\n",
+        clean.trim_end_matches('\n')
+    )
 }
 
 fn longest_run(text: &str) -> usize {
@@ -120,14 +136,29 @@ mod tests {
     #[test]
     fn nothing_hostile_survives_in_a_line() {
         for (raw, escaped) in [
-            ("plain wrong_answer, pass@1 and pass^3", "plain wrong_answer, pass@1 and pass^3"),
+            (
+                "plain wrong_answer, pass@1 and pass^3",
+                "plain wrong_answer, pass@1 and pass^3",
+            ),
             ("a|b\\|c", "a&#124;b\\\\&#124;c"),
             ("<script>&amp;", "&lt;script&gt;&amp;amp;"),
-            ("[x](http://evil) ![y](z)", "\\[x\\](http&#58;//evil) !\\[y\\](z)"),
+            (
+                "[x](http://evil) ![y](z)",
+                "\\[x\\](http&#58;//evil) !\\[y\\](z)",
+            ),
             ("www.evil.com", "www&#46;evil.com"),
-            ("ping @admin a@b.com fixes #12", "ping @<!-- -->admin a@<!-- -->b.com fixes #<!-- -->12"),
-            ("GH-7, gh-08 and right-4", "GH-<!-- -->7, gh-<!-- -->08 and right-4"),
-            ("`code` *b* _i_ ~s~ $x$", "\\`code\\` \\*b\\* \\_i\\_ \\~s\\~ \\$x\\$"),
+            (
+                "ping @admin a@b.com fixes #12",
+                "ping @<!-- -->admin a@<!-- -->b.com fixes #<!-- -->12",
+            ),
+            (
+                "GH-7, gh-08 and right-4",
+                "GH-<!-- -->7, gh-<!-- -->08 and right-4",
+            ),
+            (
+                "`code` *b* _i_ ~s~ $x$",
+                "\\`code\\` \\*b\\* \\_i\\_ \\~s\\~ \\$x\\$",
+            ),
             ("one\n# two\u{1b}[2J", "one # two"),
             ("# two", "\\# two"),
             ("- [x] done", "\\- \\[x\\] done"),
@@ -145,7 +176,10 @@ mod tests {
         assert_eq!(code("a`b"), "``a`b``");
         assert_eq!(code("``a"), "``` ``a ```");
         assert_eq!(code(""), "(empty)");
-        assert_eq!(fence("text", "a\n````\nb\n"), "`````text\na\n````\nb\n`````\n");
+        assert_eq!(
+            fence("text", "a\n````\nb\n"),
+            "`````text\na\n````\nb\n`````\n"
+        );
     }
 
     proptest! {

@@ -25,7 +25,12 @@ const PLACES: usize = 40;
 const COLUMNS: usize = 120;
 /// Details that are shown path by path.
 const DIFFERENCES: [&str; 2] = [differences::LISTED, differences::COUNTED];
-const LIMITS: Limits = Limits { lines: 40, bytes: 3_000, context: 3, unicode: true };
+const LIMITS: Limits = Limits {
+    lines: 40,
+    bytes: 3_000,
+    context: 3,
+    unicode: true,
+};
 
 pub fn section(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     if summary.failures.is_empty() {
@@ -44,17 +49,28 @@ pub fn section(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError
         .skip(SHOWN)
         .take(NAMED)
         .map(|failure| {
-            let cause = failure.cause.map_or(failure.outcome.name(), |cause| cause.name());
-            vec![inline(&failure.eval_id), inline(&failure.case_id), cause.to_owned()]
+            let cause = failure
+                .cause
+                .map_or(failure.outcome.name(), |cause| cause.name());
+            vec![
+                inline(&failure.eval_id),
+                inline(&failure.case_id),
+                cause.to_owned(),
+            ]
         })
         .collect();
     if !named.is_empty() {
         writeln!(out, "### Further ones\n")?;
         table(out, &["Eval", "Case", "Cause"], &[false; 3], &named)?;
     }
-    let more = summary.failures.len().saturating_sub(SHOWN + NAMED) + notices::unlisted_failures(summary);
+    let more =
+        summary.failures.len().saturating_sub(SHOWN + NAMED) + notices::unlisted_failures(summary);
     if more > 0 {
-        writeln!(out, "... and {} more (see the JSON report, or the journal)\n", text::group_digits(more))?;
+        writeln!(
+            out,
+            "... and {} more (see the JSON report, or the journal)\n",
+            text::group_digits(more)
+        )?;
     }
     Ok(())
 }
@@ -68,9 +84,20 @@ pub fn flaky(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> 
         .map(|flaky| {
             let (index, attempts) = flaky
                 .sample
-                .map_or((String::new(), String::new()), |(index, n)| (index.to_string(), n.to_string()));
-            let first = flaky.first.map(|first| inline(&first.reason)).unwrap_or_default();
-            vec![inline(flaky.eval), inline(flaky.case), index, attempts, first]
+                .map_or((String::new(), String::new()), |(index, n)| {
+                    (index.to_string(), n.to_string())
+                });
+            let first = flaky
+                .first
+                .map(|first| inline(&first.reason))
+                .unwrap_or_default();
+            vec![
+                inline(flaky.eval),
+                inline(flaky.case),
+                index,
+                attempts,
+                first,
+            ]
         })
         .collect();
     if rows.is_empty() {
@@ -88,20 +115,39 @@ pub fn flaky(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> 
     )?;
     let more = all.count();
     if more > 0 {
-        writeln!(out, "... and {} more (see the JSON report)\n", text::group_digits(more))?;
+        writeln!(
+            out,
+            "... and {} more (see the JSON report)\n",
+            text::group_digits(more)
+        )?;
     }
     Ok(())
 }
 
-fn one(failure: &Failure, judged: Option<&SampleResult>, out: &mut dyn Write) -> Result<(), ReportError> {
-    let sign = if failure.outcome == Outcome::Errored { "⚠️" } else { "❌" };
+fn one(
+    failure: &Failure,
+    judged: Option<&SampleResult>,
+    out: &mut dyn Write,
+) -> Result<(), ReportError> {
+    let sign = if failure.outcome == Outcome::Errored {
+        "⚠️"
+    } else {
+        "❌"
+    };
     let place = if failure.case_id == failure.eval_id {
         inline(&failure.eval_id)
     } else {
-        format!("{} › {}", inline(&failure.eval_id), inline(&failure.case_id))
+        format!(
+            "{} › {}",
+            inline(&failure.eval_id),
+            inline(&failure.case_id)
+        )
     };
     writeln!(out, "### {sign} {place}\n")?;
-    if !failure.name.trim().is_empty() && failure.name != failure.eval_id && failure.name != failure.case_id {
+    if !failure.name.trim().is_empty()
+        && failure.name != failure.eval_id
+        && failure.name != failure.case_id
+    {
         writeln!(out, "- Name: {}", inline(&failure.name))?;
     }
     writeln!(out, "- Outcome: {}", failure.outcome)?;
@@ -118,22 +164,38 @@ fn one(failure: &Failure, judged: Option<&SampleResult>, out: &mut dyn Write) ->
     if let Some(sample) = judged {
         of_judges::verdicts(sample, out)?;
     }
-    let limits = differences::Limits { rows: PLACES, columns: COLUMNS, unicode: true };
+    let limits = differences::Limits {
+        rows: PLACES,
+        columns: COLUMNS,
+        unicode: true,
+    };
     let rows = differences::of_details(&failure.details, limits);
     match &rows {
         Some(rows) => places(rows, out)?,
         None => whole(failure, out)?,
     }
     // What was shown path by path need not be read again as JSON.
-    let shown = |key: &str| rows.as_ref().is_some_and(|rows| rows.more == 0) && DIFFERENCES.contains(&key);
-    let details: Map<String, Value> =
-        failure.details.iter().filter(|(key, _)| !shown(key)).map(|(k, v)| (k.clone(), v.clone())).collect();
+    let shown =
+        |key: &str| rows.as_ref().is_some_and(|rows| rows.more == 0) && DIFFERENCES.contains(&key);
+    let details: Map<String, Value> = failure
+        .details
+        .iter()
+        .filter(|(key, _)| !shown(key))
+        .map(|(k, v)| (k.clone(), v.clone()))
+        .collect();
     if !details.is_empty() {
         let pretty = serde_json::to_string_pretty(&details).map_err(ReportError::Json)?;
         let clean = text::sanitize(text::truncate_bytes(&pretty, LIMITS.bytes)).into_owned();
-        let cut = if pretty.len() > LIMITS.bytes { text::ELLIPSIS } else { "" };
+        let cut = if pretty.len() > LIMITS.bytes {
+            text::ELLIPSIS
+        } else {
+            ""
+        };
         let block = fence("json", &format!("{clean}{cut}"));
-        writeln!(out, "<details><summary>Details</summary>\n\n{block}\n</details>\n")?;
+        writeln!(
+            out,
+            "<details><summary>Details</summary>\n\n{block}\n</details>\n"
+        )?;
     }
     Ok(())
 }
@@ -141,9 +203,17 @@ fn one(failure: &Failure, judged: Option<&SampleResult>, out: &mut dyn Write) ->
 /// One place after the other: its path, then both sides.
 pub fn places(rows: &Rows, out: &mut dyn Write) -> Result<(), ReportError> {
     let body = differences::as_diff(rows, 2 * COLUMNS);
-    writeln!(out, "Differences by path (`-` expected, `+` actual):\n\n{}", fence("diff", &body))?;
+    writeln!(
+        out,
+        "Differences by path (`-` expected, `+` actual):\n\n{}",
+        fence("diff", &body)
+    )?;
     if rows.more > 0 {
-        writeln!(out, "... and {}\n", text::plural(rows.more, "more difference"))?;
+        writeln!(
+            out,
+            "... and {}\n",
+            text::plural(rows.more, "more difference")
+        )?;
     }
     Ok(())
 }
@@ -164,7 +234,11 @@ pub fn whole(failure: &Failure, out: &mut dyn Write) -> Result<(), ReportError> 
                     kind => writeln!(body, "{}{}", kind.sign(), line.text),
                 };
             }
-            writeln!(out, "Difference (`-` expected, `+` actual):\n\n{}", fence("diff", &body))?;
+            writeln!(
+                out,
+                "Difference (`-` expected, `+` actual):\n\n{}",
+                fence("diff", &body)
+            )?;
             left_out(more, out)?;
         }
     }

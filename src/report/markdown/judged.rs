@@ -45,7 +45,11 @@ pub fn section(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError
         verdicts(sample, out)?;
     }
     if total > CASES {
-        writeln!(out, "... and {} more (see the JSON report)\n", text::group_digits(total - CASES))?;
+        writeln!(
+            out,
+            "... and {} more (see the JSON report)\n",
+            text::group_digits(total - CASES)
+        )?;
     }
     writeln!(out, "</details>\n")?;
     Ok(())
@@ -55,29 +59,51 @@ fn verdict(told: &Told, out: &mut dyn Write) -> Result<(), ReportError> {
     let judged = told.judged;
     let mut words = vec![told.outcome.name().to_owned()];
     words.extend(
-        [told.score.as_str(), judged.panel.as_str()].iter().filter(|w| !w.is_empty()).map(|w| sentence(w)),
+        [told.score.as_str(), judged.panel.as_str()]
+            .iter()
+            .filter(|w| !w.is_empty())
+            .map(|w| sentence(w)),
     );
     writeln!(out, "Judged by {}: {}\n", inline(told.by), words.join("; "))?;
     criteria(told, out)?;
     let mut items = Vec::new();
     for (met, words) in told.checks.iter().take(MANY) {
-        let sign = outcome_sign(if *met { Outcome::Passed } else { Outcome::Failed });
+        let sign = outcome_sign(if *met {
+            Outcome::Passed
+        } else {
+            Outcome::Failed
+        });
         items.push(format!("- {sign} {}", sentence(words)));
     }
     if !judged.justification.trim().is_empty() {
         items.push(format!("- Why: {}", sentence(&judged.justification)));
     }
     items.extend(
-        judged.feedback.iter().take(MANY).map(|feedback| format!("- Advice: {}", sentence(feedback))),
+        judged
+            .feedback
+            .iter()
+            .take(MANY)
+            .map(|feedback| format!("- Advice: {}", sentence(feedback))),
     );
-    items.extend(judged.notices.iter().take(MANY).map(|notice| format!("- Note: {}", sentence(notice))));
+    items.extend(
+        judged
+            .notices
+            .iter()
+            .take(MANY)
+            .map(|notice| format!("- Note: {}", sentence(notice))),
+    );
     if !items.is_empty() {
         writeln!(out, "{}\n", items.join("\n"))?;
     }
     if told.has_telling_votes() {
         votes(told, out)?;
     }
-    for (at, vote) in judged.votes.iter().enumerate().filter(|(_, vote)| vote.outcome == Outcome::Errored) {
+    for (at, vote) in judged
+        .votes
+        .iter()
+        .enumerate()
+        .filter(|(_, vote)| vote.outcome == Outcome::Errored)
+    {
         exchange(at, vote, out)?;
     }
     Ok(())
@@ -108,7 +134,12 @@ fn criteria(told: &Told, out: &mut dyn Write) -> Result<(), ReportError> {
 fn more(total: usize, one: &str, many: &str, out: &mut dyn Write) -> Result<(), ReportError> {
     if total > MANY {
         let n = total - MANY;
-        writeln!(out, "... and {} more {}\n", text::group_digits(n), if n == 1 { one } else { many })?;
+        writeln!(
+            out,
+            "... and {} more {}\n",
+            text::group_digits(n),
+            if n == 1 { one } else { many }
+        )?;
     }
     Ok(())
 }
@@ -120,23 +151,55 @@ fn votes(told: &Told, out: &mut dyn Write) -> Result<(), ReportError> {
         .take(MANY)
         .map(|vote| {
             let outcome = format!("{} {}", outcome_sign(vote.outcome), vote.outcome.name());
-            vec![inline(vote.model), outcome, inline(&vote.score), inline(&vote.words)]
+            vec![
+                inline(vote.model),
+                outcome,
+                inline(&vote.score),
+                inline(&vote.words),
+            ]
         })
         .collect();
-    table(out, &["Vote", "Outcome", "Share", "Remark"], &[false, false, true, false], &rows)?;
+    table(
+        out,
+        &["Vote", "Outcome", "Share", "Remark"],
+        &[false, false, true, false],
+        &rows,
+    )?;
     more(told.votes.len(), "vote", "votes", out)
 }
 
 /// What a judge answered whose answers could not be used.
 fn exchange(at: usize, vote: &JudgeVote, out: &mut dyn Write) -> Result<(), ReportError> {
     let total = vote.replies.len();
-    for (turn, JudgeReply { text: said, fault, why, .. }) in vote.replies.iter().take(REPLIES).enumerate() {
+    for (
+        turn,
+        JudgeReply {
+            text: said,
+            fault,
+            why,
+            ..
+        },
+    ) in vote.replies.iter().take(REPLIES).enumerate()
+    {
         let fault = fault.map_or("no fault", |fault| fault.name());
-        let why = if why.is_empty() { String::new() } else { format!(": {}", sentence(why)) };
+        let why = if why.is_empty() {
+            String::new()
+        } else {
+            format!(": {}", sentence(why))
+        };
         let clean = text::sanitize(text::truncate_bytes(said, REPLY)).into_owned();
-        let cut = if said.len() > REPLY { text::ELLIPSIS } else { "" };
+        let cut = if said.len() > REPLY {
+            text::ELLIPSIS
+        } else {
+            ""
+        };
         let block = fence("text", &format!("{clean}{cut}"));
-        writeln!(out, "Reply {} of {total}, vote {} ({fault}){why}\n\n{block}", turn + 1, at + 1)?;
+        writeln!(
+            out,
+            "Reply {} of {total}, vote {} ({fault}){why}\n\n{block}",
+            turn + 1,
+            at + 1
+        )?;
     }
     Ok(())
 }

@@ -11,7 +11,9 @@ use crate::report::judges::{self, Told};
 const MANY: usize = 50;
 
 pub fn section(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
-    let Some(health) = &summary.judges else { return Ok(()) };
+    let Some(health) = &summary.judges else {
+        return Ok(());
+    };
     writeln!(out, "## Judges\n")?;
     list("", &judges::of_all(health), out)?;
     for (name, votes) in health.by_model.iter().take(MANY) {
@@ -19,7 +21,11 @@ pub fn section(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError
         list("  ", &judges::of_judge(votes), out)?;
     }
     if health.by_model.len() > MANY {
-        writeln!(out, "- ... and {} more judges (see the JSON report)", health.by_model.len() - MANY)?;
+        writeln!(
+            out,
+            "- ... and {} more judges (see the JSON report)",
+            health.by_model.len() - MANY
+        )?;
     }
     writeln!(out)?;
     Ok(())

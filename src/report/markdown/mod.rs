@@ -68,8 +68,12 @@ pub(crate) fn outcome_sign(outcome: Outcome) -> &'static str {
 fn title(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     let decision = summary.gate.decision;
     let name = inline(&summary.metadata.suite_name);
-    let version =
-        summary.metadata.suite_version.as_deref().map(|v| format!(" {}", inline(v))).unwrap_or_default();
+    let version = summary
+        .metadata
+        .suite_version
+        .as_deref()
+        .map(|v| format!(" {}", inline(v)))
+        .unwrap_or_default();
     let unsafe_run = if notices::is_unsandboxed(summary) {
         format!(" ({})", notices::NOT_SANDBOXED)
     } else {
@@ -120,16 +124,27 @@ fn metadata(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
         figures::duration_seconds(metadata.duration_seconds),
     ];
     if !environment.target.is_empty() {
-        let kind = if environment.target_type.is_empty() || environment.target_type == environment.target {
+        let kind = if environment.target_type.is_empty()
+            || environment.target_type == environment.target
+        {
             String::new()
         } else {
             format!(" ({})", inline(&environment.target_type))
         };
         facts.push(format!("target {}{kind}", code(&environment.target)));
     }
-    facts.extend(environment.model.as_deref().map(|model| format!("model {}", code(model))));
+    facts.extend(
+        environment
+            .model
+            .as_deref()
+            .map(|model| format!("model {}", code(model))),
+    );
     if let Some(sandbox) = &environment.sandbox {
-        let state = if sandbox.enforced { "" } else { " (**not enforced**)" };
+        let state = if sandbox.enforced {
+            ""
+        } else {
+            " (**not enforced**)"
+        };
         facts.push(format!("sandbox {}{state}", inline(&sandbox.tier)));
     }
     if let Some(git) = &environment.git {
@@ -137,11 +152,22 @@ fn metadata(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
         facts.push(format!(
             "commit {}{}",
             code(commit),
-            if git.dirty { " (with uncommitted changes)" } else { "" }
+            if git.dirty {
+                " (with uncommitted changes)"
+            } else {
+                ""
+            }
         ));
     }
-    facts.push(format!("eval-harness {}", inline(&metadata.harness_version)));
-    facts.push(format!("{}/{}", inline(&environment.os), inline(&environment.arch)));
+    facts.push(format!(
+        "eval-harness {}",
+        inline(&metadata.harness_version)
+    ));
+    facts.push(format!(
+        "{}/{}",
+        inline(&environment.os),
+        inline(&environment.arch)
+    ));
     writeln!(out, "{}\n", facts.join(" · "))?;
     Ok(())
 }
@@ -153,7 +179,10 @@ pub(crate) fn table(
     right: &[bool],
     rows: &[Vec<String>],
 ) -> Result<(), ReportError> {
-    let rule: Vec<&str> = right.iter().map(|right| if *right { "---:" } else { "---" }).collect();
+    let rule: Vec<&str> = right
+        .iter()
+        .map(|right| if *right { "---:" } else { "---" })
+        .collect();
     writeln!(out, "| {} |\n| {} |", head.join(" | "), rule.join(" | "))?;
     for row in rows {
         writeln!(out, "| {} |", row.join(" | "))?;
@@ -165,7 +194,12 @@ pub(crate) fn table(
 fn gate(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     let gate = &summary.gate;
     writeln!(out, "## Gate\n")?;
-    writeln!(out, "**{}** (exit code {})\n", figures::decision_label(gate.decision), gate.exit_code)?;
+    writeln!(
+        out,
+        "**{}** (exit code {})\n",
+        figures::decision_label(gate.decision),
+        gate.exit_code
+    )?;
     for reason in &gate.reasons {
         writeln!(out, "- {}", sentence(reason))?;
     }
@@ -173,7 +207,10 @@ fn gate(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
         writeln!(out)?;
     }
     if gate.thresholds.is_empty() {
-        writeln!(out, "No thresholds are set: the gate passes when every eval passes.\n")?;
+        writeln!(
+            out,
+            "No thresholds are set: the gate passes when every eval passes.\n"
+        )?;
         return Ok(());
     }
     let rows: Vec<Vec<String>> = gate
@@ -181,7 +218,11 @@ fn gate(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
         .iter()
         .map(|threshold| {
             let row = figures::threshold_row(threshold);
-            let status = format!("{} {}", decision_sign(row.status), figures::decision_label(row.status));
+            let status = format!(
+                "{} {}",
+                decision_sign(row.status),
+                figures::decision_label(row.status)
+            );
             let interval = figures::interval_of(summary, &threshold.metric);
             vec![
                 inline(&row.metric),
@@ -198,8 +239,14 @@ fn gate(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
 }
 
 fn counts_cells(label: String, counts: &Counts) -> Vec<String> {
-    let numbers =
-        [counts.total, counts.passed, counts.failed, counts.errored, counts.skipped, counts.pending];
+    let numbers = [
+        counts.total,
+        counts.passed,
+        counts.failed,
+        counts.errored,
+        counts.skipped,
+        counts.pending,
+    ];
     let mut cells = vec![label];
     cells.extend(numbers.map(text::group_digits));
     cells.push(figures::percent_or_none(counts.pass_rate));
@@ -209,7 +256,16 @@ fn counts_cells(label: String, counts: &Counts) -> Vec<String> {
 const COUNTS_RIGHT: [bool; 8] = [false, true, true, true, true, true, true, true];
 
 fn counts_head(first: &str) -> [&str; 8] {
-    [first, "Total", "Passed", "Failed", "Errored", "Skipped", "Pending", "Pass rate"]
+    [
+        first,
+        "Total",
+        "Passed",
+        "Failed",
+        "Errored",
+        "Skipped",
+        "Pending",
+        "Pass rate",
+    ]
 }
 
 fn totals(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
@@ -221,11 +277,16 @@ fn totals(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
         counts_cells("Samples".to_owned(), &totals.samples),
     ];
     table(out, &counts_head(""), &COUNTS_RIGHT, &rows)?;
-    let mut remarks = vec!["Pass rates are over what was graded: passed / (passed + failed).".to_owned()];
+    let mut remarks =
+        vec!["Pass rates are over what was graded: passed / (passed + failed).".to_owned()];
     if let Some(score) = totals.weighted_score {
         remarks.push(format!("Weighted score: {}.", figures::rate(score)));
     }
-    remarks.extend(notices::retries(summary).into_iter().map(|words| format!("{words}.")));
+    remarks.extend(
+        notices::retries(summary)
+            .into_iter()
+            .map(|words| format!("{words}.")),
+    );
     writeln!(out, "{}\n", remarks.join(" "))?;
     Ok(())
 }
@@ -234,10 +295,16 @@ fn groups(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     let totals = &summary.summary;
     let mut rows = Vec::new();
     for (kind, counts) in &totals.by_type {
-        rows.push(counts_cells(format!("type: {}", type_name(*kind).to_lowercase()), counts));
+        rows.push(counts_cells(
+            format!("type: {}", type_name(*kind).to_lowercase()),
+            counts,
+        ));
     }
     for (category, counts) in totals.by_category.iter().take(GROUPS) {
-        rows.push(counts_cells(format!("category: {}", inline(category)), counts));
+        rows.push(counts_cells(
+            format!("category: {}", inline(category)),
+            counts,
+        ));
     }
     if !rows.is_empty() {
         writeln!(out, "### By type and category\n")?;
@@ -245,12 +312,18 @@ fn groups(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     }
     if totals.by_category.len() > GROUPS {
         let more = text::group_digits(totals.by_category.len() - GROUPS);
-        writeln!(out, "... and {more} more categories (see the JSON report)\n")?;
+        writeln!(
+            out,
+            "... and {more} more categories (see the JSON report)\n"
+        )?;
     }
     if !totals.by_cause.is_empty() {
         writeln!(out, "### By cause\n")?;
-        let rows: Vec<Vec<String>> =
-            totals.by_cause.iter().map(|(cause, n)| vec![inline(cause), text::group_digits(*n)]).collect();
+        let rows: Vec<Vec<String>> = totals
+            .by_cause
+            .iter()
+            .map(|(cause, n)| vec![inline(cause), text::group_digits(*n)])
+            .collect();
         table(out, &["Cause", "Samples"], &[false, true], &rows)?;
     }
     if !totals.by_trust.is_empty() {
@@ -261,10 +334,20 @@ fn groups(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
             .map(|(level, counts)| {
                 let numbers = [counts.samples, counts.grades].map(text::group_digits);
                 let [samples, grades] = numbers;
-                vec![inline(level.name()), samples, grades, notices::trust_meaning(*level).to_owned()]
+                vec![
+                    inline(level.name()),
+                    samples,
+                    grades,
+                    notices::trust_meaning(*level).to_owned(),
+                ]
             })
             .collect();
-        table(out, &["Trust", "Samples", "Grades", "What it means"], &[false, true, true, false], &rows)?;
+        table(
+            out,
+            &["Trust", "Samples", "Grades", "What it means"],
+            &[false, true, true, false],
+            &rows,
+        )?;
     }
     Ok(())
 }
@@ -325,28 +408,57 @@ fn checklist(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> 
     writeln!(out, "## Evals\n")?;
     let mut failures: HashMap<&str, Vec<&Failure>> = HashMap::new();
     for failure in &summary.failures {
-        failures.entry(failure.eval_id.as_str()).or_default().push(failure);
+        failures
+            .entry(failure.eval_id.as_str())
+            .or_default()
+            .push(failure);
     }
     for kind in [EvalType::Capability, EvalType::Regression] {
-        let evals: Vec<&EvalResult> = summary.evals.iter().filter(|eval| eval.kind == kind).collect();
+        let evals: Vec<&EvalResult> = summary
+            .evals
+            .iter()
+            .filter(|eval| eval.kind == kind)
+            .collect();
         if evals.is_empty() {
             continue;
         }
-        let passed = evals.iter().filter(|eval| eval.outcome == Outcome::Passed).count();
-        writeln!(out, "### {} evals ({passed}/{} passed)\n", type_name(kind), evals.len())?;
+        let passed = evals
+            .iter()
+            .filter(|eval| eval.outcome == Outcome::Passed)
+            .count();
+        writeln!(
+            out,
+            "### {} evals ({passed}/{} passed)\n",
+            type_name(kind),
+            evals.len()
+        )?;
         let many = evals.len() > MANY_EVALS;
-        let listed = evals.iter().filter(|eval| !many || eval.outcome != Outcome::Passed);
-        for eval in listed.clone().take(if many { MANY_EVALS } else { usize::MAX }) {
-            let failures = failures.get(eval.id.as_str()).map_or(&[][..], Vec::as_slice);
+        let listed = evals
+            .iter()
+            .filter(|eval| !many || eval.outcome != Outcome::Passed);
+        for eval in listed
+            .clone()
+            .take(if many { MANY_EVALS } else { usize::MAX })
+        {
+            let failures = failures
+                .get(eval.id.as_str())
+                .map_or(&[][..], Vec::as_slice);
             // The list of failures ends within this eval: how many more it has is not known here.
-            let last = summary.failures.last().is_some_and(|failure| failure.eval_id == eval.id);
+            let last = summary
+                .failures
+                .last()
+                .is_some_and(|failure| failure.eval_id == eval.id);
             let cut = last && notices::unlisted_failures(summary) > 0;
             checklist_item(eval, failures, cut, out)?;
         }
         if many {
             let more = listed.count().saturating_sub(MANY_EVALS);
             if more > 0 {
-                writeln!(out, "- ... and {} more that did not pass", text::plural(more, "eval"))?;
+                writeln!(
+                    out,
+                    "- ... and {} more that did not pass",
+                    text::plural(more, "eval")
+                )?;
             }
             if passed > 0 {
                 writeln!(out, "- [x] {} passed", text::plural(passed, "eval"))?;
@@ -363,23 +475,37 @@ fn checklist_item(
     cut: bool,
     out: &mut dyn Write,
 ) -> Result<(), ReportError> {
-    let box_ = if eval.outcome == Outcome::Passed { "x" } else { " " };
+    let box_ = if eval.outcome == Outcome::Passed {
+        "x"
+    } else {
+        " "
+    };
     let label = if eval.outcome == Outcome::Passed {
         String::new()
     } else {
         format!(" ({})", eval.outcome.name().to_uppercase())
     };
     let name = inline(&eval.name);
-    let name = if name.is_empty() || eval.name == eval.id { String::new() } else { format!(": {name}") };
+    let name = if name.is_empty() || eval.name == eval.id {
+        String::new()
+    } else {
+        format!(": {name}")
+    };
     let cases = match eval.counts.total {
         0 | 1 => String::new(),
-        total => format!(", {} of {}", text::group_digits(eval.counts.passed), text::plural(total, "case")),
+        total => format!(
+            ", {} of {}",
+            text::group_digits(eval.counts.passed),
+            text::plural(total, "case")
+        ),
     };
     writeln!(out, "- [{box_}] {}{name}{label}{cases}", inline(&eval.id))?;
     for failure in failures.iter().take(CASES_PER_EVAL) {
         let lone = eval.counts.total <= 1;
         if !lone {
-            let cause = failure.cause.map_or(failure.outcome.name(), |cause| cause.name());
+            let cause = failure
+                .cause
+                .map_or(failure.outcome.name(), |cause| cause.name());
             writeln!(out, "  - {} ({cause})", inline(&failure.case_id))?;
         }
         let indent = if lone { "  " } else { "    " };
@@ -387,7 +513,11 @@ fn checklist_item(
         let by_path = differences::are_listed(&failure.details);
         for (label, value) in [("Expected", &failure.expected), ("Actual", &failure.actual)] {
             if let Some(value) = value.as_ref().filter(|_| !by_path) {
-                writeln!(out, "{indent}- {label}: {}", code(&values::inline(value, 100)))?;
+                writeln!(
+                    out,
+                    "{indent}- {label}: {}",
+                    code(&values::inline(value, 100))
+                )?;
             }
         }
         let sides = failure.expected.is_some() || failure.actual.is_some();
@@ -397,7 +527,11 @@ fn checklist_item(
     }
     if failures.len() > CASES_PER_EVAL {
         let least = if cut { "at least " } else { "" };
-        writeln!(out, "  - ... and {least}{} more", text::group_digits(failures.len() - CASES_PER_EVAL))?;
+        writeln!(
+            out,
+            "  - ... and {least}{} more",
+            text::group_digits(failures.len() - CASES_PER_EVAL)
+        )?;
     }
     Ok(())
 }

@@ -11,7 +11,9 @@ use crate::report::{ReportError, models};
 const MANY: usize = 50;
 
 pub fn section(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
-    let Some(used) = &summary.models else { return Ok(()) };
+    let Some(used) = &summary.models else {
+        return Ok(());
+    };
     writeln!(out, "## Models\n")?;
     let all = models::told(used);
     let rows: Vec<Vec<String>> = all
@@ -28,21 +30,31 @@ pub fn section(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError
                 &told.spent,
             ];
             let name = format!("{}{}", inline(&told.name), told.role_words());
-            std::iter::once(name).chain(words.into_iter().map(|words| inline(words))).collect()
+            std::iter::once(name)
+                .chain(words.into_iter().map(|words| inline(words)))
+                .collect()
         })
         .collect();
-    let head = ["Model", "Answers", "Retries", "Waited", "Latency", "Tokens", "Cost", "Spent"];
+    let head = [
+        "Model", "Answers", "Retries", "Waited", "Latency", "Tokens", "Cost", "Spent",
+    ];
     table(out, &head, &[false; 8], &rows)?;
     let mut remarks = Vec::new();
     for told in all.iter().take(MANY) {
-        remarks.extend(
-            told.remarks
-                .iter()
-                .map(|words| format!("- {}{}: {}", inline(&told.name), told.role_words(), sentence(words))),
-        );
+        remarks.extend(told.remarks.iter().map(|words| {
+            format!(
+                "- {}{}: {}",
+                inline(&told.name),
+                told.role_words(),
+                sentence(words)
+            )
+        }));
     }
     if all.len() > MANY {
-        remarks.push(format!("- ... and {} more models (see the JSON report)", all.len() - MANY));
+        remarks.push(format!(
+            "- ... and {} more models (see the JSON report)",
+            all.len() - MANY
+        ));
     }
     if !remarks.is_empty() {
         writeln!(out, "{}\n", remarks.join("\n"))?;

@@ -41,16 +41,27 @@ fn report(sides: &Sides) -> Value {
         })
         .collect();
     let by_run = |of: &dyn Fn(usize) -> Value| -> Map<String, Value> {
-        labels.iter().enumerate().map(|(at, label)| (label.clone(), of(at))).collect()
+        labels
+            .iter()
+            .enumerate()
+            .map(|(at, label)| (label.clone(), of(at)))
+            .collect()
     };
     let metrics: Map<String, Value> = sides
         .metrics()
         .into_iter()
         .map(|metric| {
             let of_run = |at: usize| {
-                let Some(run) = sides.runs.get(at) else { return Value::Null };
+                let Some(run) = sides.runs.get(at) else {
+                    return Value::Null;
+                };
                 let estimate = run.estimates.get(metric);
-                let value = run.metrics.get(metric).copied().flatten().or(estimate.and_then(|e| e.value));
+                let value = run
+                    .metrics
+                    .get(metric)
+                    .copied()
+                    .flatten()
+                    .or(estimate.and_then(|e| e.value));
                 json!({
                     "value": value,
                     "ci": estimate.and_then(|estimate| estimate.ci),
@@ -67,7 +78,9 @@ fn report(sides: &Sides) -> Value {
         .iter()
         .map(|line| {
             let of_run = |at: usize| match line.runs.get(at).copied().flatten() {
-                Some(eval) => json!({"outcome": eval.outcome, "score": eval.score, "cases": eval.counts}),
+                Some(eval) => {
+                    json!({"outcome": eval.outcome, "score": eval.score, "cases": eval.counts})
+                }
                 None => Value::Null,
             };
             json!({"id": line.id, "differs": line.differs(), "runs": by_run(&of_run)})
@@ -76,7 +89,9 @@ fn report(sides: &Sides) -> Value {
     let cases = sides.cases().map(|lines| -> Vec<Value> {
         let line = |line: &super::CaseLine| {
             let of_run = |at: usize| match line.runs.get(at).copied().flatten() {
-                Some(case) => json!({"outcome": case.outcome, "score": case.score, "cause": case.cause}),
+                Some(case) => {
+                    json!({"outcome": case.outcome, "score": case.score, "cause": case.cause})
+                }
                 None => Value::Null,
             };
             json!({"eval_id": line.eval, "case_id": line.case, "runs": by_run(&of_run)})

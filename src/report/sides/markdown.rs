@@ -10,8 +10,16 @@ use crate::report::{ReportError, figures};
 use eval_base::text;
 
 pub fn render(sides: &Sides, out: &mut dyn Write) -> Result<(), ReportError> {
-    let name = sides.runs.first().map(|run| inline(&run.metadata.suite_name)).unwrap_or_default();
-    writeln!(out, "# {name}: {} side by side\n", text::plural(sides.runs.len(), "target"))?;
+    let name = sides
+        .runs
+        .first()
+        .map(|run| inline(&run.metadata.suite_name))
+        .unwrap_or_default();
+    writeln!(
+        out,
+        "# {name}: {} side by side\n",
+        text::plural(sides.runs.len(), "target")
+    )?;
     let labels: Vec<String> = sides.labels().iter().map(|label| inline(label)).collect();
     for caution in sides.cautions() {
         writeln!(out, "> ⚠️ {}\n", sentence(&caution))?;
@@ -24,7 +32,9 @@ pub fn render(sides: &Sides, out: &mut dyn Write) -> Result<(), ReportError> {
 
 /// The head of a table with a column for each run.
 fn head<'a>(first: &'a str, labels: &'a [String]) -> (Vec<&'a str>, Vec<bool>) {
-    let names = std::iter::once(first).chain(labels.iter().map(String::as_str)).collect();
+    let names = std::iter::once(first)
+        .chain(labels.iter().map(String::as_str))
+        .collect();
     (names, vec![false; labels.len() + 1])
 }
 
@@ -36,16 +46,38 @@ fn gates(sides: &Sides, labels: &[String], out: &mut dyn Write) -> Result<(), Re
         .zip(labels)
         .map(|(run, label)| {
             let decision = run.gate.decision;
-            let model = run.metadata.environment.model.as_deref().map(code).unwrap_or_default();
-            let gate = format!("{} {}", decision_sign(decision), figures::decision_label(decision));
+            let model = run
+                .metadata
+                .environment
+                .model
+                .as_deref()
+                .map(code)
+                .unwrap_or_default();
+            let gate = format!(
+                "{} {}",
+                decision_sign(decision),
+                figures::decision_label(decision)
+            );
             let counts = &run.summary.cases;
             let cases = format!("{} of {}", counts.passed, text::group_digits(counts.total));
             let duration = figures::duration_seconds(run.metadata.duration_seconds);
-            vec![label.clone(), model, gate, cases, duration, code(&run.metadata.run_id)]
+            vec![
+                label.clone(),
+                model,
+                gate,
+                cases,
+                duration,
+                code(&run.metadata.run_id),
+            ]
         })
         .collect();
     let right = [false, false, false, true, true, false];
-    table(out, &["target", "model", "gate", "cases passed", "time", "run"], &right, &rows)?;
+    table(
+        out,
+        &["target", "model", "gate", "cases passed", "time", "run"],
+        &right,
+        &rows,
+    )?;
     for (run, label) in sides.runs.iter().zip(labels) {
         for reason in &run.gate.reasons {
             writeln!(out, "- {label}: {}", sentence(reason))?;
@@ -65,7 +97,9 @@ fn metrics(sides: &Sides, labels: &[String], out: &mut dyn Write) -> Result<(), 
         .map(|metric| {
             let cell = |run: &&crate::model::Summary| {
                 let row = figures::metric_row(run, metric);
-                format!("{} {}", row.value, row.interval).trim_end().to_owned()
+                format!("{} {}", row.value, row.interval)
+                    .trim_end()
+                    .to_owned()
             };
             std::iter::once(inline(&figures::metric_name(metric)))
                 .chain(sides.runs.iter().map(cell))
@@ -78,7 +112,10 @@ fn metrics(sides: &Sides, labels: &[String], out: &mut dyn Write) -> Result<(), 
     writeln!(
         out,
         "In brackets: intervals at 95 %. They are of each target alone; nothing here tests a difference.{}\n",
-        sides.compare().map(|command| format!(" {} does.", code_whole(&command))).unwrap_or_default()
+        sides
+            .compare()
+            .map(|command| format!(" {} does.", code_whole(&command)))
+            .unwrap_or_default()
     )?;
     Ok(())
 }
@@ -97,11 +134,18 @@ fn evals(sides: &Sides, labels: &[String], out: &mut dyn Write) -> Result<(), Re
         .map(|line| {
             let cell = |eval: &Option<&crate::model::EvalResult>| match eval {
                 Some(eval) => {
-                    format!("{} {}/{}", outcome_sign(eval.outcome), eval.counts.passed, eval.counts.total)
+                    format!(
+                        "{} {}/{}",
+                        outcome_sign(eval.outcome),
+                        eval.counts.passed,
+                        eval.counts.total
+                    )
                 }
                 None => "not run".to_owned(),
             };
-            std::iter::once(code(line.id)).chain(line.runs.iter().map(cell)).collect()
+            std::iter::once(code(line.id))
+                .chain(line.runs.iter().map(cell))
+                .collect()
         })
         .collect();
     let (names, right) = head("eval", labels);
@@ -109,14 +153,21 @@ fn evals(sides: &Sides, labels: &[String], out: &mut dyn Write) -> Result<(), Re
     let alike = lines.len() - differing.len();
     more(out, differing.len().saturating_sub(MAX_CASES), "eval")?;
     if alike > 0 {
-        writeln!(out, "{} more ended alike on each target.\n", text::group_digits(alike))?;
+        writeln!(
+            out,
+            "{} more ended alike on each target.\n",
+            text::group_digits(alike)
+        )?;
     }
     Ok(())
 }
 
 fn cases(sides: &Sides, labels: &[String], out: &mut dyn Write) -> Result<(), ReportError> {
     let Some(lines) = sides.cases() else {
-        writeln!(out, "The runs are too large to list the cases that ended differently.\n")?;
+        writeln!(
+            out,
+            "The runs are too large to list the cases that ended differently.\n"
+        )?;
         return Ok(());
     };
     if lines.is_empty() {
@@ -133,7 +184,11 @@ fn cases(sides: &Sides, labels: &[String], out: &mut dyn Write) -> Result<(), Re
     let rows: Vec<Vec<String>> = lines
         .iter()
         .take(MAX_CASES)
-        .map(|line| std::iter::once(code(&line.name())).chain(line.runs.iter().map(cell)).collect())
+        .map(|line| {
+            std::iter::once(code(&line.name()))
+                .chain(line.runs.iter().map(cell))
+                .collect()
+        })
         .collect();
     let (names, right) = head("case", labels);
     table(out, &names, &right, &rows)?;
@@ -142,7 +197,11 @@ fn cases(sides: &Sides, labels: &[String], out: &mut dyn Write) -> Result<(), Re
 
 fn more(out: &mut dyn Write, hidden: usize, noun: &str) -> Result<(), ReportError> {
     if hidden > 0 {
-        writeln!(out, "and {} more; the JSON report lists all.\n", text::plural(hidden, noun))?;
+        writeln!(
+            out,
+            "and {} more; the JSON report lists all.\n",
+            text::plural(hidden, noun)
+        )?;
     }
     Ok(())
 }

@@ -42,7 +42,9 @@ impl<'a> Sides<'a> {
     /// When the runs have too little in common.
     pub fn of(runs: impl IntoIterator<Item = &'a Summary>) -> Result<Sides<'a>, Unlike> {
         let runs: Vec<&Summary> = runs.into_iter().collect();
-        let [first, _, ..] = runs.as_slice() else { return Err(Unlike::TooFew) };
+        let [first, _, ..] = runs.as_slice() else {
+            return Err(Unlike::TooFew);
+        };
         let mut ids = BTreeSet::new();
         for run in &runs {
             if run.metadata.suite_name != first.metadata.suite_name {
@@ -74,13 +76,24 @@ impl<'a> Sides<'a> {
                 return labels;
             }
         }
-        self.runs.iter().map(|run| run.metadata.run_id.clone()).collect()
+        self.runs
+            .iter()
+            .map(|run| run.metadata.run_id.clone())
+            .collect()
     }
 
     /// Metrics that tell something of any run, in reading order.
     pub(crate) fn metrics(&self) -> Vec<&'a str> {
-        let mut names: Vec<&str> = self.runs.iter().flat_map(|run| figures::telling_metrics(run)).collect();
-        names.sort_by(|a, b| figures::order_of(a).cmp(&figures::order_of(b)).then(a.cmp(b)));
+        let mut names: Vec<&str> = self
+            .runs
+            .iter()
+            .flat_map(|run| figures::telling_metrics(run))
+            .collect();
+        names.sort_by(|a, b| {
+            figures::order_of(a)
+                .cmp(&figures::order_of(b))
+                .then(a.cmp(b))
+        });
         names.dedup();
         names.retain(|metric| self.runs.iter().any(|run| tells_of(run, metric)));
         names
@@ -101,16 +114,29 @@ impl<'a> Sides<'a> {
                 }
             }
         }
-        let line = |id: &&'a str| Some(EvalLine { id, runs: found.remove(id)? });
+        let line = |id: &&'a str| {
+            Some(EvalLine {
+                id,
+                runs: found.remove(id)?,
+            })
+        };
         order.iter().filter_map(line).collect()
     }
 
     /// Cases whose outcomes differ; `None` when a run has more cases than its summary lists.
     pub(crate) fn cases(&self) -> Option<Vec<CaseLine<'a>>> {
-        if self.runs.iter().any(|run| run.omitted.is_some_and(|omitted| omitted.cases > 0)) {
+        if self
+            .runs
+            .iter()
+            .any(|run| run.omitted.is_some_and(|omitted| omitted.cases > 0))
+        {
             return None;
         }
-        let lines = self.evals().into_iter().flat_map(|eval| self.cases_of(&eval)).collect();
+        let lines = self
+            .evals()
+            .into_iter()
+            .flat_map(|eval| self.cases_of(&eval))
+            .collect();
         Some(lines)
     }
 
@@ -128,8 +154,18 @@ impl<'a> Sides<'a> {
                 }
             }
         }
-        let line = |id: &'a str| Some(CaseLine { eval: eval.id, case: id, runs: found.remove(id)? });
-        order.into_iter().filter_map(line).filter(CaseLine::differs).collect()
+        let line = |id: &'a str| {
+            Some(CaseLine {
+                eval: eval.id,
+                case: id,
+                runs: found.remove(id)?,
+            })
+        };
+        order
+            .into_iter()
+            .filter_map(line)
+            .filter(CaseLine::differs)
+            .collect()
     }
 
     /// The command that tests the others against the first.
@@ -141,11 +177,20 @@ impl<'a> Sides<'a> {
     pub(crate) fn cautions(&self) -> Vec<String> {
         let mut said = Vec::new();
         let extent = |run: &Summary| {
-            let evals = run.evals.iter().map(|eval| (eval.id.clone(), eval.counts.total));
+            let evals = run
+                .evals
+                .iter()
+                .map(|eval| (eval.id.clone(), eval.counts.total));
             (evals.collect::<BTreeSet<_>>(), run.metadata.filters.clone())
         };
-        if self.runs.windows(2).any(|pair| matches!(pair, [a, b] if extent(a) != extent(b))) {
-            said.push("the runs did not have the same cases: their figures are not comparable".to_owned());
+        if self
+            .runs
+            .windows(2)
+            .any(|pair| matches!(pair, [a, b] if extent(a) != extent(b)))
+        {
+            said.push(
+                "the runs did not have the same cases: their figures are not comparable".to_owned(),
+            );
         }
         let labels = self.labels();
         for (run, label) in self.runs.iter().zip(&labels) {
@@ -153,7 +198,9 @@ impl<'a> Sides<'a> {
             let open = samples.errored + samples.skipped + samples.pending;
             if open > 0 {
                 let of = plural(samples.total, "sample");
-                said.push(format!("{label}: {open} of {of} have no grade, and its figures leave them out"));
+                said.push(format!(
+                    "{label}: {open} of {of} have no grade, and its figures leave them out"
+                ));
             }
         }
         said
@@ -168,7 +215,9 @@ impl<'a> Sides<'a> {
     pub fn write(&self, format: ReportFormat, out: &mut dyn Write) -> Result<(), ReportError> {
         match format {
             ReportFormat::Terminal => Ok(self.render(&TerminalOptions::default(), out)?),
-            ReportFormat::Markdown => WithoutCommands::write(out, |out| markdown::render(self, out)),
+            ReportFormat::Markdown => {
+                WithoutCommands::write(out, |out| markdown::render(self, out))
+            }
             ReportFormat::Json => json::render(self, out),
             ReportFormat::Html => html::sides(self, out),
             ReportFormat::Junit | ReportFormat::Comment => Err(ReportError::OfOneRun),
@@ -176,7 +225,11 @@ impl<'a> Sides<'a> {
     }
 
     /// Writes Markdown and JSON beside the journal of the first run, and the page when it is among the formats; returns what was written, and why the others were not.
-    pub fn write_files(&self, first: &RunPaths, formats: &[ReportFormat]) -> (Vec<PathBuf>, Vec<String>) {
+    pub fn write_files(
+        &self,
+        first: &RunPaths,
+        formats: &[ReportFormat],
+    ) -> (Vec<PathBuf>, Vec<String>) {
         let (mut written, mut failed) = (Vec::new(), Vec::new());
         let all = [
             (ReportFormat::Markdown, "side-by-side.md"),
@@ -202,7 +255,11 @@ impl<'a> Sides<'a> {
 /// True when a run has a number for the metric, or owes one to a threshold.
 fn tells_of(run: &Summary, metric: &str) -> bool {
     run.metrics.get(metric).is_some_and(Option::is_some)
-        || run.gate.thresholds.iter().any(|threshold| threshold.metric == metric)
+        || run
+            .gate
+            .thresholds
+            .iter()
+            .any(|threshold| threshold.metric == metric)
 }
 
 /// One eval in each run; `None` where it did not run.
@@ -217,7 +274,9 @@ impl EvalLine<'_> {
         let told = |eval: &Option<&EvalResult>| {
             eval.map(|eval| (eval.outcome, eval.counts.passed, eval.counts.total))
         };
-        self.runs.windows(2).any(|pair| matches!(pair, [a, b] if told(a) != told(b)))
+        self.runs
+            .windows(2)
+            .any(|pair| matches!(pair, [a, b] if told(a) != told(b)))
     }
 }
 
@@ -231,11 +290,17 @@ pub(crate) struct CaseLine<'a> {
 impl CaseLine<'_> {
     fn differs(&self) -> bool {
         let told = |case: &Option<&CaseResult>| case.map(|case| case.outcome);
-        self.runs.windows(2).any(|pair| matches!(pair, [a, b] if told(a) != told(b)))
+        self.runs
+            .windows(2)
+            .any(|pair| matches!(pair, [a, b] if told(a) != told(b)))
     }
 
     /// The eval's id, and the case's where it has one of its own.
     fn name(&self) -> String {
-        if self.eval == self.case { self.eval.to_owned() } else { format!("{} / {}", self.eval, self.case) }
+        if self.eval == self.case {
+            self.eval.to_owned()
+        } else {
+            format!("{} / {}", self.eval, self.case)
+        }
     }
 }

@@ -21,20 +21,37 @@ const LINES: usize = 40;
 pub fn render(sides: &Sides, options: &TerminalOptions, out: &mut dyn Write) -> io::Result<()> {
     let mut page = Page::new(out, options);
     let metadata = sides.runs.first().map(|run| &run.metadata);
-    let name = metadata.map(|metadata| text::one_line(&metadata.suite_name)).unwrap_or_default();
+    let name = metadata
+        .map(|metadata| text::one_line(&metadata.suite_name))
+        .unwrap_or_default();
     let targets = text::plural(sides.runs.len(), "target");
-    page.line(&[span(Tone::Bold, name), plain(format!(": {targets} side by side"))])?;
+    page.line(&[
+        span(Tone::Bold, name),
+        plain(format!(": {targets} side by side")),
+    ])?;
     for caution in sides.cautions() {
         page.wrapped(&[span(Tone::Warn, "!  ")], Tone::Warn, &caution, 4)?;
     }
-    let labels: Vec<String> = sides.labels().iter().map(|label| text::one_line(label)).collect();
+    let labels: Vec<String> = sides
+        .labels()
+        .iter()
+        .map(|label| text::one_line(label))
+        .collect();
     let at_once = (page.width().saturating_sub(NAME) / CELL).max(1);
-    let evals: Vec<EvalLine> = sides.evals().into_iter().filter(EvalLine::differs).collect();
+    let evals: Vec<EvalLine> = sides
+        .evals()
+        .into_iter()
+        .filter(EvalLine::differs)
+        .collect();
     let cases = sides.cases();
     let most = if options.verbose { usize::MAX } else { LINES };
     let mut start = 0;
     while start < sides.runs.len() {
-        let block = Block { sides, labels: &labels, shown: start..(start + at_once).min(sides.runs.len()) };
+        let block = Block {
+            sides,
+            labels: &labels,
+            shown: start..(start + at_once).min(sides.runs.len()),
+        };
         page.blank()?;
         block.head(&mut page)?;
         block.gates(&mut page)?;
@@ -43,7 +60,12 @@ pub fn render(sides: &Sides, options: &TerminalOptions, out: &mut dyn Write) -> 
         block.cases(&mut page, cases.as_deref().unwrap_or_default(), most)?;
         start += at_once;
     }
-    notes(&mut page, &evals, cases.as_deref(), sides.compare().as_deref())?;
+    notes(
+        &mut page,
+        &evals,
+        cases.as_deref(),
+        sides.compare().as_deref(),
+    )?;
     gates(&mut page, sides, &labels)
 }
 
@@ -55,35 +77,65 @@ struct Block<'a> {
 }
 
 impl Block<'_> {
-    fn row(&self, page: &mut Page, name: &str, cell: impl Fn(usize) -> (Tone, String)) -> io::Result<()> {
+    fn row(
+        &self,
+        page: &mut Page,
+        name: &str,
+        cell: impl Fn(usize) -> (Tone, String),
+    ) -> io::Result<()> {
         page.columns((name, NAME), (CELL, GAP), self.shown.clone().map(cell))
     }
 
     fn head(&self, page: &mut Page) -> io::Result<()> {
-        self.row(page, "", |at| (Tone::Bold, self.labels.get(at).cloned().unwrap_or_default()))
+        self.row(page, "", |at| {
+            (Tone::Bold, self.labels.get(at).cloned().unwrap_or_default())
+        })
     }
 
     fn gates(&self, page: &mut Page) -> io::Result<()> {
         self.row(page, "gate", |at| match self.sides.runs.get(at) {
-            Some(run) => {
-                (tone_of_decision(run.gate.decision), figures::decision_label(run.gate.decision).to_owned())
-            }
+            Some(run) => (
+                tone_of_decision(run.gate.decision),
+                figures::decision_label(run.gate.decision).to_owned(),
+            ),
             None => (Tone::Plain, String::new()),
         })?;
         self.row(page, "cases passed", |at| {
-            let counts = self.sides.runs.get(at).map(|run| run.summary.cases).unwrap_or_default();
-            let (passed, total) = (text::group_digits(counts.passed), text::group_digits(counts.total));
+            let counts = self
+                .sides
+                .runs
+                .get(at)
+                .map(|run| run.summary.cases)
+                .unwrap_or_default();
+            let (passed, total) = (
+                text::group_digits(counts.passed),
+                text::group_digits(counts.total),
+            );
             (Tone::Plain, format!("{passed} of {total}"))
         })
     }
 
     fn metrics(&self, page: &mut Page) -> io::Result<()> {
         for metric in self.sides.metrics() {
-            let rows: Vec<figures::MetricRow> =
-                self.sides.runs.iter().map(|run| figures::metric_row(run, metric)).collect();
-            let value = |at: usize| rows.get(at).map(|row| row.value.clone()).unwrap_or_default();
-            let interval = |at: usize| rows.get(at).map(|row| row.interval.clone()).unwrap_or_default();
-            self.row(page, &figures::metric_name(metric), |at| (Tone::Plain, value(at)))?;
+            let rows: Vec<figures::MetricRow> = self
+                .sides
+                .runs
+                .iter()
+                .map(|run| figures::metric_row(run, metric))
+                .collect();
+            let value = |at: usize| {
+                rows.get(at)
+                    .map(|row| row.value.clone())
+                    .unwrap_or_default()
+            };
+            let interval = |at: usize| {
+                rows.get(at)
+                    .map(|row| row.interval.clone())
+                    .unwrap_or_default()
+            };
+            self.row(page, &figures::metric_name(metric), |at| {
+                (Tone::Plain, value(at))
+            })?;
             if self.shown.clone().any(|at| !interval(at).is_empty()) {
                 self.row(page, "", |at| (Tone::Dim, interval(at)))?;
             }
@@ -99,11 +151,16 @@ impl Block<'_> {
         page.line(&[span(Tone::Bold, "evals that differ")])?;
         let signs = Signs::of(page);
         for line in lines.iter().take(most) {
-            self.row(page, &text::one_line(line.id), |at| match line.runs.get(at).copied().flatten() {
-                None => (Tone::Dim, "not run".to_owned()),
-                Some(eval) => {
-                    let counts = format!("{}/{}", eval.counts.passed, eval.counts.total);
-                    (tone_of(eval.outcome), format!("{} {counts}", signs.of_outcome(eval.outcome)))
+            self.row(page, &text::one_line(line.id), |at| {
+                match line.runs.get(at).copied().flatten() {
+                    None => (Tone::Dim, "not run".to_owned()),
+                    Some(eval) => {
+                        let counts = format!("{}/{}", eval.counts.passed, eval.counts.total);
+                        (
+                            tone_of(eval.outcome),
+                            format!("{} {counts}", signs.of_outcome(eval.outcome)),
+                        )
+                    }
                 }
             })?;
         }
@@ -118,11 +175,16 @@ impl Block<'_> {
         page.line(&[span(Tone::Bold, "cases that differ")])?;
         let signs = Signs::of(page);
         for line in lines.iter().take(most) {
-            self.row(page, &text::one_line(&line.name()), |at| match line.runs.get(at).copied().flatten() {
-                None => (Tone::Dim, "not run".to_owned()),
-                Some(case) => {
-                    let word = case.cause.map_or(case.outcome.name(), |cause| cause.name());
-                    (tone_of(case.outcome), format!("{} {word}", signs.of_outcome(case.outcome)))
+            self.row(page, &text::one_line(&line.name()), |at| {
+                match line.runs.get(at).copied().flatten() {
+                    None => (Tone::Dim, "not run".to_owned()),
+                    Some(case) => {
+                        let word = case.cause.map_or(case.outcome.name(), |cause| cause.name());
+                        (
+                            tone_of(case.outcome),
+                            format!("{} {word}", signs.of_outcome(case.outcome)),
+                        )
+                    }
                 }
             })?;
         }
@@ -139,7 +201,10 @@ impl Signs {
     }
 
     fn of_outcome(&self, outcome: crate::model::Outcome) -> &'static str {
-        self.0.iter().find(|(known, _)| *known == outcome).map_or("", |(_, sign)| sign)
+        self.0
+            .iter()
+            .find(|(known, _)| *known == outcome)
+            .map_or("", |(_, sign)| sign)
     }
 }
 
@@ -147,7 +212,10 @@ fn more(page: &mut Page, lines: usize, most: usize, noun: &str) -> io::Result<()
     match lines.checked_sub(most).filter(|hidden| *hidden > 0) {
         None => Ok(()),
         Some(hidden) => {
-            let words = format!("and {} more; --verbose shows all", text::plural(hidden, noun));
+            let words = format!(
+                "and {} more; --verbose shows all",
+                text::plural(hidden, noun)
+            );
             page.line(&[span(Tone::Dim, words)])
         }
     }
@@ -164,9 +232,12 @@ fn notes(
         page.line(&[plain("every eval ended alike on each target")])?;
     }
     if cases.is_none() {
-        page.line(&[plain("the runs are too large to list the cases that ended differently")])?;
+        page.line(&[plain(
+            "the runs are too large to list the cases that ended differently",
+        )])?;
     }
-    let words = "in brackets: intervals at 95 % of each target alone; nothing here tests a difference";
+    let words =
+        "in brackets: intervals at 95 % of each target alone; nothing here tests a difference";
     page.wrapped(&[], Tone::Dim, words, 2)?;
     match compare {
         // What people copy is never cut.
@@ -186,7 +257,10 @@ fn gates(page: &mut Page, sides: &Sides, labels: &[String]) -> io::Result<()> {
         page.line(&[
             span(Tone::Bold, label.clone()),
             plain(": "),
-            span(tone_of_decision(decision), figures::decision_label(decision)),
+            span(
+                tone_of_decision(decision),
+                figures::decision_label(decision),
+            ),
         ])?;
         for reason in &run.gate.reasons {
             page.wrapped(&[plain("  - ")], Tone::Plain, reason, 4)?;

@@ -18,30 +18,60 @@ pub fn section(page: &mut Page, summary: &Summary, options: &TerminalOptions) ->
     let listed = |eval: &&EvalResult| !many || eval.outcome != Outcome::Passed;
     let shown: Vec<&EvalResult> = summary.evals.iter().filter(listed).take(most).collect();
     page.blank()?;
-    let id_width =
-        shown.iter().map(|eval| text::width(&text::one_line(&eval.id))).max().unwrap_or(0).min(MAX_ID);
-    let rows: Vec<EvalRow> = shown.iter().map(|eval| EvalRow::new(eval, summary.truncated)).collect();
-    let widest =
-        |column: fn(&EvalRow) -> &str| rows.iter().map(|row| text::width(column(row))).max().unwrap_or(0);
+    let id_width = shown
+        .iter()
+        .map(|eval| text::width(&text::one_line(&eval.id)))
+        .max()
+        .unwrap_or(0)
+        .min(MAX_ID);
+    let rows: Vec<EvalRow> = shown
+        .iter()
+        .map(|eval| EvalRow::new(eval, summary.truncated))
+        .collect();
+    let widest = |column: fn(&EvalRow) -> &str| {
+        rows.iter()
+            .map(|row| text::width(column(row)))
+            .max()
+            .unwrap_or(0)
+    };
     let cases = widest(|row| &row.cases).max("cases".len());
     let score = widest(|row| &row.score).max("score".len());
     let latency = widest(|row| &row.latency);
-    let latency = if latency > 0 { latency.max("latency".len()) } else { 0 };
+    let latency = if latency > 0 {
+        latency.max("latency".len())
+    } else {
+        0
+    };
     let right = cases + 2 + score + if latency > 0 { latency + 2 } else { 0 };
     let name_width = page.width().saturating_sub(4 + id_width + 2 + right + 2);
     if !rows.is_empty() {
         let lead = " ".repeat(4 + id_width + 2 + name_width + 2);
-        let last = if latency > 0 { pad_left("latency", latency) } else { String::new() };
-        let head = format!("{lead}{}  {}  {last}", pad_left("cases", cases), pad_left("score", score));
+        let last = if latency > 0 {
+            pad_left("latency", latency)
+        } else {
+            String::new()
+        };
+        let head = format!(
+            "{lead}{}  {}  {last}",
+            pad_left("cases", cases),
+            pad_left("score", score)
+        );
         page.line(&[span(Tone::Dim, head.trim_end().to_owned())])?;
     }
     for row in &rows {
         let id = text::truncate_width_with(&row.id, id_width, page.ellipsis()).into_owned();
         let name = text::truncate_width_with(&row.name, name_width, page.ellipsis()).into_owned();
         page.line(&[
-            span(tone_of(row.outcome), format!("  {} ", glyph(row.outcome, page))),
             span(
-                if row.outcome == Outcome::Passed { Tone::Plain } else { Tone::Bold },
+                tone_of(row.outcome),
+                format!("  {} ", glyph(row.outcome, page)),
+            ),
+            span(
+                if row.outcome == Outcome::Passed {
+                    Tone::Plain
+                } else {
+                    Tone::Bold
+                },
                 pad_right(&id, id_width + 2),
             ),
             plain(pad_right(&name, name_width + 2)),
@@ -49,7 +79,11 @@ pub fn section(page: &mut Page, summary: &Summary, options: &TerminalOptions) ->
             plain(format!("  {}", pad_left(&row.score, score))),
             span(
                 Tone::Dim,
-                if latency > 0 { format!("  {}", pad_left(&row.latency, latency)) } else { String::new() },
+                if latency > 0 {
+                    format!("  {}", pad_left(&row.latency, latency))
+                } else {
+                    String::new()
+                },
             ),
         ])?;
     }
@@ -70,7 +104,11 @@ fn rest(page: &mut Page, summary: &Summary, shown: &[&EvalResult]) -> io::Result
         }
         let lead = if more == all.total { "all" } else { "and" };
         let also = if of_shown > 0 { " more" } else { "" };
-        let evals = if of_shown > 0 { text::group_digits(more) } else { text::plural(more, "eval") };
+        let evals = if of_shown > 0 {
+            text::group_digits(more)
+        } else {
+            text::plural(more, "eval")
+        };
         page.line(&[
             span(tone_of(outcome), format!("  {} ", glyph(outcome, page))),
             plain(format!("{lead} {evals}{also} {outcome}")),

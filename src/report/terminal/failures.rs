@@ -18,8 +18,18 @@ const SHOWN: usize = 10;
 /// Failures that are shown when all are asked for: nobody reads more of them on a terminal.
 const SHOWN_VERBOSE: usize = 1_000;
 const FLAKY: usize = 5;
-const BRIEF: Limits = Limits { lines: 12, bytes: 4_000, context: 1, unicode: true };
-const VERBOSE: Limits = Limits { lines: 60, bytes: 20_000, context: 3, unicode: true };
+const BRIEF: Limits = Limits {
+    lines: 12,
+    bytes: 4_000,
+    context: 1,
+    unicode: true,
+};
+const VERBOSE: Limits = Limits {
+    lines: 60,
+    bytes: 20_000,
+    context: 3,
+    unicode: true,
+};
 /// Places of one failure that are shown.
 const PLACES: usize = 12;
 const PLACES_VERBOSE: usize = 60;
@@ -31,7 +41,11 @@ pub fn section(page: &mut Page, summary: &Summary, options: &TerminalOptions) ->
     }
     page.blank()?;
     page.line(&[span(Tone::Bold, "Not passed")])?;
-    let shown = if options.verbose { SHOWN_VERBOSE } else { SHOWN };
+    let shown = if options.verbose {
+        SHOWN_VERBOSE
+    } else {
+        SHOWN
+    };
     for failure in summary.failures.iter().take(shown) {
         page.blank()?;
         headline(page, failure)?;
@@ -41,16 +55,27 @@ pub fn section(page: &mut Page, summary: &Summary, options: &TerminalOptions) ->
     if more > 0 {
         page.blank()?;
         let more = text::group_digits(more);
-        let where_to = if options.verbose { "the JSON report" } else { "--verbose, or the JSON report" };
+        let where_to = if options.verbose {
+            "the JSON report"
+        } else {
+            "--verbose, or the JSON report"
+        };
         let dots = page.ellipsis();
-        page.line(&[span(Tone::Dim, format!("  {dots} and {more} more ({where_to})"))])?;
+        page.line(&[span(
+            Tone::Dim,
+            format!("  {dots} and {more} more ({where_to})"),
+        )])?;
     }
     Ok(())
 }
 
 /// Samples that passed on a later attempt only.
 pub fn flaky(page: &mut Page, summary: &Summary, options: &TerminalOptions) -> io::Result<()> {
-    let shown = if options.verbose { SHOWN_VERBOSE } else { FLAKY };
+    let shown = if options.verbose {
+        SHOWN_VERBOSE
+    } else {
+        FLAKY
+    };
     let mut more = 0;
     for (at, flaky) in flaky::flaky(summary).enumerate() {
         if at == 0 {
@@ -64,11 +89,19 @@ pub fn flaky(page: &mut Page, summary: &Summary, options: &TerminalOptions) -> i
         let words = flaky.words();
         let room = page.width().saturating_sub(text::width(&words) + 6);
         let place = place(page, flaky.eval, flaky.case, room);
-        page.line(&[span(Tone::Warn, "  ~ "), plain(place), plain("  "), span(Tone::Warn, words)])?;
+        page.line(&[
+            span(Tone::Warn, "  ~ "),
+            plain(place),
+            plain("  "),
+            span(Tone::Warn, words),
+        ])?;
     }
     if more > 0 {
         let dots = page.ellipsis();
-        page.line(&[span(Tone::Dim, format!("  {dots} and {} more", text::group_digits(more)))])?;
+        page.line(&[span(
+            Tone::Dim,
+            format!("  {dots} and {} more", text::group_digits(more)),
+        )])?;
     }
     Ok(())
 }
@@ -83,15 +116,23 @@ pub fn place(page: &Page, eval: &str, case: &str, room: usize) -> String {
 }
 
 fn headline(page: &mut Page, failure: &Failure) -> io::Result<()> {
-    let tone = if failure.outcome == Outcome::Errored { Tone::Warn } else { Tone::Bad };
-    let cause = failure.cause.map_or(failure.outcome.name(), |cause| cause.name());
+    let tone = if failure.outcome == Outcome::Errored {
+        Tone::Warn
+    } else {
+        Tone::Bad
+    };
+    let cause = failure
+        .cause
+        .map_or(failure.outcome.name(), |cause| cause.name());
     let times = if failure.samples > 1 {
         format!(" ({})", text::plural(failure.samples, "sample"))
     } else {
         String::new()
     };
     // The cause must stay in sight however long the ids are.
-    let room = page.width().saturating_sub(text::width(cause) + text::width(&times) + 6);
+    let room = page
+        .width()
+        .saturating_sub(text::width(cause) + text::width(&times) + 6);
     let place = place(page, &failure.eval_id, &failure.case_id, room);
     page.line(&[
         span(tone, format!("  {} ", glyph(failure.outcome, page))),
@@ -102,7 +143,12 @@ fn headline(page: &mut Page, failure: &Failure) -> io::Result<()> {
     ])
 }
 
-fn body(page: &mut Page, summary: &Summary, failure: &Failure, options: &TerminalOptions) -> io::Result<()> {
+fn body(
+    page: &mut Page,
+    summary: &Summary,
+    failure: &Failure,
+    options: &TerminalOptions,
+) -> io::Result<()> {
     if let Some(name) = own_name(summary, failure) {
         page.line(&[plain(INDENT), span(Tone::Dim, name)])?;
     }
@@ -116,7 +162,10 @@ fn body(page: &mut Page, summary: &Summary, failure: &Failure, options: &Termina
     let told = sides(page, failure, options)?;
     if options.verbose {
         let shown = [differences::LISTED, differences::COUNTED];
-        for (key, value) in failure.details.iter().filter(|(key, _)| !(told && shown.contains(&key.as_str())))
+        for (key, value) in failure
+            .details
+            .iter()
+            .filter(|(key, _)| !(told && shown.contains(&key.as_str())))
         {
             detail(page, key, value)?;
         }
@@ -125,7 +174,11 @@ fn body(page: &mut Page, summary: &Summary, failure: &Failure, options: &Termina
 }
 
 /// Expected and actual: path by path where a grader listed differences (then it says true), else whole.
-pub(crate) fn sides(page: &mut Page, failure: &Failure, options: &TerminalOptions) -> io::Result<bool> {
+pub(crate) fn sides(
+    page: &mut Page,
+    failure: &Failure,
+    options: &TerminalOptions,
+) -> io::Result<bool> {
     let told = path_by_path(page, failure, options)?;
     if !told {
         whole(page, failure, options)?;
@@ -135,28 +188,54 @@ pub(crate) fn sides(page: &mut Page, failure: &Failure, options: &TerminalOption
 
 /// The differences that a grader listed; false when it listed none.
 fn path_by_path(page: &mut Page, failure: &Failure, options: &TerminalOptions) -> io::Result<bool> {
-    let Some(rows) = differences::of_details(&failure.details, limits(options)) else { return Ok(false) };
+    let Some(rows) = differences::of_details(&failure.details, limits(options)) else {
+        return Ok(false);
+    };
     page.line(&legend())?;
     places(page, &rows, options.verbose)?;
     Ok(true)
 }
 
 pub fn limits(options: &TerminalOptions) -> differences::Limits {
-    let rows = if options.verbose { PLACES_VERBOSE } else { PLACES };
+    let rows = if options.verbose {
+        PLACES_VERBOSE
+    } else {
+        PLACES
+    };
     let columns = options.width.saturating_sub(text::width(INDENT) + 4);
-    differences::Limits { rows, columns, unicode: options.unicode }
+    differences::Limits {
+        rows,
+        columns,
+        unicode: options.unicode,
+    }
 }
 
 fn legend() -> [Span<'static>; 4] {
-    [plain(INDENT), span(Tone::Good, "- expected"), plain("  "), span(Tone::Bad, "+ actual")]
+    [
+        plain(INDENT),
+        span(Tone::Good, "- expected"),
+        plain("  "),
+        span(Tone::Bad, "+ actual"),
+    ]
 }
 
 /// One place after the other: its path, then both sides. With `wrap` long sides take several lines.
 pub fn places(page: &mut Page, rows: &Rows, wrap: bool) -> io::Result<()> {
     for row in &rows.rows {
-        let note = if row.note.is_empty() { String::new() } else { format!("  {}", row.note) };
-        page.line(&[plain(INDENT), span(Tone::Bold, row.path.as_str()), span(Tone::Dim, note)])?;
-        for (sign, tone, side) in [("- ", Tone::Good, &row.expected), ("+ ", Tone::Bad, &row.actual)] {
+        let note = if row.note.is_empty() {
+            String::new()
+        } else {
+            format!("  {}", row.note)
+        };
+        page.line(&[
+            plain(INDENT),
+            span(Tone::Bold, row.path.as_str()),
+            span(Tone::Dim, note),
+        ])?;
+        for (sign, tone, side) in [
+            ("- ", Tone::Good, &row.expected),
+            ("+ ", Tone::Bad, &row.actual),
+        ] {
             let Some(side) = side else { continue };
             let first = [plain(INDENT), plain("  "), span(tone, sign)];
             if wrap {
@@ -178,7 +257,10 @@ pub fn places(page: &mut Page, rows: &Rows, wrap: bool) -> io::Result<()> {
 
 /// Both sides whole, or the lines in which they differ.
 fn whole(page: &mut Page, failure: &Failure, options: &TerminalOptions) -> io::Result<()> {
-    let limits = Limits { unicode: options.unicode, ..if options.verbose { VERBOSE } else { BRIEF } };
+    let limits = Limits {
+        unicode: options.unicode,
+        ..if options.verbose { VERBOSE } else { BRIEF }
+    };
     match values::compare(failure.expected.as_ref(), failure.actual.as_ref(), limits) {
         Comparison::Nothing => {}
         Comparison::Sides { expected, actual } => {
@@ -241,13 +323,22 @@ fn left_out(page: &mut Page, more: usize) -> io::Result<()> {
         return Ok(());
     }
     let dots = page.ellipsis();
-    page.line(&[plain(INDENT), span(Tone::Dim, format!("  {dots} {}", text::plural(more, "more line")))])
+    page.line(&[
+        plain(INDENT),
+        span(
+            Tone::Dim,
+            format!("  {dots} {}", text::plural(more, "more line")),
+        ),
+    ])
 }
 
 fn detail(page: &mut Page, key: &str, value: &Value) -> io::Result<()> {
     let label = format!("{} ", text::one_line(key));
     match values::compare(None, Some(value), VERBOSE) {
-        Comparison::Sides { actual: Some(excerpt), .. } if excerpt.text.contains('\n') => {
+        Comparison::Sides {
+            actual: Some(excerpt),
+            ..
+        } if excerpt.text.contains('\n') => {
             page.line(&[plain(INDENT), span(Tone::Dim, label)])?;
             for line in excerpt.text.lines() {
                 page.line(&[plain(INDENT), plain(format!("  {line}"))])?;

@@ -22,7 +22,11 @@ const OUTCOME: usize = 9;
 const REPLY_LINES: usize = 30;
 
 /// Every verdict on a sample.
-pub fn verdicts(page: &mut Page, sample: &SampleResult, options: &TerminalOptions) -> io::Result<()> {
+pub fn verdicts(
+    page: &mut Page,
+    sample: &SampleResult,
+    options: &TerminalOptions,
+) -> io::Result<()> {
     for told in judged::told(sample) {
         verdict(page, &told, options)?;
     }
@@ -52,7 +56,10 @@ pub fn section(page: &mut Page, summary: &Summary, options: &TerminalOptions) ->
     if more > 0 {
         let dots = page.ellipsis();
         let more = text::group_digits(more);
-        page.line(&[span(Tone::Dim, format!("  {dots} and {more} more (the JSON report)"))])?;
+        page.line(&[span(
+            Tone::Dim,
+            format!("  {dots} and {more} more (the JSON report)"),
+        )])?;
     }
     Ok(())
 }
@@ -69,15 +76,34 @@ fn verdict(page: &mut Page, told: &Told, options: &TerminalOptions) -> io::Resul
             .map(|w| text::one_line(w)),
     );
     // The outcome must fit beside the name.
-    let room = page.width().saturating_sub("    judged by   ".len() + 16).clamp(6, 30);
-    let by =
-        format!("judged by {}  ", text::truncate_width_with(&text::one_line(told.by), room, page.ellipsis()));
-    page.wrapped(&[plain("    "), span(Tone::Dim, by)], tone_of(outcome), &words.join("; "), 3)?;
+    let room = page
+        .width()
+        .saturating_sub("    judged by   ".len() + 16)
+        .clamp(6, 30);
+    let by = format!(
+        "judged by {}  ",
+        text::truncate_width_with(&text::one_line(told.by), room, page.ellipsis())
+    );
+    page.wrapped(
+        &[plain("    "), span(Tone::Dim, by)],
+        tone_of(outcome),
+        &words.join("; "),
+        3,
+    )?;
     table(page, told, most)?;
     for (met, words) in told.checks.iter().take(most) {
-        let (mark, tone) = if *met { (Outcome::Passed, Tone::Good) } else { (Outcome::Failed, Tone::Bad) };
+        let (mark, tone) = if *met {
+            (Outcome::Passed, Tone::Good)
+        } else {
+            (Outcome::Failed, Tone::Bad)
+        };
         let mark = format!("{} ", glyph(mark, page));
-        page.wrapped(&[plain(INDENT), span(tone, mark)], Tone::Plain, words, lines)?;
+        page.wrapped(
+            &[plain(INDENT), span(tone, mark)],
+            Tone::Plain,
+            words,
+            lines,
+        )?;
     }
     left_out(page, told.checks.len().saturating_sub(most), "check")?;
     let judged = told.judged;
@@ -91,16 +117,30 @@ fn verdict(page: &mut Page, told: &Told, options: &TerminalOptions) -> io::Resul
     }
     for (at, feedback) in judged.feedback.iter().take(most).enumerate() {
         let label = if at == 0 { "advice  " } else { "        " };
-        page.wrapped(&[plain(INDENT), span(Tone::Dim, label), plain("- ")], Tone::Plain, feedback, lines)?;
+        page.wrapped(
+            &[plain(INDENT), span(Tone::Dim, label), plain("- ")],
+            Tone::Plain,
+            feedback,
+            lines,
+        )?;
     }
     for notice in judged.notices.iter().take(most) {
-        page.wrapped(&[plain(INDENT), span(Tone::Warn, "note    ")], Tone::Warn, notice, lines)?;
+        page.wrapped(
+            &[plain(INDENT), span(Tone::Warn, "note    ")],
+            Tone::Warn,
+            notice,
+            lines,
+        )?;
     }
     if told.has_telling_votes() || options.verbose {
         votes(page, told, most)?;
     }
     if options.verbose {
-        for (at, vote) in judged.votes.iter().enumerate().filter(|(_, vote)| vote.outcome == Outcome::Errored)
+        for (at, vote) in judged
+            .votes
+            .iter()
+            .enumerate()
+            .filter(|(_, vote)| vote.outcome == Outcome::Errored)
         {
             exchange(page, at, vote)?;
         }
@@ -146,16 +186,28 @@ fn table(page: &mut Page, told: &Told, most: usize) -> io::Result<()> {
             .unwrap_or(0)
             .max(head.len())
     };
-    let mut widths: Vec<usize> = head.iter().enumerate().map(|(at, head)| widest(at, head)).collect();
+    let mut widths: Vec<usize> = head
+        .iter()
+        .enumerate()
+        .map(|(at, head)| widest(at, head))
+        .collect();
     let others: usize = widths.iter().skip(1).map(|width| width + 2).sum();
     if let Some(name) = widths.first_mut() {
-        *name = (*name).min(page.width().saturating_sub(INDENT.len() + others).max(NAME_AT_LEAST));
+        *name = (*name).min(
+            page.width()
+                .saturating_sub(INDENT.len() + others)
+                .max(NAME_AT_LEAST),
+        );
     }
     let lay = |cells: &[String]| {
-        let padded = cells.iter().zip(&widths).enumerate().map(|(at, (cell, width))| match at {
-            0 => pad_right(&cut(cell, *width), *width),
-            _ => format!("  {}", pad_left(cell, *width)),
-        });
+        let padded = cells
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(at, (cell, width))| match at {
+                0 => pad_right(&cut(cell, *width), *width),
+                _ => format!("  {}", pad_left(cell, *width)),
+            });
         format!("{INDENT}{}", padded.collect::<String>())
     };
     let head: Vec<String> = head.into_iter().map(str::to_owned).collect();
@@ -169,14 +221,25 @@ fn table(page: &mut Page, told: &Told, most: usize) -> io::Result<()> {
 fn votes(page: &mut Page, told: &Told, most: usize) -> io::Result<()> {
     let shown = || told.votes.iter().take(most);
     // The outcome and some of the words must fit beside the name.
-    let room = page.width().saturating_sub(INDENT.len() + "votes   ".len() + 2 + OUTCOME + 8).clamp(6, 30);
-    let widest = shown().map(|vote| text::width(&text::one_line(vote.model))).max().unwrap_or(0).min(room);
+    let room = page
+        .width()
+        .saturating_sub(INDENT.len() + "votes   ".len() + 2 + OUTCOME + 8)
+        .clamp(6, 30);
+    let widest = shown()
+        .map(|vote| text::width(&text::one_line(vote.model)))
+        .max()
+        .unwrap_or(0)
+        .min(room);
     for (at, vote) in shown().enumerate() {
         let label = if at == 0 { "votes   " } else { "        " };
-        let model =
-            text::truncate_width_with(&text::one_line(vote.model), widest, page.ellipsis()).into_owned();
+        let model = text::truncate_width_with(&text::one_line(vote.model), widest, page.ellipsis())
+            .into_owned();
         let outcome = pad_right(vote.outcome.name(), OUTCOME);
-        let score = if vote.score.is_empty() { String::new() } else { format!("{}  ", vote.score) };
+        let score = if vote.score.is_empty() {
+            String::new()
+        } else {
+            format!("{}  ", vote.score)
+        };
         let first = [
             plain(INDENT),
             span(Tone::Dim, label),
@@ -190,12 +253,30 @@ fn votes(page: &mut Page, told: &Told, most: usize) -> io::Result<()> {
 
 /// What a judge answered whose answers could not be used, and what it was asked next.
 fn exchange(page: &mut Page, at: usize, vote: &JudgeVote) -> io::Result<()> {
-    for (turn, JudgeReply { text: said, fault, why, repair, .. }) in vote.replies.iter().enumerate() {
+    for (
+        turn,
+        JudgeReply {
+            text: said,
+            fault,
+            why,
+            repair,
+            ..
+        },
+    ) in vote.replies.iter().enumerate()
+    {
         let fault = fault.map_or("", |fault| fault.name());
         let label = format!("reply {} of vote {}  ", turn + 1, at + 1);
-        let words =
-            [fault, why.as_str()].into_iter().filter(|w| !w.is_empty()).collect::<Vec<_>>().join(": ");
-        page.wrapped(&[plain(INDENT), span(Tone::Dim, label)], Tone::Warn, &words, 3)?;
+        let words = [fault, why.as_str()]
+            .into_iter()
+            .filter(|w| !w.is_empty())
+            .collect::<Vec<_>>()
+            .join(": ");
+        page.wrapped(
+            &[plain(INDENT), span(Tone::Dim, label)],
+            Tone::Warn,
+            &words,
+            3,
+        )?;
         let clean = text::sanitize(text::truncate_bytes(said, 16 * 1024));
         let mut lines = clean.lines();
         for line in lines.by_ref().take(REPLY_LINES) {
@@ -204,7 +285,12 @@ fn exchange(page: &mut Page, at: usize, vote: &JudgeVote) -> io::Result<()> {
         let more = lines.count();
         left_out(page, more, "line")?;
         if !repair.is_empty() {
-            page.wrapped(&[plain(INDENT), span(Tone::Dim, "then asked  ")], Tone::Plain, repair, 4)?;
+            page.wrapped(
+                &[plain(INDENT), span(Tone::Dim, "then asked  ")],
+                Tone::Plain,
+                repair,
+                4,
+            )?;
         }
     }
     Ok(())

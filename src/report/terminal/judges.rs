@@ -12,14 +12,21 @@ use eval_base::text;
 const FEW: usize = 8;
 
 pub fn section(page: &mut Page, summary: &Summary, options: &TerminalOptions) -> io::Result<()> {
-    let Some(health) = &summary.judges else { return Ok(()) };
+    let Some(health) = &summary.judges else {
+        return Ok(());
+    };
     page.blank()?;
     page.line(&[span(Tone::Bold, "Judges")])?;
     told(page, "  ", &judges::of_all(health))?;
-    let shown = if options.verbose { health.by_model.len() } else { FEW };
+    let shown = if options.verbose {
+        health.by_model.len()
+    } else {
+        FEW
+    };
     for (name, votes) in health.by_model.iter().take(shown) {
         let room = page.width().saturating_sub(2);
-        let name = text::truncate_width_with(&text::one_line(name), room, page.ellipsis()).into_owned();
+        let name =
+            text::truncate_width_with(&text::one_line(name), room, page.ellipsis()).into_owned();
         page.line(&[plain("  "), span(Tone::Bold, name)])?;
         told(page, "    ", &judges::of_judge(votes))?;
     }
@@ -27,14 +34,22 @@ pub fn section(page: &mut Page, summary: &Summary, options: &TerminalOptions) ->
     if more > 0 {
         let more = text::group_digits(more);
         let dots = page.ellipsis();
-        page.line(&[span(Tone::Dim, format!("  {dots} and {more} more (--verbose, or the JSON report)"))])?;
+        page.line(&[span(
+            Tone::Dim,
+            format!("  {dots} and {more} more (--verbose, or the JSON report)"),
+        )])?;
     }
     Ok(())
 }
 
 fn told(page: &mut Page, indent: &str, told: &Told) -> io::Result<()> {
     for (label, words) in &told.lines {
-        page.wrapped(&[span(Tone::Dim, format!("{indent}{}", pad_right(label, 10)))], Tone::Plain, words, 4)?;
+        page.wrapped(
+            &[span(Tone::Dim, format!("{indent}{}", pad_right(label, 10)))],
+            Tone::Plain,
+            words,
+            4,
+        )?;
     }
     for remark in &told.remarks {
         page.wrapped(&[plain(indent.to_owned())], Tone::Warn, remark, 3)?;

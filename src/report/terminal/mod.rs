@@ -33,7 +33,12 @@ pub struct TerminalOptions {
 impl Default for TerminalOptions {
     /// 80 columns, no colour, Unicode.
     fn default() -> Self {
-        TerminalOptions { width: 80, color: false, verbose: false, unicode: true }
+        TerminalOptions {
+            width: 80,
+            color: false,
+            verbose: false,
+            unicode: true,
+        }
     }
 }
 
@@ -135,10 +140,19 @@ fn header(page: &mut Page, summary: &Summary) -> io::Result<()> {
             format!("target {target} ({kind})")
         });
     }
-    facts.extend(environment.model.as_deref().map(|model| format!("model {}", text::one_line(model))));
+    facts.extend(
+        environment
+            .model
+            .as_deref()
+            .map(|model| format!("model {}", text::one_line(model))),
+    );
     facts.push(format!("run {}", text::one_line(&metadata.run_id)));
     facts.push(figures::duration_seconds(metadata.duration_seconds));
-    if let Some(sandbox) = environment.sandbox.as_ref().filter(|sandbox| sandbox.enforced) {
+    if let Some(sandbox) = environment
+        .sandbox
+        .as_ref()
+        .filter(|sandbox| sandbox.enforced)
+    {
         facts.push(format!("sandbox {}", text::one_line(&sandbox.tier)));
     }
     let separator = page.pick(" · ", ", ");
@@ -146,7 +160,11 @@ fn header(page: &mut Page, summary: &Summary) -> io::Result<()> {
     page.wrapped(&[plain("  ")], Tone::Dim, &facts.join(separator), 3)?;
 
     for notice in notices::notices(summary) {
-        let (mark, tone) = if notice.loud { ("!! ", Tone::Alarm) } else { ("!  ", Tone::Warn) };
+        let (mark, tone) = if notice.loud {
+            ("!! ", Tone::Alarm)
+        } else {
+            ("!  ", Tone::Warn)
+        };
         page.wrapped(&[span(tone, mark)], tone, &notice.headline, 4)?;
         for note in &notice.notes {
             page.wrapped(&[plain("   "), plain("- ")], Tone::Warn, note, 3)?;
@@ -166,13 +184,22 @@ fn counts(page: &mut Page, summary: &Summary) -> io::Result<()> {
     let outcomes: Vec<Outcome> = Outcome::ALL
         .into_iter()
         .filter(|outcome| {
-            *outcome == Outcome::Passed || rows.iter().any(|(_, c)| figures::count_of(c, *outcome) > 0)
+            *outcome == Outcome::Passed
+                || rows.iter().any(|(_, c)| figures::count_of(c, *outcome) > 0)
         })
         .collect();
-    let widest =
-        rows.iter().map(|(_, c)| text::group_digits(c.total).len()).max().unwrap_or(0).max("errored".len());
+    let widest = rows
+        .iter()
+        .map(|(_, c)| text::group_digits(c.total).len())
+        .max()
+        .unwrap_or(0)
+        .max("errored".len());
     page.blank()?;
-    let mut head = format!("{}{}  pass rate", pad_right("", 11), pad_left("total", widest));
+    let mut head = format!(
+        "{}{}  pass rate",
+        pad_right("", 11),
+        pad_left("total", widest)
+    );
     for outcome in &outcomes {
         head.push_str(&format!("  {}", pad_left(outcome.name(), widest)));
     }
@@ -184,12 +211,21 @@ fn counts(page: &mut Page, summary: &Summary) -> io::Result<()> {
         let mut spans = vec![
             span(Tone::Bold, pad_right(&format!("  {label}"), 11)),
             plain(pad_left(&text::group_digits(counts.total), widest)),
-            plain(format!("  {}", pad_left(&figures::percent_or_none(counts.pass_rate), "pass rate".len()))),
+            plain(format!(
+                "  {}",
+                pad_left(
+                    &figures::percent_or_none(counts.pass_rate),
+                    "pass rate".len()
+                )
+            )),
         ];
         for outcome in &outcomes {
             let n = figures::count_of(counts, *outcome);
             let tone = if n == 0 { Tone::Dim } else { tone_of(*outcome) };
-            spans.push(span(tone, format!("  {}", pad_left(&text::group_digits(n), widest))));
+            spans.push(span(
+                tone,
+                format!("  {}", pad_left(&text::group_digits(n), widest)),
+            ));
         }
         page.line(&spans)?;
     }
@@ -205,9 +241,17 @@ fn narrow_counts(page: &mut Page, summary: &Summary, rows: &[(&str, &Counts)]) -
             .filter(|(_, n)| *n > 0)
             .map(|(outcome, n)| format!("{} {outcome}", text::group_digits(*n)))
             .collect();
-        let (total, rate) = (text::group_digits(counts.total), figures::percent_or_none(counts.pass_rate));
+        let (total, rate) = (
+            text::group_digits(counts.total),
+            figures::percent_or_none(counts.pass_rate),
+        );
         let lead = [span(Tone::Bold, pad_right(&format!("  {label}"), 11))];
-        page.wrapped(&lead, Tone::Plain, &format!("{total}, pass rate {rate}: {}", parts.join(", ")), 3)?;
+        page.wrapped(
+            &lead,
+            Tone::Plain,
+            &format!("{total}, pass rate {rate}: {}", parts.join(", ")),
+            3,
+        )?;
     }
     remarks(page, summary)
 }
@@ -215,7 +259,12 @@ fn narrow_counts(page: &mut Page, summary: &Summary, rows: &[(&str, &Counts)]) -
 /// What verdicts over code rest on, and second tries.
 fn remarks(page: &mut Page, summary: &Summary) -> io::Result<()> {
     if let Some(trust) = notices::trust(summary) {
-        page.wrapped(&[span(Tone::Bold, pad_right("  Trust", 11))], Tone::Plain, &trust, 2)?;
+        page.wrapped(
+            &[span(Tone::Bold, pad_right("  Trust", 11))],
+            Tone::Plain,
+            &trust,
+            2,
+        )?;
     }
     for words in notices::retries(summary) {
         page.wrapped(&[plain("  ")], Tone::Warn, &words, 2)?;
@@ -237,7 +286,11 @@ fn metrics(page: &mut Page, summary: &Summary) -> io::Result<()> {
         "value".to_owned(),
         figures::interval_label(summary),
         "cases".to_owned(),
-        if ranged { "[worst, best]".to_owned() } else { String::new() },
+        if ranged {
+            "[worst, best]".to_owned()
+        } else {
+            String::new()
+        },
     ];
     let mut cells: Vec<[String; 5]> = rows
         .iter()
@@ -252,10 +305,21 @@ fn metrics(page: &mut Page, summary: &Summary) -> io::Result<()> {
         })
         .collect();
     let mut widths: Vec<usize> = (0..5)
-        .map(|at| cells.iter().chain([&head]).map(|row| text::width(&row[at])).max().unwrap_or(0))
+        .map(|at| {
+            cells
+                .iter()
+                .chain([&head])
+                .map(|row| text::width(&row[at]))
+                .max()
+                .unwrap_or(0)
+        })
         .collect();
     // An author's long name must not push the figures off the page.
-    let others: usize = widths[1..].iter().filter(|width| **width > 0).map(|width| width + 2).sum();
+    let others: usize = widths[1..]
+        .iter()
+        .filter(|width| **width > 0)
+        .map(|width| width + 2)
+        .sum();
     widths[0] = widths[0].min(page.width().saturating_sub(others).max(NAME_AT_LEAST));
     for row in &mut cells {
         row[0] = text::truncate_width_with(&row[0], widths[0], page.ellipsis()).into_owned();
@@ -265,8 +329,11 @@ fn metrics(page: &mut Page, summary: &Summary) -> io::Result<()> {
             .iter()
             .enumerate()
             .map(|(at, cell)| {
-                let text =
-                    if at == 1 || at == 3 { pad_left(cell, widths[at]) } else { pad_right(cell, widths[at]) };
+                let text = if at == 1 || at == 3 {
+                    pad_left(cell, widths[at])
+                } else {
+                    pad_right(cell, widths[at])
+                };
                 span(tone, format!("{text}  "))
             })
             .collect();
@@ -297,18 +364,29 @@ fn metrics(page: &mut Page, summary: &Summary) -> io::Result<()> {
 }
 
 fn thresholds(page: &mut Page, summary: &Summary) -> io::Result<()> {
-    let rows: Vec<figures::ThresholdRow> =
-        summary.gate.thresholds.iter().map(figures::threshold_row).collect();
+    let rows: Vec<figures::ThresholdRow> = summary
+        .gate
+        .thresholds
+        .iter()
+        .map(figures::threshold_row)
+        .collect();
     if rows.is_empty() {
         return Ok(());
     }
     let widest = |head: &str, column: fn(&figures::ThresholdRow) -> &str| {
-        rows.iter().map(|row| text::width(column(row))).max().unwrap_or(0).max(head.len())
+        rows.iter()
+            .map(|row| text::width(column(row)))
+            .max()
+            .unwrap_or(0)
+            .max(head.len())
     };
     let value = widest("value", |row| &row.value);
     let needs = widest("needs", |row| &row.needs);
     let status = widest("status", |row| row.status.name());
-    let room = page.width().saturating_sub(value + needs + status + 8).max(NAME_AT_LEAST);
+    let room = page
+        .width()
+        .saturating_sub(value + needs + status + 8)
+        .max(NAME_AT_LEAST);
     let metric = widest("Threshold", |row| &row.metric).min(room);
     let lead = format!(
         "{}  {}  {}  ",
@@ -321,7 +399,10 @@ fn thresholds(page: &mut Page, summary: &Summary) -> io::Result<()> {
     for row in &rows {
         page.line(&[
             plain(pad_right(
-                &format!("  {}", text::truncate_width_with(&row.metric, metric, page.ellipsis())),
+                &format!(
+                    "  {}",
+                    text::truncate_width_with(&row.metric, metric, page.ellipsis())
+                ),
                 metric + 4,
             )),
             plain(pad_left(&row.value, value)),
@@ -345,7 +426,12 @@ fn recommendations(page: &mut Page, summary: &Summary) -> io::Result<()> {
 }
 
 fn gate(page: &mut Page, summary: &Summary) -> io::Result<()> {
-    verdict(page, summary.gate.decision, &summary.gate.reasons, notices::is_unsandboxed(summary))
+    verdict(
+        page,
+        summary.gate.decision,
+        &summary.gate.reasons,
+        notices::is_unsandboxed(summary),
+    )
 }
 
 /// The decision with its reasons: the last thing that people read.
@@ -365,7 +451,10 @@ pub(crate) fn verdict(
         [] => page.line(&[span(tone, label)]),
         [reason] => page.wrapped(&[span(tone, format!("{label}: "))], Tone::Plain, reason, 6),
         reasons => {
-            page.line(&[span(tone, format!("{label}: {}", text::plural(reasons.len(), "reason")))])?;
+            page.line(&[span(
+                tone,
+                format!("{label}: {}", text::plural(reasons.len(), "reason")),
+            )])?;
             for reason in reasons {
                 page.wrapped(&[plain("  - ")], Tone::Plain, reason, 4)?;
             }

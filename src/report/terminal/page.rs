@@ -68,7 +68,10 @@ impl Span<'_> {
 }
 
 pub fn span<'a>(tone: Tone, text: impl Into<Cow<'a, str>>) -> Span<'a> {
-    Span { tone, text: text.into() }
+    Span {
+        tone,
+        text: text.into(),
+    }
 }
 
 pub fn plain<'a>(text: impl Into<Cow<'a, str>>) -> Span<'a> {
@@ -90,7 +93,11 @@ impl<'a> Page<'a> {
     }
 
     pub fn ellipsis(&self) -> &'static str {
-        if self.options.unicode { text::ELLIPSIS } else { "..." }
+        if self.options.unicode {
+            text::ELLIPSIS
+        } else {
+            "..."
+        }
     }
 
     /// `fancy` where the terminal shows Unicode, else `simple`.
@@ -104,9 +111,14 @@ impl<'a> Page<'a> {
 
     /// One line, cut at the width, without blanks at its end.
     pub fn line(&mut self, spans: &[Span]) -> io::Result<()> {
-        let mut spans: Vec<(Tone, String)> =
-            spans.iter().map(|span| (span.tone, clean(&span.text))).collect();
-        let end = spans.iter().rposition(|(_, text)| !text.trim_end().is_empty()).map_or(0, |at| at + 1);
+        let mut spans: Vec<(Tone, String)> = spans
+            .iter()
+            .map(|span| (span.tone, clean(&span.text)))
+            .collect();
+        let end = spans
+            .iter()
+            .rposition(|(_, text)| !text.trim_end().is_empty())
+            .map_or(0, |at| at + 1);
         // Blanks that are not shown must not make a line too long, either.
         if let Some((_, last)) = spans[..end].last_mut() {
             last.truncate(last.trim_end().len());
@@ -125,7 +137,10 @@ impl<'a> Page<'a> {
             };
             room = room.saturating_sub(text::width(&shown));
             let ended = shown != *text;
-            match tone.sgr().filter(|_| self.options.color && !shown.is_empty()) {
+            match tone
+                .sgr()
+                .filter(|_| self.options.color && !shown.is_empty())
+            {
                 Some(sgr) => write!(self.out, "\x1b[{sgr}m{shown}\x1b[0m")?,
                 None => self.out.write_all(shown.as_bytes())?,
             }
@@ -137,7 +152,13 @@ impl<'a> Page<'a> {
     }
 
     /// A text in words over at most `max_lines` lines, the first after `first`, the others indented as far as it.
-    pub fn wrapped(&mut self, first: &[Span], tone: Tone, text: &str, max_lines: usize) -> io::Result<()> {
+    pub fn wrapped(
+        &mut self,
+        first: &[Span],
+        tone: Tone,
+        text: &str,
+        max_lines: usize,
+    ) -> io::Result<()> {
         self.wrapped_marked(first, tone, text, &[], max_lines)
     }
 
@@ -150,13 +171,20 @@ impl<'a> Page<'a> {
         marks: &[Range<usize>],
         max_lines: usize,
     ) -> io::Result<()> {
-        let indent: usize = first.iter().map(|span| text::width(&clean(&span.text))).sum();
+        let indent: usize = first
+            .iter()
+            .map(|span| text::width(&clean(&span.text)))
+            .sum();
         let room = self.options.width.saturating_sub(indent).max(8);
         let lines = wrap(&text::one_line(text), room, max_lines, self.ellipsis());
         let of_lines = marks_of_lines(text, marks, &lines);
         let margin = " ".repeat(indent);
         for (at, (line, marks)) in lines.iter().zip(of_lines).enumerate() {
-            let mut spans = if at == 0 { first.to_vec() } else { vec![plain(margin.as_str())] };
+            let mut spans = if at == 0 {
+                first.to_vec()
+            } else {
+                vec![plain(margin.as_str())]
+            };
             spans.extend(marked(tone, line, &marks));
             self.line(&spans)?;
         }
@@ -174,7 +202,10 @@ impl<'a> Page<'a> {
         let ((name, name_width), (width, gap)) = (name, cell);
         let ellipsis = self.ellipsis();
         let fit = |text: &str, width: usize, gap: usize| {
-            pad_right(&text::truncate_width_with(text, width.saturating_sub(gap), ellipsis), width)
+            pad_right(
+                &text::truncate_width_with(text, width.saturating_sub(gap), ellipsis),
+                width,
+            )
         };
         let mut spans: Vec<Span<'_>> = vec![plain(fit(name, name_width, 2))];
         spans.extend(cells.map(|(tone, cell)| span(tone, fit(&cell, width, gap))));
@@ -192,7 +223,8 @@ pub fn marked<'a>(tone: Tone, text: &'a str, marks: &[Range<usize>]) -> Vec<Span
     let mut spans = Vec::new();
     let mut end = 0;
     for mark in marks {
-        let (Some(before), Some(within)) = (text.get(end..mark.start), text.get(mark.clone())) else {
+        let (Some(before), Some(within)) = (text.get(end..mark.start), text.get(mark.clone()))
+        else {
             continue;
         };
         spans.push(span(tone, before));
@@ -211,7 +243,9 @@ fn marks_of_lines(text: &str, marks: &[Range<usize>], lines: &[String]) -> Vec<V
         let mut own: Vec<Range<usize>> = Vec::new();
         for (at, c) in line.char_indices() {
             while c != ' ' && rest.next_if(|(_, source)| *source == ' ').is_some() {}
-            let Some((source, _)) = rest.next_if(|(_, source)| *source == c) else { continue };
+            let Some((source, _)) = rest.next_if(|(_, source)| *source == c) else {
+                continue;
+            };
             if !marks.iter().any(|mark| mark.contains(&source)) {
                 continue;
             }
@@ -227,7 +261,9 @@ fn marks_of_lines(text: &str, marks: &[Range<usize>], lines: &[String]) -> Vec<V
 
 /// Safe to print as part of a line: a tab is four blanks, a line break one.
 fn clean(text: &str) -> String {
-    text::sanitize(text).replace('\t', "    ").replace('\n', " ")
+    text::sanitize(text)
+        .replace('\t', "    ")
+        .replace('\n', " ")
 }
 
 /// Breaks a text between words; a word that is longer than a line is broken within.
@@ -277,9 +313,15 @@ fn wrap(text: &str, room: usize, max_lines: usize, ellipsis: &str) -> Vec<String
 
 /// `text` with blanks up to a number of columns, behind it or before it.
 pub fn pad_right(text: &str, columns: usize) -> String {
-    format!("{text}{}", " ".repeat(columns.saturating_sub(text::width(text))))
+    format!(
+        "{text}{}",
+        " ".repeat(columns.saturating_sub(text::width(text)))
+    )
 }
 
 pub fn pad_left(text: &str, columns: usize) -> String {
-    format!("{}{text}", " ".repeat(columns.saturating_sub(text::width(text))))
+    format!(
+        "{}{text}",
+        " ".repeat(columns.saturating_sub(text::width(text)))
+    )
 }

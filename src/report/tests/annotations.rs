@@ -11,7 +11,10 @@ fn what_did_not_pass_is_shown_at_its_definition() {
     let mut summary = unsandboxed();
     for (at, eval) in summary.evals.iter_mut().enumerate() {
         let file = ["evals/a.yaml", "evals/ö, 100%: b\n.yaml"][at % 2].to_owned();
-        eval.source = Some(Place { file, line: 3 + at as u32 });
+        eval.source = Some(Place {
+            file,
+            line: 3 + at as u32,
+        });
     }
     assert_snapshot!(as_commands(&of_run(&summary)), @"
     ::error title=Parser suite%3A threshold on pass@1 missed::0.400 (>= 0.850)
@@ -38,7 +41,10 @@ fn of_a_gate_that_passed_failed_evals_are_warnings() {
     summary.gate.decision = Decision::Pass;
     summary.gate.thresholds.clear();
     let commands = as_commands(&of_run(&summary));
-    assert!(commands.starts_with("::warning ") && !commands.contains("::error"), "{commands}");
+    assert!(
+        commands.starts_with("::warning ") && !commands.contains("::error"),
+        "{commands}"
+    );
 }
 
 #[test]
@@ -46,17 +52,39 @@ fn only_cases_that_did_not_pass_are_told_and_the_rest_of_them_counted() {
     let mut summary = red(1, true);
     summary.gate.thresholds.clear();
     let (eval, failure) = (summary.evals[0].clone(), summary.failures[0].clone());
-    let case = |id: &str, outcome| CaseResult { id: id.to_owned(), outcome, ..eval.cases[0].clone() };
+    let case = |id: &str, outcome| CaseResult {
+        id: id.to_owned(),
+        outcome,
+        ..eval.cases[0].clone()
+    };
     let failed: Vec<String> = (0..5).map(|n| format!("case-{n}")).collect();
     let cases = failed.iter().map(|id| case(id, Outcome::Failed));
     // Enough of the samples of the first passed; one did not.
-    let cases: Vec<CaseResult> = [case("passes", Outcome::Passed)].into_iter().chain(cases).collect();
-    let entry = |case: &CaseResult| Failure { case_id: case.id.clone(), ..failure.clone() };
+    let cases: Vec<CaseResult> = [case("passes", Outcome::Passed)]
+        .into_iter()
+        .chain(cases)
+        .collect();
+    let entry = |case: &CaseResult| Failure {
+        case_id: case.id.clone(),
+        ..failure.clone()
+    };
     summary.failures = cases.iter().map(entry).collect();
-    let counts = Counts { total: 6, passed: 1, failed: 5, ..Counts::default() };
-    summary.evals = vec![EvalResult { counts, cases, ..eval }];
+    let counts = Counts {
+        total: 6,
+        passed: 1,
+        failed: 5,
+        ..Counts::default()
+    };
+    summary.evals = vec![EvalResult {
+        counts,
+        cases,
+        ..eval
+    }];
     let told = &of_run(&summary)[0].message;
-    let lines: Vec<&str> = told.lines().map(|line| line.split(' ').next().unwrap_or_default()).collect();
+    let lines: Vec<&str> = told
+        .lines()
+        .map(|line| line.split(' ').next().unwrap_or_default())
+        .collect();
     assert_eq!(lines, ["1", "case-0", "case-1", "case-2", "..."], "{told}");
     assert!(told.ends_with("... and 2 more cases"), "{told}");
 }

@@ -111,8 +111,16 @@ fn no_run_is_too_large_for_a_comment() {
         let told = shown.matches("<details><summary>").count();
         assert!(told >= 4, "{told}");
         let more = eval_base::text::group_digits(summary.failures.len() - told);
-        assert!(shown.contains(&format!("... and {more} more (see the report)")), "{told} of {cases}");
-        assert!(shown.lines().last().is_some_and(|line| line.starts_with("run `")));
+        assert!(
+            shown.contains(&format!("... and {more} more (see the report)")),
+            "{told} of {cases}"
+        );
+        assert!(
+            shown
+                .lines()
+                .last()
+                .is_some_and(|line| line.starts_with("run `"))
+        );
     }
 }
 
@@ -137,5 +145,8 @@ fn the_hidden_line_ends_where_we_end_it() {
         comment::marker("eval-harness", "--> <b>@all"),
         "<!-- eval-harness: %2D-%2D%3E%20%3Cb%3E%40all -->\n".replace("%2D-%2D", "%2D-")
     );
-    assert_eq!(comment::marker("eval-harness phase", "a----b"), "<!-- eval-harness phase: a-%2D-%2Db -->\n");
+    assert_eq!(
+        comment::marker("eval-harness phase", "a----b"),
+        "<!-- eval-harness phase: a-%2D-%2Db -->\n"
+    );
 }

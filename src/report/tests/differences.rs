@@ -11,7 +11,10 @@ fn details(found: &[Difference], count: usize) -> serde_json::Map<String, Value>
     serde_json::Map::from_iter([
         ("differences".to_owned(), json!(listed)),
         ("difference_count".to_owned(), json!(count)),
-        ("warnings".to_owned(), json!(["ignore_fields: x matches nothing"])),
+        (
+            "warnings".to_owned(),
+            json!(["ignore_fields: x matches nothing"]),
+        ),
     ])
 }
 
@@ -20,15 +23,19 @@ fn summary_with(details: serde_json::Map<String, Value>) -> Summary {
     let ids = ("cap-0", "case-0");
     let sides = (Some(json!({"status": 200})), Some(json!({"status": 500})));
     let reason = "body.page: expected 1, got 2; and 30 differences";
-    summary.failures =
-        vec![Failure { details, ..failure(ids, "Users", Cause::WrongAnswer, reason, sides.0, sides.1) }];
+    summary.failures = vec![Failure {
+        details,
+        ..failure(ids, "Users", Cause::WrongAnswer, reason, sides.0, sides.1)
+    }];
     summary
 }
 
 fn users() -> Summary {
     let user = |n: usize, email: &str| json!({"id": n, "email": email});
     let long = |word: &str| {
-        format!("Consider using `const` instead of `let`, since this value is never {word} in this function")
+        format!(
+            "Consider using `const` instead of `let`, since this value is never {word} in this function"
+        )
     };
     let old: Vec<Value> = (0..20).map(|n| user(n, "ann@x.example")).collect();
     let new: Vec<Value> = (0..20).map(|n| user(n, "nobody")).collect();
@@ -71,11 +78,22 @@ Not passed
     … and 7 more differences
 "#);
     assert!(
-        text.lines().filter(|line| !line.starts_with("rerun")).all(|line| eval_base::text::width(line) <= 80),
+        text.lines()
+            .filter(|line| !line.starts_with("rerun"))
+            .all(|line| eval_base::text::width(line) <= 80),
         "{text}"
     );
-    let verbose = terminal_text(&users(), &TerminalOptions { verbose: true, ..TerminalOptions::default() });
-    assert!(!verbose.contains("difference_count") && verbose.contains("warnings"), "{verbose}");
+    let verbose = terminal_text(
+        &users(),
+        &TerminalOptions {
+            verbose: true,
+            ..TerminalOptions::default()
+        },
+    );
+    assert!(
+        !verbose.contains("difference_count") && verbose.contains("warnings"),
+        "{verbose}"
+    );
 }
 
 #[test]
@@ -107,15 +125,23 @@ Differences by path (`-` expected, `+` actual):
     // What no row tells stays among the details; what is told does not.
     assert!(text.contains("difference_count"));
     let mut all = users();
-    all.failures[0].details.insert("difference_count".to_owned(), json!(1));
+    all.failures[0]
+        .details
+        .insert("difference_count".to_owned(), json!(1));
     let text = rendered(ReportFormat::Markdown, &all);
-    assert!(!text.contains("difference_count") && text.contains("matches nothing"), "{text}");
+    assert!(
+        !text.contains("difference_count") && text.contains("matches nothing"),
+        "{text}"
+    );
 }
 
 #[test]
 fn json_and_junit_carry_the_details() {
     let text = rendered(ReportFormat::Json, &users());
-    assert!(text.contains("body.users[19].email") && text.contains("difference_count"), "{text}");
+    assert!(
+        text.contains("body.users[19].email") && text.contains("difference_count"),
+        "{text}"
+    );
     let text = rendered(ReportFormat::Junit, &users());
     insta::assert_snapshot!(section(&text, "@@ body.page", "@@ body.more"), @r#"
     @@ body.page @@
@@ -130,8 +156,10 @@ fn json_and_junit_carry_the_details() {
 #[test]
 fn hostile_paths_and_values_are_harmless() {
     let hostile = "a\u{1b}[2J\n```\n</details>\n# x @user | b\r\u{202e}";
-    let found =
-        differences(&json!({hostile: hostile, "k": 1}), &json!({hostile: [hostile], "other\n": hostile}));
+    let found = differences(
+        &json!({hostile: hostile, "k": 1}),
+        &json!({hostile: [hostile], "other\n": hostile}),
+    );
     let summary = summary_with(details(&found, found.len()));
     let text = terminal_text(&summary, &TerminalOptions::default());
     insta::assert_snapshot!(section(&text, "    - expected", "\n\n"), @r##"

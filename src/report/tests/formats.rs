@@ -7,21 +7,50 @@ use super::*;
 #[test]
 fn a_missing_sandbox_is_in_every_format() {
     let summary = unsandboxed();
-    let coloured = terminal_text(&summary, &TerminalOptions { color: true, ..TerminalOptions::default() });
-    assert_eq!(coloured.matches("\x1b[1;97;41m!! ").count(), 2, "{coloured:?}");
-    for format in [ReportFormat::Terminal, ReportFormat::Markdown, ReportFormat::Junit] {
-        assert!(rendered(format, &summary).contains("SANDBOX NOT ENFORCED"), "{format:?}");
-        assert!(!rendered(format, &rich()).contains("NOT ENFORCED"), "{format:?}");
+    let coloured = terminal_text(
+        &summary,
+        &TerminalOptions {
+            color: true,
+            ..TerminalOptions::default()
+        },
+    );
+    assert_eq!(
+        coloured.matches("\x1b[1;97;41m!! ").count(),
+        2,
+        "{coloured:?}"
+    );
+    for format in [
+        ReportFormat::Terminal,
+        ReportFormat::Markdown,
+        ReportFormat::Junit,
+    ] {
+        assert!(
+            rendered(format, &summary).contains("SANDBOX NOT ENFORCED"),
+            "{format:?}"
+        );
+        assert!(
+            !rendered(format, &rich()).contains("NOT ENFORCED"),
+            "{format:?}"
+        );
     }
     let json: Value = serde_json::from_str(&rendered(ReportFormat::Json, &summary)).unwrap();
-    assert_eq!(json["eval_report"]["metadata"]["environment"]["sandbox"]["enforced"], json!(false));
+    assert_eq!(
+        json["eval_report"]["metadata"]["environment"]["sandbox"]["enforced"],
+        json!(false)
+    );
 }
 
 #[test]
 fn a_grade_without_isolation_warns_although_the_run_declared_none() {
     let mut summary = green(1);
     summary.metadata.environment.sandbox = None;
-    summary.summary.by_trust.insert(Trust::Unsandboxed, TrustCounts { samples: 1, grades: 1 });
+    summary.summary.by_trust.insert(
+        Trust::Unsandboxed,
+        TrustCounts {
+            samples: 1,
+            grades: 1,
+        },
+    );
     assert!(
         rendered(ReportFormat::Markdown, &summary)
             .contains("# ✅ PASS: Parser suite 1.2.0 (SANDBOX NOT ENFORCED)")
@@ -39,8 +68,16 @@ fn json_reads_back_as_it_was() {
 
 #[test]
 fn formats_have_their_extensions() {
-    let all = [ReportFormat::Json, ReportFormat::Markdown, ReportFormat::Html, ReportFormat::Junit];
-    assert_eq!(all.map(extension), [Some("json"), Some("md"), Some("html"), Some("junit.xml")]);
+    let all = [
+        ReportFormat::Json,
+        ReportFormat::Markdown,
+        ReportFormat::Html,
+        ReportFormat::Junit,
+    ];
+    assert_eq!(
+        all.map(extension),
+        [Some("json"), Some("md"), Some("html"), Some("junit.xml")]
+    );
     assert_eq!(extension(ReportFormat::Terminal), None);
 }
 
@@ -60,9 +97,13 @@ fn every_kind_of_remark_is_shown() {
     }
     // The median of some samples is not that of all.
     assert!(!shown.contains("12 ms"), "{shown}");
-    assert!(shown.contains("cases  score\n"), "the head of the table is whole: {shown}");
     assert!(
-        rendered(ReportFormat::Markdown, &summary).contains("> Not the whole suite: tag fast, eval cap-\\*")
+        shown.contains("cases  score\n"),
+        "the head of the table is whole: {shown}"
+    );
+    assert!(
+        rendered(ReportFormat::Markdown, &summary)
+            .contains("> Not the whole suite: tag fast, eval cap-\\*")
     );
 }
 
@@ -75,7 +116,10 @@ fn shards_and_regrades_say_what_they_are() {
     for (format, decision) in [
         (ReportFormat::Terminal, "GATE UNDECIDED"),
         (ReportFormat::Markdown, "# ➗ UNDECIDED: Parser suite"),
-        (ReportFormat::Junit, r#"name="gate.decision" value="undecided""#),
+        (
+            ReportFormat::Junit,
+            r#"name="gate.decision" value="undecided""#,
+        ),
     ] {
         let shown = rendered(format, &summary).replace("\n   ", " ");
         for words in [
@@ -94,7 +138,10 @@ fn a_regrade_that_was_ended_early_names_the_command_that_starts_it_anew() {
     let mut summary = green(1);
     summary.metadata.interrupted = true;
     let shown = rendered(ReportFormat::Terminal, &summary);
-    assert!(shown.contains("go on    eval-harness run --resume eval-20260102-120000\n"), "{shown}");
+    assert!(
+        shown.contains("go on    eval-harness run --resume eval-20260102-120000\n"),
+        "{shown}"
+    );
     summary.metadata.regrade_of = Some("eval-1".to_owned());
     for format in [ReportFormat::Terminal, ReportFormat::Markdown] {
         let shown = rendered(format, &summary);
@@ -109,11 +156,22 @@ fn a_regrade_that_was_ended_early_names_the_command_that_starts_it_anew() {
 fn what_the_lists_leave_out_is_counted() {
     let mut summary = red(5, false);
     summary.truncated = true;
-    summary.omitted = Some(Omitted { cases: 1200, samples: 30_000, unpassed_samples: 1, failures: 70 });
+    summary.omitted = Some(Omitted {
+        cases: 1200,
+        samples: 30_000,
+        unpassed_samples: 1,
+        failures: 70,
+    });
     let words = "Figures count everything; the lists leave out 1200 cases, 30,000 samples, 70 failures \
                  (1 sample that did not pass among them), which the journal has";
-    for format in [ReportFormat::Terminal, ReportFormat::Markdown, ReportFormat::Junit] {
-        let shown = rendered(format, &summary).replace("\n   ", " ").replace("\\", "");
+    for format in [
+        ReportFormat::Terminal,
+        ReportFormat::Markdown,
+        ReportFormat::Junit,
+    ] {
+        let shown = rendered(format, &summary)
+            .replace("\n   ", " ")
+            .replace("\\", "");
         assert!(shown.contains(words), "{format:?}: {shown}");
     }
     assert!(rendered(ReportFormat::Terminal, &summary).contains("… and 70 more"));
@@ -121,5 +179,8 @@ fn what_the_lists_leave_out_is_counted() {
     assert!(rendered(ReportFormat::Markdown, &summary).contains("  - ... and at least 2 more"));
     summary.metadata.joined = vec!["eval-2".to_owned()];
     let joined = rendered(ReportFormat::Terminal, &summary);
-    assert!(joined.contains("!  Joined with eval-2") && !joined.contains("--failed-in"), "{joined}");
+    assert!(
+        joined.contains("!  Joined with eval-2") && !joined.contains("--failed-in"),
+        "{joined}"
+    );
 }

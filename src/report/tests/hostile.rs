@@ -68,12 +68,16 @@ fn hostile_summary() -> impl Strategy<Value = Summary> {
             failure.reason = text(at + 4);
             failure.expected = Some(json!(text(at + 5)));
             failure.actual = Some(json!(text(at + 6)));
-            failure.details.insert(text(at + 7), json!({"stderr": text(at)}));
+            failure
+                .details
+                .insert(text(at + 7), json!({"stderr": text(at)}));
         }
         let counts = summary.summary.cases;
         summary.summary.by_category.insert(text(4), counts);
         summary.summary.by_cause.insert(text(5), 3);
-        summary.estimates.insert(text(6), estimate(None, None, None, Some(&text(7))));
+        summary
+            .estimates
+            .insert(text(6), estimate(None, None, None, Some(&text(7))));
         summary.gate.reasons = vec![text(0), text(1)];
         summary.gate.thresholds[0].metric = text(6);
         summary.recommendations = vec![text(2)];
@@ -87,9 +91,17 @@ fn hostile_summary() -> impl Strategy<Value = Summary> {
             total: used,
         });
         summary.judges = Some(hostile_health(&text));
-        for (at, case) in summary.evals.iter_mut().flat_map(|eval| &mut eval.cases).enumerate() {
-            let mut grade =
-                crate::model::testing::judged_grade(hostile_judged(at, &text), Outcome::Passed, None);
+        for (at, case) in summary
+            .evals
+            .iter_mut()
+            .flat_map(|eval| &mut eval.cases)
+            .enumerate()
+        {
+            let mut grade = crate::model::testing::judged_grade(
+                hostile_judged(at, &text),
+                Outcome::Passed,
+                None,
+            );
             grade.grader = Some(text(at));
             case.samples[0].grades = vec![grade];
         }
@@ -122,13 +134,20 @@ fn hostile_judged(at: usize, text: &dyn Fn(usize) -> String) -> crate::model::Ju
     judged.criteria = (0..3)
         .map(|n| JudgedCriterion {
             name: text(at + n),
-            score: if n == 0 { json!(text(at + 1)) } else { json!(3.333_333_3) },
+            score: if n == 0 {
+                json!(text(at + 1))
+            } else {
+                json!(3.333_333_3)
+            },
             spread: Some([json!(text(at + 2)), json!(5)]),
             ..judged.criteria[0].clone()
         })
         .collect();
-    judged.checks =
-        vec![JudgedCheck { text: text(at + 3), wanted: at.is_multiple_of(2), met: at.is_multiple_of(3) }];
+    judged.checks = vec![JudgedCheck {
+        text: text(at + 3),
+        wanted: at.is_multiple_of(2),
+        met: at.is_multiple_of(3),
+    }];
     (judged.justification, judged.panel) = (text(at + 4), text(at + 5));
     (judged.feedback, judged.notices) = (vec![text(at + 6)], vec![text(at + 7)]);
     let mut lost = testing::vote(&text(at), Err(ReplyFault::NoJson));
@@ -141,7 +160,10 @@ fn hostile_judged(at: usize, text: &dyn Fn(usize) -> String) -> crate::model::Ju
 
 /// Without the colours that we write ourselves.
 pub(super) fn without_colour(text: &str) -> String {
-    regex::Regex::new("\x1b\\[[0-9;]*m").unwrap().replace_all(text, "").into_owned()
+    regex::Regex::new("\x1b\\[[0-9;]*m")
+        .unwrap()
+        .replace_all(text, "")
+        .into_owned()
 }
 
 proptest! {

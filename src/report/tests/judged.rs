@@ -13,7 +13,14 @@ fn criterion(
     share: f64,
     spread: Option<[Value; 2]>,
 ) -> JudgedCriterion {
-    JudgedCriterion { name: name.to_owned(), weight, score, share, scale: Some([1.0, 5.0]), spread }
+    JudgedCriterion {
+        name: name.to_owned(),
+        weight,
+        score,
+        share,
+        scale: Some([1.0, 5.0]),
+        spread,
+    }
 }
 
 /// A panel of three votes, of which one was lost, that finds too little.
@@ -66,15 +73,37 @@ fn summary_of(cases: Vec<CaseResult>) -> Summary {
         .filter(|case| case.outcome != Outcome::Passed)
         .map(|case| {
             let cause = case.cause.expect("it did not pass");
-            failure(("cap-doc", &case.id), "", cause, &case.samples[0].reason, None, None)
+            failure(
+                ("cap-doc", &case.id),
+                "",
+                cause,
+                &case.samples[0].reason,
+                None,
+                None,
+            )
         })
         .collect();
-    summary.evals = vec![eval("cap-doc", "Documents", EvalType::Capability, outcome, cases)];
-    summary.judges = Some(JudgeHealth { samples: 3, ..JudgeHealth::default() });
+    summary.evals = vec![eval(
+        "cap-doc",
+        "Documents",
+        EvalType::Capability,
+        outcome,
+        cases,
+    )];
+    summary.judges = Some(JudgeHealth {
+        samples: 3,
+        ..JudgeHealth::default()
+    });
     summary
 }
 
-fn judged_case(id: &str, judged: Judged, outcome: Outcome, cause: Option<Cause>, reason: &str) -> CaseResult {
+fn judged_case(
+    id: &str,
+    judged: Judged,
+    outcome: Outcome,
+    cause: Option<Cause>,
+    reason: &str,
+) -> CaseResult {
     let mut case = case(id, outcome, cause, reason);
     let mut grade = judged_grade(judged, outcome, cause);
     grade.grader = Some("documentation_rubric".to_owned());
@@ -103,7 +132,13 @@ fn three() -> Summary {
             Some(Cause::WrongAnswer),
             "does not say \"PostgreSQL 14+\"",
         ),
-        judged_case("lost", lost, Outcome::Errored, Some(Cause::JudgeUnparseable), why),
+        judged_case(
+            "lost",
+            lost,
+            Outcome::Errored,
+            Some(Cause::JudgeUnparseable),
+            why,
+        ),
         judged_case("good", judged(), Outcome::Passed, None, ""),
     ])
 }
@@ -154,9 +189,18 @@ fn the_terminal_shows_criteria_checks_and_why() {
 /// Numbers may be cut with a mark, outcomes and why may not.
 #[test]
 fn a_narrow_terminal_shows_outcomes_and_why() {
-    let page = terminal_text(&three(), &TerminalOptions { width: 40, ..TerminalOptions::default() });
+    let page = terminal_text(
+        &three(),
+        &TerminalOptions {
+            width: 40,
+            ..TerminalOptions::default()
+        },
+    );
     let told = from(&page, "judged by", "\n\n");
-    assert!(told.lines().all(|line| eval_base::text::width(line) <= 40), "{page}");
+    assert!(
+        told.lines().all(|line| eval_base::text::width(line) <= 40),
+        "{page}"
+    );
     for words in [
         "judged by documen…  failed; 3.4 of",
         "…  passed   0.750\n",
@@ -169,7 +213,11 @@ fn a_narrow_terminal_shows_outcomes_and_why() {
 
 #[test]
 fn all_of_it_is_shown_when_asked_for() {
-    let options = TerminalOptions { verbose: true, unicode: false, ..TerminalOptions::default() };
+    let options = TerminalOptions {
+        verbose: true,
+        unicode: false,
+        ..TerminalOptions::default()
+    };
     let page = terminal_text(&three(), &options);
     assert_snapshot!(from(&page, "  ! cap-doc > lost", "         total"), @r#"
       ! cap-doc > lost  judge_unparseable
@@ -291,7 +339,10 @@ fn markdown_shows_it_of_every_case() {
 
     </details>
     "#);
-    let without = Summary { judges: None, ..three() };
+    let without = Summary {
+        judges: None,
+        ..three()
+    };
     assert!(!rendered(ReportFormat::Markdown, &without).contains("Judged by"));
 }
 
@@ -302,14 +353,31 @@ fn categories_and_verdicts_without_criteria_have_no_scale() {
     by_category.score = Some(0.5);
     by_category.criteria = vec![JudgedCriterion {
         scale: None,
-        ..criterion("tone", 1.0, json!("fair"), 0.5, Some([json!("poor"), json!("good")]))
+        ..criterion(
+            "tone",
+            1.0,
+            json!("fair"),
+            0.5,
+            Some([json!("poor"), json!("good")]),
+        )
     }];
-    let whole = Judged { criteria: Vec::new(), score: Some(1.0), scale: None, ..judged() };
+    let whole = Judged {
+        criteria: Vec::new(),
+        score: Some(1.0),
+        scale: None,
+        ..judged()
+    };
     let summary = summary_of(vec![
         judged_case("a", by_category, Outcome::Passed, None, ""),
         judged_case("b", whole, Outcome::Passed, None, ""),
     ]);
-    let page = terminal_text(&summary, &TerminalOptions { verbose: true, ..TerminalOptions::default() });
+    let page = terminal_text(
+        &summary,
+        &TerminalOptions {
+            verbose: true,
+            ..TerminalOptions::default()
+        },
+    );
     assert_snapshot!(from(&page, "Judged\n", "         total"), @"
     Judged
 
@@ -329,7 +397,13 @@ fn categories_and_verdicts_without_criteria_have_no_scale() {
 
 #[test]
 fn how_the_judges_did_is_told_in_a_few_lines() {
-    let quiet = JudgeVotes { votes: 40, passed: 30, failed: 10, replied: 40, ..JudgeVotes::default() };
+    let quiet = JudgeVotes {
+        votes: 40,
+        passed: 30,
+        failed: 10,
+        replied: 40,
+        ..JudgeVotes::default()
+    };
     let mut summary = green(1);
     summary.judges = Some(JudgeHealth {
         samples: 40,
@@ -345,7 +419,11 @@ fn how_the_judges_did_is_told_in_a_few_lines() {
         votes     40: 30 pass, 10 fail
     ");
     let busy = JudgeVotes {
-        errored: [("judge_unparseable".to_owned(), 2), ("judge_unreachable".to_owned(), 3)].into(),
+        errored: [
+            ("judge_unparseable".to_owned(), 2),
+            ("judge_unreachable".to_owned(), 3),
+        ]
+        .into(),
         replied: 42,
         faults: [("no_json".to_owned(), 2), ("cut".to_owned(), 5)].into(),
         repairs: 6,
@@ -355,18 +433,30 @@ fn how_the_judges_did_is_told_in_a_few_lines() {
         votes: 45,
         ..quiet.clone()
     };
-    let constant = JudgeVotes { constant_score: Some(1.0), failed: 0, votes: 30, ..quiet };
+    let constant = JudgeVotes {
+        constant_score: Some(1.0),
+        failed: 0,
+        votes: 30,
+        ..quiet
+    };
     summary.judges = Some(JudgeHealth {
         samples: 45,
         errored: 3,
-        errored_by_cause: [("judge_unparseable".to_owned(), 2), ("judge_unreachable".to_owned(), 1)].into(),
+        errored_by_cause: [
+            ("judge_unparseable".to_owned(), 2),
+            ("judge_unreachable".to_owned(), 1),
+        ]
+        .into(),
         not_judged: 2,
         panels: 40,
         disagreeing: 4,
         cut: 1,
         neutralised: 3,
-        by_model: [("openai:judge".to_owned(), busy), ("local:llama | `x`\x1b[2J".to_owned(), constant)]
-            .into(),
+        by_model: [
+            ("openai:judge".to_owned(), busy),
+            ("local:llama | `x`\x1b[2J".to_owned(), constant),
+        ]
+        .into(),
         ..JudgeHealth::default()
     });
     let page = terminal_text(&summary, &TerminalOptions::default());

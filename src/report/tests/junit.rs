@@ -159,12 +159,16 @@ fn junit_shows_the_whole_picture() {
 
 #[test]
 fn junit_reads_back_with_the_right_counts() {
-    let report = quick_junit::Report::deserialize_from_str(&rendered(ReportFormat::Junit, &rich())).unwrap();
+    let report =
+        quick_junit::Report::deserialize_from_str(&rendered(ReportFormat::Junit, &rich())).unwrap();
     assert_eq!((report.tests, report.failures, report.errors), (8, 3, 1));
     assert_eq!(report.test_suites.len(), 7);
     let case = &report.test_suites[2].test_cases[1];
     assert_eq!(case.name.as_str(), "日本語の長い名前のケース");
-    let quick_junit::TestCaseStatus::NonSuccess { kind, ty, message, .. } = &case.status else {
+    let quick_junit::TestCaseStatus::NonSuccess {
+        kind, ty, message, ..
+    } = &case.status
+    else {
         panic!("a failure")
     };
     assert_eq!(*kind, quick_junit::NonSuccessKind::Failure);
@@ -175,8 +179,14 @@ fn junit_reads_back_with_the_right_counts() {
 #[test]
 fn junit_fails_when_only_the_gate_does() {
     let mut summary = green(2);
-    summary.gate = Gate { decision: Decision::Fail, exit_code: 1, ..rich().gate };
-    let report = quick_junit::Report::deserialize_from_str(&rendered(ReportFormat::Junit, &summary)).unwrap();
+    summary.gate = Gate {
+        decision: Decision::Fail,
+        exit_code: 1,
+        ..rich().gate
+    };
+    let report =
+        quick_junit::Report::deserialize_from_str(&rendered(ReportFormat::Junit, &summary))
+            .unwrap();
     assert_eq!((report.tests, report.failures), (3, 1));
     assert_eq!(report.test_suites[0].test_cases[0].name.as_str(), "gate");
 }
@@ -184,9 +194,15 @@ fn junit_fails_when_only_the_gate_does() {
 #[test]
 fn junit_fails_when_the_cases_that_failed_are_not_listed() {
     let mut summary = green(2);
-    summary.gate = Gate { decision: Decision::Fail, exit_code: 1, ..rich().gate };
+    summary.gate = Gate {
+        decision: Decision::Fail,
+        exit_code: 1,
+        ..rich().gate
+    };
     summary.summary.cases.failed = 3;
-    let report = quick_junit::Report::deserialize_from_str(&rendered(ReportFormat::Junit, &summary)).unwrap();
+    let report =
+        quick_junit::Report::deserialize_from_str(&rendered(ReportFormat::Junit, &summary))
+            .unwrap();
     assert_eq!((report.tests, report.failures), (3, 1));
 }
 

@@ -161,14 +161,24 @@ fn markdown_of_many_failures_tells_some_names_more_and_counts_the_rest() {
     for (summary, evals) in [(red(20_000, false), 1), (red(10_000, true), 10_000)] {
         let shown = rendered(ReportFormat::Markdown, &summary);
         assert_eq!(shown.matches("\n### ❌ ").count(), 50);
-        assert!(shown.contains("### Further ones") && shown.contains("| cap-0 | case-60 |") == (evals == 1));
-        let more = if evals == 1 { "... and 19,750 more (see the JSON report" } else { "... and 9750 more" };
+        assert!(
+            shown.contains("### Further ones")
+                && shown.contains("| cap-0 | case-60 |") == (evals == 1)
+        );
+        let more = if evals == 1 {
+            "... and 19,750 more (see the JSON report"
+        } else {
+            "... and 9750 more"
+        };
         assert!(shown.contains(more), "{}", shown.len());
         assert!(shown.contains("- ... and 9900 evals more that did not pass") == (evals == 10_000));
         assert!(shown.len() < 250_000, "{}", shown.len());
     }
     let many = rendered(ReportFormat::Markdown, &green(101));
-    assert!(many.contains("### Capability evals (101/101 passed)\n\n- [x] 101 evals passed\n"), "{many}");
+    assert!(
+        many.contains("### Capability evals (101/101 passed)\n\n- [x] 101 evals passed\n"),
+        "{many}"
+    );
 }
 
 #[test]
@@ -216,6 +226,12 @@ fn markdown_names_a_path_where_two_documents_would_begin_alike() {
     failure.details.insert("differences".into(), listed);
     let shown = rendered(ReportFormat::Markdown, &summary);
     let evals = &shown[shown.find("\n## Evals").unwrap()..shown.find("\n## Not passed").unwrap()];
-    assert!(evals.contains("- Reason: total: expected 13.5, got 14"), "{evals}");
-    assert!(!evals.contains("- Expected:") && !evals.contains("- Actual:"), "{evals}");
+    assert!(
+        evals.contains("- Reason: total: expected 13.5, got 14"),
+        "{evals}"
+    );
+    assert!(
+        !evals.contains("- Expected:") && !evals.contains("- Actual:"),
+        "{evals}"
+    );
 }

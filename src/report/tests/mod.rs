@@ -20,16 +20,22 @@ use serde_json::{Value, json};
 
 use super::{TerminalOptions, extension, render, terminal as screen};
 use crate::model::{
-    Bound, CaseResult, Cause, Counts, Decision, EarlierAttempt, Environment, Estimate, EvalResult, EvalType,
-    Failure, Figure, Gate, GitState, Metadata, Omitted, Outcome, ReportFormat, SampleResult, SandboxState,
-    Shard, Summary, ThresholdResult, Totals, Trust, TrustCounts,
+    Bound, CaseResult, Cause, Counts, Decision, EarlierAttempt, Environment, Estimate, EvalResult,
+    EvalType, Failure, Figure, Gate, GitState, Metadata, Omitted, Outcome, ReportFormat,
+    SampleResult, SandboxState, Shard, Summary, ThresholdResult, Totals, Trust, TrustCounts,
 };
 
-pub(in crate::report) fn sample(outcome: Outcome, cause: Option<Cause>, reason: &str) -> SampleResult {
+pub(in crate::report) fn sample(
+    outcome: Outcome,
+    cause: Option<Cause>,
+    reason: &str,
+) -> SampleResult {
     SampleResult {
         index: 0,
         outcome,
-        score: outcome.is_graded().then(|| f64::from(u8::from(outcome == Outcome::Passed))),
+        score: outcome
+            .is_graded()
+            .then(|| f64::from(u8::from(outcome == Outcome::Passed))),
         cause,
         reason: reason.to_owned(),
         output: None,
@@ -55,7 +61,9 @@ fn case(id: &str, outcome: Outcome, cause: Option<Cause>, reason: &str) -> CaseR
         id: id.to_owned(),
         name: None,
         outcome,
-        score: outcome.is_graded().then(|| f64::from(u8::from(outcome == Outcome::Passed))),
+        score: outcome
+            .is_graded()
+            .then(|| f64::from(u8::from(outcome == Outcome::Passed))),
         cause,
         flaky: false,
         first_passes: u32::from(outcome == Outcome::Passed),
@@ -66,7 +74,13 @@ fn case(id: &str, outcome: Outcome, cause: Option<Cause>, reason: &str) -> CaseR
     }
 }
 
-fn eval(id: &str, name: &str, kind: EvalType, outcome: Outcome, cases: Vec<CaseResult>) -> EvalResult {
+fn eval(
+    id: &str,
+    name: &str,
+    kind: EvalType,
+    outcome: Outcome,
+    cases: Vec<CaseResult>,
+) -> EvalResult {
     let mut counts = Counts::default();
     cases.iter().for_each(|case| counts.add(case.outcome));
     let scores: Vec<f64> = cases.iter().filter_map(|case| case.score).collect();
@@ -114,8 +128,7 @@ fn estimate(
     }
 }
 
-pub(super) const HOSTILE: &str =
-    "\x1b[2J\x1b]0;owned\x07</script><img src=x> `rm -rf` | [a](http://evil) @admin\u{202e}\n# GATE PASS";
+pub(super) const HOSTILE: &str = "\x1b[2J\x1b]0;owned\x07</script><img src=x> `rm -rf` | [a](http://evil) @admin\u{202e}\n# GATE PASS";
 
 /// Passes, failures of several causes, errored, pending, skipped, long, wide and hostile texts.
 pub(super) fn rich() -> Summary {
@@ -141,7 +154,12 @@ pub(super) fn rich() -> Summary {
                     Some(Cause::WrongAnswer),
                     "the output differs from what was expected in line 2",
                 ),
-                case("日本語の長い名前のケース", Failed, Some(Cause::Timeout), "no answer within 10 s"),
+                case(
+                    "日本語の長い名前のケース",
+                    Failed,
+                    Some(Cause::Timeout),
+                    "no answer within 10 s",
+                ),
                 case("maps", Passed, None, ""),
             ],
         ),
@@ -169,7 +187,12 @@ pub(super) fn rich() -> Summary {
             "Orders stay as they are",
             Regression,
             Failed,
-            vec![case("reg-api-001", Failed, Some(Cause::WrongAnswer), HOSTILE)],
+            vec![case(
+                "reg-api-001",
+                Failed,
+                Some(Cause::WrongAnswer),
+                HOSTILE,
+            )],
         ),
         eval(
             "reg-skip-002",
@@ -214,18 +237,49 @@ pub(super) fn rich() -> Summary {
         ),
     ];
     let metrics: [(&str, Estimate); 6] = [
-        ("pass_at_1", estimate(Some(0.4), Some([0.117, 0.769]), Some([0.25, 0.625]), None)),
-        ("pass_at_10", estimate(None, None, None, Some("10 samples per case are needed; there is 1"))),
-        ("pass_at_3", estimate(None, None, None, Some("3 samples per case are needed; there is 1"))),
-        ("pass_hat_1", estimate(Some(0.4), Some([0.117, 0.769]), Some([0.25, 0.625]), None)),
-        ("pass_hat_1_unbiased", estimate(Some(0.4), Some([0.117, 0.769]), Some([0.25, 0.625]), None)),
+        (
+            "pass_at_1",
+            estimate(Some(0.4), Some([0.117, 0.769]), Some([0.25, 0.625]), None),
+        ),
+        (
+            "pass_at_10",
+            estimate(
+                None,
+                None,
+                None,
+                Some("10 samples per case are needed; there is 1"),
+            ),
+        ),
+        (
+            "pass_at_3",
+            estimate(
+                None,
+                None,
+                None,
+                Some("3 samples per case are needed; there is 1"),
+            ),
+        ),
+        (
+            "pass_hat_1",
+            estimate(Some(0.4), Some([0.117, 0.769]), Some([0.25, 0.625]), None),
+        ),
+        (
+            "pass_hat_1_unbiased",
+            estimate(Some(0.4), Some([0.117, 0.769]), Some([0.25, 0.625]), None),
+        ),
         ("latency_p95_ms", estimate(Some(1234.0), None, None, None)),
     ];
     let mut cases = Counts::default();
-    evals.iter().flat_map(|eval| &eval.cases).for_each(|case| cases.add(case.outcome));
+    evals
+        .iter()
+        .flat_map(|eval| &eval.cases)
+        .for_each(|case| cases.add(case.outcome));
     let by_type = |kind: EvalType| {
         let mut counts = Counts::default();
-        evals.iter().filter(|eval| eval.kind == kind).for_each(|eval| counts.add(eval.outcome));
+        evals
+            .iter()
+            .filter(|eval| eval.kind == kind)
+            .for_each(|eval| counts.add(eval.outcome));
         (kind, counts)
     };
     let summary = Totals {
@@ -247,8 +301,20 @@ pub(super) fn rich() -> Summary {
         by_grader: BTreeMap::new(),
         by_cause: BTreeMap::from([("wrong_answer".to_owned(), 2), ("timeout".to_owned(), 1)]),
         by_trust: BTreeMap::from([
-            (Trust::Harness, TrustCounts { samples: 1_200, grades: 1_300 }),
-            (Trust::Split, TrustCounts { samples: 44, grades: 44 }),
+            (
+                Trust::Harness,
+                TrustCounts {
+                    samples: 1_200,
+                    grades: 1_300,
+                },
+            ),
+            (
+                Trust::Split,
+                TrustCounts {
+                    samples: 44,
+                    grades: 44,
+                },
+            ),
         ]),
         adjudicated: 2,
         repeated_cases: 0,
@@ -267,7 +333,10 @@ pub(super) fn rich() -> Summary {
                 target: "solver".to_owned(),
                 target_type: "command".to_owned(),
                 model: None,
-                git: Some(GitState { commit: "0123456789abcdef0123".to_owned(), dirty: true }),
+                git: Some(GitState {
+                    commit: "0123456789abcdef0123".to_owned(),
+                    dirty: true,
+                }),
                 sandbox: Some(SandboxState {
                     tier: "userns".to_owned(),
                     enforced: true,
@@ -290,8 +359,14 @@ pub(super) fn rich() -> Summary {
             rerun_arguments: Vec::new(),
         },
         summary,
-        metrics: metrics.iter().map(|(name, estimate)| ((*name).to_owned(), estimate.value)).collect(),
-        estimates: metrics.into_iter().map(|(name, estimate)| (name.to_owned(), estimate)).collect(),
+        metrics: metrics
+            .iter()
+            .map(|(name, estimate)| ((*name).to_owned(), estimate.value))
+            .collect(),
+        estimates: metrics
+            .into_iter()
+            .map(|(name, estimate)| (name.to_owned(), estimate))
+            .collect(),
         gate: Gate {
             decision: Decision::Fail,
             exit_code: 1,
@@ -313,7 +388,10 @@ pub(super) fn rich() -> Summary {
                     status: Decision::Pass,
                 },
             ],
-            reasons: vec!["pass@1 is 0.400 and must be at least 0.850".to_owned(), HOSTILE.to_owned()],
+            reasons: vec![
+                "pass@1 is 0.400 and must be at least 0.850".to_owned(),
+                HOSTILE.to_owned(),
+            ],
         },
         models: None,
         judges: None,
@@ -370,15 +448,21 @@ pub(super) fn green(evals: usize) -> Summary {
     };
     summary.failures.clear();
     summary.recommendations.clear();
-    summary.gate =
-        Gate { decision: Decision::Pass, exit_code: 0, thresholds: Vec::new(), reasons: Vec::new() };
+    summary.gate = Gate {
+        decision: Decision::Pass,
+        exit_code: 0,
+        thresholds: Vec::new(),
+        reasons: Vec::new(),
+    };
     summary
 }
 
 fn terminal_text(summary: &Summary, options: &TerminalOptions) -> String {
     let mut out = Vec::new();
-    let reports =
-        ["results/2026-01-02/run-120000.json".to_owned(), "results/2026-01-02/run-120000.md".to_owned()];
+    let reports = [
+        "results/2026-01-02/run-120000.json".to_owned(),
+        "results/2026-01-02/run-120000.md".to_owned(),
+    ];
     screen::render(summary, options, &reports, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
@@ -422,23 +506,51 @@ fn flaky() -> Summary {
 /// So many failed cases, one to an eval when `spread`, else all in one.
 fn red(cases: usize, spread: bool) -> Summary {
     let mut summary = green(0);
-    let failed =
-        |n: usize| case(&format!("case-{n}"), Outcome::Failed, Some(Cause::WrongAnswer), "it is wrong");
-    let of =
-        |at: usize, cases| eval(&format!("cap-{at}"), "Adds", EvalType::Capability, Outcome::Failed, cases);
+    let failed = |n: usize| {
+        case(
+            &format!("case-{n}"),
+            Outcome::Failed,
+            Some(Cause::WrongAnswer),
+            "it is wrong",
+        )
+    };
+    let of = |at: usize, cases| {
+        eval(
+            &format!("cap-{at}"),
+            "Adds",
+            EvalType::Capability,
+            Outcome::Failed,
+            cases,
+        )
+    };
     summary.evals = match spread {
         true => (0..cases).map(|n| of(n, vec![failed(n)])).collect(),
         false => vec![of(0, (0..cases).map(failed).collect())],
     };
     summary.failures = (0..cases)
         .map(|n| {
-            let ids = (format!("cap-{}", if spread { n } else { 0 }), format!("case-{n}"));
+            let ids = (
+                format!("cap-{}", if spread { n } else { 0 }),
+                format!("case-{n}"),
+            );
             let (expected, actual) = (json!("a\nb\nc".repeat(10)), json!("a\nx\nc".repeat(10)));
-            failure((&ids.0, &ids.1), "", Cause::WrongAnswer, "it is wrong", Some(expected), Some(actual))
+            failure(
+                (&ids.0, &ids.1),
+                "",
+                Cause::WrongAnswer,
+                "it is wrong",
+                Some(expected),
+                Some(actual),
+            )
         })
         .collect();
     let evals = summary.evals.len();
-    let counts = Counts { total: cases, failed: cases, pass_rate: Some(0.0), ..Counts::default() };
+    let counts = Counts {
+        total: cases,
+        failed: cases,
+        pass_rate: Some(0.0),
+        ..Counts::default()
+    };
     summary.summary = Totals {
         total_evals: evals,
         failed: evals,
@@ -454,15 +566,21 @@ fn red(cases: usize, spread: bool) -> Summary {
 /// The data of a page in the block of this name.
 pub(crate) fn block_of(page: &str, id: &str) -> serde_json::Value {
     let begin = format!("<script type=\"application/json\" id=\"{id}\">");
-    let (_, rest) = page.split_once(&begin).unwrap_or_else(|| panic!("no block {id}"));
+    let (_, rest) = page
+        .split_once(&begin)
+        .unwrap_or_else(|| panic!("no block {id}"));
     let (json, _) = rest.split_once("</script>").unwrap();
     serde_json::from_str(json).unwrap()
 }
 
 /// Each name of an object on a line, with its value.
 pub(crate) fn lines_of(object: &serde_json::Value) -> String {
-    let lines: Vec<String> =
-        object.as_object().unwrap().iter().map(|(name, value)| format!("{name}: {value}")).collect();
+    let lines: Vec<String> = object
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}"))
+        .collect();
     lines.join("\n")
 }
 
@@ -472,8 +590,16 @@ pub(crate) fn markup_of(page: &str) -> Vec<&str> {
     let script = page.find("<script type=\"module\">").unwrap();
     let data = page.find("</noscript>").unwrap();
     let mut found = Vec::new();
-    for part in [&page[..head], &page[page.find("</style>").unwrap()..data], &page[data..script]] {
-        found.extend(part.split('<').skip(1).map(|tag| tag.split_once('>').map_or(tag, |(tag, _)| tag)));
+    for part in [
+        &page[..head],
+        &page[page.find("</style>").unwrap()..data],
+        &page[data..script],
+    ] {
+        found.extend(
+            part.split('<')
+                .skip(1)
+                .map(|tag| tag.split_once('>').map_or(tag, |(tag, _)| tag)),
+        );
     }
     found
 }

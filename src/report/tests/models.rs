@@ -8,18 +8,32 @@ use crate::model::{Answers, Latencies, ModelUsed, ModelsUsed, SpentOn};
 /// A model with something of everything.
 pub(super) fn busy() -> ModelUsed {
     ModelUsed {
-        answers: Answers { network: 28, cache: 12, recording: 0 },
+        answers: Answers {
+            network: 28,
+            cache: 12,
+            recording: 0,
+        },
         unanswered: 1,
         requests: 33,
         retries: 4,
         faults: BTreeMap::from([("429".to_owned(), 3), ("timeout".to_owned(), 2)]),
         throttled_ms: 12_300.0,
         backoff_ms: 4_000.0,
-        latency_ms: Some(Latencies { n: 28, p50: 1_200.0, p95: 3_400.0, p99: 4_100.0 }),
+        latency_ms: Some(Latencies {
+            n: 28,
+            p50: 1_200.0,
+            p95: 3_400.0,
+            p99: 4_100.0,
+        }),
         tokens_input: 12_345,
         tokens_output: 4_567,
         cost_usd: Some(0.012_3),
-        spent: SpentOn { tokens: 11_900, wasted_tokens: 120, usd: Some(0.008_6), ..SpentOn::default() },
+        spent: SpentOn {
+            tokens: 11_900,
+            wasted_tokens: 120,
+            usd: Some(0.008_6),
+            ..SpentOn::default()
+        },
         cut: 2,
         refused: 1,
         oldest_answer: Some("2026-11-02T10:11:12Z".to_owned()),
@@ -30,21 +44,41 @@ pub(super) fn busy() -> ModelUsed {
 /// One whose price nobody says, and that does not tell all tokens.
 fn quiet() -> ModelUsed {
     ModelUsed {
-        answers: Answers { network: 5, ..Answers::default() },
+        answers: Answers {
+            network: 5,
+            ..Answers::default()
+        },
         requests: 5,
         tokens_input: 50,
         tokens_output: 20,
         untold: 2,
         unpriced: 5,
-        spent: SpentOn { tokens: 70, unpriced: 5, ..SpentOn::default() },
+        spent: SpentOn {
+            tokens: 70,
+            unpriced: 5,
+            ..SpentOn::default()
+        },
         ..ModelUsed::default()
     }
 }
 
 fn with(models: &[(&str, ModelUsed)]) -> Summary {
-    let total = models.first().map(|(_, used)| used.clone()).unwrap_or_default();
-    let by_model = models.iter().map(|(name, used)| ((*name).to_owned(), used.clone())).collect();
-    Summary { models: Some(ModelsUsed { by_model, judges: BTreeMap::new(), total }), ..green(1) }
+    let total = models
+        .first()
+        .map(|(_, used)| used.clone())
+        .unwrap_or_default();
+    let by_model = models
+        .iter()
+        .map(|(name, used)| ((*name).to_owned(), used.clone()))
+        .collect();
+    Summary {
+        models: Some(ModelsUsed {
+            by_model,
+            judges: BTreeMap::new(),
+            total,
+        }),
+        ..green(1)
+    }
 }
 
 /// The part of a page between two marks.
@@ -101,7 +135,12 @@ fn what_is_not_known_is_not_told_as_nothing() {
         tokens   50 in, 20 out (2 answers don't tell)
         cost     unknown price
     ");
-    let untold = ModelUsed { untold: 5, tokens_input: 0, tokens_output: 0, ..quiet() };
+    let untold = ModelUsed {
+        untold: 5,
+        tokens_input: 0,
+        tokens_output: 0,
+        ..quiet()
+    };
     assert_snapshot!(on_terminal(&with(&[("local:llama", untold)])), @"
     Models
       local:llama
@@ -110,7 +149,11 @@ fn what_is_not_known_is_not_told_as_nothing() {
         cost     unknown: the answers don't tell their tokens
         spent    unknown price in this run (70 tokens)
     ");
-    let in_part = ModelUsed { cost_usd: Some(0.5), unpriced: 1, ..quiet() };
+    let in_part = ModelUsed {
+        cost_usd: Some(0.5),
+        unpriced: 1,
+        ..quiet()
+    };
     assert_snapshot!(on_terminal(&with(&[("local:llama", in_part)])), @"
     Models
       local:llama
@@ -118,8 +161,12 @@ fn what_is_not_known_is_not_told_as_nothing() {
         tokens   50 in, 20 out (2 answers don't tell)
         cost     at least $0.5000 (1 answer of unknown cost)
     ");
-    let nobody =
-        ModelUsed { answers: Answers::default(), unanswered: 3, requests: 3, ..ModelUsed::default() };
+    let nobody = ModelUsed {
+        answers: Answers::default(),
+        unanswered: 3,
+        requests: 3,
+        ..ModelUsed::default()
+    };
     assert_snapshot!(on_terminal(&with(&[("local:llama", nobody)])), @"
     Models
       local:llama
@@ -131,22 +178,53 @@ fn what_is_not_known_is_not_told_as_nothing() {
 #[test]
 fn answers_that_are_not_from_now_are_told_at_the_top() {
     let top = |answers: Answers, oldest: &str| {
-        let used = ModelUsed { answers, oldest_answer: Some(oldest.to_owned()), ..busy() };
+        let used = ModelUsed {
+            answers,
+            oldest_answer: Some(oldest.to_owned()),
+            ..busy()
+        };
         let page = terminal_text(&with(&[("openai:a", used)]), &TerminalOptions::default());
-        page.lines().find(|line| line.starts_with("!")).unwrap_or("nothing").to_owned()
+        page.lines()
+            .find(|line| line.starts_with("!"))
+            .unwrap_or("nothing")
+            .to_owned()
     };
-    let some = Answers { network: 28, cache: 12, recording: 0 };
-    let all = Answers { network: 0, cache: 0, recording: 3 };
-    let both = Answers { network: 1, cache: 1, recording: 1 };
+    let some = Answers {
+        network: 28,
+        cache: 12,
+        recording: 0,
+    };
+    let all = Answers {
+        network: 0,
+        cache: 0,
+        recording: 3,
+    };
+    let both = Answers {
+        network: 1,
+        cache: 1,
+        recording: 1,
+    };
     assert_snapshot!(top(some, "2026-11-02T10:11:12Z"), @"!  12 of 40 answers of models came from the cache (oldest 2026-11-02)");
     assert_snapshot!(top(all, "\u{1b}[2J GATE PASS"), @"!  All 3 answers of models came from recordings (oldest unknown)");
     assert_snapshot!(top(both, "2026-11-02"), @"!  2 of 3 answers of models came from the cache and from recordings (oldest");
-    assert_eq!(top(Answers { network: 9, ..Answers::default() }, ""), "nothing");
+    assert_eq!(
+        top(
+            Answers {
+                network: 9,
+                ..Answers::default()
+            },
+            ""
+        ),
+        "nothing"
+    );
 }
 
 #[test]
 fn markdown_and_junit_tell_it_too() {
-    let summary = with(&[("local:llama | `x`", quiet()), ("openai:gpt-4o-mini", busy())]);
+    let summary = with(&[
+        ("local:llama | `x`", quiet()),
+        ("openai:gpt-4o-mini", busy()),
+    ]);
     let page = rendered(ReportFormat::Markdown, &summary);
     assert_snapshot!(part(&page, "## Models", "\n## "), @r"
     ## Models
@@ -162,7 +240,11 @@ fn markdown_and_junit_tell_it_too() {
     - openai:gpt-4o-mini: 1 answer refused
     ");
     let page = rendered(ReportFormat::Junit, &summary);
-    let lines: Vec<&str> = page.lines().filter(|line| line.contains("\"models.")).map(str::trim).collect();
+    let lines: Vec<&str> = page
+        .lines()
+        .filter(|line| line.contains("\"models."))
+        .map(str::trim)
+        .collect();
     assert_snapshot!(lines.join("\n"), @r#"
     <property name="models.answers" value="5"/>
     <property name="models.answers.cache" value="0"/>
@@ -180,7 +262,14 @@ fn markdown_and_junit_tell_it_too() {
 fn a_judge_is_told_beside_the_target_of_the_same_name() {
     let mut summary = with(&[("openai:a", quiet())]);
     let models = summary.models.as_mut().expect("a model was asked");
-    models.judges.insert("openai:a".to_owned(), ModelUsed { cut: 1, untold: 0, ..quiet() });
+    models.judges.insert(
+        "openai:a".to_owned(),
+        ModelUsed {
+            cut: 1,
+            untold: 0,
+            ..quiet()
+        },
+    );
     assert_snapshot!(on_terminal(&summary), @"
     Models
       openai:a

@@ -24,8 +24,12 @@ fn passed(mut summary: Summary) -> Summary {
             case.cause = None;
         }
     }
-    summary.gate =
-        Gate { decision: Decision::Pass, exit_code: 0, thresholds: Vec::new(), reasons: Vec::new() };
+    summary.gate = Gate {
+        decision: Decision::Pass,
+        exit_code: 0,
+        thresholds: Vec::new(),
+        reasons: Vec::new(),
+    };
     summary.metrics.insert("pass_rate".to_owned(), Some(1.0));
     summary
 }
@@ -38,7 +42,10 @@ fn text_of(runs: &[Summary], format: ReportFormat) -> String {
 
 #[test]
 fn a_terminal_shows_a_column_for_each_target() {
-    let runs = [on("small", Some("openai:small"), "r-1"), passed(on("large", Some("openai:large"), "r-2"))];
+    let runs = [
+        on("small", Some("openai:small"), "r-1"),
+        passed(on("large", Some("openai:large"), "r-2")),
+    ];
     insta::assert_snapshot!(text_of(&runs, ReportFormat::Terminal), @r#"
     Parser suite: 2 targets side by side
     !  small: 3 of 8 samples have no grade, and its figures leave them out
@@ -79,7 +86,10 @@ fn a_terminal_shows_a_column_for_each_target() {
 
 #[test]
 fn markdown_has_a_column_for_each_target() {
-    let runs = [on("small", Some("openai:small"), "r-1"), passed(on("large|`x`", None, "r-2"))];
+    let runs = [
+        on("small", Some("openai:small"), "r-1"),
+        passed(on("large|`x`", None, "r-2")),
+    ];
     insta::assert_snapshot!(text_of(&runs, ReportFormat::Markdown), @r#"
     # Parser suite: 2 targets side by side
 
@@ -134,15 +144,22 @@ fn markdown_has_a_column_for_each_target() {
 
 #[test]
 fn more_targets_than_fit_stand_below_each_other() {
-    let runs: Vec<Summary> = (0..5).map(|n| on(&format!("target-{n}"), None, &format!("r-{n}"))).collect();
+    let runs: Vec<Summary> = (0..5)
+        .map(|n| on(&format!("target-{n}"), None, &format!("r-{n}")))
+        .collect();
     let page = text_of(&runs, ReportFormat::Terminal);
-    let heads: Vec<&str> =
-        page.lines().filter(|line| line.contains("target-") && !line.contains(':')).collect();
+    let heads: Vec<&str> = page
+        .lines()
+        .filter(|line| line.contains("target-") && !line.contains(':'))
+        .collect();
     insta::assert_snapshot!(heads.join("\n"), @r#"
     target-0         target-1         target-2
     target-3         target-4
     "#);
-    assert!(page.lines().all(|line| eval_base::text::width(line) <= 80), "{page}");
+    assert!(
+        page.lines().all(|line| eval_base::text::width(line) <= 80),
+        "{page}"
+    );
     assert!(page.contains("ended alike on each target"), "{page}");
 }
 
@@ -151,18 +168,33 @@ fn json_has_every_metric_and_eval_of_every_run() {
     let runs = [on("small", None, "r-1"), passed(on("large", None, "r-2"))];
     let report: Value = serde_json::from_str(&text_of(&runs, ReportFormat::Json)).unwrap();
     let report = &report["side_by_side"];
-    assert_eq!(report["evals"].as_array().unwrap().len(), runs[0].evals.len());
+    assert_eq!(
+        report["evals"].as_array().unwrap().len(),
+        runs[0].evals.len()
+    );
     assert_eq!(report["runs"][1]["decision"], "pass");
-    for metric in runs[0].metrics.keys().filter(|metric| *metric == "pass_rate" || *metric == "pass_at_1") {
-        let told: f64 = report["metrics"][metric]["small"]["value"].as_f64().unwrap();
+    for metric in runs[0]
+        .metrics
+        .keys()
+        .filter(|metric| *metric == "pass_rate" || *metric == "pass_at_1")
+    {
+        let told: f64 = report["metrics"][metric]["small"]["value"]
+            .as_f64()
+            .unwrap();
         assert_eq!(Some(told), runs[0].metrics[metric], "{metric}");
     }
     for line in report["differing_cases"].as_array().unwrap() {
-        assert_ne!(line["runs"]["small"]["outcome"], line["runs"]["large"]["outcome"], "{line}");
+        assert_ne!(
+            line["runs"]["small"]["outcome"], line["runs"]["large"]["outcome"],
+            "{line}"
+        );
     }
     let listed = report["differing_cases"].as_array().unwrap().len();
-    let unlike =
-        runs[0].evals.iter().flat_map(|eval| &eval.cases).filter(|case| case.outcome != Outcome::Passed);
+    let unlike = runs[0]
+        .evals
+        .iter()
+        .flat_map(|eval| &eval.cases)
+        .filter(|case| case.outcome != Outcome::Passed);
     assert_eq!(listed, unlike.count());
 }
 
@@ -176,7 +208,10 @@ fn what_makes_figures_incomparable_is_said() {
     assert!(page.contains("not run"), "{page}");
     // Of a large run not every case is listed: an absent one says nothing.
     let mut large = passed(on("large", None, "r-2"));
-    large.omitted = Some(Omitted { cases: 1, ..Omitted::default() });
+    large.omitted = Some(Omitted {
+        cases: 1,
+        ..Omitted::default()
+    });
     let page = text_of(&[on("small", None, "r-1"), large], ReportFormat::Terminal);
     assert!(page.contains("too large to list the cases"), "{page}");
 }
@@ -188,22 +223,40 @@ fn runs_that_have_nothing_in_common_are_refused() {
     other.metadata.suite_name = "another".to_owned();
     let of = |runs: &[Summary]| Sides::of(runs).err().map(|unlike| unlike.to_string());
     assert_eq!(Sides::of([&run]).err(), Some(Unlike::TooFew));
-    assert_eq!(of(&[run.clone(), run.clone()]).as_deref(), Some("r-1 is named twice"));
-    assert!(of(&[run.clone(), other]).is_some_and(|why| why.starts_with("the runs are of different suites")));
+    assert_eq!(
+        of(&[run.clone(), run.clone()]).as_deref(),
+        Some("r-1 is named twice")
+    );
+    assert!(
+        of(&[run.clone(), other])
+            .is_some_and(|why| why.starts_with("the runs are of different suites"))
+    );
     assert_eq!(of(&[run, on("small", None, "r-2")]), None);
 }
 
 #[test]
 fn targets_that_share_a_name_are_told_apart() {
-    let page = text_of(&[on("t", Some("m1"), "r-1"), on("t", Some("m2"), "r-2")], ReportFormat::Markdown);
-    assert!(page.contains("| t m1 |") && page.contains("| t m2 |"), "{page}");
-    let page = text_of(&[on("t", None, "r-1"), on("t", None, "r-2")], ReportFormat::Markdown);
+    let page = text_of(
+        &[on("t", Some("m1"), "r-1"), on("t", Some("m2"), "r-2")],
+        ReportFormat::Markdown,
+    );
+    assert!(
+        page.contains("| t m1 |") && page.contains("| t m2 |"),
+        "{page}"
+    );
+    let page = text_of(
+        &[on("t", None, "r-1"), on("t", None, "r-2")],
+        ReportFormat::Markdown,
+    );
     assert!(page.contains("| r-1 |"), "{page}");
 }
 
 #[test]
 fn a_page_holds_what_the_other_forms_tell() {
-    let runs = [on("small", Some("openai:small"), "r-1"), passed(on("large", Some("openai:large"), "r-2"))];
+    let runs = [
+        on("small", Some("openai:small"), "r-1"),
+        passed(on("large", Some("openai:large"), "r-2")),
+    ];
     let page = text_of(&runs, ReportFormat::Html);
     assert_eq!(page, text_of(&runs, ReportFormat::Html));
     let told = lines_of(&block_of(&page, "report"));

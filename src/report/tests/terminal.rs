@@ -88,7 +88,9 @@ fn terminal_cuts_the_long_name_of_a_metric_and_not_its_figures() {
     summary.gate.thresholds.push(threshold);
     let text = terminal_text(&summary, &TerminalOptions::default());
     let rows: Vec<&str> = text.lines().filter(|line| line.contains("mmm")).collect();
-    let [metric, threshold] = rows.as_slice() else { panic!("{text}") };
+    let [metric, threshold] = rows.as_slice() else {
+        panic!("{text}")
+    };
     assert!(metric.contains("mm…") && metric.contains("[0."), "{metric}");
     assert!(
         threshold.contains("mm…") && threshold.ends_with("pass") | threshold.ends_with("fail"),
@@ -125,7 +127,11 @@ fn terminal_is_short_when_all_is_well() {
 
 #[test]
 fn terminal_without_unicode_or_sandbox() {
-    let options = TerminalOptions { unicode: false, width: 60, ..TerminalOptions::default() };
+    let options = TerminalOptions {
+        unicode: false,
+        width: 60,
+        ..TerminalOptions::default()
+    };
     assert_snapshot!(terminal_text(&unsandboxed(), &options), @"
     Parser suite 1.2.0
       target solver (command), run eval-20260102-120000, 12.3 s
@@ -212,22 +218,47 @@ fn terminal_lists_only_what_matters_of_many() {
     summary.evals[7].outcome = Outcome::Failed;
     (summary.summary.passed, summary.summary.failed) = (49, 1);
     summary.failures = (0..25)
-        .map(|n| failure(("cap-007", &format!("case-{n}")), "", Cause::Crashed, "", None, None))
+        .map(|n| {
+            failure(
+                ("cap-007", &format!("case-{n}")),
+                "",
+                Cause::Crashed,
+                "",
+                None,
+                None,
+            )
+        })
         .collect();
     let brief = terminal_text(&summary, &TerminalOptions::default());
-    assert!(brief.contains("✗ cap-007") && !brief.contains("cap-008"), "{brief}");
+    assert!(
+        brief.contains("✗ cap-007") && !brief.contains("cap-008"),
+        "{brief}"
+    );
     assert!(
         brief.contains("✓ and 49 evals passed")
             && brief.contains("… and 15 more (--verbose, or the JSON report)"),
         "{brief}"
     );
-    assert!(brief.contains("case-9  crashed") && !brief.contains("case-10"), "{brief}");
-    let verbose = terminal_text(&summary, &TerminalOptions { verbose: true, ..TerminalOptions::default() });
     assert!(
-        verbose.contains("✓ cap-008") && verbose.contains("case-24  crashed") && !verbose.contains("more"),
+        brief.contains("case-9  crashed") && !brief.contains("case-10"),
+        "{brief}"
+    );
+    let verbose = terminal_text(
+        &summary,
+        &TerminalOptions {
+            verbose: true,
+            ..TerminalOptions::default()
+        },
+    );
+    assert!(
+        verbose.contains("✓ cap-008")
+            && verbose.contains("case-24  crashed")
+            && !verbose.contains("more"),
         "{verbose}"
     );
-    assert!(terminal_text(&green(41), &TerminalOptions::default()).contains("✓ all 41 evals passed"));
+    assert!(
+        terminal_text(&green(41), &TerminalOptions::default()).contains("✓ all 41 evals passed")
+    );
 }
 
 #[test]
@@ -243,8 +274,17 @@ fn terminal_tells_the_decision_and_why() {
         let shown = terminal_text(&summary, &TerminalOptions::default());
         assert!(shown.contains(words), "{shown}");
     }
-    let coloured = terminal_text(&green(1), &TerminalOptions { color: true, ..TerminalOptions::default() });
-    assert!(coloured.contains("\x1b[32mGATE PASS\x1b[0m"), "{coloured:?}");
+    let coloured = terminal_text(
+        &green(1),
+        &TerminalOptions {
+            color: true,
+            ..TerminalOptions::default()
+        },
+    );
+    assert!(
+        coloured.contains("\x1b[32mGATE PASS\x1b[0m"),
+        "{coloured:?}"
+    );
 }
 
 #[test]
@@ -252,26 +292,61 @@ fn terminal_tells_more_when_asked() {
     let mut summary = rich();
     summary.failures.truncate(1);
     summary.failures[0].samples = 3;
-    summary.failures[0].details.insert("stderr".to_owned(), json!("Traceback:\n  \x1b[31mValueError\x1b[0m"));
+    summary.failures[0].details.insert(
+        "stderr".to_owned(),
+        json!("Traceback:\n  \x1b[31mValueError\x1b[0m"),
+    );
     let brief = terminal_text(&summary, &TerminalOptions::default());
-    assert!(brief.contains("lists  wrong_answer (3 samples)") && !brief.contains("Traceback"), "{brief}");
-    let verbose = terminal_text(&summary, &TerminalOptions { verbose: true, ..TerminalOptions::default() });
-    assert!(verbose.contains("    stderr\n      Traceback:\n        ValueError\n"), "{verbose}");
+    assert!(
+        brief.contains("lists  wrong_answer (3 samples)") && !brief.contains("Traceback"),
+        "{brief}"
+    );
+    let verbose = terminal_text(
+        &summary,
+        &TerminalOptions {
+            verbose: true,
+            ..TerminalOptions::default()
+        },
+    );
+    assert!(
+        verbose.contains("    stderr\n      Traceback:\n        ValueError\n"),
+        "{verbose}"
+    );
 }
 
 /// The failures section alone, with colours as `^[`.
 fn failures_in_colour(failures: Vec<Failure>, width: usize) -> String {
     let mut summary = red(0, false);
     summary.failures = failures;
-    let shown =
-        terminal_text(&summary, &TerminalOptions { color: true, width, ..TerminalOptions::default() });
-    let lines = shown.lines().skip_while(|line| !line.contains("Not passed")).skip(2);
+    let shown = terminal_text(
+        &summary,
+        &TerminalOptions {
+            color: true,
+            width,
+            ..TerminalOptions::default()
+        },
+    );
+    let lines = shown
+        .lines()
+        .skip_while(|line| !line.contains("Not passed"))
+        .skip(2);
     let lines: Vec<&str> = lines.take_while(|line| !line.is_empty()).collect();
-    lines.join("\n").replace('\x1b', "^").trim_start().to_owned()
+    lines
+        .join("\n")
+        .replace('\x1b', "^")
+        .trim_start()
+        .to_owned()
 }
 
 fn wrong(expected: Value, actual: Value) -> Failure {
-    failure(("math", "c1"), "", Cause::WrongAnswer, "it differs", Some(expected), Some(actual))
+    failure(
+        ("math", "c1"),
+        "",
+        Cause::WrongAnswer,
+        "it differs",
+        Some(expected),
+        Some(actual),
+    )
 }
 
 #[test]
@@ -294,7 +369,11 @@ fn terminal_marks_what_differs_in_a_line() {
 
 #[test]
 fn terminal_marks_go_on_over_the_lines_of_a_long_text() {
-    let text = |word: &str| json!(format!("one two three four {word} six seven eight nine ten"));
+    let text = |word: &str| {
+        json!(format!(
+            "one two three four {word} six seven eight nine ten"
+        ))
+    };
     assert_snapshot!(failures_in_colour(vec![wrong(text("alpha beta"), text("alpha gamma"))], 40), @"
     ^[31m  ✗ ^[0m^[1mmath › c1^[0m  ^[31mwrong_answer^[0m
         it differs
@@ -309,7 +388,11 @@ fn terminal_marks_go_on_over_the_lines_of_a_long_text() {
 
 #[test]
 fn terminal_marks_pairs_of_lines_in_a_diff() {
-    let code = |sign: &str| json!(format!("def f(a, b):\n    return a {sign} b  \n\nprint(f(1, 2))"));
+    let code = |sign: &str| {
+        json!(format!(
+            "def f(a, b):\n    return a {sign} b  \n\nprint(f(1, 2))"
+        ))
+    };
     assert_snapshot!(failures_in_colour(vec![wrong(code("+"), code("-"))], 80), @"
     ^[31m  ✗ ^[0m^[1mmath › c1^[0m  ^[31mwrong_answer^[0m
         it differs
@@ -318,8 +401,7 @@ fn terminal_marks_pairs_of_lines_in_a_diff() {
         ^[32m- ^[0m^[32m    return a ^[0m^[1;7;32m+^[0m^[32m b··^[0m
         ^[31m+ ^[0m^[31m    return a ^[0m^[1;7;31m-^[0m^[31m b··^[0m
     ");
-    let document =
-        |n: u32| json!({"id": n, "items": ["a long first item", "a long second item"], "total": 10});
+    let document = |n: u32| json!({"id": n, "items": ["a long first item", "a long second item"], "total": 10});
     assert_snapshot!(failures_in_colour(vec![wrong(document(1), document(2))], 80), @r#"
     ^[31m  ✗ ^[0m^[1mmath › c1^[0m  ^[31mwrong_answer^[0m
         it differs
@@ -333,9 +415,19 @@ fn terminal_marks_pairs_of_lines_in_a_diff() {
 
 #[test]
 fn terminal_counts_the_lines_of_a_diff_that_it_leaves_out() {
-    let many = |first: u32| json!((first..first + 40).map(|n| n.to_string()).collect::<Vec<_>>().join("\n"));
+    let many = |first: u32| {
+        json!(
+            (first..first + 40)
+                .map(|n| n.to_string())
+                .collect::<Vec<_>>()
+                .join("\n")
+        )
+    };
     let shown = failures_in_colour(vec![wrong(many(0), many(100))], 80);
-    assert!(shown.lines().count() <= 16 && shown.contains("… 68 more lines"), "{shown}");
+    assert!(
+        shown.lines().count() <= 16 && shown.contains("… 68 more lines"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -362,9 +454,18 @@ fn terminal_offers_to_go_on_with_what_was_ended_early() {
     summary.metadata.interrupted = true;
     summary.metadata.suite_path = Some("my evals/suite.yaml".to_owned());
     summary.metadata.rerun_arguments = vec!["--outputs".to_owned(), "o.jsonl".to_owned()];
-    let shown = terminal_text(&summary, &TerminalOptions { width: 40, ..TerminalOptions::default() });
+    let shown = terminal_text(
+        &summary,
+        &TerminalOptions {
+            width: 40,
+            ..TerminalOptions::default()
+        },
+    );
     let last: Vec<&str> = shown.lines().rev().take(4).collect();
-    assert_eq!(last[3], "go on    eval-harness run --resume eval-20260102-120000");
+    assert_eq!(
+        last[3],
+        "go on    eval-harness run --resume eval-20260102-120000"
+    );
     assert_eq!(
         last[2],
         "rerun    eval-harness run --suite 'my evals/suite.yaml' --outputs o.jsonl --failed-in eval-20260102-120000"
@@ -373,13 +474,19 @@ fn terminal_offers_to_go_on_with_what_was_ended_early() {
 
 #[test]
 fn terminal_of_ten_thousand_evals_is_a_page() {
-    for (summary, words) in
-        [(red(10_000, true), "✗ and 9960 more failed"), (red(20_000, false), "… and 19,990 more (--verbose")]
-    {
+    for (summary, words) in [
+        (red(10_000, true), "✗ and 9960 more failed"),
+        (red(20_000, false), "… and 19,990 more (--verbose"),
+    ] {
         let shown = terminal_text(&summary, &TerminalOptions::default());
         assert!(shown.contains(words), "{shown}");
         assert!(shown.lines().count() < 300, "{}", shown.lines().count());
     }
-    let verbose = TerminalOptions { verbose: true, ..TerminalOptions::default() };
-    assert!(terminal_text(&red(3000, false), &verbose).contains("… and 2000 more (the JSON report)"));
+    let verbose = TerminalOptions {
+        verbose: true,
+        ..TerminalOptions::default()
+    };
+    assert!(
+        terminal_text(&red(3000, false), &verbose).contains("… and 2000 more (the JSON report)")
+    );
 }

@@ -33,14 +33,22 @@ impl Entry {
 
     /// The earliest start of its journals. All timestamps have one form, in which the order of texts is that of times.
     pub fn began(&self) -> &str {
-        self.heads.iter().map(|head| head.started.timestamp.as_str()).min().unwrap_or_default()
+        self.heads
+            .iter()
+            .map(|head| head.started.timestamp.as_str())
+            .min()
+            .unwrap_or_default()
     }
 
     /// Suite, target and the kind of target.
     pub fn group(&self) -> (String, String, String) {
         let started = self.first();
         let environment = &started.environment;
-        (started.suite_name.clone(), environment.target.clone(), environment.target_type.clone())
+        (
+            started.suite_name.clone(),
+            environment.target.clone(),
+            environment.target_type.clone(),
+        )
     }
 }
 
@@ -84,10 +92,17 @@ struct Common {
 fn common(started: &RunStarted, shard: Shard) -> Common {
     Common {
         suite: (started.suite_name.clone(), started.suite_version.clone()),
-        target: (started.environment.target.clone(), started.target_hash.clone()),
+        target: (
+            started.environment.target.clone(),
+            started.target_hash.clone(),
+        ),
         whole: started.whole_hash.clone(),
         of: shard.of,
-        commit: started.environment.git.as_ref().map(|git| (git.commit.clone(), git.dirty)),
+        commit: started
+            .environment
+            .git
+            .as_ref()
+            .map(|git| (git.commit.clone(), git.dirty)),
         filters: started.filters.clone(),
         regrade: started.regrade_of.is_some(),
     }
@@ -104,7 +119,10 @@ fn joined(heads: Vec<Head>) -> Vec<Vec<Head>> {
         };
         let places = open.entry(common(&head.started, shard)).or_default();
         let has = |run: &[Head]| run.iter().any(|head| head.started.shard == Some(shard));
-        match places.iter().find(|at| runs.get(**at).is_some_and(|run| !has(run))) {
+        match places
+            .iter()
+            .find(|at| runs.get(**at).is_some_and(|run| !has(run)))
+        {
             Some(at) => runs[*at].push(head),
             None => {
                 places.push(runs.len());
@@ -113,7 +131,12 @@ fn joined(heads: Vec<Head>) -> Vec<Vec<Head>> {
         }
     }
     // Shards that are not all there are runs of their own: nobody knows that they belong together.
-    let whole = |run: &Vec<Head>| run[0].started.shard.is_none_or(|shard| run.len() == shard.of as usize);
+    let whole = |run: &Vec<Head>| {
+        run[0]
+            .started
+            .shard
+            .is_none_or(|shard| run.len() == shard.of as usize)
+    };
     runs.into_iter()
         .flat_map(|mut run| match whole(&run) {
             true => {
@@ -147,7 +170,10 @@ pub(super) fn entries(heads: Vec<Head>, left_out: &mut LeftOut) -> Vec<Entry> {
         };
         places.extend(ids(&heads).map(|id| (id, at)));
         match at {
-            Some(_) => entries.push(Entry { heads, regrades: Vec::new() }),
+            Some(_) => entries.push(Entry {
+                heads,
+                regrades: Vec::new(),
+            }),
             None => left_out.captures += 1,
         }
     }
@@ -157,17 +183,28 @@ pub(super) fn entries(heads: Vec<Head>, left_out: &mut LeftOut) -> Vec<Entry> {
 
 /// Runs before the regrades of them, also where the clock was set back in between; else in their order.
 fn runs_first(runs: Vec<Vec<Head>>) -> Vec<Vec<Head>> {
-    let (mut ordered, mut waiting): (Vec<_>, Vec<_>) =
-        runs.into_iter().partition(|heads| heads[0].started.regrade_of.is_none());
+    let (mut ordered, mut waiting): (Vec<_>, Vec<_>) = runs
+        .into_iter()
+        .partition(|heads| heads[0].started.regrade_of.is_none());
     let mut to_come: HashSet<String> = waiting.iter().flat_map(|heads| ids(heads)).collect();
     // A regrade may be one of a regrade: each round takes those that wait for no other.
     while !waiting.is_empty() {
         let (free, rest): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|heads: &Vec<Head>| {
-            heads[0].started.regrade_of.as_ref().is_none_or(|of| !to_come.contains(of))
+            heads[0]
+                .started
+                .regrade_of
+                .as_ref()
+                .is_none_or(|of| !to_come.contains(of))
         });
         // Journals that name each other in a circle were written by hand.
-        let (free, rest) = if free.is_empty() { (rest, Vec::new()) } else { (free, rest) };
-        free.iter().flat_map(|heads| ids(heads)).for_each(|id| _ = to_come.remove(&id));
+        let (free, rest) = if free.is_empty() {
+            (rest, Vec::new())
+        } else {
+            (free, rest)
+        };
+        free.iter()
+            .flat_map(|heads| ids(heads))
+            .for_each(|id| _ = to_come.remove(&id));
         ordered.extend(free);
         waiting = rest;
     }
@@ -180,18 +217,29 @@ fn ids(heads: &[Head]) -> impl Iterator<Item = String> {
 
 /// A warning for each suite whose runs are those of several files of the project: a history knows suites by name.
 pub(super) fn suites_of_one_name(entries: &[Entry], results: &Path) -> Vec<String> {
-    let Some(root) = results.parent().filter(|root| root.is_absolute()) else { return Vec::new() };
+    let Some(root) = results.parent().filter(|root| root.is_absolute()) else {
+        return Vec::new();
+    };
     let mut files: BTreeMap<&str, BTreeSet<PathBuf>> = BTreeMap::new();
     for started in entries.iter().map(Entry::first) {
         // Of a run on another machine the files are elsewhere.
-        let file = started.cwd.as_ref().map(|cwd| plain(&cwd.join(&started.suite_path)));
+        let file = started
+            .cwd
+            .as_ref()
+            .map(|cwd| plain(&cwd.join(&started.suite_path)));
         if let Some(file) = file.as_ref().and_then(|file| file.strip_prefix(root).ok()) {
-            files.entry(&started.suite_name).or_default().insert(file.to_owned());
+            files
+                .entry(&started.suite_name)
+                .or_default()
+                .insert(file.to_owned());
         }
     }
     files.retain(|_, files| files.len() > 1);
     let warning = |(name, files): (&str, BTreeSet<PathBuf>)| {
-        let files: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+        let files: Vec<String> = files
+            .iter()
+            .map(|file| file.display().to_string())
+            .collect();
         format!(
             "the runs of suite `{name}` are those of {} files and are counted together ({}); suites with names of their own \
              are kept apart",
@@ -229,13 +277,19 @@ pub(super) fn choose(
             *left_out.other_suites.entry(suite).or_default() += 1;
         } else if request.target.is_some_and(|wanted| wanted != target) {
             *left_out.other_targets.entry(target).or_default() += 1;
-        } else if request.since.zip(began).is_some_and(|(since, began)| began < since) {
+        } else if request
+            .since
+            .zip(began)
+            .is_some_and(|(since, began)| began < since)
+        {
             left_out.earlier += 1;
         } else {
             chosen.push(entry);
         }
     }
-    let Some(last) = request.last else { return chosen };
+    let Some(last) = request.last else {
+        return chosen;
+    };
     let mut counts: HashMap<(String, String, String), usize> = HashMap::new();
     let mut kept: Vec<Entry> = Vec::new();
     for entry in chosen.into_iter().rev() {

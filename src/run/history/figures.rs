@@ -22,7 +22,11 @@ pub struct EvalHistory<'a> {
 
 impl<'a> EvalHistory<'a> {
     pub fn last(&self, outcome: Outcome) -> Option<&'a PastRun> {
-        self.runs.iter().rev().find(|(_, eval)| eval.outcome == outcome).map(|(run, _)| *run)
+        self.runs
+            .iter()
+            .rev()
+            .find(|(_, eval)| eval.outcome == outcome)
+            .map(|(run, _)| *run)
     }
 }
 
@@ -118,7 +122,13 @@ impl Group {
         let mut tries = Tries::new();
         for run in &self.runs {
             for (eval, case) in run.cases() {
-                let key = (run.clean_commit(), run.conditions, case.definition, &*eval.id, &*case.id);
+                let key = (
+                    run.clean_commit(),
+                    run.conditions,
+                    case.definition,
+                    &*eval.id,
+                    &*case.id,
+                );
                 let (passed, failed) = tries.entry(key).or_default();
                 *passed += usize::from(case.outcome == Outcome::Passed);
                 *failed += usize::from(case.outcome == Outcome::Failed);
@@ -131,7 +141,11 @@ impl Group {
                 _ if passed == 0 || failed == 0 => {}
                 None => _ = unproved.insert((eval, case)),
                 Some(commit) => {
-                    let commit = FlakyCommit { commit: commit.to_owned(), passed, failed };
+                    let commit = FlakyCommit {
+                        commit: commit.to_owned(),
+                        passed,
+                        failed,
+                    };
                     flaky.entry((eval, case)).or_default().push(commit);
                 }
             }
@@ -141,14 +155,23 @@ impl Group {
             .into_iter()
             .map(|((eval, case), mut commits)| {
                 let rarer = |commit: &FlakyCommit| commit.passed.min(commit.failed);
-                commits.sort_by(|a, b| rarer(b).cmp(&rarer(a)).then_with(|| a.commit.cmp(&b.commit)));
-                FlakyCase { eval: eval.into(), case: case.into(), commits }
+                commits.sort_by(|a, b| {
+                    rarer(b)
+                        .cmp(&rarer(a))
+                        .then_with(|| a.commit.cmp(&b.commit))
+                });
+                FlakyCase {
+                    eval: eval.into(),
+                    case: case.into(),
+                    commits,
+                }
             })
             .collect();
         flaky.sort_by_key(|case| std::cmp::Reverse(case.commits.len()));
-        let unproved = unproved
-            .into_iter()
-            .map(|(eval, case)| CaseName { eval_id: eval.to_owned(), case_id: case.to_owned() });
+        let unproved = unproved.into_iter().map(|(eval, case)| CaseName {
+            eval_id: eval.to_owned(),
+            case_id: case.to_owned(),
+        });
         (flaky, unproved.collect())
     }
 
@@ -157,14 +180,22 @@ impl Group {
         let mut latencies: BTreeMap<(&str, &str), Vec<f64>> = BTreeMap::new();
         for (eval, case) in self.runs.iter().flat_map(PastRun::cases) {
             if !case.latencies_ms.is_empty() {
-                latencies.entry((&eval.id, &case.id)).or_default().extend(&case.latencies_ms);
+                latencies
+                    .entry((&eval.id, &case.id))
+                    .or_default()
+                    .extend(&case.latencies_ms);
             }
         }
         let mut slow: Vec<SlowCase> = latencies
             .into_iter()
             .filter_map(|((eval, case), mut all)| {
                 let median_ms = median(&mut all)?;
-                Some(SlowCase { eval: eval.into(), case: case.into(), median_ms, samples: all.len() })
+                Some(SlowCase {
+                    eval: eval.into(),
+                    case: case.into(),
+                    median_ms,
+                    samples: all.len(),
+                })
             })
             .collect();
         slow.sort_by(|a, b| b.median_ms.total_cmp(&a.median_ms));
@@ -174,14 +205,21 @@ impl Group {
 
 impl PastRun {
     fn cases(&self) -> impl Iterator<Item = (&PastEval, &PastCase)> {
-        self.evals.iter().flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)))
+        self.evals
+            .iter()
+            .flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)))
     }
 }
 
 impl PastEval {
     /// The median latency of its samples, milliseconds; `None` when none was timed.
     pub fn median_latency_ms(&self) -> Option<f64> {
-        let mut all: Vec<f64> = self.cases.iter().flat_map(|case| &case.latencies_ms).copied().collect();
+        let mut all: Vec<f64> = self
+            .cases
+            .iter()
+            .flat_map(|case| &case.latencies_ms)
+            .copied()
+            .collect();
         median(&mut all)
     }
 }
@@ -197,7 +235,10 @@ fn median(values: &mut [f64]) -> Option<f64> {
 /// there are, but for an eval that is a case itself.
 pub(super) fn mark_parts(group: &mut Group) {
     let sizes = |run: &PastRun| -> Vec<(Arc<str>, usize)> {
-        run.evals.iter().map(|eval| (Arc::clone(&eval.id), eval.counts.total)).collect()
+        run.evals
+            .iter()
+            .map(|eval| (Arc::clone(&eval.id), eval.counts.total))
+            .collect()
     };
     let complete = |run: &PastRun| run.filters.is_empty() && !run.shard;
     let mut later: HashMap<Arc<str>, usize> = HashMap::new();
@@ -211,7 +252,10 @@ pub(super) fn mark_parts(group: &mut Group) {
             known.extend(sizes(run));
             continue;
         }
-        let (shard, whole_evals) = (run.shard, run.filters.iter().all(|words| takes_whole_evals(words)));
+        let (shard, whole_evals) = (
+            run.shard,
+            run.filters.iter().all(|words| takes_whole_evals(words)),
+        );
         for eval in &mut run.evals {
             let all = known.get(&eval.id).or_else(|| later.get(&eval.id));
             let part = match all {
@@ -225,5 +269,7 @@ pub(super) fn mark_parts(group: &mut Group) {
 
 /// Of the kinds of filters those that no eval passes in part.
 fn takes_whole_evals(words: &str) -> bool {
-    ["category ", "eval ", "criticality "].iter().any(|kind| words.starts_with(kind))
+    ["category ", "eval ", "criticality "]
+        .iter()
+        .any(|kind| words.starts_with(kind))
 }

@@ -113,7 +113,10 @@ impl PastRun {
 
     /// The commit that was checked out without changes, all the time.
     pub fn clean_commit(&self) -> Option<&str> {
-        self.git.as_ref().filter(|git| !git.dirty && self.one_checkout).map(|git| git.commit.as_str())
+        self.git
+            .as_ref()
+            .filter(|git| !git.dirty && self.one_checkout)
+            .map(|git| git.commit.as_str())
     }
 }
 
@@ -149,8 +152,21 @@ pub struct PastCase {
 
 #[cfg(test)]
 impl PastCase {
-    pub fn new(id: &str, outcome: Outcome, cause: Option<Cause>, latencies_ms: Vec<f64>) -> PastCase {
-        PastCase { id: id.into(), outcome, score: None, cause, flaky: false, latencies_ms, definition: 0 }
+    pub fn new(
+        id: &str,
+        outcome: Outcome,
+        cause: Option<Cause>,
+        latencies_ms: Vec<f64>,
+    ) -> PastCase {
+        PastCase {
+            id: id.into(),
+            outcome,
+            score: None,
+            cause,
+            flaky: false,
+            latencies_ms,
+            definition: 0,
+        }
     }
 }
 
@@ -180,7 +196,11 @@ impl PastRun {
     }
 
     pub fn with(self, counts: Counts, gate: Decision) -> PastRun {
-        PastRun { counts, gate: Some(gate), ..self }
+        PastRun {
+            counts,
+            gate: Some(gate),
+            ..self
+        }
     }
 }
 
@@ -201,11 +221,15 @@ pub struct EvalRecord {
 pub fn history(results: &Path, request: &HistoryRequest<'_>) -> History {
     let (runs, unreadable) = journal::scan_runs(results);
     let mut history = History::default();
-    history.warnings.extend(unreadable.iter().map(ToString::to_string));
+    history
+        .warnings
+        .extend(unreadable.iter().map(ToString::to_string));
     let heads = entries::heads(runs, request.threads, &mut history.warnings);
     let entries = entries::entries(heads, &mut history.left_out);
     let chosen = entries::choose(entries, request, &mut history.left_out);
-    history.warnings.extend(entries::suites_of_one_name(&chosen, results));
+    history
+        .warnings
+        .extend(entries::suites_of_one_name(&chosen, results));
     history.groups = read::read(chosen, request.threads, &mut history.warnings);
     history.groups.iter_mut().for_each(figures::mark_parts);
     history
@@ -217,7 +241,14 @@ pub fn eval_records(
     suite: &str,
     threads: usize,
 ) -> (BTreeMap<String, EvalRecord>, Vec<String>) {
-    let history = history(results, &HistoryRequest { suite: Some(suite), threads, ..Default::default() });
+    let history = history(
+        results,
+        &HistoryRequest {
+            suite: Some(suite),
+            threads,
+            ..Default::default()
+        },
+    );
     let mut records: BTreeMap<String, EvalRecord> = BTreeMap::new();
     for (run, eval) in history.groups.iter().flat_map(Group::outcomes) {
         let record = match records.get_mut(&*eval.id) {

@@ -53,14 +53,24 @@ impl Gathering {
         if !plan.reporting.formats.contains(&ReportFormat::Html) {
             return Gathering(None);
         }
-        let (results, beside) = (plan.reporting.output_dir.clone(), Beside::of(started, began));
+        let (results, beside) = (
+            plan.reporting.output_dir.clone(),
+            Beside::of(started, began),
+        );
         let read = move || past_rates(&results, &beside);
         // Without the thread the report goes without.
-        Gathering(std::thread::Builder::new().name("history".to_owned()).spawn(read).ok())
+        Gathering(
+            std::thread::Builder::new()
+                .name("history".to_owned())
+                .spawn(read)
+                .ok(),
+        )
     }
 
     pub fn done(self) -> Vec<PastRate> {
-        self.0.and_then(|thread| thread.join().ok()).unwrap_or_default()
+        self.0
+            .and_then(|thread| thread.join().ok())
+            .unwrap_or_default()
     }
 }
 
@@ -73,15 +83,25 @@ pub(super) fn past_rates(results: &Path, this: &Beside) -> Vec<PastRate> {
     let mut heads = entries::heads(runs, 1, &mut Vec::new());
     heads.retain(|head| head.started.timestamp <= this.began && !this.is_own(&head.started.run_id));
     let entries = entries::entries(heads, &mut LeftOut::default());
-    let request =
-        HistoryRequest { suite: Some(&this.suite), target: Some(&this.target), ..HistoryRequest::default() };
+    let request = HistoryRequest {
+        suite: Some(&this.suite),
+        target: Some(&this.target),
+        ..HistoryRequest::default()
+    };
     let mut chosen = entries::choose(entries, &request, &mut LeftOut::default());
     chosen.retain(|entry| {
         let started = entry.first();
         started.environment.target_type == this.target_type && started.filters.is_empty()
     });
-    let mut room = Room { runs: RUNS, bytes: ALL_BYTES };
-    let mut kept: Vec<entries::Entry> = chosen.into_iter().rev().filter(|entry| room.takes(entry)).collect();
+    let mut room = Room {
+        runs: RUNS,
+        bytes: ALL_BYTES,
+    };
+    let mut kept: Vec<entries::Entry> = chosen
+        .into_iter()
+        .rev()
+        .filter(|entry| room.takes(entry))
+        .collect();
     kept.reverse();
     let groups = read::read(kept, 1, &mut Vec::new());
     let runs = groups.iter().flat_map(|group| &group.runs);

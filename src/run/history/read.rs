@@ -49,7 +49,12 @@ pub(super) fn read(entries: Vec<Entry>, threads: usize, warnings: &mut Vec<Strin
     let group = |((suite, target, target_type), mut runs): (_, Vec<PastRun>)| {
         // A clock that was set back must not turn a history around within a day's folder, so the time that each run told counts.
         runs.sort_by(|a, b| a.timestamp.cmp(&b.timestamp));
-        Group { suite, target, target_type, runs }
+        Group {
+            suite,
+            target,
+            target_type,
+            runs,
+        }
     };
     groups.into_iter().map(group).collect()
 }
@@ -58,7 +63,9 @@ pub(super) fn read(entries: Vec<Entry>, threads: usize, warnings: &mut Vec<Strin
 fn entry_run(entry: &Entry, texts: &Texts, warnings: &mut Vec<String>) -> Option<PastRun> {
     let mut run = heads_run(&entry.heads, texts, warnings);
     for heads in &entry.regrades {
-        let Some(again) = heads_run(heads, texts, warnings) else { continue };
+        let Some(again) = heads_run(heads, texts, warnings) else {
+            continue;
+        };
         match &mut run {
             Some(_) if again.interrupted => warnings.push(format!(
                 "the regrade {} did not come to its end; the outcomes that it was to replace still count",
@@ -77,9 +84,18 @@ fn entry_run(entry: &Entry, texts: &Texts, warnings: &mut Vec<String>) -> Option
 
 /// Puts the outcomes of a regrade in the place of a run's own. An eval that was graded again only in part keeps its own.
 fn replace(run: &mut PastRun, again: PastRun) {
-    let PastRun { evals, id, counts, cases, gate, .. } = again;
-    let mut by_id: HashMap<Arc<str>, PastEval> =
-        evals.into_iter().map(|eval| (Arc::clone(&eval.id), eval)).collect();
+    let PastRun {
+        evals,
+        id,
+        counts,
+        cases,
+        gate,
+        ..
+    } = again;
+    let mut by_id: HashMap<Arc<str>, PastEval> = evals
+        .into_iter()
+        .map(|eval| (Arc::clone(&eval.id), eval))
+        .collect();
     let mut whole = true;
     for eval in &mut run.evals {
         match by_id.remove(&eval.id) {
@@ -93,7 +109,9 @@ fn replace(run: &mut PastRun, again: PastRun) {
         (run.counts, run.cases, run.gate) = (Counts::default(), Counts::default(), None);
         for eval in &run.evals {
             run.counts.add(eval.outcome);
-            eval.cases.iter().for_each(|case| run.cases.add(case.outcome));
+            eval.cases
+                .iter()
+                .for_each(|case| run.cases.add(case.outcome));
         }
     }
     run.regraded_by.push(id);
@@ -139,7 +157,9 @@ fn folded(heads: &[&Head]) -> Result<Folded, (usize, String)> {
         fold: Fold::counting(),
         definitions: HashMap::new(),
         conditions: BTreeSet::new(),
-        git: heads.first().and_then(|head| head.started.environment.git.clone()),
+        git: heads
+            .first()
+            .and_then(|head| head.started.environment.git.clone()),
         one_checkout: true,
         cut_off: Vec::new(),
     };
@@ -186,7 +206,9 @@ impl Folded {
         match self.fold.told() {
             Ok(told) => Some(self.past_run(&told, texts)),
             Err(error) => {
-                warnings.push(format!("a journal contradicts itself: {error}; it is left out"));
+                warnings.push(format!(
+                    "a journal contradicts itself: {error}; it is left out"
+                ));
                 None
             }
         }
@@ -194,7 +216,11 @@ impl Folded {
 
     fn past_run(&self, told: &Told, texts: &Texts) -> PastRun {
         let started = told.started;
-        let evals: Vec<PastEval> = told.evals.iter().map(|eval| self.past_eval(eval, texts)).collect();
+        let evals: Vec<PastEval> = told
+            .evals
+            .iter()
+            .map(|eval| self.past_eval(eval, texts))
+            .collect();
         let (mut counts, mut cases) = (Counts::default(), Counts::default());
         for eval in &evals {
             counts.add(eval.outcome);
@@ -232,7 +258,11 @@ impl Folded {
             cause: case.cause,
             flaky: case.flaky_samples > 0,
             latencies_ms: case.latencies_ms.clone(),
-            definition: self.definitions.get(&place(&info.id, case.id)).copied().unwrap_or(0),
+            definition: self
+                .definitions
+                .get(&place(&info.id, case.id))
+                .copied()
+                .unwrap_or(0),
         };
         PastEval {
             id: texts.keep(&info.id),
@@ -261,8 +291,17 @@ fn number(value: &impl Hash) -> u64 {
 
 /// What else must be equal before two outcomes at one commit say that a case is flaky.
 fn conditions(started: &RunStarted) -> u64 {
-    let recordings: Vec<(u64, &str)> =
-        started.recordings.iter().map(|read| (read.bytes, read.sha256.as_str())).collect();
+    let recordings: Vec<(u64, &str)> = started
+        .recordings
+        .iter()
+        .map(|read| (read.bytes, read.sha256.as_str()))
+        .collect();
     let model = &started.environment.model;
-    number(&(&started.target_hash, &started.environment.target, model, &started.harness_version, recordings))
+    number(&(
+        &started.target_hash,
+        &started.environment.target,
+        model,
+        &started.harness_version,
+        recordings,
+    ))
 }

@@ -40,7 +40,10 @@ fn written(hour: i64, cases: &[(&'static str, &[(&'static str, Outcome)])]) -> W
         regrade_of: None,
         capture: false,
         ended: true,
-        cases: cases.iter().map(|(eval, cases)| (*eval, cases.to_vec())).collect(),
+        cases: cases
+            .iter()
+            .map(|(eval, cases)| (*eval, cases.to_vec()))
+            .collect(),
     }
 }
 
@@ -54,7 +57,10 @@ fn cause_of(outcome: Outcome) -> Option<Cause> {
 
 impl Written {
     fn started(&self, paths: &RunPaths, timestamp: String) -> RunStarted {
-        let git = self.commit.map(|(commit, dirty)| GitState { commit: commit.into(), dirty });
+        let git = self.commit.map(|(commit, dirty)| GitState {
+            commit: commit.into(),
+            dirty,
+        });
         RunStarted {
             journal_version: JOURNAL_VERSION,
             run_id: paths.run_id.clone(),
@@ -99,8 +105,14 @@ impl Written {
     fn events(&self) -> Vec<Event> {
         let mut events = Vec::new();
         for (id, cases) in &self.cases {
-            let info = EvalInfo { kind: EvalType::Regression, ..eval(id, Cases::written(Vec::new())).info };
-            events.push(Event::EvalPlanned(EvalPlanned { eval: info, cases: cases.len() }));
+            let info = EvalInfo {
+                kind: EvalType::Regression,
+                ..eval(id, Cases::written(Vec::new())).info
+            };
+            events.push(Event::EvalPlanned(EvalPlanned {
+                eval: info,
+                cases: cases.len(),
+            }));
             let planned = |(case, _): &(&str, Outcome)| CasePlanned {
                 id: (*case).into(),
                 name: None,
@@ -116,10 +128,16 @@ impl Written {
                 combine: None,
             };
             let cases = cases.iter().map(planned).collect();
-            events.push(Event::CasesPlanned(CasesPlanned { eval: (*id).into(), cases }));
+            events.push(Event::CasesPlanned(CasesPlanned {
+                eval: (*id).into(),
+                cases,
+            }));
         }
         for (id, cases) in &self.cases {
-            for (case, outcome) in cases.iter().filter(|(_, outcome)| *outcome != Outcome::Skipped) {
+            for (case, outcome) in cases
+                .iter()
+                .filter(|(_, outcome)| *outcome != Outcome::Skipped)
+            {
                 events.push(finished(id, case, *outcome));
             }
         }
@@ -141,7 +159,9 @@ impl Written {
         let paths = RunPaths::create(results, at).unwrap();
         let mut journal = JournalWriter::open(&paths.journal(), Redactor::default()).unwrap();
         let started = self.started(&paths, rfc3339(at));
-        journal.append(Event::RunStarted(Box::new(started))).unwrap();
+        journal
+            .append(Event::RunStarted(Box::new(started)))
+            .unwrap();
         for event in self.events() {
             journal.append(event).unwrap();
         }
@@ -150,8 +170,16 @@ impl Written {
 }
 
 fn finished(eval: &str, case: &str, outcome: Outcome) -> Event {
-    let score = outcome.is_graded().then_some(if outcome == Outcome::Passed { 1.0 } else { 0.0 });
-    let verdict = Verdict { outcome, score, cause: cause_of(outcome), reason: "said".into(), grades: vec![] };
+    let score = outcome
+        .is_graded()
+        .then_some(if outcome == Outcome::Passed { 1.0 } else { 0.0 });
+    let verdict = Verdict {
+        outcome,
+        score,
+        cause: cause_of(outcome),
+        reason: "said".into(),
+        grades: vec![],
+    };
     Event::SampleFinished(Box::new(SampleFinished {
         eval: eval.into(),
         case: case.into(),
@@ -173,7 +201,13 @@ fn finished(eval: &str, case: &str, outcome: Outcome) -> Event {
 }
 
 fn read(results: &Path) -> History {
-    history(results, &HistoryRequest { threads: 2, ..HistoryRequest::default() })
+    history(
+        results,
+        &HistoryRequest {
+            threads: 2,
+            ..HistoryRequest::default()
+        },
+    )
 }
 
 /// Outcomes of each eval by run, as `p`, `f`, `e`, `s`; `(` marks a part.
@@ -196,19 +230,45 @@ const F: Outcome = Outcome::Failed;
 fn captures_are_left_out_and_regrades_take_the_place_of_their_runs() {
     let dir = tempfile::tempdir().unwrap();
     let first = written(0, &[("a", &[("1", F)]), ("b", &[("1", P), ("2", F)])]).write(dir.path());
-    let capture = Written { capture: true, ..written(1, &[("a", &[("1", P)])]) }.write(dir.path());
+    let capture = Written {
+        capture: true,
+        ..written(1, &[("a", &[("1", P)])])
+    }
+    .write(dir.path());
     written(2, &[("a", &[("1", F)]), ("b", &[("1", P), ("2", P)])]).write(dir.path());
     // Of the first run again, eval `b` only in part; and of the capture.
     let of = |paths: &RunPaths| Some(paths.run_id.clone());
     let part = &[("a", &[("1", P)] as &[_]), ("b", &[("2", P)])];
-    Written { regrade_of: of(&first), filters: vec!["x".into()], ..written(3, part) }.write(dir.path());
-    Written { regrade_of: of(&capture), ..written(4, &[("a", &[("1", F)])]) }.write(dir.path());
+    Written {
+        regrade_of: of(&first),
+        filters: vec!["x".into()],
+        ..written(3, part)
+    }
+    .write(dir.path());
+    Written {
+        regrade_of: of(&capture),
+        ..written(4, &[("a", &[("1", F)])])
+    }
+    .write(dir.path());
     let history = read(dir.path());
-    assert_eq!((history.left_out.captures, history.warnings.len()), (2, 0), "{:?}", history.warnings);
-    let [group] = &history.groups[..] else { panic!("{:?}", history.groups) };
-    assert_eq!(outcomes(group), BTreeMap::from([("a", "pf".into()), ("b", "fp".into())]));
+    assert_eq!(
+        (history.left_out.captures, history.warnings.len()),
+        (2, 0),
+        "{:?}",
+        history.warnings
+    );
+    let [group] = &history.groups[..] else {
+        panic!("{:?}", history.groups)
+    };
+    assert_eq!(
+        outcomes(group),
+        BTreeMap::from([("a", "pf".into()), ("b", "fp".into())])
+    );
     let run = &group.runs[0];
-    assert_eq!((run.id.as_str(), run.regraded_by.len(), run.gate), (first.run_id.as_str(), 1, None));
+    assert_eq!(
+        (run.id.as_str(), run.regraded_by.len(), run.gate),
+        (first.run_id.as_str(), 1, None)
+    );
     assert_eq!((run.counts.passed, run.counts.failed), (1, 1));
     assert!(group.runs.iter().all(PastRun::is_whole));
     let (records, _) = eval_records(dir.path(), "Suite", 1);
@@ -221,12 +281,17 @@ fn captures_are_left_out_and_regrades_take_the_place_of_their_runs() {
 #[test]
 fn a_regrade_whose_run_is_gone_stands_for_itself_and_one_cut_off_counts_not() {
     let dir = tempfile::tempdir().unwrap();
-    let gone =
-        Written { regrade_of: Some("eval-20200101-000000".into()), ..written(0, &[("a", &[("1", P)])]) };
+    let gone = Written {
+        regrade_of: Some("eval-20200101-000000".into()),
+        ..written(0, &[("a", &[("1", P)])])
+    };
     gone.write(dir.path());
     let run = written(1, &[("a", &[("1", F)])]).write(dir.path());
-    let cut =
-        Written { regrade_of: Some(run.run_id.clone()), ended: false, ..written(2, &[("a", &[("1", P)])]) };
+    let cut = Written {
+        regrade_of: Some(run.run_id.clone()),
+        ended: false,
+        ..written(2, &[("a", &[("1", P)])])
+    };
     cut.write(dir.path());
     let history = read(dir.path());
     assert_eq!(outcomes(&history.groups[0])["a"], "pf");
@@ -242,18 +307,46 @@ fn a_clock_that_was_set_back_turns_nothing_around() {
     let run = written(5, &[("a", &[("1", F)])]).write(dir.path());
     // The regrade, and a regrade of that, bear earlier times than the run.
     let of = |paths: &RunPaths| Some(paths.run_id.clone());
-    let first = Written { regrade_of: of(&run), ..written(3, &[("a", &[("1", F)])]) }.write(dir.path());
-    Written { regrade_of: of(&first), ..written(2, &[("a", &[("1", P)])]) }.write(dir.path());
+    let first = Written {
+        regrade_of: of(&run),
+        ..written(3, &[("a", &[("1", F)])])
+    }
+    .write(dir.path());
+    Written {
+        regrade_of: of(&first),
+        ..written(2, &[("a", &[("1", P)])])
+    }
+    .write(dir.path());
     let history = read(dir.path());
-    assert_eq!((outcomes(&history.groups[0])["a"].as_str(), history.groups[0].runs.len()), ("p", 1));
+    assert_eq!(
+        (
+            outcomes(&history.groups[0])["a"].as_str(),
+            history.groups[0].runs.len()
+        ),
+        ("p", 1)
+    );
     assert_eq!(history.groups[0].runs[0].regraded_by.len(), 2);
     // One whose run is gone stands at its own time, and `--last` goes by time.
     let gone = || Some("eval-20200101-000000".to_owned());
-    Written { regrade_of: gone(), ..written(1, &[("a", &[("1", F)])]) }.write(dir.path());
+    Written {
+        regrade_of: gone(),
+        ..written(1, &[("a", &[("1", F)])])
+    }
+    .write(dir.path());
     assert_eq!(outcomes(&read(dir.path()).groups[0])["a"], "fp");
-    let request = HistoryRequest { last: Some(1), threads: 1, ..HistoryRequest::default() };
+    let request = HistoryRequest {
+        last: Some(1),
+        threads: 1,
+        ..HistoryRequest::default()
+    };
     let last = super::history(dir.path(), &request);
-    assert_eq!((outcomes(&last.groups[0])["a"].as_str(), last.left_out.earlier), ("p", 1));
+    assert_eq!(
+        (
+            outcomes(&last.groups[0])["a"].as_str(),
+            last.left_out.earlier
+        ),
+        ("p", 1)
+    );
 }
 
 #[test]
@@ -270,10 +363,18 @@ fn shards_count_as_one_run_when_all_are_there() {
     let history = read(dir.path());
     let group = &history.groups[0];
     assert_eq!(outcomes(group)["a"], "f(p");
-    let [run, lone] = &group.runs[..] else { panic!("{:?}", group.runs) };
-    assert_eq!((run.cases.total, run.shard, run.joined.len(), run.gate), (2, false, 1, Some(Decision::Fail)));
+    let [run, lone] = &group.runs[..] else {
+        panic!("{:?}", group.runs)
+    };
+    assert_eq!(
+        (run.cases.total, run.shard, run.joined.len(), run.gate),
+        (2, false, 1, Some(Decision::Fail))
+    );
     assert_eq!(run.timestamp, "2026-03-01T00:00:00.000Z");
-    assert_eq!((lone.cases.total, lone.shard, lone.gate), (1, true, Some(Decision::Undecided)));
+    assert_eq!(
+        (lone.cases.total, lone.shard, lone.gate),
+        (1, true, Some(Decision::Undecided))
+    );
     assert_eq!(group.trend().left_out, 1);
     assert_eq!(group.evals()["a"].partial, 1);
 }
@@ -312,9 +413,18 @@ fn flaky_needs_one_clean_commit_and_unchanged_conditions() {
     at(4, "c2", false, P).write(dir.path());
     let (flaky, unproved) = read(dir.path()).groups[0].flaky();
     assert!(unproved.is_empty());
-    let [case] = &flaky[..] else { panic!("{flaky:?}") };
+    let [case] = &flaky[..] else {
+        panic!("{flaky:?}")
+    };
     assert_eq!((&*case.eval, &*case.case), ("a", "1"));
-    assert_eq!(case.commits, [FlakyCommit { commit: "c2".into(), passed: 1, failed: 1 }]);
+    assert_eq!(
+        case.commits,
+        [FlakyCommit {
+            commit: "c2".into(),
+            passed: 1,
+            failed: 1
+        }]
+    );
 }
 
 #[test]
@@ -324,13 +434,25 @@ fn a_run_that_went_on_at_another_commit_proves_nothing_at_either() {
         commit: Some((commit, false)),
         ..written(hour, &[("a", &[("1", outcome)])])
     };
-    let resumed = Written { ended: false, ..at(0, "c1", F) };
+    let resumed = Written {
+        ended: false,
+        ..at(0, "c1", F)
+    };
     let paths = resumed.write(dir.path());
     let mut journal = JournalWriter::open(&paths.journal(), Redactor::default()).unwrap();
     let mut session = resumed.started(&paths, "2026-03-01T00:30:00.000Z".into());
-    session.environment.git = Some(GitState { commit: "c2".into(), dirty: false });
-    journal.append(Event::RunResumed(Box::new(session))).unwrap();
-    let events = Written { ended: true, ..at(0, "c1", F) }.events();
+    session.environment.git = Some(GitState {
+        commit: "c2".into(),
+        dirty: false,
+    });
+    journal
+        .append(Event::RunResumed(Box::new(session)))
+        .unwrap();
+    let events = Written {
+        ended: true,
+        ..at(0, "c1", F)
+    }
+    .events();
     journal.append(events.into_iter().last().unwrap()).unwrap();
     drop(journal);
     at(1, "c1", P).write(dir.path());
@@ -351,10 +473,18 @@ fn what_cannot_be_read_is_named_and_the_rest_counts() {
     std::fs::write(&torn, &text[..text.len() - 30]).unwrap();
     let broken = run(3).write(dir.path()).journal();
     let text = std::fs::read_to_string(&broken).unwrap();
-    std::fs::write(&broken, text.replace("{\"eval_planned\"", "{\"evil_planned\"")).unwrap();
+    std::fs::write(
+        &broken,
+        text.replace("{\"eval_planned\"", "{\"evil_planned\""),
+    )
+    .unwrap();
     let later = run(4).write(dir.path()).journal();
     let text = std::fs::read_to_string(&later).unwrap();
-    std::fs::write(&later, text.replace("\"journal_version\":2", "\"journal_version\":9")).unwrap();
+    std::fs::write(
+        &later,
+        text.replace("\"journal_version\":2", "\"journal_version\":9"),
+    )
+    .unwrap();
     let folder = run(5).write(dir.path()).journal();
     std::fs::remove_file(&folder).unwrap();
     std::fs::create_dir(&folder).unwrap();
@@ -364,7 +494,13 @@ fn what_cannot_be_read_is_named_and_the_rest_counts() {
         .warnings
         .iter()
         .map(|warning| warning.replace(&dir.path().display().to_string(), "DIR"))
-        .map(|warning| warning.split(": unknown variant").next().unwrap().to_owned())
+        .map(|warning| {
+            warning
+                .split(": unknown variant")
+                .next()
+                .unwrap()
+                .to_owned()
+        })
         .collect();
     insta::assert_snapshot!(said.join("\n"), @r"
     DIR/2026-03-01/run-010000.journal.jsonl holds no run: it is empty or its first line is torn; it is left out
@@ -381,20 +517,41 @@ fn suites_and_targets_stay_apart_and_what_is_not_asked_for_is_counted() {
     for hour in 0..4 {
         written(hour, &[("a", &[("1", P)])]).write(dir.path());
     }
-    Written { suite: "Other", ..written(4, &[("a", &[("1", F)])]) }.write(dir.path());
-    Written { target: "mock", ..written(5, &[("a", &[("1", F)])]) }.write(dir.path());
+    Written {
+        suite: "Other",
+        ..written(4, &[("a", &[("1", F)])])
+    }
+    .write(dir.path());
+    Written {
+        target: "mock",
+        ..written(5, &[("a", &[("1", F)])])
+    }
+    .write(dir.path());
     let names = |history: &History| -> Vec<(String, String, usize)> {
-        history.groups.iter().map(|g| (g.suite.clone(), g.target.clone(), g.runs.len())).collect()
+        history
+            .groups
+            .iter()
+            .map(|g| (g.suite.clone(), g.target.clone(), g.runs.len()))
+            .collect()
     };
     let all = read(dir.path());
     let name = |suite: &str, target: &str, n| (suite.to_owned(), target.to_owned(), n);
     assert_eq!(
         names(&all),
-        [name("Other", "solver", 1), name("Suite", "mock", 1), name("Suite", "solver", 4)]
+        [
+            name("Other", "solver", 1),
+            name("Suite", "mock", 1),
+            name("Suite", "solver", 4)
+        ]
     );
     let since = "2026-03-01T01:00:00Z".parse().ok();
-    let request =
-        HistoryRequest { suite: Some("Suite"), target: Some("solver"), since, last: Some(2), threads: 1 };
+    let request = HistoryRequest {
+        suite: Some("Suite"),
+        target: Some("solver"),
+        since,
+        last: Some(2),
+        threads: 1,
+    };
     let some = history(dir.path(), &request);
     assert_eq!(names(&some), [name("Suite", "solver", 2)]);
     assert_eq!(some.groups[0].runs[0].timestamp, "2026-03-01T02:00:00.000Z");
@@ -411,10 +568,11 @@ fn suites_and_targets_stay_apart_and_what_is_not_asked_for_is_counted() {
 #[test]
 fn a_filter_of_evals_takes_no_cases_from_them() {
     let dir = tempfile::tempdir().unwrap();
-    let filtered = |hour, filter: &str, cases: &[(&'static str, &[(&'static str, Outcome)])]| Written {
-        filters: vec![filter.into()],
-        ..written(hour, cases)
-    };
+    let filtered =
+        |hour, filter: &str, cases: &[(&'static str, &[(&'static str, Outcome)])]| Written {
+            filters: vec![filter.into()],
+            ..written(hour, cases)
+        };
     // Nobody knows how many cases `a` has but its filter, unless the eval is the case.
     filtered(0, "case 1", &[("a", &[("1", P)]), ("b", &[("b", P)])]).write(dir.path());
     filtered(1, "eval a", &[("a", &[("1", F)])]).write(dir.path());
@@ -424,7 +582,12 @@ fn a_filter_of_evals_takes_no_cases_from_them() {
     );
     // The eval had three cases once, and then two.
     written(2, &[("a", &[("1", P), ("2", P), ("3", P)])]).write(dir.path());
-    filtered(3, "eval a or b", &[("a", &[("1", F), ("2", P)]), ("b", &[("b", F)])]).write(dir.path());
+    filtered(
+        3,
+        "eval a or b",
+        &[("a", &[("1", F), ("2", P)]), ("b", &[("b", F)])],
+    )
+    .write(dir.path());
     assert_eq!(
         outcomes(&read(dir.path()).groups[0]),
         BTreeMap::from([("a", "(pfpf".to_owned()), ("b", "pf".to_owned())])
@@ -437,7 +600,10 @@ fn a_run_without_a_grade_borrows_no_rate() {
     written(0, &[("a", &[("1", P)])]).write(dir.path());
     written(1, &[("a", &[("1", Outcome::Errored)])]).write(dir.path());
     let trend = read(dir.path()).groups[0].trend();
-    assert_eq!((trend.first, trend.last, trend.lowest), (Some(1.0), None, Some(1.0)));
+    assert_eq!(
+        (trend.first, trend.last, trend.lowest),
+        (Some(1.0), None, Some(1.0))
+    );
 }
 
 fn an_outcome() -> impl Strategy<Value = Outcome> {
@@ -502,17 +668,47 @@ fn a_run_has_the_whole_runs_of_its_suite_and_target_before_it_oldest_first() {
     let dir = tempfile::tempdir().unwrap();
     let at = |hour: i64, cases: &[(&'static str, Outcome)]| written(hour, &[("e", cases)]);
     at(1, &[("a", Passed), ("b", Failed), ("c", Errored)]).write(dir.path());
-    Written { filters: vec!["tag x".into()], ..at(2, &[("a", Failed)]) }.write(dir.path());
-    Written { suite: "Other", ..at(3, &[("a", Failed)]) }.write(dir.path());
-    Written { target: "other", ..at(4, &[("a", Failed)]) }.write(dir.path());
-    Written { capture: true, ..at(5, &[("a", Failed)]) }.write(dir.path());
-    Written { ended: false, ..at(6, &[("a", Failed)]) }.write(dir.path());
-    let dirty =
-        Written { commit: Some(("c2", true)), ..at(7, &[("a", Passed), ("b", Passed)]) }.write(dir.path());
+    Written {
+        filters: vec!["tag x".into()],
+        ..at(2, &[("a", Failed)])
+    }
+    .write(dir.path());
+    Written {
+        suite: "Other",
+        ..at(3, &[("a", Failed)])
+    }
+    .write(dir.path());
+    Written {
+        target: "other",
+        ..at(4, &[("a", Failed)])
+    }
+    .write(dir.path());
+    Written {
+        capture: true,
+        ..at(5, &[("a", Failed)])
+    }
+    .write(dir.path());
+    Written {
+        ended: false,
+        ..at(6, &[("a", Failed)])
+    }
+    .write(dir.path());
+    let dirty = Written {
+        commit: Some(("c2", true)),
+        ..at(7, &[("a", Passed), ("b", Passed)])
+    }
+    .write(dir.path());
     let graded = at(8, &[("a", Failed)]).write(dir.path());
-    let regrade =
-        Written { regrade_of: Some(graded.run_id.clone()), ..at(9, &[("a", Passed)]) }.write(dir.path());
-    std::fs::write(dir.path().join("2026-03-01/run-093000.journal.jsonl"), "nothing").unwrap();
+    let regrade = Written {
+        regrade_of: Some(graded.run_id.clone()),
+        ..at(9, &[("a", Passed)])
+    }
+    .write(dir.path());
+    std::fs::write(
+        dir.path().join("2026-03-01/run-093000.journal.jsonl"),
+        "nothing",
+    )
+    .unwrap();
     let this = at(10, &[("a", Passed)]);
     let own = this.write(dir.path());
     at(11, &[("a", Failed)]).write(dir.path());
@@ -523,13 +719,24 @@ fn a_run_has_the_whole_runs_of_its_suite_and_target_before_it_oldest_first() {
         let line = |rate: &PastRate| {
             let decision = rate.decision.map_or("-", Decision::name);
             let commit = rate.commit.as_deref().unwrap_or("-");
-            format!("{} {commit} {decision} {}/{}", &rate.timestamp[11..13], rate.passed, rate.graded)
+            format!(
+                "{} {commit} {decision} {}/{}",
+                &rate.timestamp[11..13],
+                rate.passed,
+                rate.graded
+            )
         };
         rates.iter().map(line).collect::<Vec<_>>().join(", ")
     };
     // A regrade takes the place of the run whose outputs it graded.
-    assert_eq!(seen(&this, &own, 10), "01 c1 fail 1/2, 07 - pass 2/2, 08 c1 pass 1/1");
+    assert_eq!(
+        seen(&this, &own, 10),
+        "01 c1 fail 1/2, 07 - pass 2/2, 08 c1 pass 1/1"
+    );
     assert_eq!(seen(&this, &dirty, 7), "01 c1 fail 1/2");
-    let again = Written { regrade_of: Some(graded.run_id.clone()), ..this };
+    let again = Written {
+        regrade_of: Some(graded.run_id.clone()),
+        ..this
+    };
     assert_eq!(seen(&again, &regrade, 9), "01 c1 fail 1/2, 07 - pass 2/2");
 }

@@ -1,18 +1,25 @@
 //! A score baseline as one side of a comparison.
 
 use crate::model::{
-    CaseScores, ComparedSide, EvalScores, IntervalScope, Outcome, RunScores, ScoreBaselineRead, ScoresSource,
+    CaseScores, ComparedSide, EvalScores, IntervalScope, Outcome, RunScores, ScoreBaselineRead,
+    ScoresSource,
 };
 use crate::spec::{ScoredCase, ScoredEval, ScoredOutcome};
 
 /// The side that accepted scores are. They are those of a whole run of which nothing is left open.
 pub fn of_baseline(label: String, read: &ScoreBaselineRead) -> RunScores {
     let file = &read.file;
-    let model = file.environment.get("model").and_then(|model| model.as_str());
+    let model = file
+        .environment
+        .get("model")
+        .and_then(|model| model.as_str());
     RunScores {
         side: ComparedSide {
             label,
-            source: ScoresSource::ScoreBaseline { path: read.path.clone(), rev: read.rev.clone() },
+            source: ScoresSource::ScoreBaseline {
+                path: read.path.clone(),
+                rev: read.rev.clone(),
+            },
             suite: file.suite.clone(),
             suite_version: file.suite_version.clone(),
             target: file.target.name.clone(),
@@ -33,7 +40,11 @@ pub fn of_baseline(label: String, read: &ScoreBaselineRead) -> RunScores {
         ks: file.ks.clone(),
         interval_scope: IntervalScope::default(),
         score_metrics: Vec::new(),
-        evals: file.evals.iter().map(|(id, eval)| eval_scores(id, eval)).collect(),
+        evals: file
+            .evals
+            .iter()
+            .map(|(id, eval)| eval_scores(id, eval))
+            .collect(),
     }
 }
 
@@ -49,7 +60,11 @@ fn eval_scores(id: &str, eval: &ScoredEval) -> EvalScores {
         criticality: eval.criticality,
         weight: eval.weight,
         score_threshold: eval.score_threshold,
-        cases: eval.cases.iter().map(|(id, case)| case_scores(id, case)).collect(),
+        cases: eval
+            .cases
+            .iter()
+            .map(|(id, case)| case_scores(id, case))
+            .collect(),
     }
 }
 

@@ -52,22 +52,41 @@ pub(super) fn detectable(
     let test = row.difference.test.as_ref()?;
     let higher = measure.higher_is_better?;
     // Holm's first step is the hardest.
-    let aim = Aim { alpha: ALPHA / family.max(1) as f64, power: POWER, seed: settings.seed, pairs };
+    let aim = Aim {
+        alpha: ALPHA / family.max(1) as f64,
+        power: POWER,
+        seed: settings.seed,
+        pairs,
+    };
     let columns = || Columns::new(&draft.pairing, measure, Reading::Graded, None);
     let whole_evals = test.method == TestMethod::ClusterSignFlip.name();
     let simulated = if of_samples(measure) {
         Pairs::samples(draft, measure, whole_evals, settings.seed)
     } else if test.method == TestMethod::McNemarMidP.name() {
         let columns = columns();
-        let flips = columns.units().iter().filter(|unit| unit.difference != 0.0).count();
+        let flips = columns
+            .units()
+            .iter()
+            .filter(|unit| unit.difference != 0.0)
+            .count();
         let n = columns.len();
         let rate = f64::midpoint(found.reference, found.candidate);
-        Pairs::Outcomes { outcomes: Outcomes { rate, flips: flips as f64 / (2 * n) as f64 }, n }
+        Pairs::Outcomes {
+            outcomes: Outcomes {
+                rate,
+                flips: flips as f64 / (2 * n) as f64,
+            },
+            n,
+        }
     } else {
         Pairs::units(&columns(), measure)?
     };
     let drop = simulated.detectable(aim, measure);
-    let worse = if higher { -found.difference } else { found.difference };
+    let worse = if higher {
+        -found.difference
+    } else {
+        found.difference
+    };
     let (effect, of) = match settings.effect {
         Some(asked) if asked > 0.0 => (Some(asked), Of::Asked),
         _ if worse > 0.0 && verdict == ComparisonVerdict::None => (Some(worse), Of::Observed),
@@ -75,26 +94,45 @@ pub(super) fn detectable(
     };
     // What is larger than what is found anyway takes no more.
     let sought = effect.filter(|effect| drop.is_none_or(|drop| *effect < drop));
-    let cases = sought.and_then(|effect| simulated.cases(aim, measure, effect, drop)).map(two_digits);
+    let cases = sought
+        .and_then(|effect| simulated.cases(aim, measure, effect, drop))
+        .map(two_digits);
     let (samples, why) = simulated.samples_needed(aim, measure, sought);
-    let detectable = Detectable { metric: measure.name(), drop, effect, cases, samples };
+    let detectable = Detectable {
+        metric: measure.name(),
+        drop,
+        effect,
+        cases,
+        samples,
+    };
     Some((detectable, About { of, samples: why }))
 }
 
 /// True for a metric that is made of first attempts alone.
 fn of_samples(measure: &Measure) -> bool {
-    matches!(measure.metric, Metric::PassAt(_) | Metric::PassHat(_) | Metric::PassHatUnbiased(_))
+    matches!(
+        measure.metric,
+        Metric::PassAt(_) | Metric::PassHat(_) | Metric::PassHatUnbiased(_)
+    )
 }
 
 /// What pairs of runs are simulated from.
 enum Pairs {
     /// Samples that pass with the chances of their cases.
-    Samples { design: Design, population: Population, chances: Chances },
+    Samples {
+        design: Design,
+        population: Population,
+        chances: Chances,
+    },
     /// Outcomes of so many cases or evals, of which some flip by chance.
     Outcomes { outcomes: Outcomes, n: usize },
     /// Differences like those that were observed. A score is lost whole, by some units; what has no bounds changes evenly.
     /// Each is made of so many cases, in the mean.
-    Units { units: Vec<Unit>, even: bool, cases: f64 },
+    Units {
+        units: Vec<Unit>,
+        even: bool,
+        cases: f64,
+    },
 }
 
 impl Pairs {
@@ -104,7 +142,9 @@ impl Pairs {
         let mut last = None;
         let (mut n, mut rate, mut within) = (0.0, 0.0, 0.0);
         for pair in &draft.pairing.pairs {
-            let Some(attempts) = measure.attempts(pair, Reading::Graded) else { continue };
+            let Some(attempts) = measure.attempts(pair, Reading::Graded) else {
+                continue;
+            };
             if measure.of_case(pair, Reading::Graded).is_none() {
                 continue;
             }
@@ -125,7 +165,11 @@ impl Pairs {
         let rate: f64 = if n > 0.0 { rate / n } else { 0.0 };
         let population = Population::of(rate, if n > 0.0 { within / n } else { 0.0 });
         let chances = Chances::of(population, seed);
-        Pairs::Samples { design: Design { evals, whole_evals }, population, chances }
+        Pairs::Samples {
+            design: Design { evals, whole_evals },
+            population,
+            chances,
+        }
     }
 
     /// `None`: of numbers without bounds some do not differ at all, so that nothing says how they vary.
@@ -139,14 +183,18 @@ impl Pairs {
     /// Whether a drop is found as often as asked.
     fn find(&self, aim: Aim, measure: &Measure, drop: f64) -> bool {
         match self {
-            Pairs::Samples { design, chances, .. } => {
+            Pairs::Samples {
+                design, chances, ..
+            } => {
                 let figure = |n, c| measure.of_counts(n, c);
                 aim.pairs(design, chances, &figure, drop).reach(aim.power)
             }
-            Pairs::Outcomes { outcomes, n } => aim.pairs_of_outcomes(*outcomes, drop, *n).reach(aim.power),
-            Pairs::Units { units, even, .. } => {
-                aim.pairs_of_units(units, *even, drop, units.len()).reach(aim.power)
+            Pairs::Outcomes { outcomes, n } => {
+                aim.pairs_of_outcomes(*outcomes, drop, *n).reach(aim.power)
             }
+            Pairs::Units { units, even, .. } => aim
+                .pairs_of_units(units, *even, drop, units.len())
+                .reach(aim.power),
         }
     }
 
@@ -165,7 +213,14 @@ impl Pairs {
         match (self, &measure.metric) {
             (Pairs::Outcomes { .. } | Pairs::Units { .. }, _)
             | (_, Metric::PassAt(1) | Metric::PassHat(1) | Metric::PassHatUnbiased(1)) => drop,
-            (Pairs::Samples { population, chances, .. }, metric) => {
+            (
+                Pairs::Samples {
+                    population,
+                    chances,
+                    ..
+                },
+                metric,
+            ) => {
                 let share = 1.0 - drop / population.rate;
                 chances.expected(moment(metric), 1.0) - chances.expected(moment(metric), share)
             }
@@ -177,9 +232,9 @@ impl Pairs {
         match self {
             Pairs::Outcomes { outcomes, .. } => (effect <= outcomes.rate).then_some(effect),
             Pairs::Units { units, even, .. } => (effect <= most(units, *even)).then_some(effect),
-            Pairs::Samples { population, .. } => {
-                smallest(population.rate, |drop| self.in_the_metric(measure, drop) >= effect)
-            }
+            Pairs::Samples { population, .. } => smallest(population.rate, |drop| {
+                self.in_the_metric(measure, drop) >= effect
+            }),
         }
     }
 
@@ -188,9 +243,15 @@ impl Pairs {
         // Where drops of the rate and of the metric differ, their ratio is about the same.
         let least = drop.map(|drop| drop * of_rate / effect);
         match self {
-            Pairs::Samples { design, chances, .. } => {
-                aim.cases(design, chances, &|n, c| measure.of_counts(n, c), of_rate, least)
-            }
+            Pairs::Samples {
+                design, chances, ..
+            } => aim.cases(
+                design,
+                chances,
+                &|n, c| measure.of_counts(n, c),
+                of_rate,
+                least,
+            ),
             Pairs::Outcomes { outcomes, n } => aim.outcomes(*outcomes, *n, of_rate, least),
             Pairs::Units { units, even, cases } => {
                 let units = aim.units(units, *even, of_rate, least)?;
@@ -199,9 +260,19 @@ impl Pairs {
         }
     }
 
-    fn samples_needed(&self, aim: Aim, measure: &Measure, effect: Option<f64>) -> (Option<u32>, Samples) {
+    fn samples_needed(
+        &self,
+        aim: Aim,
+        measure: &Measure,
+        effect: Option<f64>,
+    ) -> (Option<u32>, Samples) {
         match (self, effect) {
-            (Pairs::Samples { design, chances, .. }, Some(effect)) if measure.metric == Metric::PassAt(1) => {
+            (
+                Pairs::Samples {
+                    design, chances, ..
+                },
+                Some(effect),
+            ) if measure.metric == Metric::PassAt(1) => {
                 match aim.samples(design, chances, &|n, c| measure.of_counts(n, c), effect) {
                     Some(samples) => (Some(samples), Samples::Known),
                     None => (None, Samples::Futile),
@@ -214,7 +285,11 @@ impl Pairs {
 
 /// The largest drop that is looked for: all, and of what has no bounds ten times as much.
 fn most(units: &[Unit], even: bool) -> f64 {
-    if even { 10.0 * mean(units) } else { mean(units) }
+    if even {
+        10.0 * mean(units)
+    } else {
+        mean(units)
+    }
 }
 
 /// Of failures for pass@k, of passes for pass^k.

@@ -58,11 +58,16 @@ impl<'a> Draft<'a> {
             .collect::<Vec<_>>();
         let mut measures = tested.to_vec();
         measures.extend(others);
-        let mut rows: Vec<Row> =
-            measures.par_iter().map(|measure| row(&pairing, measure, None, open, how)).collect();
+        let mut rows: Vec<Row> = measures
+            .par_iter()
+            .map(|measure| row(&pairing, measure, None, open, how))
+            .collect();
         // What nobody asked for and has no value is not worth a line.
-        let keep: Vec<bool> =
-            rows.iter().enumerate().map(|(at, row)| at < tested.len() || row.paired.is_some()).collect();
+        let keep: Vec<bool> = rows
+            .iter()
+            .enumerate()
+            .map(|(at, row)| at < tested.len() || row.paired.is_some())
+            .collect();
         let mut kept = keep.iter().copied();
         rows.retain(|_| kept.next().unwrap_or_default());
         let mut kept = keep.iter().copied();
@@ -82,7 +87,9 @@ impl<'a> Draft<'a> {
     }
 
     fn add_groups(&mut self, settings: &CompareSettings) {
-        let Some(first) = self.measures.first() else { return };
+        let Some(first) = self.measures.first() else {
+            return;
+        };
         let how = settings.resampling();
         let (found, left_out) = groups::groups(&self.pairing, first.unit, &settings.by);
         let (pairing, open) = (&self.pairing, self.open);
@@ -101,11 +108,19 @@ impl<'a> Draft<'a> {
     }
 
     fn add_tests(&mut self, tested: usize, settings: &CompareSettings) {
-        let of_groups =
-            self.groups.iter().enumerate().filter(|(_, (group, _))| settings.by.contains(&group.by));
-        let all: Vec<Tested> =
-            (0..tested).map(Tested::Metric).chain(of_groups.map(|(at, _)| Tested::Group(at))).collect();
-        let tests: Vec<Test> = all.into_par_iter().filter_map(|of| self.test(of, settings)).collect();
+        let of_groups = self
+            .groups
+            .iter()
+            .enumerate()
+            .filter(|(_, (group, _))| settings.by.contains(&group.by));
+        let all: Vec<Tested> = (0..tested)
+            .map(Tested::Metric)
+            .chain(of_groups.map(|(at, _)| Tested::Group(at)))
+            .collect();
+        let tests: Vec<Test> = all
+            .into_par_iter()
+            .filter_map(|of| self.test(of, settings))
+            .collect();
         self.tests = tests;
     }
 
@@ -119,13 +134,22 @@ impl<'a> Draft<'a> {
             }
         };
         let known = |row: &Row| {
-            row.difference.test.as_ref().map(|test| Sided { p_worse: test.p_worse, p_better: test.p_better })
+            row.difference.test.as_ref().map(|test| Sided {
+                p_worse: test.p_worse,
+                p_better: test.p_better,
+            })
         };
         let p = READINGS.map(|reading| match (reading, self.open, measure.is_bounded()) {
             (Reading::Graded, ..) | (_, false, _) => known(row),
             // Nothing bounds how bad, or good, it may have been.
-            (Reading::Worst, _, false) => Some(Sided { p_worse: 0.0, p_better: 1.0 }),
-            (Reading::Best, _, false) => Some(Sided { p_worse: 1.0, p_better: 0.0 }),
+            (Reading::Worst, _, false) => Some(Sided {
+                p_worse: 0.0,
+                p_better: 1.0,
+            }),
+            (Reading::Best, _, false) => Some(Sided {
+                p_worse: 1.0,
+                p_better: 0.0,
+            }),
             (reading, ..) => self.test_under(reading, measure, members, settings),
         });
         p.iter().any(Option::is_some).then_some(Test { of, p })

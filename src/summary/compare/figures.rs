@@ -21,7 +21,11 @@ fn fixed(value: f64, digits: usize) -> String {
     for more in digits..=12 {
         let text = format!("{value:.more$}");
         if value == 0.0 || text.contains(|c: char| ('1'..='9').contains(&c)) {
-            return if value == 0.0 { format!("{:.digits$}", 0.0) } else { text };
+            return if value == 0.0 {
+                format!("{:.digits$}", 0.0)
+            } else {
+                text
+            };
         }
     }
     format!("{value:e}")
@@ -85,12 +89,20 @@ pub(super) fn difference(measure: &Measure, value: f64) -> String {
 
 /// A difference without its unit.
 pub(super) fn number(measure: &Measure, value: f64) -> String {
-    if measure.share { points(value) } else { plain(value) }
+    if measure.share {
+        points(value)
+    } else {
+        plain(value)
+    }
 }
 
 fn points(share: f64) -> String {
     // What rounding left of an exact zero is zero.
-    let value = if share.abs() < 1e-12 { 0.0 } else { share * 100.0 };
+    let value = if share.abs() < 1e-12 {
+        0.0
+    } else {
+        share * 100.0
+    };
     fixed(value, 1)
 }
 
@@ -145,8 +157,15 @@ pub(super) fn test(method: &str) -> &'static str {
 /// What a test speaks about, when the suite asks that: whole evals, or the figures of evals, speak about evals like these.
 pub(super) fn speaks_about(row: &MetricDifference, asked: IntervalScope) -> IntervalScope {
     let of_evals = row.unit == Unit::Eval.name() && tests_whole_evals(asked, row.n);
-    let clustered = row.test.as_ref().is_some_and(|test| test.method == TestMethod::ClusterSignFlip.name());
-    if of_evals || clustered { IntervalScope::SimilarEvals } else { IntervalScope::TheseCases }
+    let clustered = row
+        .test
+        .as_ref()
+        .is_some_and(|test| test.method == TestMethod::ClusterSignFlip.name());
+    if of_evals || clustered {
+        IntervalScope::SimilarEvals
+    } else {
+        IntervalScope::TheseCases
+    }
 }
 
 /// `these 400 cases`, `400 cases of evals like these` or `12 evals like these`.
@@ -169,7 +188,10 @@ mod tests {
 
     #[test]
     fn nothing_that_is_not_zero_is_written_as_zero_and_no_p_crosses_its_level() {
-        assert_eq!([0.0, 0.06, -0.0291, 0.0002, 1e-15].map(points), ["0.0", "6.0", "-2.9", "0.02", "0.0"]);
+        assert_eq!(
+            [0.0, 0.06, -0.0291, 0.0002, 1e-15].map(points),
+            ["0.0", "6.0", "-2.9", "0.02", "0.0"]
+        );
         assert_eq!(
             [0.0, 1234.6, 12.34, 1.234, 0.0004].map(plain),
             ["0.000", "1235", "12.3", "1.23", "0.0004"]
@@ -184,7 +206,12 @@ mod tests {
         );
         assert_eq!((p(0.9996), p(0.0)), (" > 0.99".into(), " < 0.0001".into()));
         let (metric, unit) = (Metric::PassAt(1), Unit::Case);
-        let measure = Measure { metric, unit, share: true, higher_is_better: Some(true) };
+        let measure = Measure {
+            metric,
+            unit,
+            share: true,
+            higher_is_better: Some(true),
+        };
         for (a, b, written) in [
             (0.999, 0.9996, ["0.9990", "0.9996"]),
             (0.0004, 0.0, ["0.0004", "0.0000"]),

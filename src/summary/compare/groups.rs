@@ -11,8 +11,13 @@ pub(super) const MOST: usize = 200;
 /// Pairs from which on a group is tested.
 pub(super) const TESTED: usize = 2;
 
-const ALL: [Grouping; 5] =
-    [Grouping::Type, Grouping::Category, Grouping::Tag, Grouping::Difficulty, Grouping::Eval];
+const ALL: [Grouping; 5] = [
+    Grouping::Type,
+    Grouping::Category,
+    Grouping::Tag,
+    Grouping::Difficulty,
+    Grouping::Eval,
+];
 
 /// Cases (or evals) that have something in common.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,7 +31,11 @@ pub(super) struct Group {
 }
 
 /// The groups of the pairs of a unit, grouping by grouping; and those groupings that have too many groups to list.
-pub(super) fn groups(pairing: &Pairing<'_>, unit: Unit, by: &[Grouping]) -> (Vec<Group>, Vec<Grouping>) {
+pub(super) fn groups(
+    pairing: &Pairing<'_>,
+    unit: Unit,
+    by: &[Grouping],
+) -> (Vec<Group>, Vec<Grouping>) {
     let (mut groups, mut left_out) = (Vec::new(), Vec::new());
     let total = match unit {
         Unit::Case => pairing.pairs.len(),
@@ -59,11 +68,17 @@ fn of_cases(pairing: &Pairing<'_>, by: Grouping) -> Vec<Group> {
     let mut found = Found::default();
     for (at, pair) in pairing.pairs.iter().enumerate() {
         let flip = flip(pair.reference, pair.candidate);
-        each_name(pairing, pair.eval as usize, by, |name| found.add(by, name, at as u32, flip));
+        each_name(pairing, pair.eval as usize, by, |name| {
+            found.add(by, name, at as u32, flip)
+        });
         if by == Grouping::Tag {
-            let own =
-                if pair.candidate.tags.is_empty() { &pair.reference.tags } else { &pair.candidate.tags };
-            own.iter().for_each(|tag| found.add(by, Name::Text(tag), at as u32, flip));
+            let own = if pair.candidate.tags.is_empty() {
+                &pair.reference.tags
+            } else {
+                &pair.candidate.tags
+            };
+            own.iter()
+                .for_each(|tag| found.add(by, Name::Text(tag), at as u32, flip));
         }
     }
     found.finish()
@@ -72,12 +87,16 @@ fn of_cases(pairing: &Pairing<'_>, by: Grouping) -> Vec<Group> {
 fn of_evals(pairing: &Pairing<'_>, by: Grouping) -> Vec<Group> {
     let mut found = Found::default();
     for at in 0..pairing.evals.len() {
-        each_name(pairing, at, by, |name| found.add(by, name, at as u32, [0, 0]));
+        each_name(pairing, at, by, |name| {
+            found.add(by, name, at as u32, [0, 0])
+        });
     }
     for pair in &pairing.pairs {
         let flip = flip(pair.reference, pair.candidate);
         if flip != [0, 0] {
-            each_name(pairing, pair.eval as usize, by, |name| found.count(name, flip));
+            each_name(pairing, pair.eval as usize, by, |name| {
+                found.count(name, flip)
+            });
         }
     }
     found.finish()
@@ -117,10 +136,16 @@ impl Name<'_> {
 
 /// What the candidate says of an eval, else what the reference does.
 fn each_name<'a>(pairing: &Pairing<'a>, eval: usize, by: Grouping, mut add: impl FnMut(Name<'a>)) {
-    let Some(pair) = pairing.evals.get(eval) else { return };
+    let Some(pair) = pairing.evals.get(eval) else {
+        return;
+    };
     let (a, b) = (pair.reference, pair.candidate);
     match by {
-        Grouping::Type => b.kind.or(a.kind).into_iter().for_each(|kind| add(Name::Kind(kind))),
+        Grouping::Type => b
+            .kind
+            .or(a.kind)
+            .into_iter()
+            .for_each(|kind| add(Name::Kind(kind))),
         Grouping::Difficulty => {
             b.difficulty
                 .or(a.difficulty)

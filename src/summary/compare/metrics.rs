@@ -51,13 +51,19 @@ impl Columns {
         reading: Reading,
         within: Option<&[u32]>,
     ) -> Columns {
-        let mut columns = Columns::empty(within.map_or(pairing.pairs.len(), <[u32]>::len), measure.share);
+        let mut columns = Columns::empty(
+            within.map_or(pairing.pairs.len(), <[u32]>::len),
+            measure.share,
+        );
         let mut groups = Vec::with_capacity(columns.reference.capacity());
         // A case passes or does not, however many samples it has.
         let always_single = measure.metric == Metric::CasePassRate;
-        let (mut deals, mut dealt, mut several, mut unlike) = (Deals::default(), true, false, false);
+        let (mut deals, mut dealt, mut several, mut unlike) =
+            (Deals::default(), true, false, false);
         for pair in chosen(&pairing.pairs, within) {
-            let Some((reference, candidate)) = measure.of_case(pair, reading) else { continue };
+            let Some((reference, candidate)) = measure.of_case(pair, reading) else {
+                continue;
+            };
             groups.push(pair.eval);
             if let Some(attempts) = measure.attempts(pair, reading) {
                 let [before, now] = attempts.samples;
@@ -68,10 +74,12 @@ impl Columns {
             }
             columns.single = columns.single
                 && (always_single
-                    || is_single(pair.reference, opposite(reading)) && is_single(pair.candidate, reading));
+                    || is_single(pair.reference, opposite(reading))
+                        && is_single(pair.candidate, reading));
             columns.push(reference, candidate);
         }
-        let whole_evals = tests_whole_evals(pairing.scope(), groups.chunk_by(|a, b| a == b).count());
+        let whole_evals =
+            tests_whole_evals(pairing.scope(), groups.chunk_by(|a, b| a == b).count());
         columns.groups = whole_evals.then_some(groups);
         // Of whole evals signs are tested, which are alike where both sides have as many samples.
         if dealt && several && (unlike || !whole_evals) {
@@ -86,10 +94,15 @@ impl Columns {
         reading: Reading,
         within: Option<&[u32]>,
     ) -> Columns {
-        let mut columns = Columns::empty(within.map_or(pairing.evals.len(), <[u32]>::len), measure.share);
+        let mut columns = Columns::empty(
+            within.map_or(pairing.evals.len(), <[u32]>::len),
+            measure.share,
+        );
         let mut weights = Vec::new();
         for eval in chosen(&pairing.evals, within) {
-            let Some((reference, candidate, weight)) = measure.of_eval(eval, reading) else { continue };
+            let Some((reference, candidate, weight)) = measure.of_eval(eval, reading) else {
+                continue;
+            };
             columns.push(reference, candidate);
             weights.push(weight);
         }
@@ -114,7 +127,14 @@ impl Columns {
     /// What is tested: pairs, or evals.
     pub fn units(&self) -> Vec<Unit> {
         let units = tested_units(&self.pairs());
-        units.into_iter().map(|[difference, value, weight]| Unit { difference, value, weight }).collect()
+        units
+            .into_iter()
+            .map(|[difference, value, weight]| Unit {
+                difference,
+                value,
+                weight,
+            })
+            .collect()
     }
 
     fn pairs(&self) -> Pairs<'_> {
@@ -138,8 +158,11 @@ impl Columns {
 
     /// The difference of the means alone.
     fn difference(&self) -> Option<f64> {
-        let weight =
-            |at: usize| self.weights.as_ref().map_or(1.0, |weights| weights.get(at).copied().unwrap_or(0.0));
+        let weight = |at: usize| {
+            self.weights
+                .as_ref()
+                .map_or(1.0, |weights| weights.get(at).copied().unwrap_or(0.0))
+        };
         let (mut sum, mut total) = (0.0, 0.0);
         for (at, (reference, candidate)) in self.reference.iter().zip(&self.candidate).enumerate() {
             sum += weight(at) * (candidate - reference);
@@ -156,8 +179,9 @@ pub(crate) fn tests_whole_evals(scope: IntervalScope, evals: usize) -> bool {
 
 fn chosen<'a, T>(all: &'a [T], within: Option<&'a [u32]>) -> impl Iterator<Item = &'a T> {
     let len = within.map_or(all.len(), <[u32]>::len);
-    (0..len)
-        .filter_map(move |at| all.get(within.map_or(Some(at), |some| some.get(at).map(|at| *at as usize))?))
+    (0..len).filter_map(move |at| {
+        all.get(within.map_or(Some(at), |some| some.get(at).map(|at| *at as usize))?)
+    })
 }
 
 /// A metric's figures, before tests are adjusted.
@@ -175,8 +199,11 @@ pub(super) struct Sided {
 
 impl Sided {
     pub fn new(test: &PairedTest, higher_is_better: bool) -> Sided {
-        let (p_worse, p_better) =
-            if higher_is_better { (test.p_lower, test.p_higher) } else { (test.p_higher, test.p_lower) };
+        let (p_worse, p_better) = if higher_is_better {
+            (test.p_lower, test.p_higher)
+        } else {
+            (test.p_higher, test.p_lower)
+        };
         Sided { p_worse, p_better }
     }
 }
@@ -216,7 +243,10 @@ pub(super) fn row(
         Ok(found) => found,
         Err(reason) => {
             row.undefined = Some(reason);
-            return Row { difference: row, paired: None };
+            return Row {
+                difference: row,
+                paired: None,
+            };
         }
     };
     row.reference = Some(found.reference);
@@ -240,5 +270,8 @@ pub(super) fn row(
     if !open && row.worst.is_some() {
         (row.worst, row.best) = (row.difference, row.difference);
     }
-    Row { difference: row, paired: Some(found) }
+    Row {
+        difference: row,
+        paired: Some(found),
+    }
 }

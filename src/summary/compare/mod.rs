@@ -74,7 +74,11 @@ impl Default for CompareSettings {
 
 impl CompareSettings {
     fn resampling(&self) -> Resampling {
-        Resampling { resamples: self.resamples, seed: self.seed, level: LEVEL }
+        Resampling {
+            resamples: self.resamples,
+            seed: self.seed,
+            level: LEVEL,
+        }
     }
 
     fn told(&self, tested: &[Measure], candidates: usize) -> ComparisonSettings {
@@ -96,10 +100,20 @@ impl CompareSettings {
 /// Why two sides can't be compared.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Incomparable {
-    #[error("{label} is a run of suite `{candidate}`, and the reference is one of suite `{reference}`")]
-    OtherSuite { label: String, reference: String, candidate: String },
+    #[error(
+        "{label} is a run of suite `{candidate}`, and the reference is one of suite `{reference}`"
+    )]
+    OtherSuite {
+        label: String,
+        reference: String,
+        candidate: String,
+    },
     #[error("{label} and the reference have no case in common ({candidate} and {reference} cases)")]
-    NoSharedCase { label: String, reference: usize, candidate: usize },
+    NoSharedCase {
+        label: String,
+        reference: usize,
+        candidate: usize,
+    },
     #[error("no verdict can rest on `{metric}`: it {why}")]
     Untestable { metric: String, why: String },
     #[error("there is nothing to compare with")]
@@ -176,11 +190,15 @@ pub fn compare_anyway(
     let mut tested: Vec<Measure> = Vec::new();
     for metric in &settings.metrics {
         let sides = [reference, candidates.first().copied().unwrap_or(reference)];
-        let untestable =
-            |why: &str| Incomparable::Untestable { metric: metric.to_string(), why: why.to_owned() };
+        let untestable = |why: &str| Incomparable::Untestable {
+            metric: metric.to_string(),
+            why: why.to_owned(),
+        };
         let measure = Measure::of(metric, sides).map_err(untestable)?;
         if measure.higher_is_better.is_none() {
-            return Err(untestable("has no direction: nobody said whether more of it is better"));
+            return Err(untestable(
+                "has no direction: nobody said whether more of it is better",
+            ));
         }
         if !tested.contains(&measure) {
             tested.push(measure);
@@ -189,8 +207,10 @@ pub fn compare_anyway(
     if tested.is_empty() {
         return Err(Incomparable::Nothing);
     }
-    let drafts: Vec<Draft<'_>> =
-        candidates.par_iter().map(|candidate| Draft::new(reference, candidate, &tested, settings)).collect();
+    let drafts: Vec<Draft<'_>> = candidates
+        .par_iter()
+        .map(|candidate| Draft::new(reference, candidate, &tested, settings))
+        .collect();
     let told = settings.told(&tested, candidates.len());
     Ok(verdict::settle(drafts, &told, settings.pairs))
 }

@@ -21,7 +21,10 @@ pub(super) fn notes(draft: &Draft<'_>) -> Vec<String> {
     }
     // Ids tell the second in which a run began: those of two machines may be the same.
     if (&a.run_id, &a.timestamp) == (&b.run_id, &b.timestamp) {
-        notes.push(format!("both sides are run {}: a run does not differ from itself", a.run_id));
+        notes.push(format!(
+            "both sides are run {}: a run does not differ from itself",
+            a.run_id
+        ));
     }
     let evals = pairing.pairs.chunk_by(|a, b| a.eval == b.eval).count();
     if pairing.scope() == IntervalScope::SimilarEvals
@@ -56,16 +59,30 @@ pub(super) fn notes(draft: &Draft<'_>) -> Vec<String> {
 fn versions(reference: &RunScores, candidate: &RunScores, notes: &mut Vec<String>) {
     let (a, b) = (&reference.side, &candidate.side);
     let version = |side: &ComparedSide| {
-        side.suite_version.as_ref().map_or("no version".to_owned(), |version| format!("version {version}"))
+        side.suite_version
+            .as_ref()
+            .map_or("no version".to_owned(), |version| {
+                format!("version {version}")
+            })
     };
     if a.suite_version != b.suite_version {
-        notes.push(format!("the suite had {} and has {}", version(a), version(b)));
+        notes.push(format!(
+            "the suite had {} and has {}",
+            version(a),
+            version(b)
+        ));
     }
     if a.target != b.target {
-        notes.push(format!("the reference asked target {}, and the candidate {}", a.target, b.target));
+        notes.push(format!(
+            "the reference asked target {}, and the candidate {}",
+            a.target, b.target
+        ));
     }
     if a.target_type != b.target_type {
-        notes.push(format!("the target was of type {} and is of type {}", a.target_type, b.target_type));
+        notes.push(format!(
+            "the target was of type {} and is of type {}",
+            a.target_type, b.target_type
+        ));
     }
     if let (Some(then), Some(now)) = (&a.model, &b.model)
         && then != now
@@ -74,10 +91,17 @@ fn versions(reference: &RunScores, candidate: &RunScores, notes: &mut Vec<String
     }
     if reference.ks != candidate.ks {
         let list = |ks: &[u32]| ks.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-        notes.push(format!("k was {} and is {}", list(&reference.ks), list(&candidate.ks)));
+        notes.push(format!(
+            "k was {} and is {}",
+            list(&reference.ks),
+            list(&candidate.ks)
+        ));
     }
     if a.harness_version != b.harness_version {
-        notes.push(format!("it was eval-harness {} and is {}", a.harness_version, b.harness_version));
+        notes.push(format!(
+            "it was eval-harness {} and is {}",
+            a.harness_version, b.harness_version
+        ));
     }
 }
 
@@ -97,7 +121,9 @@ fn sides(a: &ComparedSide, b: &ComparedSide, notes: &mut Vec<String>) {
     for (side, name) in [(a, "reference"), (b, "candidate")] {
         if !side.shards.is_empty() {
             let (noun, of) = shards(&side.shards);
-            notes.push(format!("the {name} is {noun} of {of}: only cases of both count"));
+            notes.push(format!(
+                "the {name} is {noun} of {of}: only cases of both count"
+            ));
         }
         if side.interrupted {
             notes.push(format!(
@@ -112,15 +138,23 @@ fn sides(a: &ComparedSide, b: &ComparedSide, notes: &mut Vec<String>) {
     }
     match (&a.regrade_of, &b.regrade_of) {
         (None, Some(of)) if *of == a.run_id => {
-            notes.push("the candidate graded the reference's outputs again: no target was asked".to_owned());
+            notes.push(
+                "the candidate graded the reference's outputs again: no target was asked"
+                    .to_owned(),
+            );
         }
         (Some(of), None) if *of == b.run_id => {
-            notes.push("the reference graded the candidate's outputs again: no target was asked".to_owned());
+            notes.push(
+                "the reference graded the candidate's outputs again: no target was asked"
+                    .to_owned(),
+            );
         }
         (then, now) => {
             for (of, name) in [(then, "reference"), (now, "candidate")] {
-                notes
-                    .extend(of.as_ref().map(|of| format!("the {name} graded the outputs of run {of} again")));
+                notes.extend(
+                    of.as_ref()
+                        .map(|of| format!("the {name} graded the outputs of run {of} again")),
+                );
             }
         }
     }
@@ -129,7 +163,10 @@ fn sides(a: &ComparedSide, b: &ComparedSide, notes: &mut Vec<String>) {
 fn shards(shards: &[Shard]) -> (String, u32) {
     let indices: Vec<String> = shards.iter().map(|shard| shard.index.to_string()).collect();
     let noun = if shards.len() == 1 { "shard" } else { "shards" };
-    (format!("{noun} {}", indices.join(", ")), shards.first().map_or(0, |shard| shard.of))
+    (
+        format!("{noun} {}", indices.join(", ")),
+        shards.first().map_or(0, |shard| shard.of),
+    )
 }
 
 /// What keeps cases or evals of both from being compared, or makes them harder to.
@@ -137,15 +174,22 @@ fn cases(draft: &Draft<'_>, notes: &mut Vec<String>) {
     let pairing = &draft.pairing;
     let changed = pairing.changes.changed.count;
     if pairing.changes.changed.only_input_or_grading() {
-        let (is, it) = if changed == 1 { ("is", "it") } else { ("are", "them") };
+        let (is, it) = if changed == 1 {
+            ("is", "it")
+        } else {
+            ("are", "them")
+        };
         notes.push(format!(
             "{} changed in input or grading and {is} not compared: one of the sides was recorded by an earlier version, which does \
              not record which of them changed; run or accept that side again, or pass `--allow-changed` to compare {it} anyway",
             plural(changed, "case")
         ));
     } else if changed > 0 {
-        let (is, what) =
-            if changed == 1 { ("is", "it is another task") } else { ("are", "they are other tasks") };
+        let (is, what) = if changed == 1 {
+            ("is", "it is another task")
+        } else {
+            ("are", "they are other tasks")
+        };
         notes.push(format!(
             "{} changed in data or grading and {is} not compared: {what} than in the reference; `--allow-changed` compares {} all \
              the same",
@@ -161,7 +205,11 @@ fn cases(draft: &Draft<'_>, notes: &mut Vec<String>) {
             );
         }
     }
-    let other = pairing.pairs.iter().filter(|pair| !pair.same_samples()).count();
+    let other = pairing
+        .pairs
+        .iter()
+        .filter(|pair| !pair.same_samples())
+        .count();
     if other > 0 {
         let have = if other == 1 { "has" } else { "have" };
         notes.push(format!(
@@ -172,19 +220,26 @@ fn cases(draft: &Draft<'_>, notes: &mut Vec<String>) {
     }
     let reweighed = pairing.evals.iter().filter(|eval| eval.reweighed).count();
     if reweighed > 0 {
-        let have = if reweighed == 1 { "eval has" } else { "evals have" };
+        let have = if reweighed == 1 {
+            "eval has"
+        } else {
+            "evals have"
+        };
         notes.push(format!(
             "{reweighed} {have} another weight or score threshold: figures over evals leave {} out",
             if reweighed == 1 { "it" } else { "them" }
         ));
     }
-    let untold =
-        |pair: &Pair<'_>| pair.reference.fingerprint.is_none() || pair.candidate.fingerprint.is_none();
+    let untold = |pair: &Pair<'_>| {
+        pair.reference.fingerprint.is_none() || pair.candidate.fingerprint.is_none()
+    };
     if pairing.pairs.iter().any(untold) {
         let what = match pairing.reference.side.source {
             ScoresSource::ScoreBaseline { .. } => "the accepted scores do not tell",
             ScoresSource::Journals(_) => "one of the sides does not tell",
         };
-        notes.push(format!("{what} what every case was: one that changed since counts as it is"));
+        notes.push(format!(
+            "{what} what every case was: one that changed since counts as it is"
+        ));
     }
 }

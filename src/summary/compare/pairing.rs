@@ -4,8 +4,8 @@ use std::collections::HashMap;
 
 use super::CompareSettings;
 use crate::model::{
-    CaseChanges, CaseFlip, CasePart, CaseScores, Criticality, EvalScores, FlipList, IntervalScope, Outcome,
-    RunScores,
+    CaseChanges, CaseFlip, CasePart, CaseScores, Criticality, EvalScores, FlipList, IntervalScope,
+    Outcome, RunScores,
 };
 
 /// Two sides, paired by eval id and case id.
@@ -81,17 +81,27 @@ impl<'a> Pairing<'a> {
         };
         // An id that another suite has, too, names another case.
         let same = reference.side.suite == candidate.side.suite;
-        let known: HashMap<&str, &EvalScores> =
-            reference.evals.iter().filter(|_| same).map(|eval| (eval.id.as_str(), eval)).collect();
+        let known: HashMap<&str, &EvalScores> = reference
+            .evals
+            .iter()
+            .filter(|_| same)
+            .map(|eval| (eval.id.as_str(), eval))
+            .collect();
         let mut seen: HashMap<&str, Vec<bool>> = HashMap::new();
-        let parts = Parts { reference: is_part(reference), candidate: is_part(candidate) };
+        let parts = Parts {
+            reference: is_part(reference),
+            candidate: is_part(candidate),
+        };
         for eval in &candidate.evals {
             match known.get(eval.id.as_str()) {
                 Some(before) => {
                     let marks = pairing.eval(before, eval, parts, settings);
                     seen.insert(&before.id, marks);
                 }
-                None => eval.cases.iter().for_each(|case| pairing.new_case(eval, case, parts, listed)),
+                None => eval
+                    .cases
+                    .iter()
+                    .for_each(|case| pairing.new_case(eval, case, parts, listed)),
             }
         }
         for eval in &reference.evals {
@@ -99,12 +109,23 @@ impl<'a> Pairing<'a> {
             if marks.is_none() && is_critical(eval) {
                 pairing.changes.reference_critical += eval.cases.len();
             }
-            let gone = |at: &usize| !marks.is_some_and(|marks| marks.get(*at).copied().unwrap_or_default());
-            for case in (0..eval.cases.len()).filter(gone).filter_map(|at| eval.cases.get(at)) {
+            let gone = |at: &usize| {
+                !marks.is_some_and(|marks| marks.get(*at).copied().unwrap_or_default())
+            };
+            for case in (0..eval.cases.len())
+                .filter(gone)
+                .filter_map(|at| eval.cases.get(at))
+            {
                 if parts.candidate {
                     pairing.changes.not_selected += 1;
                 } else {
-                    add(&mut pairing.changes.gone, listed, eval, (Some(case), None), is_critical(eval));
+                    add(
+                        &mut pairing.changes.gone,
+                        listed,
+                        eval,
+                        (Some(case), None),
+                        is_critical(eval),
+                    );
                 }
             }
         }
@@ -115,7 +136,13 @@ impl<'a> Pairing<'a> {
         if parts.reference {
             self.changes.not_selected += 1;
         } else {
-            add(&mut self.changes.new, listed, eval, (None, Some(case)), is_critical(eval));
+            add(
+                &mut self.changes.new,
+                listed,
+                eval,
+                (None, Some(case)),
+                is_critical(eval),
+            );
         }
     }
 
@@ -156,7 +183,13 @@ impl<'a> Pairing<'a> {
             if changed.iter().any(|part| part.defines_task()) {
                 if !settings.allow_changed {
                     eval.whole = false;
-                    add(&mut self.changes.changed, listed, now, (Some(old), Some(case)), critical);
+                    add(
+                        &mut self.changes.changed,
+                        listed,
+                        now,
+                        (Some(old), Some(case)),
+                        critical,
+                    );
                     continue;
                 }
                 self.changes.allowed += 1;
@@ -164,7 +197,11 @@ impl<'a> Pairing<'a> {
             self.changes.changed_input += usize::from(changed.contains(&CasePart::Input));
             self.changes.changed_target += usize::from(changed.contains(&CasePart::Target));
             eval.same_samples &= old.samples == case.samples;
-            self.pairs.push(Pair { eval: number, reference: old, candidate: case });
+            self.pairs.push(Pair {
+                eval: number,
+                reference: old,
+                candidate: case,
+            });
             self.flip(now, (old, case), critical, listed);
         }
         eval.whole &= self.pairs.len() - from == before.cases.len();
@@ -224,9 +261,14 @@ struct Parts {
 fn is_part(run: &RunScores) -> bool {
     let side = &run.side;
     // All cases are planned before the first sample; a run that broke off before that may have planned a part of them.
-    let unheard =
-        |eval: &EvalScores| eval.cases.iter().all(|case| case.n == 0 && case.ungraded == case.samples);
-    !side.filters.is_empty() || !side.shards.is_empty() || side.interrupted && run.evals.iter().all(unheard)
+    let unheard = |eval: &EvalScores| {
+        eval.cases
+            .iter()
+            .all(|case| case.n == 0 && case.ungraded == case.samples)
+    };
+    !side.filters.is_empty()
+        || !side.shards.is_empty()
+        || side.interrupted && run.evals.iter().all(unheard)
 }
 
 fn is_reweighed(before: &EvalScores, now: &EvalScores) -> bool {
@@ -241,15 +283,26 @@ fn changed_parts(before: &CaseScores, now: &CaseScores) -> Vec<CasePart> {
     let (Some(old), Some(new)) = (&before.content, &now.content) else {
         let differ = before.fingerprint.is_some() && now.fingerprint.is_some();
         let differ = differ && before.fingerprint != now.fingerprint;
-        return if differ { vec![CasePart::InputOrGrading] } else { Vec::new() };
+        return if differ {
+            vec![CasePart::InputOrGrading]
+        } else {
+            Vec::new()
+        };
     };
     let parts = [
-        (CasePart::Input, old.input != new.input && old.data == new.data),
+        (
+            CasePart::Input,
+            old.input != new.input && old.data == new.data,
+        ),
         (CasePart::Data, old.data != new.data),
         (CasePart::Grading, old.grading != new.grading),
         (CasePart::Target, old.target != new.target),
     ];
-    parts.into_iter().filter(|(_, differs)| *differs).map(|(part, _)| part).collect()
+    parts
+        .into_iter()
+        .filter(|(_, differs)| *differs)
+        .map(|(part, _)| part)
+        .collect()
 }
 
 fn add(
@@ -260,10 +313,15 @@ fn add(
     critical: bool,
 ) {
     list.count += 1;
-    let Some(case) = candidate.or(reference) else { return };
+    let Some(case) = candidate.or(reference) else {
+        return;
+    };
     if list.cases.len() >= listed {
         // What no cut may hide takes the place of another.
-        let other = list.cases.iter().rposition(|case| case.criticality != Some(Criticality::Critical));
+        let other = list
+            .cases
+            .iter()
+            .rposition(|case| case.criticality != Some(Criticality::Critical));
         match other.filter(|_| critical) {
             Some(at) => list.cases.remove(at),
             None => return,
@@ -273,10 +331,16 @@ fn add(
     list.cases.push(CaseFlip {
         eval_id: eval.id.clone(),
         case_id: case.id.clone(),
-        criticality: if critical { Some(Criticality::Critical) } else { eval.criticality },
+        criticality: if critical {
+            Some(Criticality::Critical)
+        } else {
+            eval.criticality
+        },
         reference: tries(reference),
         candidate: tries(candidate),
-        changed: reference.zip(candidate).map_or_else(Vec::new, |(old, new)| changed_parts(old, new)),
+        changed: reference
+            .zip(candidate)
+            .map_or_else(Vec::new, |(old, new)| changed_parts(old, new)),
     });
 }
 
@@ -290,7 +354,11 @@ struct Finder<'a> {
 
 impl<'a> Finder<'a> {
     fn new(cases: &'a [CaseScores]) -> Finder<'a> {
-        Finder { cases, next: 0, map: None }
+        Finder {
+            cases,
+            next: 0,
+            map: None,
+        }
     }
 
     fn find(&mut self, id: &str) -> Option<(usize, &'a CaseScores)> {
@@ -299,7 +367,11 @@ impl<'a> Finder<'a> {
             _ => {
                 let cases = self.cases;
                 let map = self.map.get_or_insert_with(|| {
-                    cases.iter().enumerate().map(|(at, case)| (case.id.as_str(), at)).collect()
+                    cases
+                        .iter()
+                        .enumerate()
+                        .map(|(at, case)| (case.id.as_str(), at))
+                        .collect()
                 });
                 *map.get(id)?
             }

@@ -14,7 +14,11 @@ impl Fold {
     ///
     /// # Errors
     /// When no run has started.
-    pub fn run_scores(&self, label: String, source: ScoresSource) -> Result<RunScores, SummaryError> {
+    pub fn run_scores(
+        &self,
+        label: String,
+        source: ScoresSource,
+    ) -> Result<RunScores, SummaryError> {
         let started = self.started.as_ref().ok_or(SummaryError::NotStarted)?;
         let counted = self.counted_evals();
         Ok(RunScores {
@@ -39,7 +43,11 @@ impl Fold {
             target_hash: settings_of_target(started),
             model: environment.model.clone(),
             run_id: started.run_id.clone(),
-            timestamp: self.sessions.timestamp().unwrap_or(&started.timestamp).to_owned(),
+            timestamp: self
+                .sessions
+                .timestamp()
+                .unwrap_or(&started.timestamp)
+                .to_owned(),
             commit: git.map(|git| git.commit.clone()),
             dirty: git.is_some_and(|git| git.dirty),
             harness_version: started.harness_version.clone(),
@@ -64,7 +72,14 @@ fn eval_scores(eval: &CountedEval<'_>) -> EvalScores {
     let named: Vec<(&str, &BTreeMap<u32, f64>)> = eval
         .fold
         .metric_names()
-        .filter_map(|name| Some((name, eval.fold.metric(name).filter(|numbers| !numbers.is_empty())?)))
+        .filter_map(|name| {
+            Some((
+                name,
+                eval.fold
+                    .metric(name)
+                    .filter(|numbers| !numbers.is_empty())?,
+            ))
+        })
         .collect();
     let mut cases = Vec::with_capacity(eval.len());
     for case in eval.cases() {
@@ -109,7 +124,9 @@ fn measure(case: CaseView<'_>, named: &[(&str, &BTreeMap<u32, f64>)], scores: &m
         if let Some(ms) = case.latency_ms(slot) {
             latency.add(ms);
         }
-        let Some(usage) = case.usage(slot) else { continue };
+        let Some(usage) = case.usage(slot) else {
+            continue;
+        };
         tokens.add(usage.input_tokens as f64 + usage.output_tokens as f64);
         if let Some(usd) = usage.cost_usd {
             cost.add(usd);
@@ -122,7 +139,9 @@ fn measure(case: CaseView<'_>, named: &[(&str, &BTreeMap<u32, f64>)], scores: &m
         let mut mean = Mean::default();
         let slots = case.slots();
         let own = numbers.range(slots.start as u32..slots.end as u32);
-        own.map(|(_, number)| *number).filter(|number| !number.is_nan()).for_each(|number| mean.add(number));
+        own.map(|(_, number)| *number)
+            .filter(|number| !number.is_nan())
+            .for_each(|number| mean.add(number));
         if let Some(value) = mean.value() {
             scores.metrics.insert((*name).to_owned(), value);
         }
@@ -143,7 +162,9 @@ impl Mean {
 
     /// `None` also where the sum is too large for a number: JSON has no infinity.
     fn value(self) -> Option<f64> {
-        (self.n > 0).then(|| self.sum / f64::from(self.n)).filter(|mean| mean.is_finite())
+        (self.n > 0)
+            .then(|| self.sum / f64::from(self.n))
+            .filter(|mean| mean.is_finite())
     }
 }
 
@@ -158,6 +179,9 @@ mod tests {
             values.iter().for_each(|value| mean.add(*value));
             mean.value()
         };
-        assert_eq!([of(&[]), of(&[1.0, 2.0]), of(&[f64::MAX, f64::MAX])], [None, Some(1.5), None]);
+        assert_eq!(
+            [of(&[]), of(&[1.0, 2.0]), of(&[f64::MAX, f64::MAX])],
+            [None, Some(1.5), None]
+        );
     }
 }

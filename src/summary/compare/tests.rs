@@ -75,22 +75,36 @@ pub(super) fn of(label: &str, outcomes: &str) -> RunScores {
 }
 
 pub(super) fn one(reference: &RunScores, candidate: &RunScores) -> Comparison {
-    compare(reference, &[candidate], &CompareSettings::default()).unwrap().remove(0)
+    compare(reference, &[candidate], &CompareSettings::default())
+        .unwrap()
+        .remove(0)
 }
 
 #[test]
 fn a_fall_that_chance_does_not_explain_is_a_regression() {
-    let (a, b) = (of("a", &"1".repeat(100)), of("b", &format!("{}{}", "0".repeat(10), "1".repeat(90))));
+    let (a, b) = (
+        of("a", &"1".repeat(100)),
+        of("b", &format!("{}{}", "0".repeat(10), "1".repeat(90))),
+    );
     let compared = one(&a, &b);
     assert_eq!(compared.verdict, ComparisonVerdict::Regression);
-    assert_eq!((compared.cases.broken.count, compared.cases.still_passing), (10, 90));
+    assert_eq!(
+        (compared.cases.broken.count, compared.cases.still_passing),
+        (10, 90)
+    );
     let metric = &compared.metrics[0];
-    assert_eq!((metric.name.as_str(), metric.n, metric.unit.as_str()), ("pass_at_1", 100, "case"));
+    assert_eq!(
+        (metric.name.as_str(), metric.n, metric.unit.as_str()),
+        ("pass_at_1", 100, "case")
+    );
     assert_eq!((metric.reference, metric.candidate), (Some(1.0), Some(0.9)));
     // 10 flips of 10 in one direction: mid-p is half of 2^-10.
     let test = metric.test.as_ref().unwrap();
     assert!((test.p_worse - 0.5f64.powi(11)).abs() < 1e-12, "{test:?}");
-    assert_eq!((test.decides, test.p_worse_adjusted), (true, Some(test.p_worse)));
+    assert_eq!(
+        (test.decides, test.p_worse_adjusted),
+        (true, Some(test.p_worse))
+    );
     assert_eq!(one(&b, &a).verdict, ComparisonVerdict::Improvement);
     assert_eq!(one(&a, &a).verdict, ComparisonVerdict::None);
 }

@@ -50,10 +50,18 @@ impl Measure {
     pub fn of(metric: &Metric, sides: [&RunScores; 2]) -> Result<Measure, &'static str> {
         use Metric::*;
         let bound = Some(metric.bound() == Bound::Min);
-        let is_score = |name: &str| sides.iter().any(|side| side.score_metrics.iter().any(|s| s == name));
+        let is_score = |name: &str| {
+            sides
+                .iter()
+                .any(|side| side.score_metrics.iter().any(|s| s == name))
+        };
         let (unit, share, higher_is_better) = match metric {
-            PassRate | CapabilityPassRate | RegressionPassRate | WeightedScore => (Unit::Eval, true, bound),
-            PassAt(_) | PassHat(_) | PassHatUnbiased(_) | CasePassRate | Score => (Unit::Case, true, bound),
+            PassRate | CapabilityPassRate | RegressionPassRate | WeightedScore => {
+                (Unit::Eval, true, bound)
+            }
+            PassAt(_) | PassHat(_) | PassHatUnbiased(_) | CasePassRate | Score => {
+                (Unit::Case, true, bound)
+            }
             LatencyMeanMs | Tokens | CostUsd => (Unit::Case, false, bound),
             Named(name) if name == TOKENS_PER_SAMPLE || name == COST_PER_SAMPLE => {
                 (Unit::Case, false, Some(false))
@@ -64,7 +72,12 @@ impl Measure {
             metric if metric.is_of_judges() => return Err("tells of judges and not of the target"),
             _ => return Err("is a sum over the run, which no case has alone"),
         };
-        Ok(Measure { metric: metric.clone(), unit, share, higher_is_better })
+        Ok(Measure {
+            metric: metric.clone(),
+            unit,
+            share,
+            higher_is_better,
+        })
     }
 
     /// Its name in a comparison.
@@ -95,22 +108,39 @@ impl Measure {
             }
             _ => {}
         }
-        Some((self.case(pair.reference, opposite(reading))?, self.case(pair.candidate, reading)?))
+        Some((
+            self.case(pair.reference, opposite(reading))?,
+            self.case(pair.candidate, reading)?,
+        ))
     }
 
     /// First attempts of a case on both sides, and how many of them all passed, of a metric that is made of these alone.
     pub fn attempts(&self, pair: &Pair<'_>, reading: Reading) -> Option<Attempts> {
-        if !matches!(self.metric, Metric::PassAt(_) | Metric::PassHat(_) | Metric::PassHatUnbiased(_)) {
+        if !matches!(
+            self.metric,
+            Metric::PassAt(_) | Metric::PassHat(_) | Metric::PassHatUnbiased(_)
+        ) {
             return None;
         }
         let (reference, before) = first_attempts(pair.reference, opposite(reading));
         let (candidate, now) = first_attempts(pair.candidate, reading);
-        Some(Attempts { samples: [reference, candidate], passed: before + now })
+        Some(Attempts {
+            samples: [reference, candidate],
+            passed: before + now,
+        })
     }
 
     /// The value of a case of so many first attempts of which so many passed, of a metric that is made of these alone.
     pub fn of_counts(&self, n: u32, c: u32) -> Option<f64> {
-        self.case(&CaseScores { samples: n, n, c, ..CaseScores::default() }, Reading::Graded)
+        self.case(
+            &CaseScores {
+                samples: n,
+                n,
+                c,
+                ..CaseScores::default()
+            },
+            Reading::Graded,
+        )
     }
 
     fn case(&self, case: &CaseScores, reading: Reading) -> Option<f64> {
@@ -188,14 +218,17 @@ fn estimate(
     reading: Reading,
 ) -> Option<f64> {
     let (n, c) = first_attempts(case, reading);
-    if n < k { None } else { estimator(u64::from(n), u64::from(c), u64::from(k)).ok() }
+    if n < k {
+        None
+    } else {
+        estimator(u64::from(n), u64::from(c), u64::from(k)).ok()
+    }
 }
 
 fn passes(outcome: Outcome, reading: Reading) -> Option<f64> {
     match (outcome, reading) {
-        (Outcome::Passed, _) | (Outcome::Errored | Outcome::Skipped | Outcome::Pending, Reading::Best) => {
-            Some(1.0)
-        }
+        (Outcome::Passed, _)
+        | (Outcome::Errored | Outcome::Skipped | Outcome::Pending, Reading::Best) => Some(1.0),
         (Outcome::Failed, _) | (_, Reading::Worst) => Some(0.0),
         (_, Reading::Graded) => None,
     }
@@ -207,7 +240,11 @@ fn case_score(case: &CaseScores, reading: Reading) -> Option<f64> {
     }
     let graded = case.samples.saturating_sub(case.ungraded);
     let sum = case.score.map_or(0.0, |score| score * f64::from(graded));
-    let more = if reading == Reading::Best { f64::from(case.ungraded) } else { 0.0 };
+    let more = if reading == Reading::Best {
+        f64::from(case.ungraded)
+    } else {
+        0.0
+    };
     (case.samples > 0).then(|| (sum + more) / f64::from(case.samples))
 }
 
@@ -220,7 +257,11 @@ fn eval_score(eval: &EvalScores, reading: Reading) -> Option<f64> {
         return eval.score;
     }
     let (mut sum, mut n) = (0.0, 0u32);
-    for score in eval.cases.iter().filter_map(|case| case_score(case, reading)) {
+    for score in eval
+        .cases
+        .iter()
+        .filter_map(|case| case_score(case, reading))
+    {
         (sum, n) = (sum + score, n + 1);
     }
     (n > 0).then(|| sum / f64::from(n))
@@ -229,7 +270,12 @@ fn eval_score(eval: &EvalScores, reading: Reading) -> Option<f64> {
 /// Every metric that both sides have, in reading order.
 pub(super) fn both_have(pairing: &Pairing<'_>) -> Vec<Metric> {
     let (a, b) = (pairing.reference, pairing.candidate);
-    let mut ks: Vec<u32> = a.ks.iter().copied().filter(|k| b.ks.contains(k)).chain([1]).collect();
+    let mut ks: Vec<u32> =
+        a.ks.iter()
+            .copied()
+            .filter(|k| b.ks.contains(k))
+            .chain([1])
+            .collect();
     ks.sort_unstable();
     ks.dedup();
     let mut metrics: Vec<Metric> = ks.iter().map(|k| Metric::PassAt(*k)).collect();
@@ -250,9 +296,17 @@ pub(super) fn both_have(pairing: &Pairing<'_>) -> Vec<Metric> {
     ]);
     let mut names: Vec<&str> = Vec::new();
     for pair in &pairing.pairs {
-        for name in pair.candidate.metrics.keys().filter(|name| pair.reference.metrics.contains_key(*name)) {
+        for name in pair
+            .candidate
+            .metrics
+            .keys()
+            .filter(|name| pair.reference.metrics.contains_key(*name))
+        {
             // Few names, and mostly the same ones in each case.
-            if !names.contains(&name.as_str()) && name != TOKENS_PER_SAMPLE && name != COST_PER_SAMPLE {
+            if !names.contains(&name.as_str())
+                && name != TOKENS_PER_SAMPLE
+                && name != COST_PER_SAMPLE
+            {
                 names.push(name);
             }
         }

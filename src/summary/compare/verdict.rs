@@ -22,7 +22,11 @@ pub(super) struct Adjusted {
 }
 
 /// Adjusts the tests of all candidates together, and says what comes of it.
-pub(super) fn settle(drafts: Vec<Draft<'_>>, settings: &ComparisonSettings, pairs: usize) -> Vec<Comparison> {
+pub(super) fn settle(
+    drafts: Vec<Draft<'_>>,
+    settings: &ComparisonSettings,
+    pairs: usize,
+) -> Vec<Comparison> {
     let families: [Vec<Vec<Adjusted>>; 3] = std::array::from_fn(|reading| family(&drafts, reading));
     let size = families[0].iter().map(Vec::len).sum();
     let mut settled = Vec::with_capacity(drafts.len());
@@ -37,10 +41,9 @@ pub(super) fn settle(drafts: Vec<Draft<'_>>, settings: &ComparisonSettings, pair
 fn family(drafts: &[Draft<'_>], reading: usize) -> Vec<Vec<Adjusted>> {
     let tests = || {
         drafts.iter().enumerate().flat_map(|(at, draft)| {
-            draft
-                .tests
-                .iter()
-                .filter_map(move |test| Some((at, test.of, test.p.get(reading).copied().flatten()?)))
+            draft.tests.iter().filter_map(move |test| {
+                Some((at, test.of, test.p.get(reading).copied().flatten()?))
+            })
         })
     };
     let worse = holm(&tests().map(|(.., p)| p.p_worse).collect::<Vec<_>>());
@@ -48,7 +51,11 @@ fn family(drafts: &[Draft<'_>], reading: usize) -> Vec<Vec<Adjusted>> {
     let mut by_draft = vec![Vec::new(); drafts.len()];
     for (((at, of, _), p_worse), p_better) in tests().zip(worse).zip(better) {
         if let Some(own) = by_draft.get_mut(at) {
-            own.push(Adjusted { of, p_worse, p_better });
+            own.push(Adjusted {
+                of,
+                p_worse,
+                p_better,
+            });
         }
     }
     by_draft
@@ -92,10 +99,9 @@ fn one(
         family,
         detectable: detectable.as_ref(),
     };
-    let scope = draft
-        .rows
-        .first()
-        .map_or(IntervalScope::TheseCases, |row| speaks_about(&row.difference, draft.pairing.scope()));
+    let scope = draft.rows.first().map_or(IntervalScope::TheseCases, |row| {
+        speaks_about(&row.difference, draft.pairing.scope())
+    });
     let sentences = words::sentences(&draft, &deciding);
     let notes = notes::notes(&draft);
     let groups = draft
@@ -104,7 +110,11 @@ fn one(
         .map(|(group, row)| GroupDifference {
             by: group.by,
             group: group.name,
-            verdict: row.difference.test.as_ref().map_or(ComparisonVerdict::None, of_group),
+            verdict: row
+                .difference
+                .test
+                .as_ref()
+                .map_or(ComparisonVerdict::None, of_group),
             metric: row.difference,
             broken: group.broken,
             fixed: group.fixed,
@@ -144,10 +154,16 @@ fn adjust_informing(draft: &mut Draft<'_>, deciding: &[Grouping]) {
     let mut groupings: Vec<Grouping> = draft.groups.iter().map(|(group, _)| group.by).collect();
     groupings.dedup();
     for by in groupings.into_iter().filter(|by| !deciding.contains(by)) {
-        let mut rows: Vec<&mut Row> =
-            draft.groups.iter_mut().filter(|(group, _)| group.by == by).map(|(_, row)| row).collect();
-        let mut tests: Vec<&mut DifferenceTest> =
-            rows.iter_mut().filter_map(|row| row.difference.test.as_mut()).collect();
+        let mut rows: Vec<&mut Row> = draft
+            .groups
+            .iter_mut()
+            .filter(|(group, _)| group.by == by)
+            .map(|(_, row)| row)
+            .collect();
+        let mut tests: Vec<&mut DifferenceTest> = rows
+            .iter_mut()
+            .filter_map(|row| row.difference.test.as_mut())
+            .collect();
         let worse = holm(&tests.iter().map(|test| test.p_worse).collect::<Vec<_>>());
         let better = holm(&tests.iter().map(|test| test.p_better).collect::<Vec<_>>());
         for ((test, p_worse), p_better) in tests.iter_mut().zip(worse).zip(better) {

@@ -2,7 +2,9 @@
 
 use super::detectable::{About, Of, Samples};
 use super::draft::{Draft, Tested};
-use super::figures::{difference, number, p_value, pairs, signed, speaks_about, spoken, test, two_values};
+use super::figures::{
+    difference, number, p_value, pairs, signed, speaks_about, spoken, test, two_values,
+};
 use super::values::Measure;
 use super::verdict::{Adjusted, of_group};
 use super::{ALPHA, POWER};
@@ -57,11 +59,16 @@ fn verdict(draft: &Draft<'_>, deciding: &Deciding<'_>) -> String {
         ComparisonVerdict::None => first,
         _ => deciding.tests.iter().min_by(|a, b| p(a).total_cmp(&p(b))),
     };
-    let Some(lead) = lead else { return nothing_to_test(draft) };
+    let Some(lead) = lead else {
+        return nothing_to_test(draft);
+    };
     let (row, place) = match lead.of {
         Tested::Metric(at) => (draft.rows.get(at), None),
         Tested::Group(at) => match draft.groups.get(at) {
-            Some((group, row)) => (Some(row), Some(format!(" in {} {}", group.by.name(), group.name))),
+            Some((group, row)) => (
+                Some(row),
+                Some(format!(" in {} {}", group.by.name(), group.name)),
+            ),
             None => (None, None),
         },
     };
@@ -69,10 +76,18 @@ fn verdict(draft: &Draft<'_>, deciding: &Deciding<'_>) -> String {
         Tested::Metric(at) => draft.measures.get(at),
         Tested::Group(_) => draft.measures.first(),
     };
-    let (Some(row), Some(measure)) = (row, measure) else { return nothing_to_test(draft) };
+    let (Some(row), Some(measure)) = (row, measure) else {
+        return nothing_to_test(draft);
+    };
     let place = place.unwrap_or_default();
     let moved = moved(measure, &row.difference);
-    let how = how(&row.difference, p(&lead), deciding, verdict, draft.pairing.scope());
+    let how = how(
+        &row.difference,
+        p(&lead),
+        deciding,
+        verdict,
+        draft.pairing.scope(),
+    );
     format!("{}{place}: {moved}, {how}", name(verdict))
 }
 
@@ -80,19 +95,29 @@ fn nothing_to_test(draft: &Draft<'_>) -> String {
     let changes = &draft.pairing.changes;
     let why = match draft.rows.first().map(|row| &row.difference) {
         Some(_) if draft.pairing.pairs.is_empty() && changes.changed.count > 0 => {
-            let all = if changes.changed.count == 1 { "the one case of both" } else { "every case of both" };
+            let all = if changes.changed.count == 1 {
+                "the one case of both"
+            } else {
+                "every case of both"
+            };
             if changes.changed.only_input_or_grading() {
                 format!(
                     "{all} changed in input or grading, and the recorded fingerprints do not show which; run or accept the side of \
                      the earlier version again, or pass `--allow-changed`"
                 )
             } else {
-                format!("{all} changed in data or grading; `--allow-changed` compares them all the same")
+                format!(
+                    "{all} changed in data or grading; `--allow-changed` compares them all the same"
+                )
             }
         }
         Some(_) if draft.pairing.pairs.is_empty() => "no case is the same on both sides".to_owned(),
         _ if !any_graded(draft) => "no case was graded on both sides".to_owned(),
-        Some(MetricDifference { undefined: Some(reason), name, .. }) => {
+        Some(MetricDifference {
+            undefined: Some(reason),
+            name,
+            ..
+        }) => {
             let name = draft.measures.first().map_or_else(|| name.clone(), spoken);
             format!("{name} is undefined: {reason}")
         }
@@ -114,26 +139,35 @@ fn changed_with_it(draft: &Draft<'_>) -> Option<String> {
     let part = |n: usize, what: &str| (n > 0).then(|| format!("{what} of {}", of(n)));
     let (a, b) = (&pairing.reference.side, &pairing.candidate.side);
     let same_name = (&a.target, &a.target_type, &a.model) == (&b.target, &b.target_type, &b.model);
-    let settings =
-        same_name && a.target_hash.is_some() && b.target_hash.is_some() && a.target_hash != b.target_hash;
+    let settings = same_name
+        && a.target_hash.is_some()
+        && b.target_hash.is_some()
+        && a.target_hash != b.target_hash;
     let parts = [
         part(changes.changed_input, "the input"),
         settings.then(|| "the target's settings".to_owned()),
         part(changes.changed_target, "the target"),
-        part(changes.allowed, "the data or grading").map(|part| format!("{part} (--allow-changed)")),
+        part(changes.allowed, "the data or grading")
+            .map(|part| format!("{part} (--allow-changed)")),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
-    (!parts.is_empty() && all > 0).then(|| format!("Changed since the reference: {}.", parts.join(", ")))
+    (!parts.is_empty() && all > 0)
+        .then(|| format!("Changed since the reference: {}.", parts.join(", ")))
 }
 
 /// True when both sides have a grade of a case.
 fn any_graded(draft: &Draft<'_>) -> bool {
-    draft.pairing.pairs.iter().any(|pair| pair.reference.n > 0 && pair.candidate.n > 0)
+    draft
+        .pairing
+        .pairs
+        .iter()
+        .any(|pair| pair.reference.n > 0 && pair.candidate.n > 0)
 }
 
 /// `pass@1 fell from 0.850 to 0.790, -6.0 points [-9.1, -2.9]`
 fn moved(measure: &Measure, row: &MetricDifference) -> String {
-    let (Some(before), Some(now), Some(delta)) = (row.reference, row.candidate, row.difference) else {
+    let (Some(before), Some(now), Some(delta)) = (row.reference, row.candidate, row.difference)
+    else {
         return format!("{} has no value", spoken(measure));
     };
     let interval = row
@@ -143,10 +177,16 @@ fn moved(measure: &Measure, row: &MetricDifference) -> String {
     let (from, to) = two_values(measure, before, now);
     let name = spoken(measure);
     if delta == 0.0 {
-        return format!("{name} is {to} on both sides, {}{interval}", difference(measure, 0.0));
+        return format!(
+            "{name} is {to} on both sides, {}{interval}",
+            difference(measure, 0.0)
+        );
     }
     let verb = if delta < 0.0 { "fell" } else { "rose" };
-    format!("{name} {verb} from {from} to {to}, {}{interval}", signed(measure, delta))
+    format!(
+        "{name} {verb} from {from} to {to}, {}{interval}",
+        signed(measure, delta)
+    )
 }
 
 /// `p = 0.0004 (one-sided, McNemar with mid-p, 400 cases)`
@@ -167,7 +207,11 @@ fn how(
         ComparisonVerdict::None => "one-sided: is it worse?",
         _ => "one-sided",
     };
-    format!("p{}{holm} ({side}, {method}, {})", p_value(p, ALPHA), pairs(row, asked))
+    format!(
+        "p{}{holm} ({side}, {method}, {})",
+        p_value(p, ALPHA),
+        pairs(row, asked)
+    )
 }
 
 /// A one-sided test at 5 % and a two-sided interval at 95 % ask different questions, so that they may seem to disagree.
@@ -175,11 +219,22 @@ fn at_the_edge(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Option<String> {
     let row = &draft.rows.first()?.difference;
     let ([low, high], higher) = (row.ci?, row.higher_is_better?);
     let found = row.test.as_ref().filter(|found| found.decides)?;
-    let (worse, better) = if higher { (high < 0.0, low > 0.0) } else { (low > 0.0, high < 0.0) };
+    let (worse, better) = if higher {
+        (high < 0.0, low > 0.0)
+    } else {
+        (low > 0.0, high < 0.0)
+    };
     let below = |p: Option<f64>| p.is_some_and(|p| p < ALPHA);
-    let (is_worse, is_better) = (below(found.p_worse_adjusted), below(found.p_better_adjusted));
+    let (is_worse, is_better) = (
+        below(found.p_worse_adjusted),
+        below(found.p_better_adjusted),
+    );
     if (is_worse && !worse) || (is_better && !better) {
-        let (question, p) = if is_worse { ("worse", found.p_worse) } else { ("better", found.p_better) };
+        let (question, p) = if is_worse {
+            ("worse", found.p_worse)
+        } else {
+            ("better", found.p_better)
+        };
         let about = speaks_about(&draft.rows.first()?.difference, draft.pairing.scope());
         return Some(if p >= ALPHA / 2.0 {
             format!(
@@ -209,28 +264,45 @@ fn at_the_edge(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Option<String> {
 
 /// What the comparison could have found, and what it would take to find less.
 fn could_have_found(draft: &Draft<'_>, found: &Detectable, about: About) -> String {
-    let Some(measure) = draft.measures.first() else { return String::new() };
+    let Some(measure) = draft.measures.first() else {
+        return String::new();
+    };
     let n = draft.rows.first().map_or(0, |row| row.difference.n);
     let unit = measure.unit.name();
-    let drop = if measure.higher_is_better == Some(false) { "rise" } else { "drop" };
+    let drop = if measure.higher_is_better == Some(false) {
+        "rise"
+    } else {
+        "drop"
+    };
     let size = |value: f64| difference(measure, value);
     let percent = POWER * 100.0;
     let Some(least) = found.drop else {
-        let begin =
-            format!("No {drop} could be found with {percent:.0} % chance by this test of these {unit}s");
+        let begin = format!(
+            "No {drop} could be found with {percent:.0} % chance by this test of these {unit}s"
+        );
         let nothing_to_lose = draft.rows.first().is_some_and(|row| {
-            measure.share && row.difference.reference == Some(0.0) && row.difference.candidate == Some(0.0)
+            measure.share
+                && row.difference.reference == Some(0.0)
+                && row.difference.candidate == Some(0.0)
         });
         return match found.cases {
             Some(cases) if found.effect.is_some() => {
-                format!("{begin}; it takes about {} {unit}s like these.", group_digits(cases as usize))
+                format!(
+                    "{begin}; it takes about {} {unit}s like these.",
+                    group_digits(cases as usize)
+                )
             }
             _ if nothing_to_lose => format!("{begin}: nothing is left to lose."),
             _ => format!("{begin}: add {unit}s."),
         };
     };
-    let begin = format!("A true {drop} of {} would have been found with {percent:.0} % chance", size(least));
-    let Some(sought) = found.effect else { return format!("{begin}.") };
+    let begin = format!(
+        "A true {drop} of {} would have been found with {percent:.0} % chance",
+        size(least)
+    );
+    let Some(sought) = found.effect else {
+        return format!("{begin}.");
+    };
     let effect = match about.of {
         Of::Asked => format!("for the required {}", size(sought)),
         Of::Observed => format!("for the observed {}", size(sought)),
@@ -238,11 +310,20 @@ fn could_have_found(draft: &Draft<'_>, found: &Detectable, about: About) -> Stri
     };
     if sought >= least {
         let are = if n == 1 { "is" } else { "are" };
-        return format!("{begin}; {effect} the {} here {are} enough.", plural(n, unit));
+        return format!(
+            "{begin}; {effect} the {} here {are} enough.",
+            plural(n, unit)
+        );
     }
     let cases = match found.cases {
-        Some(cases) => format!("about {} {unit}s like these would be needed", group_digits(cases as usize)),
-        None => format!("up to {} million {unit}s like these would not be enough", MANY / 1_000_000),
+        Some(cases) => format!(
+            "about {} {unit}s like these would be needed",
+            group_digits(cases as usize)
+        ),
+        None => format!(
+            "up to {} million {unit}s like these would not be enough",
+            MANY / 1_000_000
+        ),
     };
     let samples = match (about.samples, found.samples) {
         (Samples::Known, Some(samples)) => {
@@ -264,11 +345,20 @@ fn readings(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Option<String> {
         return None;
     }
     let [graded, worst, best] = deciding.verdicts;
-    let open = |samples: u32, n: u32, ungraded: u32| samples.saturating_sub(n).max(ungraded) as usize;
+    let open =
+        |samples: u32, n: u32, ungraded: u32| samples.saturating_sub(n).max(ungraded) as usize;
     let (mut before, mut now) = (0, 0);
     for pair in &draft.pairing.pairs {
-        before += open(pair.reference.samples, pair.reference.n, pair.reference.ungraded);
-        now += open(pair.candidate.samples, pair.candidate.n, pair.candidate.ungraded);
+        before += open(
+            pair.reference.samples,
+            pair.reference.n,
+            pair.reference.ungraded,
+        );
+        now += open(
+            pair.candidate.samples,
+            pair.candidate.n,
+            pair.candidate.ungraded,
+        );
     }
     let have = if before + now == 1 { "has" } else { "have" };
     let count = format!(
@@ -294,7 +384,9 @@ fn informing_group(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Option<String>
     let measure = draft.measures.first()?;
     let worse = draft.groups.iter().filter_map(|(group, row)| {
         let test = row.difference.test.as_ref().filter(|test| !test.decides)?;
-        let p = test.p_worse_adjusted.filter(|_| of_group(test) == ComparisonVerdict::Regression)?;
+        let p = test
+            .p_worse_adjusted
+            .filter(|_| of_group(test) == ComparisonVerdict::Regression)?;
         Some((group, row, p))
     });
     let (group, row, p) = worse.min_by(|a, b| a.2.total_cmp(&b.2))?;
@@ -303,7 +395,11 @@ fn informing_group(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Option<String>
         .iter()
         .filter(|(other, row)| other.by == group.by && row.difference.test.is_some())
         .count();
-    let holm = if tests > 1 { format!(" after Holm over {tests} groups") } else { String::new() };
+    let holm = if tests > 1 {
+        format!(" after Holm over {tests} groups")
+    } else {
+        String::new()
+    };
     Some(format!(
         "Alone, {} {} is worse: {}, p{}{holm}. It decides nothing here; `--by {}` lets such groups decide.",
         group.by.name(),

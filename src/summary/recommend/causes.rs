@@ -16,48 +16,89 @@ const FAULTS: usize = 3;
 
 /// The commonest cause first.
 pub fn all(known: &Known<'_>) -> Vec<Advice> {
-    let counted = |cause: &Cause| known.totals.by_cause.get(cause.name()).map(|n| (*cause, *n));
-    let mut causes: Vec<(Cause, usize)> =
-        Cause::ALL.iter().filter_map(counted).filter(|(_, n)| *n > 0).collect();
+    let counted = |cause: &Cause| {
+        known
+            .totals
+            .by_cause
+            .get(cause.name())
+            .map(|n| (*cause, *n))
+    };
+    let mut causes: Vec<(Cause, usize)> = Cause::ALL
+        .iter()
+        .filter_map(counted)
+        .filter(|(_, n)| *n > 0)
+        .collect();
     causes.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-    causes.into_iter().flat_map(|(cause, n)| of_cause(known, cause, n)).collect()
+    causes
+        .into_iter()
+        .flat_map(|(cause, n)| of_cause(known, cause, n))
+        .collect()
 }
 
 fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
     let places = Places::of_cause(known, cause, n);
     let at = format!("{}{}", samples(n), places.of());
     let why = first_reason(known, cause);
-    let told = if why.is_empty() { String::new() } else { format!(": {why}") };
+    let told = if why.is_empty() {
+        String::new()
+    } else {
+        format!(": {why}")
+    };
     let (rank, text) = match cause {
         Cause::Forged => {
-            let why = if why.is_empty() { "they tampered with their verdict" } else { &why };
-            (Rank::Tampering, format!("Read the programs of {at} before you trust their author: {why}"))
+            let why = if why.is_empty() {
+                "they tampered with their verdict"
+            } else {
+                &why
+            };
+            (
+                Rank::Tampering,
+                format!("Read the programs of {at} before you trust their author: {why}"),
+            )
         }
         Cause::SandboxViolation => {
-            let why = if why.is_empty() { "they tried what the sandbox forbids" } else { &why };
-            (Rank::Tampering, format!("Read the programs of {at} before you trust their author: {why}"))
+            let why = if why.is_empty() {
+                "they tried what the sandbox forbids"
+            } else {
+                &why
+            };
+            (
+                Rank::Tampering,
+                format!("Read the programs of {at} before you trust their author: {why}"),
+            )
         }
-        Cause::Timeout | Cause::TargetTimeout => return vec![time_out(known, cause, &at, &places, &why)],
+        Cause::Timeout | Cause::TargetTimeout => {
+            return vec![time_out(known, cause, &at, &places, &why)];
+        }
         Cause::NoBaseline => return vec![no_baseline(known, n, &places)],
         Cause::ExecutorMissing => return missing(known, n, &at),
-        Cause::SandboxUnavailable => {
-            (Rank::Unknown, format!("See with `eval-harness doctor` why there was no sandbox for {at}{told}"))
-        }
+        Cause::SandboxUnavailable => (
+            Rank::Unknown,
+            format!("See with `eval-harness doctor` why there was no sandbox for {at}{told}"),
+        ),
         Cause::TargetUnreachable => (
             Rank::Unknown,
-            format!("Start the target, or correct its address, which could not be reached for {at}{told}"),
+            format!(
+                "Start the target, or correct its address, which could not be reached for {at}{told}"
+            ),
         ),
-        Cause::TargetFailed => (Rank::Unknown, format!("Repair the target, which failed on {at}{told}")),
-        Cause::MissingOutput => {
-            (Rank::Unknown, format!("Record outputs for {at}, or leave them out with a filter{told}"))
-        }
-        Cause::JudgeUnreachable => {
-            (Rank::Unknown, format!("See to the judge, which gave no answer on {at}{told}"))
-        }
+        Cause::TargetFailed => (
+            Rank::Unknown,
+            format!("Repair the target, which failed on {at}{told}"),
+        ),
+        Cause::MissingOutput => (
+            Rank::Unknown,
+            format!("Record outputs for {at}, or leave them out with a filter{told}"),
+        ),
+        Cause::JudgeUnreachable => (
+            Rank::Unknown,
+            format!("See to the judge, which gave no answer on {at}{told}"),
+        ),
         Cause::JudgeUnparseable => (Rank::Unknown, unparseable(known, &at)),
-        Cause::GraderTimeout if why.starts_with("extract: the search for JSON") => {
-            (Rank::Unknown, format!("Look at the output and the `extract` of {at}{told}"))
-        }
+        Cause::GraderTimeout if why.starts_with("extract: the search for JSON") => (
+            Rank::Unknown,
+            format!("Look at the output and the `extract` of {at}{told}"),
+        ),
         Cause::GraderTimeout => (
             Rank::Unknown,
             format!(
@@ -65,25 +106,39 @@ fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
                  `timeout_seconds`){told}"
             ),
         ),
-        Cause::Harness => {
-            (Rank::Unknown, format!("Correct the tests or settings of {at}, not the output{told}"))
-        }
-        Cause::SyntaxError => {
-            (Rank::Kind, format!("Look for prose around the code of {at}, or set `extract: code`{told}"))
-        }
+        Cause::Harness => (
+            Rank::Unknown,
+            format!("Correct the tests or settings of {at}, not the output{told}"),
+        ),
+        Cause::SyntaxError => (
+            Rank::Kind,
+            format!("Look for prose around the code of {at}, or set `extract: code`{told}"),
+        ),
         Cause::NoCode => (
             Rank::Kind,
-            format!("Look at the prompt of {at}, or at `extract`, which found nothing to run{told}"),
+            format!(
+                "Look at the prompt of {at}, or at `extract`, which found nothing to run{told}"
+            ),
         ),
-        Cause::MemoryLimit => {
-            (Rank::Kind, format!("Find what takes the memory in {at}, or raise `memory_mb`{told}"))
-        }
-        Cause::OutputLimit => (Rank::Kind, format!("Find what writes without end in {at}{told}")),
+        Cause::MemoryLimit => (
+            Rank::Kind,
+            format!("Find what takes the memory in {at}, or raise `memory_mb`{told}"),
+        ),
+        Cause::OutputLimit => (
+            Rank::Kind,
+            format!("Find what writes without end in {at}{told}"),
+        ),
         Cause::Crashed => (Rank::Kind, format!("Find what crashed {at}{told}")),
-        Cause::Exited => (Rank::Kind, format!("Leave out `sys.exit` and the like in {at}{told}")),
+        Cause::Exited => (
+            Rank::Kind,
+            format!("Leave out `sys.exit` and the like in {at}{told}"),
+        ),
         Cause::MaxFail => (
             Rank::Skipped,
-            format!("{} did not run because of `--max-fail`: raise it to see them", samples(n)),
+            format!(
+                "{} did not run because of `--max-fail`: raise it to see them",
+                samples(n)
+            ),
         ),
         Cause::GlobalTimeout => (
             Rank::Skipped,
@@ -97,8 +152,12 @@ fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
             format!(
                 "{} did not run because the run was interrupted: {}",
                 samples(n),
-                match known.regrade_of.and_then(|run| shell::line(&["eval-harness", "regrade", "--run", run]))
-                {
+                match known.regrade_of.and_then(|run| shell::line(&[
+                    "eval-harness",
+                    "regrade",
+                    "--run",
+                    run
+                ])) {
                     None => "`eval-harness run --resume latest` goes on".to_owned(),
                     Some(command) => format!("`{command}` starts it anew"),
                 }
@@ -118,13 +177,23 @@ fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
 /// What was mostly wrong with the first replies of judges, and what helps against it.
 fn unparseable(known: &Known<'_>, at: &str) -> String {
     let faults = known.judges.map(|judges| &judges.total.faults);
-    let of = |fault: &ReplyFault| faults.and_then(|faults| faults.get(fault.name())).copied().unwrap_or(0);
-    let mut counted: Vec<(ReplyFault, u64)> =
-        ReplyFault::ALL.iter().map(|fault| (*fault, of(fault))).filter(|(_, n)| *n > 0).collect();
+    let of = |fault: &ReplyFault| {
+        faults
+            .and_then(|faults| faults.get(fault.name()))
+            .copied()
+            .unwrap_or(0)
+    };
+    let mut counted: Vec<(ReplyFault, u64)> = ReplyFault::ALL
+        .iter()
+        .map(|fault| (*fault, of(fault)))
+        .filter(|(_, n)| *n > 0)
+        .collect();
     counted.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
     let help = match counted.first() {
         Some((ReplyFault::Cut, _)) => "raise the judge's `max_tokens`",
-        Some((ReplyFault::Refused, _)) => "the judge declines: reword the rubric, or take another judge",
+        Some((ReplyFault::Refused, _)) => {
+            "the judge declines: reword the rubric, or take another judge"
+        }
         Some((ReplyFault::WrongToken | ReplyFault::Copied, _)) => {
             "see whether the outputs try to steer the judge, and take another one if not"
         }
@@ -133,22 +202,37 @@ fn unparseable(known: &Known<'_>, at: &str) -> String {
         }
         _ => "allow `repairs`, state the form more plainly, or use a judge that keeps to it",
     };
-    let words =
-        |(fault, n): &(ReplyFault, u64)| format!("{} {}", fault.name(), text::group_digits(*n as usize));
+    let words = |(fault, n): &(ReplyFault, u64)| {
+        format!("{} {}", fault.name(), text::group_digits(*n as usize))
+    };
     let named: Vec<String> = counted.iter().take(FAULTS).map(words).collect();
-    let named = if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) };
+    let named = if named.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", named.join(", "))
+    };
     format!("Look at the judge's answers on {at}, which could not be read{named}: {help}")
 }
 
 fn first_reason(known: &Known<'_>, cause: Cause) -> String {
-    let mut reasons = known.failures.iter().filter(|f| f.cause == Some(cause)).map(|f| reason(&f.reason));
-    reasons.find(|reason| !reason.is_empty()).unwrap_or_default()
+    let mut reasons = known
+        .failures
+        .iter()
+        .filter(|f| f.cause == Some(cause))
+        .map(|f| reason(&f.reason));
+    reasons
+        .find(|reason| !reason.is_empty())
+        .unwrap_or_default()
 }
 
 /// A sentence for each thing that is missing: its reason names it, and mostly what installs it.
 fn missing(known: &Known<'_>, n: usize, at: &str) -> Vec<Advice> {
     let mut reasons: Vec<(String, usize)> = Vec::new();
-    for failure in known.failures.iter().filter(|f| f.cause == Some(Cause::ExecutorMissing)) {
+    for failure in known
+        .failures
+        .iter()
+        .filter(|f| f.cause == Some(Cause::ExecutorMissing))
+    {
         let why = reason(&failure.reason);
         match reasons.iter_mut().find(|(known, _)| *known == why) {
             Some((_, samples)) => *samples += failure.samples,
@@ -157,13 +241,22 @@ fn missing(known: &Known<'_>, n: usize, at: &str) -> Vec<Advice> {
     }
     const DOCTOR: &str = "`eval-harness doctor` tells what this machine has";
     if reasons.len() < 2 {
-        let told = reasons.first().map(|(why, _)| format!(": {why}")).unwrap_or_default();
-        return vec![advice(Rank::Unknown, format!("Install what {at} {}{told}; {DOCTOR}", need(n)))];
+        let told = reasons
+            .first()
+            .map(|(why, _)| format!(": {why}"))
+            .unwrap_or_default();
+        return vec![advice(
+            Rank::Unknown,
+            format!("Install what {at} {}{told}; {DOCTOR}", need(n)),
+        )];
     }
     reasons.sort_by_key(|(_, samples)| std::cmp::Reverse(*samples));
     let sentence = |(why, of): &(String, usize)| {
-        let text =
-            format!("Install what {} of {n} samples {}: {why}; {DOCTOR}", text::group_digits(*of), need(*of));
+        let text = format!(
+            "Install what {} of {n} samples {}: {why}; {DOCTOR}",
+            text::group_digits(*of),
+            need(*of)
+        );
         advice(Rank::Unknown, text)
     };
     reasons.iter().take(REASONS).map(sentence).collect()
@@ -180,22 +273,36 @@ fn no_baseline(known: &Known<'_>, n: usize, places: &Places<'_>) -> Advice {
         words.extend(["--suite", suite]);
     }
     // Without ids it captures those of all regressions.
-    let few = ids.len() <= CAPTURED && places.are_all() && !ids.iter().any(|id| id.starts_with('-'));
-    let with_ids: Vec<&str> = words.iter().copied().chain(ids.iter().copied().filter(|_| few)).collect();
+    let few =
+        ids.len() <= CAPTURED && places.are_all() && !ids.iter().any(|id| id.starts_with('-'));
+    let with_ids: Vec<&str> = words
+        .iter()
+        .copied()
+        .chain(ids.iter().copied().filter(|_| few))
+        .collect();
     let command = shell::line(&with_ids).or_else(|| shell::line(&words));
     let command = command.unwrap_or_else(|| "eval-harness baseline capture".to_owned());
-    let (noun, them) = if ids.len() == 1 && n == 1 { ("baseline", "it") } else { ("baselines", "them") };
-    let text =
-        format!("Capture the missing {noun}{}: `{command}`, then review and accept {them}", places.of());
+    let (noun, them) = if ids.len() == 1 && n == 1 {
+        ("baseline", "it")
+    } else {
+        ("baselines", "them")
+    };
+    let text = format!(
+        "Capture the missing {noun}{}: `{command}`, then review and accept {them}",
+        places.of()
+    );
     advice(Rank::Unknown, text)
 }
 
 /// Which ran out of time, the limit, and how near to it those of the same evals came that passed.
 fn time_out(known: &Known<'_>, cause: Cause, at: &str, places: &Places<'_>, why: &str) -> Advice {
     let (rank, whose, took, look) = match cause {
-        Cause::Timeout => {
-            (Rank::Kind, "program", program_ms as fn(&SampleResult) -> Option<f64>, "look for endless loops")
-        }
+        Cause::Timeout => (
+            Rank::Kind,
+            "program",
+            program_ms as fn(&SampleResult) -> Option<f64>,
+            "look for endless loops",
+        ),
         _ => (
             Rank::Unknown,
             "target",
@@ -205,14 +312,26 @@ fn time_out(known: &Known<'_>, cause: Cause, at: &str, places: &Places<'_>, why:
     };
     // Where limits differ none of them is that of all.
     let limit = limit_seconds(why).filter(|limit| {
-        let of_cause = known.failures.iter().filter(|failure| failure.cause == Some(cause));
-        of_cause.map(|failure| limit_seconds(&failure.reason)).all(|other| other == Some(*limit))
+        let of_cause = known
+            .failures
+            .iter()
+            .filter(|failure| failure.cause == Some(cause));
+        of_cause
+            .map(|failure| limit_seconds(&failure.reason))
+            .all(|other| other == Some(*limit))
     });
-    let limit_told = limit.map(|seconds| format!(" (limit {seconds} s)")).unwrap_or_default();
+    let limit_told = limit
+        .map(|seconds| format!(" (limit {seconds} s)"))
+        .unwrap_or_default();
     let lead = format!("{at} ran out of time{limit_told}");
     let at_evals: HashSet<&str> = places.evals().collect();
-    let of_evals = known.evals.iter().filter(|eval| at_evals.contains(eval.id.as_str()));
-    let slowest = slowest(of_evals, took).zip(limit).map(|(ms, seconds)| ms / 1000.0 / seconds);
+    let of_evals = known
+        .evals
+        .iter()
+        .filter(|eval| at_evals.contains(eval.id.as_str()));
+    let slowest = slowest(of_evals, took)
+        .zip(limit)
+        .map(|(ms, seconds)| ms / 1000.0 / seconds);
     // Of samples that are not listed nobody knows that they were quick.
     let all_listed = known.omitted.cases == 0 && known.omitted.samples == 0;
     let slowest = slowest.filter(|share| all_listed || *share >= 0.5);
@@ -237,15 +356,23 @@ fn limit_seconds(why: &str) -> Option<f64> {
     let (_, after) = why.rsplit_once(" within ")?;
     let (number, unit) = after.split_once(' ')?;
     let unit = unit.split([' ', ';', ',', ':']).next()?;
-    number.parse().ok().filter(|seconds: &f64| unit == "s" && seconds.is_finite() && *seconds > 0.0)
+    number
+        .parse()
+        .ok()
+        .filter(|seconds: &f64| unit == "s" && seconds.is_finite() && *seconds > 0.0)
 }
 
 fn slowest<'a>(
     evals: impl Iterator<Item = &'a EvalResult>,
     took: fn(&SampleResult) -> Option<f64>,
 ) -> Option<f64> {
-    let samples = evals.flat_map(|eval| &eval.cases).flat_map(|case| &case.samples);
-    samples.filter(|sample| sample.outcome == Outcome::Passed).filter_map(took).reduce(f64::max)
+    let samples = evals
+        .flat_map(|eval| &eval.cases)
+        .flat_map(|case| &case.samples);
+    samples
+        .filter(|sample| sample.outcome == Outcome::Passed)
+        .filter_map(took)
+        .reduce(f64::max)
 }
 
 fn latency_ms(sample: &SampleResult) -> Option<f64> {
@@ -256,9 +383,20 @@ fn latency_ms(sample: &SampleResult) -> Option<f64> {
 fn program_ms(sample: &SampleResult) -> Option<f64> {
     let number = |value: &serde_json::Value| value.as_f64().filter(|ms| ms.is_finite());
     let times = sample.grades.iter().flat_map(|grade| {
-        let own = ["slowest_ms", "ms"].iter().filter_map(|key| grade.details.get(*key));
-        let calls = grade.details.get("calls").and_then(|calls| calls.as_array());
-        own.chain(calls.into_iter().flatten().filter_map(|call| call.get("ms"))).filter_map(number)
+        let own = ["slowest_ms", "ms"]
+            .iter()
+            .filter_map(|key| grade.details.get(*key));
+        let calls = grade
+            .details
+            .get("calls")
+            .and_then(|calls| calls.as_array());
+        own.chain(
+            calls
+                .into_iter()
+                .flatten()
+                .filter_map(|call| call.get("ms")),
+        )
+        .filter_map(number)
     });
     times.reduce(f64::max)
 }
@@ -271,8 +409,14 @@ mod tests {
     fn a_limit_is_read_only_where_a_reason_names_one() {
         for (why, limit) in [
             ("the program did not end within 10 s", Some(10.0)),
-            ("./solve.sh did not end within 1.5 s; it was ended with all it had started", Some(1.5)),
-            ("solve(' within 3 s'): the program did not end within 2 s", Some(2.0)),
+            (
+                "./solve.sh did not end within 1.5 s; it was ended with all it had started",
+                Some(1.5),
+            ),
+            (
+                "solve(' within 3 s'): the program did not end within 2 s",
+                Some(2.0),
+            ),
             ("the answer lies within reason", None),
             ("within 10 s", None),
             ("it did not end within 10 min", None),

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use super::words::{place, short, title};
 use super::{Advice, Known, Rank, advice, words};
 use crate::model::{
-    Bound, CaseResult, Decision, EvalResult, EvalType, Figure, Metric, Outcome, SampleResult, ThresholdResult,
+    Bound, CaseResult, Decision, EvalResult, EvalType, Figure, Metric, Outcome, SampleResult,
+    ThresholdResult,
 };
 use crate::spec::words::Difficulty;
 use eval_base::text;
@@ -39,8 +40,12 @@ fn marks(eval: &EvalResult) -> impl Iterator<Item = Mark<'_>> {
         Difficulty::Medium => "medium",
         Difficulty::Hard => "hard",
     });
-    let others =
-        eval.category.as_deref().map(Mark::Category).into_iter().chain(difficulty.map(Mark::Difficulty));
+    let others = eval
+        .category
+        .as_deref()
+        .map(Mark::Category)
+        .into_iter()
+        .chain(difficulty.map(Mark::Difficulty));
     tags.into_iter().map(Mark::Tag).chain(others)
 }
 
@@ -62,14 +67,25 @@ pub fn shared(known: &Known<'_>) -> Option<Advice> {
     if failed < FEWEST || passed < FEWEST {
         return None;
     }
-    let tells = |of: &(usize, usize)| of.0 >= FEWEST && of.0 * 4 >= failed * 3 && of.1 * 3 <= passed;
+    let tells =
+        |of: &(usize, usize)| of.0 >= FEWEST && of.0 * 4 >= failed * 3 && of.1 * 3 <= passed;
     let apart = |of: &(usize, usize)| (of.0 * passed).saturating_sub(of.1 * failed);
     let mut found: Vec<(Mark<'_>, (usize, usize))> =
         by_mark.into_iter().filter(|(_, of)| tells(of)).collect();
     found.sort_by_key(|(_, of)| std::cmp::Reverse(apart(of)));
     let (mark, (of_failed, of_passed)) = found.first()?;
-    let count = |n: usize| if n == 0 { "none".to_owned() } else { text::group_digits(n) };
-    let all = if *of_failed == failed { "all".to_owned() } else { format!("{} of the", count(*of_failed)) };
+    let count = |n: usize| {
+        if n == 0 {
+            "none".to_owned()
+        } else {
+            text::group_digits(n)
+        }
+    };
+    let all = if *of_failed == failed {
+        "all".to_owned()
+    } else {
+        format!("{} of the", count(*of_failed))
+    };
     let text = format!(
         "Look at {} first: {all} {} failed evals have it, and {} of the {} that passed",
         mark.words(),
@@ -92,12 +108,19 @@ struct Candidate<'a> {
 /// say by how much it was missed.
 pub fn near_miss<'a>(known: &Known<'a>, told: &mut HashSet<&'a str>) -> Option<Advice> {
     let missed = |threshold: &&ThresholdResult| {
-        threshold.status == Decision::Fail && threshold.bound == Bound::Min && threshold.on == Figure::Value
+        threshold.status == Decision::Fail
+            && threshold.bound == Bound::Min
+            && threshold.on == Figure::Value
     };
-    let found = known.gate.thresholds.iter().filter(missed).find_map(|threshold| {
-        let (nearest, failed, noun) = nearest(known, threshold)?;
-        Some((threshold, nearest, failed, noun))
-    });
+    let found = known
+        .gate
+        .thresholds
+        .iter()
+        .filter(missed)
+        .find_map(|threshold| {
+            let (nearest, failed, noun) = nearest(known, threshold)?;
+            Some((threshold, nearest, failed, noun))
+        });
     let (threshold, nearest, failed, noun) = found?;
     told.extend(nearest.eval);
     let text = format!(
@@ -117,7 +140,8 @@ fn nearest<'a>(
     known: &Known<'a>,
     threshold: &ThresholdResult,
 ) -> Option<(Candidate<'a>, usize, &'static str)> {
-    let of_kind = |eval: &&EvalResult, kind: Option<EvalType>| kind.is_none_or(|kind| eval.kind == kind);
+    let of_kind =
+        |eval: &&EvalResult, kind: Option<EvalType>| kind.is_none_or(|kind| eval.kind == kind);
     let kind = match threshold.metric.parse::<Metric>().ok()? {
         Metric::PassRate => None,
         Metric::CapabilityPassRate => Some(EvalType::Capability),
@@ -126,8 +150,12 @@ fn nearest<'a>(
         _ => return None,
     };
     let evals = || known.evals.iter().filter(|eval| of_kind(eval, kind));
-    let passed = evals().filter(|eval| eval.outcome == Outcome::Passed).count();
-    let failed: Vec<&EvalResult> = evals().filter(|eval| eval.outcome == Outcome::Failed).collect();
+    let passed = evals()
+        .filter(|eval| eval.outcome == Outcome::Passed)
+        .count();
+    let failed: Vec<&EvalResult> = evals()
+        .filter(|eval| eval.outcome == Outcome::Failed)
+        .collect();
     let candidates = failed.iter().filter_map(|eval| {
         Some(Candidate {
             eval: Some(eval.id.as_str()),
@@ -135,7 +163,8 @@ fn nearest<'a>(
             score: eval.score.filter(|score| *score > 0.0)?,
         })
     });
-    let best = best(candidates).filter(|_| one_more_does(passed, failed.len(), threshold.threshold))?;
+    let best =
+        best(candidates).filter(|_| one_more_does(passed, failed.len(), threshold.threshold))?;
     Some((best, failed.len(), "eval"))
 }
 
@@ -144,11 +173,20 @@ fn nearest_case<'a>(
     threshold: &ThresholdResult,
 ) -> Option<(Candidate<'a>, usize, &'static str)> {
     let counts = &known.totals.cases;
-    let cases = known.evals.iter().flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)));
-    let candidates = cases.filter(|(_, case)| case.outcome == Outcome::Failed).filter_map(|(eval, case)| {
-        let score = case.score.filter(|score| *score > 0.0)?;
-        Some(Candidate { eval: None, name: place(&eval.id, &case.id), score })
-    });
+    let cases = known
+        .evals
+        .iter()
+        .flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)));
+    let candidates = cases
+        .filter(|(_, case)| case.outcome == Outcome::Failed)
+        .filter_map(|(eval, case)| {
+            let score = case.score.filter(|score| *score > 0.0)?;
+            Some(Candidate {
+                eval: None,
+                name: place(&eval.id, &case.id),
+                score,
+            })
+        });
     let does = one_more_does(counts.passed, counts.failed, threshold.threshold);
     let best = best(candidates).filter(|_| does && known.omitted.cases == 0)?;
     Some((best, counts.failed, "case"))
@@ -172,19 +210,30 @@ fn shown(score: f64) -> String {
 
 /// Cases that take the most of what a threshold bounds; only where every case is listed with its samples.
 pub fn slow(known: &Known<'_>) -> Vec<Advice> {
-    let missed = known.gate.thresholds.iter().filter(|t| t.status == Decision::Fail && t.bound == Bound::Max);
+    let missed = known
+        .gate
+        .thresholds
+        .iter()
+        .filter(|t| t.status == Decision::Fail && t.bound == Bound::Max);
     if known.omitted.cases > 0 || known.omitted.samples > 0 {
         return Vec::new();
     }
     let mut seen = HashSet::new();
     let mut all = Vec::new();
     for threshold in missed {
-        let Ok(metric) = threshold.metric.parse::<Metric>() else { continue };
-        let Some((what, of)) = taken(&metric) else { continue };
+        let Ok(metric) = threshold.metric.parse::<Metric>() else {
+            continue;
+        };
+        let Some((what, of)) = taken(&metric) else {
+            continue;
+        };
         if !seen.insert(what) {
             continue;
         }
-        let cases = known.evals.iter().flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)));
+        let cases = known
+            .evals
+            .iter()
+            .flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)));
         let mut costs: Vec<(f64, String)> = cases
             .filter_map(|(eval, case)| Some((of(case)?, eval, case)))
             .filter(|(cost, ..)| *cost > 0.0)
@@ -195,7 +244,10 @@ pub fn slow(known: &Known<'_>) -> Vec<Advice> {
         if few > 0 {
             let names = words::listed(costs.into_iter().map(|(_, name)| name), few, "case");
             let metric = short(&threshold.metric);
-            all.push(advice(Rank::Slow, format!("Begin with the {what} to bring {metric} down: {names}")));
+            all.push(advice(
+                Rank::Slow,
+                format!("Begin with the {what} to bring {metric} down: {names}"),
+            ));
         }
     }
     all
@@ -210,10 +262,15 @@ fn taken(metric: &Metric) -> Option<(&'static str, Taken)> {
     }
     match metric {
         Metric::LatencyMeanMs | Metric::LatencyP50Ms | Metric::LatencyP95Ms => {
-            Some(("slowest cases", |case| most(case, |sample| sample.latency_ms)))
+            Some(("slowest cases", |case| {
+                most(case, |sample| sample.latency_ms)
+            }))
         }
         Metric::CostUsd => Some(("dearest cases", |case| {
-            let costs = case.samples.iter().filter_map(|sample| sample.usage?.cost_usd);
+            let costs = case
+                .samples
+                .iter()
+                .filter_map(|sample| sample.usage?.cost_usd);
             costs.reduce(|a, b| a + b)
         })),
         Metric::Tokens | Metric::TokensInput | Metric::TokensOutput => {

@@ -26,7 +26,12 @@ struct Run {
 }
 
 fn run() -> Run {
-    let gate = Gate { decision: Decision::Fail, exit_code: 1, thresholds: Vec::new(), reasons: Vec::new() };
+    let gate = Gate {
+        decision: Decision::Fail,
+        exit_code: 1,
+        thresholds: Vec::new(),
+        reasons: Vec::new(),
+    };
     let (evals, failures) = (Vec::new(), Vec::new());
     let omitted = Omitted::default();
     Run {
@@ -73,7 +78,11 @@ impl Run {
         self.evals.push(EvalResult {
             id: id.to_owned(),
             name: name.to_owned(),
-            kind: if regression { EvalType::Regression } else { EvalType::Capability },
+            kind: if regression {
+                EvalType::Regression
+            } else {
+                EvalType::Capability
+            },
             category: None,
             tags: Vec::new(),
             weight: 1.0,
@@ -115,7 +124,11 @@ impl Run {
         eval.counts.add(outcome);
         let worse = [Passed, Pending, Skipped, Errored, Failed];
         let rank = |outcome| worse.iter().position(|o| *o == outcome);
-        eval.outcome = if rank(outcome) > rank(eval.outcome) { outcome } else { eval.outcome };
+        eval.outcome = if rank(outcome) > rank(eval.outcome) {
+            outcome
+        } else {
+            eval.outcome
+        };
         let scores: Vec<f64> = eval.cases.iter().filter_map(|case| case.score).collect();
         eval.score = (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64);
         self
@@ -126,7 +139,12 @@ impl Run {
     }
 
     fn lost(self, id: &str, cause: Cause, reason: &str) -> Self {
-        self.lost_with(id, cause, reason, (cause.outcome() == Failed).then_some(0.0))
+        self.lost_with(
+            id,
+            cause,
+            reason,
+            (cause.outcome() == Failed).then_some(0.0),
+        )
     }
 
     fn lost_with(self, id: &str, cause: Cause, reason: &str, score: Option<f64>) -> Self {
@@ -165,18 +183,29 @@ impl Run {
     }
 
     fn wrong(self, id: &str) -> Self {
-        self.eval(id, id).lost(id, Cause::WrongAnswer, "expected 4, got 5")
+        self.eval(id, id)
+            .lost(id, Cause::WrongAnswer, "expected 4, got 5")
     }
 
     fn missed(mut self, metric: &str, bound: Bound, threshold: f64) -> Self {
         let (status, on) = (Decision::Fail, Figure::Value);
         let metric = metric.to_owned();
-        self.gate.thresholds.push(ThresholdResult { metric, value: Some(0.5), bound, threshold, on, status });
+        self.gate.thresholds.push(ThresholdResult {
+            metric,
+            value: Some(0.5),
+            bound,
+            threshold,
+            on,
+            status,
+        });
         self
     }
 
     fn advice(&self) -> Vec<String> {
-        let mut totals = Totals { by_cause: self.causes.clone(), ..Totals::default() };
+        let mut totals = Totals {
+            by_cause: self.causes.clone(),
+            ..Totals::default()
+        };
         let mut evals = Counts::default();
         for eval in &self.evals {
             evals.add(eval.outcome);
@@ -186,7 +215,8 @@ impl Run {
                 totals.flaky += usize::from(case.flaky);
             }
         }
-        (totals.total_evals, totals.passed, totals.failed) = (evals.total, evals.passed, evals.failed);
+        (totals.total_evals, totals.passed, totals.failed) =
+            (evals.total, evals.passed, evals.failed);
         recommend(&Known {
             evals: &self.evals,
             totals: &totals,
@@ -209,7 +239,11 @@ fn single_failures_are_named_with_their_reasons() {
     let said = run()
         .passes(0, 30)
         .eval("cap-auth-003", "Session timeout")
-        .lost("cap-auth-003", Cause::WrongAnswer, "expected `expired`, got `alive`.")
+        .lost(
+            "cap-auth-003",
+            Cause::WrongAnswer,
+            "expected `expired`, got `alive`.",
+        )
         .eval("cap-many", "cap-many")
         .pass("a")
         .lost("b", Cause::Exception, "ValueError: no")
@@ -225,7 +259,9 @@ fn single_failures_are_named_with_their_reasons() {
 #[test]
 fn many_failures_are_one_sentence_and_critical_regressions_come_first() {
     let said = (0..6)
-        .fold(run().passes(0, 30), |run, n| run.wrong(&format!("cap-bad-{n}")))
+        .fold(run().passes(0, 30), |run, n| {
+            run.wrong(&format!("cap-bad-{n}"))
+        })
         .wrong("reg-orders")
         .with(|eval| eval.criticality = Some(Criticality::Critical));
     assert_snapshot!(said.text(), @"
@@ -236,24 +272,39 @@ fn many_failures_are_one_sentence_and_critical_regressions_come_first() {
 
 #[test]
 fn what_failures_share_and_passes_do_not_is_said_with_its_counts() {
-    let tagged = |run: Run, n: usize, tag: &str| run.wrong(&format!("cap-bad-{n}")).tagged(tag).tagged("all");
+    let tagged = |run: Run, n: usize, tag: &str| {
+        run.wrong(&format!("cap-bad-{n}")).tagged(tag).tagged("all")
+    };
     let mut said = run().passes(0, 30);
-    said.evals.iter_mut().for_each(|eval| eval.tags.push("all".to_owned()));
+    said.evals
+        .iter_mut()
+        .for_each(|eval| eval.tags.push("all".to_owned()));
     said.evals[0].tags.push("auth".to_owned());
     let said = (0..5).fold(said, |run, n| tagged(run, n, "auth"));
     let said = tagged(said, 5, "other");
     assert_snapshot!(said.advice()[0], @"Look at tag `auth` first: 5 of the 6 failed evals have it, and 1 of the 30 that passed");
     // Nothing shared, too few failures, or a mark that most passes have, too: nothing is said.
-    let scattered = (0..6).fold(run().passes(0, 30), |run, n| tagged(run, n, &format!("t{n}")));
+    let scattered = (0..6).fold(run().passes(0, 30), |run, n| {
+        tagged(run, n, &format!("t{n}"))
+    });
     let two = (0..2).fold(run().passes(0, 30), |run, n| tagged(run, n, "auth"));
     let mut common = (0..6).fold(run().passes(0, 30), |run, n| tagged(run, n, "auth"));
-    common.evals.iter_mut().take(20).for_each(|eval| eval.tags.extend(["auth".to_owned(), "all".to_owned()]));
+    common
+        .evals
+        .iter_mut()
+        .take(20)
+        .for_each(|eval| eval.tags.extend(["auth".to_owned(), "all".to_owned()]));
     for said in [two, common] {
         assert!(!said.text().contains("Look at"), "{}", said.text());
     }
-    assert!(scattered.text().contains("tag `all`"), "{}", scattered.text());
+    assert!(
+        scattered.text().contains("tag `all`"),
+        "{}",
+        scattered.text()
+    );
     let hard = (0..3).fold(run().passes(0, 30), |run, n| {
-        run.wrong(&format!("x{n}")).with(|eval| eval.difficulty = Some(Difficulty::Hard))
+        run.wrong(&format!("x{n}"))
+            .with(|eval| eval.difficulty = Some(Difficulty::Hard))
     });
     assert_snapshot!(hard.advice()[0], @"Look at difficulty hard first: all 3 failed evals have it, and none of the 30 that passed");
 }
@@ -267,12 +318,20 @@ fn time_outs_tell_their_limit_and_how_near_to_it_others_came() {
         }
     };
     let said = |ms: Option<f64>| {
-        let run = run().passes(0, 30).eval("cap-sort", "Sorting").pass("small");
+        let run = run()
+            .passes(0, 30)
+            .eval("cap-sort", "Sorting")
+            .pass("small");
         let run = match ms {
             Some(ms) => run.sampled(ran(ms)),
             None => run,
         };
-        run.lost("large", Cause::Timeout, "the program did not end within 10 s").text()
+        run.lost(
+            "large",
+            Cause::Timeout,
+            "the program did not end within 10 s",
+        )
+        .text()
     };
     assert_snapshot!([said(Some(9_700.0)), said(Some(6_000.0)), said(Some(1_500.0)), said(Some(12.0)), said(None)].join("\n"), @"
     1 sample of cap-sort / large ran out of time (limit 10 s), and the slowest program that passed took over four fifths of that: raise `timeout_seconds`, or make them faster
@@ -312,7 +371,11 @@ fn samples_are_told_of_the_cases_that_they_are_of() {
     let mut said = run()
         .passes(0, 30)
         .eval("cap-a", "A")
-        .lost("early", Cause::Timeout, "the program did not end within 1 s")
+        .lost(
+            "early",
+            Cause::Timeout,
+            "the program did not end within 1 s",
+        )
         .sampled(|sample| sample.cause = Some(Cause::Timeout))
         .lost("late", Cause::WrongAnswer, "no")
         .with(|eval| {
@@ -322,13 +385,24 @@ fn samples_are_told_of_the_cases_that_they_are_of() {
         });
     said.causes.insert("timeout".to_owned(), 2);
     assert!(
-        said.text().contains("2 samples of cap-a / early (and 1 more) ran out of time (limit 1 s)"),
+        said.text()
+            .contains("2 samples of cap-a / early (and 1 more) ran out of time (limit 1 s)"),
         "{}",
         said.text()
     );
     // Without the samples nobody knows whose the other one was.
-    said.evals.last_mut().unwrap().cases.iter_mut().for_each(|case| case.samples.clear());
-    assert!(said.text().contains("2 samples of cap-a / early and others ran out of time"), "{}", said.text());
+    said.evals
+        .last_mut()
+        .unwrap()
+        .cases
+        .iter_mut()
+        .for_each(|case| case.samples.clear());
+    assert!(
+        said.text()
+            .contains("2 samples of cap-a / early and others ran out of time"),
+        "{}",
+        said.text()
+    );
 }
 
 #[test]
@@ -342,38 +416,70 @@ fn of_samples_that_are_not_listed_nothing_is_said() {
             sample.grades = vec![grade.with_detail("ms", json!(3.0))];
             sample.latency_ms = Some(3.0);
         })
-        .lost("endless", Cause::Timeout, "the program did not end within 10 s")
+        .lost(
+            "endless",
+            Cause::Timeout,
+            "the program did not end within 10 s",
+        )
         .missed("latency_p95_ms", Bound::Max, 1.0);
     assert!(
-        said.text().contains("no program that passed took a tenth") && said.text().contains("Begin with")
+        said.text().contains("no program that passed took a tenth")
+            && said.text().contains("Begin with")
     );
     said.omitted.samples = 1;
-    assert!(!said.text().contains("no program") && !said.text().contains("Begin with"), "{}", said.text());
+    assert!(
+        !said.text().contains("no program") && !said.text().contains("Begin with"),
+        "{}",
+        said.text()
+    );
 }
 
 #[test]
 fn what_could_not_be_found_out_names_what_to_do() {
     let said = |cause: Cause, reason: &str| {
-        run().passes(0, 30).eval("cap-x", "X").lost("a", cause, reason).lost("b", cause, reason).text()
+        run()
+            .passes(0, 30)
+            .eval("cap-x", "X")
+            .lost("a", cause, reason)
+            .lost("b", cause, reason)
+            .text()
     };
     let all = [
         said(
             Cause::ExecutorMissing,
             "javascript can't be run here: node is not in PATH; install Node.js 18 or newer",
         ),
-        said(Cause::SandboxUnavailable, "no isolation is possible here: userns: not permitted"),
-        said(Cause::TargetUnreachable, "127.0.0.1:8000 refuses the connection: nothing listens there"),
+        said(
+            Cause::SandboxUnavailable,
+            "no isolation is possible here: userns: not permitted",
+        ),
+        said(
+            Cause::TargetUnreachable,
+            "127.0.0.1:8000 refuses the connection: nothing listens there",
+        ),
         said(Cause::TargetFailed, "./solve.sh exited with code 3"),
         said(Cause::MissingOutput, "samples.jsonl has no line for it"),
         said(Cause::JudgeUnreachable, "no judge was asked"),
         said(Cause::JudgeUnparseable, "no JSON in the answer"),
         said(Cause::Harness, "the grader ./grade did not end within 1 s"),
         said(Cause::NoCode, "extract: no code in the output"),
-        said(Cause::SyntaxError, "the code does not parse: invalid syntax (line 1)"),
-        said(Cause::Forged, "the program tampered with the verdict: a second token"),
-        said(Cause::Exited, "the program ended with exit code 0 before its tests did"),
+        said(
+            Cause::SyntaxError,
+            "the code does not parse: invalid syntax (line 1)",
+        ),
+        said(
+            Cause::Forged,
+            "the program tampered with the verdict: a second token",
+        ),
+        said(
+            Cause::Exited,
+            "the program ended with exit code 0 before its tests did",
+        ),
         said(Cause::Crashed, "the program was ended by SIGSEGV"),
-        said(Cause::MemoryLimit, "the program used more than 256 MB of memory"),
+        said(
+            Cause::MemoryLimit,
+            "the program used more than 256 MB of memory",
+        ),
         said(Cause::MaxFail, ""),
     ];
     assert_snapshot!(all.join("\n"), @"
@@ -400,10 +506,22 @@ fn each_missing_executor_is_named_once() {
     let said = run()
         .passes(0, 30)
         .eval("cap-js", "JS")
-        .lost("a", Cause::ExecutorMissing, "javascript can't be run here: install Node.js")
-        .lost("b", Cause::ExecutorMissing, "javascript can't be run here: install Node.js")
+        .lost(
+            "a",
+            Cause::ExecutorMissing,
+            "javascript can't be run here: install Node.js",
+        )
+        .lost(
+            "b",
+            Cause::ExecutorMissing,
+            "javascript can't be run here: install Node.js",
+        )
         .eval("cap-c", "C")
-        .lost("c", Cause::ExecutorMissing, "the compiler of `c` can't be run: cc; apt install gcc");
+        .lost(
+            "c",
+            Cause::ExecutorMissing,
+            "the compiler of `c` can't be run: cc; apt install gcc",
+        );
     assert_snapshot!(said.text(), @"
     Install what 2 of 3 samples need: javascript can't be run here: install Node.js; `eval-harness doctor` tells what this machine has
     Install what 1 of 3 samples needs: the compiler of `c` can't be run: cc; apt install gcc; `eval-harness doctor` tells what this machine has
@@ -412,11 +530,15 @@ fn each_missing_executor_is_named_once() {
 
 #[test]
 fn baselines_are_captured_with_a_command() {
-    let lacks =
-        |run: Run, id: &str| run.eval(id, "Orders").lost(id, Cause::NoBaseline, "there is no baseline");
+    let lacks = |run: Run, id: &str| {
+        run.eval(id, "Orders")
+            .lost(id, Cause::NoBaseline, "there is no baseline")
+    };
     let mut few = lacks(lacks(run().passes(0, 30), "reg-orders"), "reg 'two'");
     few.suite = Some("evals/my suite.yaml");
-    let mut many = (0..6).fold(run().passes(0, 30), |run, n| lacks(run, &format!("reg-{n}")));
+    let mut many = (0..6).fold(run().passes(0, 30), |run, n| {
+        lacks(run, &format!("reg-{n}"))
+    });
     many.suite = Some("evals/s.yaml");
     let hostile = lacks(run().passes(0, 30), "reg\n\x1b[2J`rm`");
     assert_snapshot!([few.text(), many.text(), hostile.text()].join("\n"), @r"
@@ -434,7 +556,12 @@ fn a_threshold_that_one_more_pass_meets_names_the_nearest() {
             .eval("cap-low", "Low")
             .lost_with("cap-low", Cause::Threshold, "too low", Some(0.2))
             .eval("cap-high", "High")
-            .lost_with("cap-high", Cause::Threshold, "score 0.9996, 1 was asked", Some(0.9996))
+            .lost_with(
+                "cap-high",
+                Cause::Threshold,
+                "score 0.9996, 1 was asked",
+                Some(0.9996),
+            )
             .eval("cap-mid", "Mid")
             .lost_with("cap-mid", Cause::Threshold, "too low", Some(0.5))
             .missed("pass_rate", Bound::Min, rate)
@@ -445,7 +572,12 @@ fn a_threshold_that_one_more_pass_meets_names_the_nearest() {
     Fix Mid (cap-mid): too low
     ");
     assert!(!near(0.95).text().contains("scored highest"));
-    let none = run().passes(0, 18).wrong("cap-a").wrong("cap-b").missed("pass_rate", Bound::Min, 0.95);
+    let none =
+        run()
+            .passes(0, 18)
+            .wrong("cap-a")
+            .wrong("cap-b")
+            .missed("pass_rate", Bound::Min, 0.95);
     assert!(!none.text().contains("scored highest"), "{}", none.text());
     let cases = run()
         .passes(0, 30)
@@ -461,12 +593,21 @@ fn what_takes_most_is_named_where_a_threshold_on_it_is_missed() {
     let timed = |run: Run, id: &str, ms: f64, cost: f64| {
         run.pass(id).sampled(|sample| {
             sample.latency_ms = Some(ms);
-            sample.usage = Some(Usage { input_tokens: 1, output_tokens: 1, cost_usd: Some(cost) });
+            sample.usage = Some(Usage {
+                input_tokens: 1,
+                output_tokens: 1,
+                cost_usd: Some(cost),
+            });
         })
     };
     let said = timed(
         timed(
-            timed(timed(run().passes(0, 30).eval("cap-x", "X"), "a", 10.0, 0.4), "b", 900.0, 0.1),
+            timed(
+                timed(run().passes(0, 30).eval("cap-x", "X"), "a", 10.0, 0.4),
+                "b",
+                900.0,
+                0.1,
+            ),
             "c",
             20.0,
             0.3,
@@ -502,7 +643,11 @@ fn flaky_and_pending_ones_are_named() {
     1 sample of cap-029 passed on a later attempt only: look at what varies before you raise retries; pass@k and pass^k count first attempts
     ");
     waits.gate.decision = Decision::Pending;
-    assert!(waits.advice()[0].ends_with("have them graded, which the gate waits for"), "{}", waits.text());
+    assert!(
+        waits.advice()[0].ends_with("have them graded, which the gate waits for"),
+        "{}",
+        waits.text()
+    );
     assert_snapshot!(run().passes(0, 3).missed("score", Bound::Min, 0.9).text(), @"Don't read small differences into these figures: with 3 samples graded the intervals are wide");
 }
 
@@ -549,9 +694,16 @@ fn what_a_judge_got_wrong_says_what_helps() {
     let said_after = |faults: &[(ReplyFault, u64)], repairs: u64| {
         let mut health = JudgeHealth::default();
         health.total.repairs = repairs;
-        health.total.faults = faults.iter().map(|(fault, n)| (fault.name().to_owned(), *n)).collect();
+        health.total.faults = faults
+            .iter()
+            .map(|(fault, n)| (fault.name().to_owned(), *n))
+            .collect();
         let why = "its answers could not be used";
-        let mut lost = run().passes(0, 40).eval("cap-a", "cap-a").lost("cap-a", Cause::JudgeUnparseable, why);
+        let mut lost =
+            run()
+                .passes(0, 40)
+                .eval("cap-a", "cap-a")
+                .lost("cap-a", Cause::JudgeUnparseable, why);
         lost.judges = Some(health);
         lost.text()
     };
@@ -562,7 +714,10 @@ fn what_a_judge_got_wrong_says_what_helps() {
     assert_snapshot!(said(&[(ReplyFault::Copied, 2)]), @"Look at the judge's answers on 1 sample of cap-a, which could not be read (copied 2): see whether the outputs try to steer the judge, and take another one if not");
     assert_snapshot!(said(&[(ReplyFault::OffScale, 2)]), @"Look at the judge's answers on 1 sample of cap-a, which could not be read (off_scale 2): allow `repairs`, state the form more plainly, or use a judge that keeps to it");
     assert_snapshot!(said(&[]), @"Look at the judge's answers on 1 sample of cap-a, which could not be read: allow `repairs`, state the form more plainly, or use a judge that keeps to it");
-    let lost =
-        run().passes(0, 40).eval("cap-a", "cap-a").lost("cap-a", Cause::JudgeUnreachable, "no route to it");
+    let lost = run().passes(0, 40).eval("cap-a", "cap-a").lost(
+        "cap-a",
+        Cause::JudgeUnreachable,
+        "no route to it",
+    );
     assert_snapshot!(lost.text(), @"See to the judge, which gave no answer on 1 sample of cap-a: no route to it");
 }

@@ -14,7 +14,11 @@ const NAMES: usize = 3;
 /// An id or name from outside.
 pub fn short(name: &str) -> String {
     let line = text::one_line(text::truncate_bytes(name, 4096));
-    if line.is_empty() { "(no name)".to_owned() } else { text::truncate_width(&line, NAME).into_owned() }
+    if line.is_empty() {
+        "(no name)".to_owned()
+    } else {
+        text::truncate_width(&line, NAME).into_owned()
+    }
 }
 
 /// A reason from outside, without its full stop.
@@ -33,7 +37,11 @@ pub fn title(eval: &EvalResult) -> String {
 
 /// `eval / case`, or the one name of both.
 pub fn place(eval: &str, case: &str) -> String {
-    if eval == case { short(eval) } else { format!("{} / {}", short(eval), short(case)) }
+    if eval == case {
+        short(eval)
+    } else {
+        format!("{} / {}", short(eval), short(case))
+    }
 }
 
 pub fn samples(n: usize) -> String {
@@ -67,10 +75,16 @@ impl<'a> Places<'a> {
     pub fn of_cause(known: &Known<'a>, cause: Cause, n: usize) -> Self {
         let mut places = Places::default();
         let mut found = 0;
-        for (eval, case) in
-            known.evals.iter().flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)))
+        for (eval, case) in known
+            .evals
+            .iter()
+            .flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)))
         {
-            let of_case = case.samples.iter().filter(|sample| sample.cause == Some(cause)).count();
+            let of_case = case
+                .samples
+                .iter()
+                .filter(|sample| sample.cause == Some(cause))
+                .count();
             if of_case > 0 {
                 places.add(&eval.id, &case.id);
             }
@@ -79,9 +93,16 @@ impl<'a> Places<'a> {
         if found == n {
             return places;
         }
-        let mut places = Places { open: known.omitted.failures > 0, ..Places::default() };
+        let mut places = Places {
+            open: known.omitted.failures > 0,
+            ..Places::default()
+        };
         let mut most = 0;
-        for failure in known.failures.iter().filter(|failure| failure.cause == Some(cause)) {
+        for failure in known
+            .failures
+            .iter()
+            .filter(|failure| failure.cause == Some(cause))
+        {
             places.add(&failure.eval_id, &failure.case_id);
             most += failure.samples;
         }
@@ -90,9 +111,15 @@ impl<'a> Places<'a> {
     }
 
     pub fn of_cases(known: &Known<'a>, is_one: impl Fn(&CaseResult) -> bool) -> Self {
-        let mut places = Places { open: known.omitted.cases > 0, ..Places::default() };
+        let mut places = Places {
+            open: known.omitted.cases > 0,
+            ..Places::default()
+        };
         for eval in known.evals {
-            eval.cases.iter().filter(|case| is_one(case)).for_each(|case| places.add(&eval.id, &case.id));
+            eval.cases
+                .iter()
+                .filter(|case| is_one(case))
+                .for_each(|case| places.add(&eval.id, &case.id));
         }
         places
     }

@@ -13,19 +13,31 @@ fn completion(text: &str, finish: Finish) -> Completion {
 
 #[test]
 fn what_a_model_says_becomes_an_output_or_the_reason_why_there_is_none() {
-    let usage = Usage { input_tokens: 7, output_tokens: 2, ..Usage::default() };
+    let usage = Usage {
+        input_tokens: 7,
+        output_tokens: 2,
+        ..Usage::default()
+    };
     let told = |completion: Completion| match output(completion, Some(usage), false) {
         Ok(output) => {
-            assert_eq!((output.usage, output.model.as_deref()), (Some(usage), Some("m-1")));
+            assert_eq!(
+                (output.usage, output.model.as_deref()),
+                (Some(usage), Some("m-1"))
+            );
             format!("{:?} {:?}", output.finish.unwrap(), output.value)
         }
         Err(failure) => {
             assert!(!failure.retryable);
-            let kept = failure.output.is_some_and(|output| output.usage == Some(usage));
+            let kept = failure
+                .output
+                .is_some_and(|output| output.usage == Some(usage));
             format!("{} {} usage kept: {kept}", failure.cause, failure.reason)
         }
     };
-    let calls = Completion { tool_calls: Some(json!([{"name": "f"}])), ..completion("", Finish::ToolCalls) };
+    let calls = Completion {
+        tool_calls: Some(json!([{"name": "f"}])),
+        ..completion("", Finish::ToolCalls)
+    };
     let all = [
         completion("4", Finish::Stop),
         completion(" 4\n", Finish::Length),

@@ -30,12 +30,16 @@ pub(in crate::target) enum Fit<'a> {
 impl Asked {
     /// All cases are added before any is looked up. False when there are more than can be numbered (2^31).
     pub fn add(&mut self, eval: &str, case: &str) -> bool {
-        let last = u32::try_from(self.evals.len()).unwrap_or(u32::MAX).saturating_sub(1);
+        let last = u32::try_from(self.evals.len())
+            .unwrap_or(u32::MAX)
+            .saturating_sub(1);
         let eval = match self.evals.number_near(eval, last) {
             Some(number) => Some(number),
             None => self.evals.add(eval),
         };
-        let (Some(eval), Some(case)) = (eval, self.cases.add(case)) else { return false };
+        let (Some(eval), Some(case)) = (eval, self.cases.add(case)) else {
+            return false;
+        };
         match self.first.get(case as usize) {
             None => self.first.push(eval),
             Some(first) if *first == eval => {}
@@ -83,7 +87,11 @@ impl Asked {
         *last = case;
         let Some(eval) = eval else {
             let name = |number: u32| self.evals.get(number).unwrap_or_default();
-            let second = if self.second.is_empty() { None } else { self.second.get(&case) };
+            let second = if self.second.is_empty() {
+                None
+            } else {
+                self.second.get(&case)
+            };
             return match second {
                 None => Fit::Slot(case),
                 Some(second) => Fit::Several(
@@ -97,10 +105,17 @@ impl Asked {
 
     /// The case id of a slot, for messages.
     pub fn case_of(&self, slot: u32) -> &str {
-        let number = (slot as usize).checked_sub(self.first.len()).map_or(Some(slot), |further| {
-            self.further.iter().find(|(_, n)| **n as usize == further).map(|((case, _), _)| *case)
-        });
-        number.and_then(|number| self.cases.get(number)).unwrap_or_default()
+        let number = (slot as usize)
+            .checked_sub(self.first.len())
+            .map_or(Some(slot), |further| {
+                self.further
+                    .iter()
+                    .find(|(_, n)| **n as usize == further)
+                    .map(|((case, _), _)| *case)
+            });
+        number
+            .and_then(|number| self.cases.get(number))
+            .unwrap_or_default()
     }
 
     /// The distinct ids of cases.

@@ -34,13 +34,34 @@ pub(super) struct Entry {
 impl Entry {
     /// `sample` is the index that the record says.
     pub fn new(offset: u64, length: u32, place: u32, slot: u32, sample: Option<u32>) -> Self {
-        Entry { offset, length, place, slot, sample: sample.map_or(IMPLIED, |n| n.min(IMPLIED - 1)) }
+        Entry {
+            offset,
+            length,
+            place,
+            slot,
+            sample: sample.map_or(IMPLIED, |n| n.min(IMPLIED - 1)),
+        }
     }
 
     /// A record of a case whose output can't be read. Its index counts where no readable record has the same.
-    pub fn unreadable(offset: u64, length: u32, place: u32, slot: u32, sample: Option<u32>) -> Self {
-        let entry = Entry::new(offset, length, place, slot, sample.map(|n| n.min(UNREADABLE - 1)));
-        Entry { sample: entry.sample | UNREADABLE, ..entry }
+    pub fn unreadable(
+        offset: u64,
+        length: u32,
+        place: u32,
+        slot: u32,
+        sample: Option<u32>,
+    ) -> Self {
+        let entry = Entry::new(
+            offset,
+            length,
+            place,
+            slot,
+            sample.map(|n| n.min(UNREADABLE - 1)),
+        );
+        Entry {
+            sample: entry.sample | UNREADABLE,
+            ..entry
+        }
     }
 
     fn says_its_sample(&self) -> bool {
@@ -81,7 +102,10 @@ enum FaultKind {
 impl Fault {
     /// What is wrong, in words.
     pub fn words(&self, asked: &Asked, form: Form) -> String {
-        let (case, first) = (sanitize(asked.case_of(self.slot)), form.place(self.first).words());
+        let (case, first) = (
+            sanitize(asked.case_of(self.slot)),
+            form.place(self.first).words(),
+        );
         match self.kind {
             FaultKind::Twice(sample) => {
                 format!("sample {sample} of case `{case}` was already recorded at {first}")
@@ -92,7 +116,9 @@ impl Fault {
                 } else {
                     ("has no `sample`", "this one has")
                 };
-                format!("{first} of case `{case}` {says} and {other}: give all of them an index or none")
+                format!(
+                    "{first} of case `{case}` {says} and {other}: give all of them an index or none"
+                )
             }
         }
     }
@@ -125,7 +151,10 @@ impl Index {
     /// Puts the records of a file (in its order) in order, and numbers those that say no sample. Of the faults the first
     /// `keep` are told.
     pub fn build(mut entries: Vec<Entry>, slots: usize, keep: usize) -> Result<Index, Faults> {
-        let mut faults = Faults { keep, ..Faults::default() };
+        let mut faults = Faults {
+            keep,
+            ..Faults::default()
+        };
         // Records that lie in the order of the cases, the usual thing, are in order already.
         entries.sort_unstable_by_key(|entry| (entry.slot, entry.place));
         for records in entries.chunk_by_mut(|a, b| a.slot == b.slot) {
@@ -150,20 +179,29 @@ impl Index {
     /// The records of a case, by sample.
     fn of_slot(&self, slot: u32) -> &[Entry] {
         let slot = slot as usize;
-        let (Some(from), Some(to)) = (self.starts.get(slot), self.starts.get(slot + 1)) else { return &[] };
-        self.entries.get(*from as usize..*to as usize).unwrap_or_default()
+        let (Some(from), Some(to)) = (self.starts.get(slot), self.starts.get(slot + 1)) else {
+            return &[];
+        };
+        self.entries
+            .get(*from as usize..*to as usize)
+            .unwrap_or_default()
     }
 
     /// One more than the highest sample of a case.
     pub fn samples(&self, slot: u32) -> u32 {
-        self.of_slot(slot).last().map_or(0, |entry| entry.sample.saturating_add(1))
+        self.of_slot(slot)
+            .last()
+            .map_or(0, |entry| entry.sample.saturating_add(1))
     }
 
     /// The record of a sample, or how many others of its case there are.
     pub fn find(&self, slot: u32, sample: u32) -> Result<&Entry, usize> {
         let records = self.of_slot(slot);
         // Mostly all of them from 0 on.
-        if let Some(entry) = records.get(sample as usize).filter(|entry| entry.sample == sample) {
+        if let Some(entry) = records
+            .get(sample as usize)
+            .filter(|entry| entry.sample == sample)
+        {
             return Ok(entry);
         }
         let at = records.binary_search_by_key(&sample, |entry| entry.sample);
@@ -175,13 +213,20 @@ impl Index {
 /// never a fault: what a target answered must not stop the others.
 fn settle(records: &mut [Entry], faults: &mut Faults) {
     let readable = records.iter().find(|record| !record.is_unreadable());
-    let Some(first) = readable.or(records.first()).copied() else { return };
+    let Some(first) = readable.or(records.first()).copied() else {
+        return;
+    };
     let first_says = first.says_its_sample();
     let mut next = 0;
     for record in records.iter_mut() {
         if !record.is_unreadable() && record.says_its_sample() != first_says {
             let kind = FaultKind::Mixed { first_says };
-            faults.push(Fault { place: record.place, first: first.place, slot: record.slot, kind });
+            faults.push(Fault {
+                place: record.place,
+                first: first.place,
+                slot: record.slot,
+                kind,
+            });
             record.sample = DROPPED;
         } else if !first_says {
             record.sample = next;
@@ -194,12 +239,20 @@ fn settle(records: &mut [Entry], faults: &mut Faults) {
     number_unreadable(records);
     records.sort_unstable_by_key(|record| (record.sample, record.place));
     for same in records.chunk_by(|a, b| a.sample == b.sample) {
-        let Some((first, others)) = same.split_first().filter(|(first, _)| first.sample != DROPPED) else {
+        let Some((first, others)) = same
+            .split_first()
+            .filter(|(first, _)| first.sample != DROPPED)
+        else {
             continue;
         };
         for record in others {
             let kind = FaultKind::Twice(record.sample);
-            faults.push(Fault { place: record.place, first: first.place, slot: record.slot, kind });
+            faults.push(Fault {
+                place: record.place,
+                first: first.place,
+                slot: record.slot,
+                kind,
+            });
         }
     }
 }
@@ -211,9 +264,15 @@ fn number_unreadable(records: &mut [Entry]) {
     if !records.iter().any(unreadable) {
         return;
     }
-    let mut taken: HashSet<u32> =
-        records.iter().filter(|record| !unreadable(record)).map(|record| record.sample).collect();
-    for record in records.iter_mut().filter(|record| unreadable(record) && record.says_its_sample()) {
+    let mut taken: HashSet<u32> = records
+        .iter()
+        .filter(|record| !unreadable(record))
+        .map(|record| record.sample)
+        .collect();
+    for record in records
+        .iter_mut()
+        .filter(|record| unreadable(record) && record.says_its_sample())
+    {
         let said = record.sample & !UNREADABLE;
         if taken.insert(said) {
             record.sample = said;

@@ -84,7 +84,12 @@ enum Found {
 
 impl PartialReader {
     pub fn new() -> Self {
-        PartialReader { place: Place::BeforeObject, kept: None, key: None, found: Default::default() }
+        PartialReader {
+            place: Place::BeforeObject,
+            kept: None,
+            key: None,
+            found: Default::default(),
+        }
     }
 
     /// Reads the whole of a line.
@@ -100,7 +105,10 @@ impl PartialReader {
             match self.place {
                 Place::Text { escaped: false } | Place::NestedText { escaped: false, .. } => {
                     // Most of a large line is in one text.
-                    let plain = bytes.iter().position(|b| matches!(b, b'"' | b'\\')).unwrap_or(bytes.len());
+                    let plain = bytes
+                        .iter()
+                        .position(|b| matches!(b, b'"' | b'\\'))
+                        .unwrap_or(bytes.len());
                     if plain > 0 {
                         let (text, rest) = bytes.split_at(plain);
                         self.keep(text, LONGEST_ID);
@@ -141,7 +149,9 @@ impl PartialReader {
                     self.end_key();
                     Place::AfterKey
                 } else {
-                    Place::Key { escaped: byte == b'\\' && !escaped }
+                    Place::Key {
+                        escaped: byte == b'\\' && !escaped,
+                    }
                 }
             }
             Place::AfterKey if byte == b':' => Place::BeforeValue,
@@ -152,7 +162,9 @@ impl PartialReader {
                     self.end_value();
                     Place::AfterValue
                 } else {
-                    Place::Text { escaped: byte == b'\\' && !escaped }
+                    Place::Text {
+                        escaped: byte == b'\\' && !escaped,
+                    }
                 }
             }
             Place::Bare if blank || matches!(byte, b',' | b'}') => {
@@ -165,8 +177,13 @@ impl PartialReader {
                 Place::Bare
             }
             Place::Nested { open } => match byte {
-                b'"' => Place::NestedText { open, escaped: false },
-                b'[' | b'{' => Place::Nested { open: open.saturating_add(1) },
+                b'"' => Place::NestedText {
+                    open,
+                    escaped: false,
+                },
+                b'[' | b'{' => Place::Nested {
+                    open: open.saturating_add(1),
+                },
                 b']' | b'}' if open == 1 => {
                     self.end_value();
                     Place::AfterValue
@@ -174,10 +191,14 @@ impl PartialReader {
                 b']' | b'}' => Place::Nested { open: open - 1 },
                 _ => Place::Nested { open },
             },
-            Place::NestedText { open, escaped: false } if byte == b'"' => Place::Nested { open },
-            Place::NestedText { open, escaped } => {
-                Place::NestedText { open, escaped: byte == b'\\' && !escaped }
-            }
+            Place::NestedText {
+                open,
+                escaped: false,
+            } if byte == b'"' => Place::Nested { open },
+            Place::NestedText { open, escaped } => Place::NestedText {
+                open,
+                escaped: byte == b'\\' && !escaped,
+            },
             Place::AfterValue if byte == b',' => Place::BeforeKey,
             _ => Place::Lost,
         };
@@ -213,13 +234,18 @@ impl PartialReader {
     }
 
     fn end_key(&mut self) {
-        let key = self.kept.take().and_then(|raw| serde_json::from_slice::<String>(&raw).ok());
+        let key = self
+            .kept
+            .take()
+            .and_then(|raw| serde_json::from_slice::<String>(&raw).ok());
         self.key = key.and_then(|key| KEYS.iter().position(|known| *known == key));
     }
 
     fn end_value(&mut self) {
         let kept = self.kept.take();
-        let Some(found) = self.key.take().and_then(|key| self.found.get_mut(key)) else { return };
+        let Some(found) = self.key.take().and_then(|key| self.found.get_mut(key)) else {
+            return;
+        };
         let value = kept.and_then(|raw| serde_json::from_slice::<Value>(&raw).ok());
         *found = match (&found, value) {
             (Found::Absent, Some(value)) => Found::Value(value),
@@ -229,7 +255,10 @@ impl PartialReader {
 
     pub fn finish(self) -> PartialRecord {
         let holds_more = self.place == Place::Lost;
-        PartialRecord { sample: sample_name(self.found), holds_more }
+        PartialRecord {
+            sample: sample_name(self.found),
+            holds_more,
+        }
     }
 }
 
@@ -240,7 +269,9 @@ fn sample_name([case, task, eval, sample]: [Found; 4]) -> Option<SampleName> {
         Found::Value(Value::Number(number)) => Ok(Some(number_id(&number))),
         Found::Value(_) | Found::Unclear => Err(()),
     });
-    let [Ok(case), Ok(task)] = ids else { return None };
+    let [Ok(case), Ok(task)] = ids else {
+        return None;
+    };
     let case = match (case, task) {
         (Some(case), Some(task)) if case != task => return None,
         (Some(id), _) | (None, Some(id)) => id,
@@ -253,7 +284,10 @@ fn sample_name([case, task, eval, sample]: [Found; 4]) -> Option<SampleName> {
     };
     // A sample without a sound index is still a sample of its case.
     let index = match sample {
-        Found::Value(value) => value.as_u64().and_then(|n| u32::try_from(n).ok()).filter(|n| *n < MAX_SAMPLE),
+        Found::Value(value) => value
+            .as_u64()
+            .and_then(|n| u32::try_from(n).ok())
+            .filter(|n| *n < MAX_SAMPLE),
         Found::Absent | Found::Unclear => None,
     };
     Some(SampleName { case, eval, index })
@@ -278,7 +312,10 @@ mod tests {
 
     #[test]
     fn the_sample_of_a_broken_line_is_found() {
-        let deep = format!(r#"{{"output":{},"case":"a"}}"#, "[".repeat(100_000) + &"]".repeat(100_000));
+        let deep = format!(
+            r#"{{"output":{},"case":"a"}}"#,
+            "[".repeat(100_000) + &"]".repeat(100_000)
+        );
         let lines: &[&[u8]] = &[
             br#"{"case":"a","output":"\ud83d"}"#,
             br#" { "output" : "\ud83d\"}{" , "eval" : "e" , "sample" : 2 , "case" : "a" } "#,
@@ -335,7 +372,13 @@ mod tests {
     #[test]
     fn long_ids_and_keys_are_not_kept() {
         let long = "x".repeat(LONGEST_ID);
-        assert_eq!(read(format!(r#"{{"case":"{long}","output":NaN}}"#).as_bytes()), "?");
-        assert_eq!(read(format!(r#"{{"{long}":"b","case":"a","output":NaN}}"#).as_bytes()), "None a None");
+        assert_eq!(
+            read(format!(r#"{{"case":"{long}","output":NaN}}"#).as_bytes()),
+            "?"
+        );
+        assert_eq!(
+            read(format!(r#"{{"{long}":"b","case":"a","output":NaN}}"#).as_bytes()),
+            "None a None"
+        );
     }
 }

@@ -130,12 +130,19 @@ impl<'a> Scan<'a> {
             line.clear();
             line.shrink_to(HELD);
             // With room for `\r\n`.
-            let read = reader.by_ref().take(held as u64 + 2).read_until(b'\n', &mut line)?;
+            let read = reader
+                .by_ref()
+                .take(held as u64 + 2)
+                .read_until(b'\n', &mut line)?;
             if read == 0 {
                 return Ok(Ended::AtTheEnd);
             }
             number += 1;
-            let marked = if number == 1 && line.starts_with(BOM) { BOM.len() } else { 0 };
+            let marked = if number == 1 && line.starts_with(BOM) {
+                BOM.len()
+            } else {
+                0
+            };
             let start = offset + marked as u64;
             offset += read as u64;
             let bytes = without_line_end(line.get(marked..).unwrap_or_default());
@@ -152,7 +159,11 @@ impl<'a> Scan<'a> {
                 self.long_line(&long, number, start, blocks)?;
             }
             if number == MAX_RECORDS {
-                self.problem(number, None, format!("a recording may have up to {MAX_RECORDS} lines"));
+                self.problem(
+                    number,
+                    None,
+                    format!("a recording may have up to {MAX_RECORDS} lines"),
+                );
                 return Ok(Ended::AtTheEnd);
             }
         }
@@ -163,7 +174,11 @@ impl<'a> Scan<'a> {
             return;
         }
         // Lines are at most `longest` bytes.
-        let span = Span { place, offset, length: u32::try_from(bytes.len()).unwrap_or(u32::MAX) };
+        let span = Span {
+            place,
+            offset,
+            length: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
+        };
         match parse_record::<Shape>(bytes) {
             Ok(record) => self.take(record, span),
             Err(mut fault) => {
@@ -176,14 +191,33 @@ impl<'a> Scan<'a> {
     }
 
     /// A line that is too long to be held while the file is scanned.
-    fn long_line(&mut self, long: &LongLine, place: u32, offset: u64, blocks: &Blocks) -> io::Result<()> {
+    fn long_line(
+        &mut self,
+        long: &LongLine,
+        place: u32,
+        offset: u64,
+        blocks: &Blocks,
+    ) -> io::Result<()> {
         let length = usize::try_from(long.length).unwrap_or(usize::MAX);
         let scanned = if length <= self.longest {
-            blocks.read(offset, length).map(|piece| self.line(piece.bytes(), place, offset))
+            blocks
+                .read(offset, length)
+                .map(|piece| self.line(piece.bytes(), place, offset))
         } else {
             partial_record(long.length, offset, blocks).map(|partial| {
-                let fault = LineFault { column: None, message: too_long(self.longest) };
-                self.broken(fault, Span { place, offset, length: TOO_LONG }, partial);
+                let fault = LineFault {
+                    column: None,
+                    message: too_long(self.longest),
+                };
+                self.broken(
+                    fault,
+                    Span {
+                        place,
+                        offset,
+                        length: TOO_LONG,
+                    },
+                    partial,
+                );
             })
         };
         match scanned {
@@ -208,11 +242,18 @@ impl<'a> Scan<'a> {
                 let line = before.iter().filter(|b| **b == b'\n').count() + 1;
                 let column = before.iter().rev().take_while(|b| **b != b'\n').count() + 1;
                 let message = "the file is not UTF-8 here".to_owned();
-                Problem { line: Some(line), column: Some(column), message }
+                Problem {
+                    line: Some(line),
+                    column: Some(column),
+                    message,
+                }
             }
         };
         // Record by record: what can't be read must not stop the others.
-        *self = Scan { form: Form::Array, ..Scan::new(self.asked, self.longest) };
+        *self = Scan {
+            form: Form::Array,
+            ..Scan::new(self.asked, self.longest)
+        };
         for (place, element) in (1..).zip(elements(content)) {
             let is_cut = element.is_cut;
             let span = Span {
@@ -225,11 +266,23 @@ impl<'a> Scan<'a> {
                 Ok(record) if element.is_whole => self.take(record, span),
                 Ok(_) => {
                     let message = "the array is cut or goes on after its end".to_owned();
-                    self.broken(LineFault { column: None, message }, span, PartialReader::read(record));
+                    self.broken(
+                        LineFault {
+                            column: None,
+                            message,
+                        },
+                        span,
+                        PartialReader::read(record),
+                    );
                 }
-                Err(fault) => {
-                    self.broken(LineFault { column: None, ..fault }, span, PartialReader::read(record))
-                }
+                Err(fault) => self.broken(
+                    LineFault {
+                        column: None,
+                        ..fault
+                    },
+                    span,
+                    PartialReader::read(record),
+                ),
             }
             // What followed it is not known.
             if is_cut {
@@ -246,9 +299,16 @@ impl<'a> Scan<'a> {
     /// Takes the records of an array that is sound JSON; what is wrong with it otherwise.
     fn whole_array(&mut self, text: &str) -> Option<Problem> {
         let mut json = serde_json::Deserializer::from_str(text);
-        let error = Records { scan: self }.deserialize(&mut json).and_then(|()| json.end()).err()?;
+        let error = Records { scan: self }
+            .deserialize(&mut json)
+            .and_then(|()| json.end())
+            .err()?;
         let (line, column) = (Some(error.line()), Some(error.column().max(1)));
-        Some(Problem { line, column, message: without_position(&error) })
+        Some(Problem {
+            line,
+            column,
+            message: without_position(&error),
+        })
     }
 
     /// Gives each record of a sound array its place in the file.
@@ -263,17 +323,35 @@ impl<'a> Scan<'a> {
     }
 
     fn problem(&mut self, place: u32, column: Option<usize>, message: String) {
-        self.problems.add(place, Problem { line: Some(place as usize), column, message });
+        self.problems.add(
+            place,
+            Problem {
+                line: Some(place as usize),
+                column,
+                message,
+            },
+        );
     }
 
     fn take(&mut self, record: Line<Shape>, span: Span) {
         let record = match record.check() {
             Ok(record) => record,
-            Err(message) => return self.problems.add(span.place, self.form.problem(span.place, message)),
+            Err(message) => {
+                return self
+                    .problems
+                    .add(span.place, self.form.problem(span.place, message));
+            }
         };
-        match self.asked.fit(record.eval.as_deref(), &record.case, &mut self.last) {
+        match self
+            .asked
+            .fit(record.eval.as_deref(), &record.case, &mut self.last)
+        {
             Fit::Slot(slot) => {
-                let Span { place, offset, length } = span;
+                let Span {
+                    place,
+                    offset,
+                    length,
+                } = span;
                 self.entries.push(match record.content {
                     Ok(_) => Entry::new(offset, length, place, slot, record.sample),
                     Err(_) => Entry::unreadable(offset, length, place, slot, record.sample),
@@ -287,26 +365,40 @@ impl<'a> Scan<'a> {
                     shown(first),
                     shown(second)
                 );
-                self.problems.add(span.place, self.form.problem(span.place, message));
+                self.problems
+                    .add(span.place, self.form.problem(span.place, message));
             }
         }
         match record.content {
             Ok(_) => self.readable += 1,
-            Err(message) => self.unreadable.add(span.place, self.form.problem(span.place, message)),
+            Err(message) => self
+                .unreadable
+                .add(span.place, self.form.problem(span.place, message)),
         }
     }
 
     /// A record that can't be read: its sample is there all the same when it says which one it is.
     fn broken(&mut self, fault: LineFault, span: Span, partial: PartialRecord) {
-        let Span { place, offset, length } = span;
-        let problem = Problem { column: fault.column, ..self.form.problem(place, fault.message) };
+        let Span {
+            place,
+            offset,
+            length,
+        } = span;
+        let problem = Problem {
+            column: fault.column,
+            ..self.form.problem(place, fault.message)
+        };
         self.unreadable.add(place, problem);
         let mut is_lost = partial.holds_more;
         match &partial.sample {
             None => is_lost = true,
-            Some(name) => match self.asked.fit(name.eval.as_deref(), &name.case, &mut self.last) {
+            Some(name) => match self
+                .asked
+                .fit(name.eval.as_deref(), &name.case, &mut self.last)
+            {
                 Fit::Slot(slot) => {
-                    self.entries.push(Entry::unreadable(offset, length, place, slot, name.index));
+                    self.entries
+                        .push(Entry::unreadable(offset, length, place, slot, name.index));
                 }
                 Fit::None => self.not_of_the_suite(place, name.case.clone()),
                 Fit::Several(..) => is_lost = true,
@@ -338,18 +430,34 @@ impl<'a> Scan<'a> {
     /// What was found, at the end of the file. A file without any readable record is not a recording.
     pub fn finish(self, name: &str) -> Result<Sound, Wrong> {
         let warnings = self.warnings(name);
-        let Scan { asked, form, entries, mut problems, unreadable, readable, lost, .. } = self;
+        let Scan {
+            asked,
+            form,
+            entries,
+            mut problems,
+            unreadable,
+            readable,
+            lost,
+            ..
+        } = self;
         let is_recording = readable > 0 || unreadable.count == 0;
         match Index::build(entries, asked.slots(), LISTED) {
             Ok(index) if problems.count == 0 && is_recording => {
-                return Ok(Sound { index, form, lost, warnings });
+                return Ok(Sound {
+                    index,
+                    form,
+                    lost,
+                    warnings,
+                });
             }
             Ok(_) => {}
             Err(faults) => {
                 problems.count += faults.count;
                 for fault in faults.first {
                     let message = fault.words(asked, form);
-                    problems.first.push((fault.place, form.problem(fault.place, message)));
+                    problems
+                        .first
+                        .push((fault.place, form.problem(fault.place, message)));
                 }
             }
         }
@@ -359,11 +467,17 @@ impl<'a> Scan<'a> {
         first.sort_by_key(|(place, _)| *place);
         first.truncate(LISTED);
         let more = count - first.len();
-        Err(Wrong { problems: first.into_iter().map(|(_, problem)| problem).collect(), more })
+        Err(Wrong {
+            problems: first.into_iter().map(|(_, problem)| problem).collect(),
+            more,
+        })
     }
 
     fn warnings(&self, name: &str) -> Vec<String> {
-        self.unknown_warning(name).into_iter().chain(self.unreadable_warning(name)).collect()
+        self.unknown_warning(name)
+            .into_iter()
+            .chain(self.unreadable_warning(name))
+            .collect()
     }
 
     fn unreadable_warning(&self, name: &str) -> Option<String> {
@@ -375,17 +489,33 @@ impl<'a> Scan<'a> {
             .iter()
             .take(NAMED)
             .map(|(place, problem)| {
-                let column = problem.column.map(|column| format!(", column {column}")).unwrap_or_default();
+                let column = problem
+                    .column
+                    .map(|column| format!(", column {column}"))
+                    .unwrap_or_default();
                 let of_record = format!("record {place}: ");
-                let message = problem.message.strip_prefix(&of_record).unwrap_or(&problem.message);
+                let message = problem
+                    .message
+                    .strip_prefix(&of_record)
+                    .unwrap_or(&problem.message);
                 format!("{}{column}: {message}", self.form.place(*place).words())
             })
             .collect();
         let more = count - named.len();
-        let more = if more > 0 { format!("; and {more} more") } else { String::new() };
-        let says =
-            if *count == 1 { "record that cannot be read is" } else { "records that cannot be read are" };
-        Some(format!("{name}: {count} {says} graded as errored: {}{more}", named.join("; ")))
+        let more = if more > 0 {
+            format!("; and {more} more")
+        } else {
+            String::new()
+        };
+        let says = if *count == 1 {
+            "record that cannot be read is"
+        } else {
+            "records that cannot be read are"
+        };
+        Some(format!(
+            "{name}: {count} {says} graded as errored: {}{more}",
+            named.join("; ")
+        ))
     }
 
     fn unknown_warning(&self, name: &str) -> Option<String> {
@@ -395,14 +525,26 @@ impl<'a> Scan<'a> {
         let known = self.asked.cases();
         let mut named: Vec<String> = Vec::new();
         for (place, case) in &self.unknown {
-            let known = known.iter().take(if known.len() > SEARCHED { 0 } else { SEARCHED });
+            let known = known
+                .iter()
+                .take(if known.len() > SEARCHED { 0 } else { SEARCHED });
             let closest = did_you_mean(case, known);
-            let hint = closest.map(|id| format!(", did you mean {}?", shown(id))).unwrap_or_default();
+            let hint = closest
+                .map(|id| format!(", did you mean {}?", shown(id)))
+                .unwrap_or_default();
             named.push(format!("{} ({}{hint})", shown(case), place.words()));
         }
         let more = self.unknown_count - named.len();
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let says = if self.unknown_count == 1 { "record is" } else { "records are" };
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
+        let says = if self.unknown_count == 1 {
+            "record is"
+        } else {
+            "records are"
+        };
         Some(format!(
             "{name}: {} {says} of no case of this suite: {}{more}",
             self.unknown_count,
@@ -413,7 +555,10 @@ impl<'a> Scan<'a> {
 
 /// Why a line that is too long is not read.
 pub(super) fn too_long(longest: usize) -> String {
-    format!("a line may hold up to {} MiB, and this one is longer", longest >> 20)
+    format!(
+        "a line may hold up to {} MiB, and this one is longer",
+        longest >> 20
+    )
 }
 
 fn without_line_end(line: &[u8]) -> &[u8] {
@@ -453,7 +598,9 @@ impl LongLine {
                 break;
             }
             let line_end = bytes.iter().position(|byte| *byte == b'\n');
-            let piece = bytes.get(..line_end.unwrap_or(bytes.len())).unwrap_or_default();
+            let piece = bytes
+                .get(..line_end.unwrap_or(bytes.len()))
+                .unwrap_or_default();
             last = piece.last().copied().or(last);
             let taken = piece.len() + usize::from(line_end.is_some());
             reader.consume(taken);
@@ -463,7 +610,10 @@ impl LongLine {
                 break;
             }
         }
-        Ok(LongLine { length: beginning.len() as u64 + further - end, further })
+        Ok(LongLine {
+            length: beginning.len() as u64 + further - end,
+            further,
+        })
     }
 }
 
@@ -492,7 +642,14 @@ impl<'de> Visitor<'de> for Records<'_, '_> {
         while let Some(Object(record)) = seq.next_element::<Object<Shape>>()? {
             number += 1;
             // Where it is follows when the array is found sound.
-            self.scan.take(record, Span { place: number, offset: 0, length: 0 });
+            self.scan.take(
+                record,
+                Span {
+                    place: number,
+                    offset: 0,
+                    length: 0,
+                },
+            );
         }
         Ok(())
     }
@@ -510,7 +667,10 @@ struct ArrayElement {
 /// The elements of an array, by its brackets, texts and commas alone: in text that is sound JSON exactly its elements. A comma
 /// that no element follows gives an empty element.
 fn elements(content: &[u8]) -> impl Iterator<Item = ArrayElement> {
-    let opened = content.iter().position(|byte| *byte == b'[').map_or(content.len(), |at| at + 1);
+    let opened = content
+        .iter()
+        .position(|byte| *byte == b'[')
+        .map_or(content.len(), |at| at + 1);
     let (mut at, mut is_over, mut after_comma) = (opened, false, false);
     std::iter::from_fn(move || {
         loop {
@@ -518,7 +678,11 @@ fn elements(content: &[u8]) -> impl Iterator<Item = ArrayElement> {
                 return None;
             }
             let rest = content.get(at..).unwrap_or_default();
-            let (length, end) = if is_over { (rest.len(), None) } else { element_end(rest) };
+            let (length, end) = if is_over {
+                (rest.len(), None)
+            } else {
+                element_end(rest)
+            };
             let element = rest.get(..length).unwrap_or_default();
             let start = at + element.len() - element.trim_ascii_start().len();
             let range = start..start + element.trim_ascii().len();
@@ -529,7 +693,11 @@ fn elements(content: &[u8]) -> impl Iterator<Item = ArrayElement> {
             let is_expected = std::mem::replace(&mut after_comma, end == Some(b','));
             // Otherwise blanks before the end of the array, or after it.
             if !range.is_empty() || after_comma || is_expected {
-                return Some(ArrayElement { range, is_whole, is_cut });
+                return Some(ArrayElement {
+                    range,
+                    is_whole,
+                    is_cut,
+                });
             }
         }
     })

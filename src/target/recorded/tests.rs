@@ -31,8 +31,11 @@ impl Folder {
     /// What is said of a file, with small limits.
     fn refused(&self, content: impl AsRef<[u8]>, cases: &[(&str, &str)]) -> String {
         std::fs::write(self.path(), content).unwrap();
-        let error = Recording::open_within(&self.path(), asked(cases), true, 1 << 20, 2 << 20).unwrap_err();
-        error.to_string().replace(&format!("{}/", self.0.path().display()), "")
+        let error =
+            Recording::open_within(&self.path(), asked(cases), true, 1 << 20, 2 << 20).unwrap_err();
+        error
+            .to_string()
+            .replace(&format!("{}/", self.0.path().display()), "")
     }
 }
 
@@ -83,8 +86,11 @@ fn written() -> impl proptest::strategy::Strategy<Value = Vec<Written>> {
 }
 
 /// Cases 0..4 of the evals; case 5 is in no eval, case 4 in all of them.
-const PLAN: [(&str, &[&str]); 3] =
-    [("e0", &["c0", "c1", "c4"]), ("e1", &["c4", "c2"]), ("e2", &["c3", "c4", "c0"])];
+const PLAN: [(&str, &[&str]); 3] = [
+    ("e0", &["c0", "c1", "c4"]),
+    ("e1", &["c4", "c2"]),
+    ("e2", &["c3", "c4", "c0"]),
+];
 
 /// What the format says, told by maps: outputs by eval, case and sample; or the number of faults and the first lines.
 type Told = Result<BTreeMap<(String, String, u32), String>, (usize, Vec<usize>)>;
@@ -95,8 +101,11 @@ fn naive(lines: &[(usize, Written)]) -> Told {
     let mut faults = Vec::new();
     for (number, line) in lines {
         let case = format!("c{}", line.case);
-        let evals: Vec<&str> =
-            PLAN.iter().filter(|(_, cases)| cases.contains(&case.as_str())).map(|(eval, _)| *eval).collect();
+        let evals: Vec<&str> = PLAN
+            .iter()
+            .filter(|(_, cases)| cases.contains(&case.as_str()))
+            .map(|(eval, _)| *eval)
+            .collect();
         let eval = match (line.eval, evals.as_slice()) {
             (Some(eval), evals) => match evals.iter().find(|name| **name == format!("e{eval}")) {
                 Some(eval) => *eval,
@@ -114,7 +123,10 @@ fn naive(lines: &[(usize, Written)]) -> Told {
             faults.push(*number);
             continue;
         }
-        let next = held.keys().filter(|(e, c, _)| e == eval && *c == case).count() as u32;
+        let next = held
+            .keys()
+            .filter(|(e, c, _)| e == eval && *c == case)
+            .count() as u32;
         let key = (eval.to_owned(), case, line.sample.map_or(next, u32::from));
         if held.contains_key(&key) {
             faults.push(*number);
@@ -122,7 +134,11 @@ fn naive(lines: &[(usize, Written)]) -> Told {
         }
         held.insert(key, line.output.clone());
     }
-    if faults.is_empty() { Ok(held) } else { Err((faults.len(), faults.into_iter().take(20).collect())) }
+    if faults.is_empty() {
+        Ok(held)
+    } else {
+        Err((faults.len(), faults.into_iter().take(20).collect()))
+    }
 }
 
 fn file_of(lines: &[Written]) -> (String, Vec<(usize, Written)>) {
@@ -133,7 +149,8 @@ fn file_of(lines: &[Written]) -> (String, Vec<(usize, Written)>) {
             number += 1;
         }
         number += 1;
-        let mut record = serde_json::json!({"case": format!("c{}", line.case), "output": line.output});
+        let mut record =
+            serde_json::json!({"case": format!("c{}", line.case), "output": line.output});
         if let Some(eval) = line.eval {
             record["eval"] = format!("e{eval}").into();
         }
@@ -147,7 +164,9 @@ fn file_of(lines: &[Written]) -> (String, Vec<(usize, Written)>) {
 }
 
 fn plan() -> Vec<(&'static str, &'static str)> {
-    PLAN.iter().flat_map(|(eval, cases)| cases.iter().map(|case| (*eval, *case))).collect()
+    PLAN.iter()
+        .flat_map(|(eval, cases)| cases.iter().map(|case| (*eval, *case)))
+        .collect()
 }
 
 proptest::proptest! {
@@ -189,15 +208,21 @@ proptest::proptest! {
 fn many_records_of_several_evals_are_found_in_whatever_order_they_lie() {
     let evals: Vec<String> = (0..7).map(|e| format!("eval-{e}")).collect();
     let cases: Vec<String> = (0..40).map(|c| format!("case-{c}")).collect();
-    let plan: Vec<(&str, &str)> =
-        evals.iter().flat_map(|e| cases.iter().map(move |c| (e.as_str(), c.as_str()))).collect();
+    let plan: Vec<(&str, &str)> = evals
+        .iter()
+        .flat_map(|e| cases.iter().map(move |c| (e.as_str(), c.as_str())))
+        .collect();
     // Explicit samples interleaved over the cases, in odd evals from the last one on.
     let mut content = String::new();
     for sample in 0..5u32 {
         for (n, (eval, case)) in plan.iter().enumerate() {
             let explicit = n % 2 == 1;
             let sample = if explicit { 4 - sample } else { sample };
-            let said = if explicit { format!("\"sample\":{sample},") } else { String::new() };
+            let said = if explicit {
+                format!("\"sample\":{sample},")
+            } else {
+                String::new()
+            };
             let _ = writeln!(
                 content,
                 "{{\"eval\":\"{eval}\",\"case\":\"{case}\",{said}\"output\":\"{eval}/{case}/{sample}\"}}"
@@ -232,10 +257,18 @@ fn a_file_that_changes_after_it_was_checked_gives_words_and_no_output() {
             // The clock of a file system may be too coarse to tell two writes of one moment apart.
             std::fs::write(folder.path(), after).unwrap();
             let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
-            File::options().write(true).open(folder.path()).unwrap().set_modified(later).unwrap();
+            File::options()
+                .write(true)
+                .open(folder.path())
+                .unwrap()
+                .set_modified(later)
+                .unwrap();
             assert_eq!(
                 text(recording.output("e", "a", 0)),
-                Err("r.jsonl has changed since it was checked, so its line 1 is not used".to_owned())
+                Err(
+                    "r.jsonl has changed since it was checked, so its line 1 is not used"
+                        .to_owned()
+                )
             );
         }
     }
@@ -245,14 +278,20 @@ fn a_file_that_changes_after_it_was_checked_gives_words_and_no_output() {
     std::fs::remove_file(folder.path()).unwrap();
     assert_eq!(
         text(recording.output("e", "b", 0)),
-        Err("cannot read line 2 of r.jsonl again: No such file or directory (os error 2)".to_owned())
+        Err(
+            "cannot read line 2 of r.jsonl again: No such file or directory (os error 2)"
+                .to_owned()
+        )
     );
 }
 
 #[test]
 fn a_record_of_another_sample_is_not_taken_for_the_one_asked() {
     let is_output = |bytes: &[u8], eval, case, sample| {
-        matches!(read_again(bytes, eval, case, sample), RecordRead::Output(Some(_)))
+        matches!(
+            read_again(bytes, eval, case, sample),
+            RecordRead::Output(Some(_))
+        )
     };
     let bytes = br#"{"eval":"e","case":"a","sample":1,"output":"x"}"#;
     assert!(is_output(bytes, "e", "a", 1));
@@ -267,8 +306,9 @@ fn a_record_of_another_sample_is_not_taken_for_the_one_asked() {
 fn what_is_too_large_is_refused_in_words() {
     let folder = Folder::new();
     let long = "x".repeat(1 << 20);
-    let lines =
-        format!("{{\"case\":\"a\",\"output\":\"{long}\"}}\n{{}}\n{{\"case\":\"a\",\"output\":\"{long}\"}}");
+    let lines = format!(
+        "{{\"case\":\"a\",\"output\":\"{long}\"}}\n{{}}\n{{\"case\":\"a\",\"output\":\"{long}\"}}"
+    );
     let cases = [("e", "a")];
     let array = format!("[{{\"case\":\"a\",\"output\":\"{long}{long}\"}}]");
     insta::assert_snapshot!([folder.refused(lines, &cases), folder.refused(array, &cases)].join("\n"), @r"
@@ -283,7 +323,10 @@ fn what_is_too_large_is_refused_in_words() {
 fn problems_that_show_late_are_told_in_the_order_of_the_file() {
     let folder = Folder::new();
     let twice = "{\"case\":\"a\",\"sample\":0,\"output\":\"1\"}\n".repeat(3);
-    let content = format!("{twice}{{}}\n{twice}{{\"case\":\"a\",\"output\":\"1\"}}\n{}", "{}\n".repeat(20));
+    let content = format!(
+        "{twice}{{}}\n{twice}{{\"case\":\"a\",\"output\":\"1\"}}\n{}",
+        "{}\n".repeat(20)
+    );
     let told = folder.refused(content, &[("e", "a")]);
     let lines: Vec<&str> = told.lines().take(7).collect();
     insta::assert_snapshot!(lines.join("\n"), @r"
@@ -319,7 +362,10 @@ fn outputs_of_every_size_come_back_and_a_cut_one_says_so() {
         assert_eq!(output.value, OutputValue::Text("y".repeat(size)));
     }
     assert_eq!(
-        folder.refused("{\"case\":\"a\",\"output\":\"x\",\"truncated\":1}", &[("e", "a")]),
+        folder.refused(
+            "{\"case\":\"a\",\"output\":\"x\",\"truncated\":1}",
+            &[("e", "a")]
+        ),
         "r.jsonl:1: `truncated` must be true or false"
     );
 }
@@ -339,11 +385,22 @@ fn what_comes_through_an_inherited_pipe_is_kept() {
 fn a_named_pipe_and_a_device_are_refused_at_once() {
     let folder = Folder::new();
     let pipe = folder.0.path().join("pipe");
-    let made = std::process::Command::new("mkfifo").arg(&pipe).status().unwrap();
+    let made = std::process::Command::new("mkfifo")
+        .arg(&pipe)
+        .status()
+        .unwrap();
     assert!(made.success());
-    for (path, why) in [(pipe.as_path(), "a named pipe"), (Path::new("/dev/zero"), "a device")] {
-        let error = Recording::open(path, asked(&[("e", "a")]), true).unwrap_err().to_string();
-        assert!(error.ends_with(&format!("it is {why}, not a regular file")), "{error}");
+    for (path, why) in [
+        (pipe.as_path(), "a named pipe"),
+        (Path::new("/dev/zero"), "a device"),
+    ] {
+        let error = Recording::open(path, asked(&[("e", "a")]), true)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            error.ends_with(&format!("it is {why}, not a regular file")),
+            "{error}"
+        );
     }
 }
 
@@ -378,13 +435,25 @@ fn a_long_line_is_scanned_and_not_held() {
     line 4 of r.jsonl cannot be read (column 6291474): not JSON: unexpected end of hex escape
     r.jsonl holds no output of this case; its line 5 cannot be read and may be the one
     ");
-    assert_eq!(recording.lost, LostRecords { first: vec![5], count: 1 });
-    let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+    assert_eq!(
+        recording.lost,
+        LostRecords {
+            first: vec![5],
+            count: 1
+        }
+    );
+    let [warning] = warnings.as_slice() else {
+        panic!("{warnings:?}")
+    };
     assert!(
-        warning.starts_with("r.jsonl: 3 records that cannot be read are graded as errored: line 3: "),
+        warning
+            .starts_with("r.jsonl: 3 records that cannot be read are graded as errored: line 3: "),
         "{warning}"
     );
-    assert!(warning.ends_with("not JSON: EOF while parsing a string"), "{warning}");
+    assert!(
+        warning.ends_with("not JSON: EOF while parsing a string"),
+        "{warning}"
+    );
 }
 
 proptest::proptest! {

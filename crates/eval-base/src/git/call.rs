@@ -56,32 +56,51 @@ pub(super) fn bounded(
     longest: Duration,
 ) -> Result<Answer, GitError> {
     let what = || {
-        let words = args.iter().skip_while(|word| **word == "-c" || word.contains('='));
+        let words = args
+            .iter()
+            .skip_while(|word| **word == "-c" || word.contains('='));
         words.take(2).copied().collect::<Vec<_>>().join(" ")
     };
     let mut command = Command::new(program);
     command.arg("-C").arg(dir).arg("--no-pager").args(args);
     // Paths are paths, whatever characters they hold.
-    command.env("GIT_OPTIONAL_LOCKS", "0").env("GIT_TERMINAL_PROMPT", "0").env("LC_ALL", "C");
+    command
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("LC_ALL", "C");
     for name in ELSEWHERE {
         command.env_remove(name);
     }
     command.env("GIT_LITERAL_PATHSPECS", "1");
-    command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+    command.stdin(if input.is_some() {
+        Stdio::piped()
+    } else {
+        Stdio::null()
+    });
     command.stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| match error.kind() {
         ErrorKind::NotFound => GitError::NotInstalled,
-        _ => GitError::Failed { what: what(), said: error.to_string() },
+        _ => GitError::Failed {
+            what: what(),
+            said: error.to_string(),
+        },
     })?;
     let until = Instant::now() + longest;
     if let (Some(input), Some(mut pipe)) = (input, child.stdin.take()) {
         // A git that ended early does not read on; its own words tell why.
         std::thread::spawn(move || drop(pipe.write_all(&input)));
     }
-    let (stdout, stderr) = (gather(child.stdout.take(), most), gather(child.stderr.take(), 1 << 20));
-    let ended =
-        |from: &Receiver<(Vec<u8>, bool)>| from.recv_timeout(until.saturating_duration_since(Instant::now()));
-    let late = || GitError::TimedOut { what: what(), seconds: longest.as_secs() };
+    let (stdout, stderr) = (
+        gather(child.stdout.take(), most),
+        gather(child.stderr.take(), 1 << 20),
+    );
+    let ended = |from: &Receiver<(Vec<u8>, bool)>| {
+        from.recv_timeout(until.saturating_duration_since(Instant::now()))
+    };
+    let late = || GitError::TimedOut {
+        what: what(),
+        seconds: longest.as_secs(),
+    };
     let answers = ended(&stdout).and_then(|out| Ok((out, ended(&stderr)?)));
     let ((stdout, cut), (said, _)) = match answers {
         Ok(answers) => answers,
@@ -92,7 +111,10 @@ pub(super) fn bounded(
     };
     if cut {
         end(&mut child);
-        return Err(GitError::TooMuch { what: what(), bytes: most });
+        return Err(GitError::TooMuch {
+            what: what(),
+            bytes: most,
+        });
     }
     let status = loop {
         match child.try_wait() {
@@ -105,7 +127,11 @@ pub(super) fn bounded(
         }
     };
     let stderr = String::from_utf8_lossy(&said).trim().to_owned();
-    if status.success() { Ok(Answer { stdout, stderr }) } else { Err(failure(dir, what(), stderr)) }
+    if status.success() {
+        Ok(Answer { stdout, stderr })
+    } else {
+        Err(failure(dir, what(), stderr))
+    }
 }
 
 fn end(child: &mut Child) {
@@ -137,5 +163,12 @@ fn failure(dir: &Path, what: String, said: String) -> GitError {
         return GitError::NotARepository { dir };
     }
     let said = said.trim_start_matches("fatal: ").to_owned();
-    GitError::Failed { what, said: if said.is_empty() { "it did not say why".to_owned() } else { said } }
+    GitError::Failed {
+        what,
+        said: if said.is_empty() {
+            "it did not say why".to_owned()
+        } else {
+            said
+        },
+    }
 }

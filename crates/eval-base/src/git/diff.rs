@@ -52,14 +52,19 @@ fn parsed(answer: &[u8]) -> Vec<Differs> {
     while let Some(row) = rows.next() {
         if let Some(modes) = row.strip_prefix(b":") {
             let Some(path) = rows.next() else { break };
-            if modes.split(|byte| *byte == b' ').take(2).any(|mode| mode == SUBMODULE) {
+            if modes
+                .split(|byte| *byte == b' ')
+                .take(2)
+                .any(|mode| mode == SUBMODULE)
+            {
                 submodules.push(path);
             }
             files.entry(path).or_insert(Some((0, 0)));
             continue;
         }
         let mut parts = row.splitn(3, |byte| *byte == b'\t');
-        let (Some(added), Some(removed), Some(path)) = (parts.next(), parts.next(), parts.next()) else {
+        let (Some(added), Some(removed), Some(path)) = (parts.next(), parts.next(), parts.next())
+        else {
             continue;
         };
         let number = |text: &[u8]| std::str::from_utf8(text).ok()?.parse::<usize>().ok();
@@ -73,14 +78,30 @@ fn parsed(answer: &[u8]) -> Vec<Differs> {
     for path in submodules {
         files.insert(path, None);
     }
-    files.into_iter().map(|(path, lines)| Differs { path: path.to_vec(), lines }).collect()
+    files
+        .into_iter()
+        .map(|(path, lines)| Differs {
+            path: path.to_vec(),
+            lines,
+        })
+        .collect()
 }
 
 /// Paths at or below `dir` that git neither tracks nor ignores, relative to `dir`. One that ends with `/` is a repository of
 /// its own.
 pub fn untracked(dir: &Path) -> Result<Vec<Vec<u8>>, GitError> {
-    let listing = call_with(dir, &["ls-files", "--others", "--exclude-standard", "-z"], None, MAX_LIST)?;
-    Ok(listing.stdout.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(<[u8]>::to_vec).collect())
+    let listing = call_with(
+        dir,
+        &["ls-files", "--others", "--exclude-standard", "-z"],
+        None,
+        MAX_LIST,
+    )?;
+    Ok(listing
+        .stdout
+        .split(|byte| *byte == 0)
+        .filter(|path| !path.is_empty())
+        .map(<[u8]>::to_vec)
+        .collect())
 }
 
 /// The commit at which the history of `HEAD` and that of another commit part; `None` when they have none in common, or there
@@ -95,7 +116,8 @@ pub fn merge_base(dir: &Path, commit: &str) -> Result<Option<String>, GitError> 
 
 /// True for a clone that lacks older commits.
 pub fn is_shallow(dir: &Path) -> bool {
-    call(dir, &["rev-parse", "--is-shallow-repository"]).is_ok_and(|answer| line(answer.stdout) == "true")
+    call(dir, &["rev-parse", "--is-shallow-repository"])
+        .is_ok_and(|answer| line(answer.stdout) == "true")
 }
 
 /// True before the first commit.

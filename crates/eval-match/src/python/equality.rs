@@ -33,9 +33,13 @@ pub(super) fn equal(a: &Object, b: &Object) -> Equality {
         (Object::List(x), Object::List(y))
         | (Object::Tuple(x), Object::Tuple(y))
         | (Object::Deque(x), Object::Deque(y)) => in_order(x, y),
-        (Object::Dict { kind, entries }, Object::Dict { kind: other_kind, entries: others }) => {
-            dicts((*kind, entries), (*other_kind, others))
-        }
+        (
+            Object::Dict { kind, entries },
+            Object::Dict {
+                kind: other_kind,
+                entries: others,
+            },
+        ) => dicts((*kind, entries), (*other_kind, others)),
         (
             Object::Set { members: x, .. } | Object::Keys(x),
             Object::Set { members: y, .. } | Object::Keys(y),
@@ -76,7 +80,11 @@ fn in_order(a: &[Object], b: &[Object]) -> Equality {
     if a.len() != b.len() {
         return NotEqual;
     }
-    a.iter().zip(b).map(|(x, y)| equal(x, y)).find(|e| *e != Equal).unwrap_or(Equal)
+    a.iter()
+        .zip(b)
+        .map(|(x, y)| equal(x, y))
+        .find(|e| *e != Equal)
+        .unwrap_or(Equal)
 }
 
 fn sets(a: &[Object], b: &[Object]) -> Equality {
@@ -116,10 +124,18 @@ fn dicts((kind, a): Entries<'_>, (other_kind, b): Entries<'_>) -> Equality {
         return NotEqual;
     }
     if kind == DictKind::Ordered && other_kind == DictKind::Ordered {
-        let same_keys = a.iter().zip(b).map(|(x, y)| equal(&x.0, &y.0)).find(|e| *e != Equal);
+        let same_keys = a
+            .iter()
+            .zip(b)
+            .map(|(x, y)| equal(&x.0, &y.0))
+            .find(|e| *e != Equal);
         if let Some(difference) = same_keys {
             // The order differs: equal in no case, unless a comparison of the values raises first.
-            return if any_opaque(a) || any_opaque(b) { Unknown } else { difference };
+            return if any_opaque(a) || any_opaque(b) {
+                Unknown
+            } else {
+                difference
+            };
         }
     }
     let mut found = HashMap::with_capacity(b.len());
@@ -155,9 +171,10 @@ fn any_opaque(entries: &[(Object, Object)]) -> bool {
     fn opaque(o: &Object) -> bool {
         match o {
             Object::Opaque { .. } => true,
-            Object::List(items) | Object::Tuple(items) | Object::Deque(items) | Object::Keys(items) => {
-                items.iter().any(opaque)
-            }
+            Object::List(items)
+            | Object::Tuple(items)
+            | Object::Deque(items)
+            | Object::Keys(items) => items.iter().any(opaque),
             Object::Dict { entries, .. } => any_opaque(entries),
             _ => false,
         }
@@ -200,7 +217,10 @@ fn spell(object: &Object, out: &mut Vec<u8>) -> Option<bool> {
             }
             return Some(ordinary);
         }
-        Object::Set { members, frozen: true } => {
+        Object::Set {
+            members,
+            frozen: true,
+        } => {
             let mut spelled = Vec::with_capacity(members.len());
             for member in members {
                 match key(member) {

@@ -14,8 +14,8 @@ mod tests;
 use num_bigint::BigInt;
 
 pub use operations::{
-    absolute, as_float, as_list, as_set, as_tuple, close, identical, length, member, minus, ordered, sorted,
-    truth,
+    absolute, as_float, as_list, as_set, as_tuple, close, identical, length, member, minus,
+    ordered, sorted, truth,
 };
 
 /// A value as it crosses the sandbox's border, with its exact type.
@@ -111,7 +111,11 @@ pub enum Equality {
 
 impl Equality {
     fn of(equal: bool) -> Equality {
-        if equal { Equality::Equal } else { Equality::NotEqual }
+        if equal {
+            Equality::Equal
+        } else {
+            Equality::NotEqual
+        }
     }
 
     /// `None` where it is unknown.

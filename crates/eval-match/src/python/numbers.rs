@@ -45,7 +45,9 @@ pub(super) fn numeric(object: &Object) -> Numeric {
         Object::Complex(re, im) => return Numeric::Complex(*re, *im),
         Object::Fraction(n, d) => lowest_terms(n.clone(), d.clone()),
         Object::Decimal(Decimal::Nan) => Some(Real::Nan),
-        Object::Decimal(Decimal::Infinite { negative }) => Some(Real::Infinite { negative: *negative }),
+        Object::Decimal(Decimal::Infinite { negative }) => Some(Real::Infinite {
+            negative: *negative,
+        }),
         Object::Decimal(Decimal::Finite { digits, exponent }) => from_decimal(digits, *exponent),
         _ => return Numeric::NotANumber,
     };
@@ -70,8 +72,11 @@ pub(super) fn from_float(f: f64) -> Real {
     let raw_exponent = bits >> 52;
     let fraction = bits & ((1 << 52) - 1);
     // Subnormal numbers have no implicit leading one.
-    let (mantissa, exponent) =
-        if raw_exponent == 0 { (fraction, -1074) } else { (fraction | 1 << 52, raw_exponent as i64 - 1075) };
+    let (mantissa, exponent) = if raw_exponent == 0 {
+        (fraction, -1074)
+    } else {
+        (fraction | 1 << 52, raw_exponent as i64 - 1075)
+    };
     let spare = mantissa.trailing_zeros();
     let numerator = BigInt::from(mantissa >> spare);
     let shift = (-exponent) as u64 - u64::from(spare);
@@ -102,7 +107,11 @@ fn lowest_terms(n: BigInt, d: BigInt) -> Option<Real> {
         let rest = &a % &b;
         (a, b) = (b, rest);
     }
-    let gcd = if (a < BigInt::ZERO) == (d < BigInt::ZERO) { a } else { -a };
+    let gcd = if (a < BigInt::ZERO) == (d < BigInt::ZERO) {
+        a
+    } else {
+        -a
+    };
     Some(Real::Finite(n / &gcd, d / gcd))
 }
 

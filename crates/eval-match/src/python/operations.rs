@@ -65,7 +65,9 @@ pub fn ordered(a: &Object, b: &Object) -> Option<Option<Ordering>> {
 
 /// `x in items`, of a list or a tuple.
 pub fn member(x: &Object, items: &Object) -> Option<bool> {
-    let (Object::List(items) | Object::Tuple(items)) = items else { return None };
+    let (Object::List(items) | Object::Tuple(items)) = items else {
+        return None;
+    };
     for item in items {
         match python_equal(item, x) {
             Equality::Equal => return Some(true),
@@ -94,7 +96,10 @@ fn operand(x: &Object) -> Option<Operand> {
 fn to_float(x: &Operand) -> Option<f64> {
     match x {
         Operand::Float(f) => Some(*f),
-        Operand::Int(i) => i64::try_from(i).ok().filter(|i| i.unsigned_abs() <= EXACT).map(|i| i as f64),
+        Operand::Int(i) => i64::try_from(i)
+            .ok()
+            .filter(|i| i.unsigned_abs() <= EXACT)
+            .map(|i| i as f64),
     }
 }
 
@@ -129,7 +134,11 @@ pub fn close(a: &Object, b: &Object, relative: f64, absolute: f64) -> Option<boo
         return Some(false);
     }
     let difference = (b - a).abs();
-    Some(difference <= (relative * b).abs() || difference <= (relative * a).abs() || difference <= absolute)
+    Some(
+        difference <= (relative * b).abs()
+            || difference <= (relative * a).abs()
+            || difference <= absolute,
+    )
 }
 
 /// `len(x)`.
@@ -184,7 +193,10 @@ pub fn as_set(x: &Object) -> Option<Object> {
             Key::Unique | Key::Unknown => return None,
         }
     }
-    Some(Object::Set { members, frozen: false })
+    Some(Object::Set {
+        members,
+        frozen: false,
+    })
 }
 
 /// `sorted(x)` of numbers or of texts.

@@ -24,9 +24,17 @@ impl Object {
 
 fn number_of(literal: &str) -> Option<Object> {
     if literal.bytes().all(|b| b.is_ascii_digit() || b == b'-') {
-        return if literal.len() > 40 { None } else { literal.parse().ok().map(Object::Int) };
+        return if literal.len() > 40 {
+            None
+        } else {
+            literal.parse().ok().map(Object::Int)
+        };
     }
-    literal.parse::<f64>().ok().filter(|f| f.is_finite()).map(Object::Float)
+    literal
+        .parse::<f64>()
+        .ok()
+        .filter(|f| f.is_finite())
+        .map(Object::Float)
 }
 
 fn read_all(items: &[Value]) -> Option<Vec<Object>> {
@@ -34,14 +42,24 @@ fn read_all(items: &[Value]) -> Option<Vec<Object>> {
 }
 
 fn object_of(map: &Map<String, Value>) -> Option<Object> {
-    let mut tags = map.keys().filter(|key| map.len() <= 2 && key.starts_with('$'));
+    let mut tags = map
+        .keys()
+        .filter(|key| map.len() <= 2 && key.starts_with('$'));
     match (tags.next(), tags.next()) {
         (None, _) => {
             let entries = map
                 .iter()
-                .map(|(k, v)| Some((Object::Text(k.clone().into_bytes()), Object::from_tagged(v)?)))
+                .map(|(k, v)| {
+                    Some((
+                        Object::Text(k.clone().into_bytes()),
+                        Object::from_tagged(v)?,
+                    ))
+                })
                 .collect::<Option<_>>()?;
-            Some(Object::Dict { kind: DictKind::Plain, entries })
+            Some(Object::Dict {
+                kind: DictKind::Plain,
+                entries,
+            })
         }
         (Some(tag), None) => tagged(tag, map.get(tag)?, map),
         _ => None,
@@ -54,7 +72,11 @@ fn tagged(tag: &str, body: &Value, map: &Map<String, Value>) -> Option<Object> {
         let truth = own.or_else(|| map.get("only_truth").and_then(Value::as_bool));
         return Some(Object::Opaque {
             type_name: body.as_str()?.to_owned(),
-            truth: if map.contains_key("truth") { own } else { truth },
+            truth: if map.contains_key("truth") {
+                own
+            } else {
+                truth
+            },
             unique: own.is_some(),
         });
     }
@@ -74,12 +96,30 @@ fn tagged(tag: &str, body: &Value, map: &Map<String, Value>) -> Option<Object> {
         }),
         "$wtf8" => Object::Text(wtf8(unhex(text()?)?)?),
         "$tuple" => Object::Tuple(read_all(items()?)?),
-        "$dict" => Object::Dict { kind: DictKind::Plain, entries: pairs(items()?)? },
-        "$defaultdict" => Object::Dict { kind: DictKind::Plain, entries: pairs(items()?)? },
-        "$odict" => Object::Dict { kind: DictKind::Ordered, entries: pairs(items()?)? },
-        "$counter" => Object::Dict { kind: DictKind::Counter, entries: pairs(items()?)? },
-        "$set" => Object::Set { members: distinct(items()?)?, frozen: false },
-        "$frozenset" => Object::Set { members: distinct(items()?)?, frozen: true },
+        "$dict" => Object::Dict {
+            kind: DictKind::Plain,
+            entries: pairs(items()?)?,
+        },
+        "$defaultdict" => Object::Dict {
+            kind: DictKind::Plain,
+            entries: pairs(items()?)?,
+        },
+        "$odict" => Object::Dict {
+            kind: DictKind::Ordered,
+            entries: pairs(items()?)?,
+        },
+        "$counter" => Object::Dict {
+            kind: DictKind::Counter,
+            entries: pairs(items()?)?,
+        },
+        "$set" => Object::Set {
+            members: distinct(items()?)?,
+            frozen: false,
+        },
+        "$frozenset" => Object::Set {
+            members: distinct(items()?)?,
+            frozen: true,
+        },
         "$dict_keys" => Object::Keys(distinct(items()?)?),
         "$deque" => match items()? {
             [Value::Array(held), Value::Null] => Object::Deque(read_all(held)?),
@@ -166,10 +206,15 @@ fn pairs(items: &[Value]) -> Option<Vec<(Object, Object)>> {
     let mut places = std::collections::HashMap::with_capacity(items.len());
     let mut entries: Vec<(Object, Object)> = Vec::with_capacity(items.len());
     for item in items {
-        let [k, v] = item.as_array()?.as_slice() else { return None };
+        let [k, v] = item.as_array()?.as_slice() else {
+            return None;
+        };
         let (k, v) = (Object::from_tagged(k)?, Object::from_tagged(v)?);
         match key(&k) {
-            Key::Bytes(bytes) => match places.get(&bytes).and_then(|at: &usize| entries.get_mut(*at)) {
+            Key::Bytes(bytes) => match places
+                .get(&bytes)
+                .and_then(|at: &usize| entries.get_mut(*at))
+            {
                 Some(entry) => entry.1 = v,
                 None => {
                     places.insert(bytes, entries.len());
@@ -204,13 +249,22 @@ fn decimal(text: &str) -> Option<Decimal> {
     }
     let digits: BigInt = digits.parse().ok()?;
     let exponent = exponent.checked_sub(i64::try_from(after.len()).ok()?)?;
-    Some(Decimal::Finite { digits: if negative { -digits } else { digits }, exponent })
+    Some(Decimal::Finite {
+        digits: if negative { -digits } else { digits },
+        exponent,
+    })
 }
 
 fn microseconds(days: &BigInt, seconds: &BigInt, us: &BigInt) -> Option<i128> {
-    let days = i128::try_from(days).ok().filter(|d| d.abs() <= 999_999_999)?;
-    let seconds = i128::try_from(seconds).ok().filter(|s| (0..86_400).contains(s))?;
-    let us = i128::try_from(us).ok().filter(|u| (0..1_000_000).contains(u))?;
+    let days = i128::try_from(days)
+        .ok()
+        .filter(|d| d.abs() <= 999_999_999)?;
+    let seconds = i128::try_from(seconds)
+        .ok()
+        .filter(|s| (0..86_400).contains(s))?;
+    let us = i128::try_from(us)
+        .ok()
+        .filter(|u| (0..1_000_000).contains(u))?;
     Some((days * 86_400 + seconds) * 1_000_000 + us)
 }
 

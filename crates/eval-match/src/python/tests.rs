@@ -17,7 +17,11 @@ fn object(tagged: &Value) -> Object {
 fn equal(a: &Value, b: &Value) -> Option<bool> {
     let (a, b) = (object(a), object(b));
     let known = python_equal(&a, &b).known();
-    assert_eq!(known, python_equal(&b, &a).known(), "{a:?} {b:?}: the other way round");
+    assert_eq!(
+        known,
+        python_equal(&b, &a).known(),
+        "{a:?} {b:?}: the other way round"
+    );
     known
 }
 
@@ -35,8 +39,20 @@ fn wide_fractions_are_left_to_an_interpreter() {
     assert_eq!(equal(&fraction, &json!(1)), None);
     let decimal = json!({"$decimal": "7".repeat(15_000) + "E-4000"});
     assert!(Object::from_tagged(&json!({"$set": [decimal]})).is_none());
-    assert_eq!(equal(&json!({"$decimal": "1E-300"}), &json!({"$decimal": "10E-301"})), None);
-    assert_eq!(equal(&json!({"$decimal": "1E-299"}), &json!({"$decimal": "10E-300"})), Some(true));
+    assert_eq!(
+        equal(
+            &json!({"$decimal": "1E-300"}),
+            &json!({"$decimal": "10E-301"})
+        ),
+        None
+    );
+    assert_eq!(
+        equal(
+            &json!({"$decimal": "1E-299"}),
+            &json!({"$decimal": "10E-300"})
+        ),
+        Some(true)
+    );
 }
 
 #[test]
@@ -46,13 +62,25 @@ fn what_python_says() {
         (json!(true), json!(1)),
         (json!(false), number("-0.0")),
         (json!([true]), json!([1])),
-        (json!({"$complex": [number("2.0"), number("-0.0")]}), json!(2)),
+        (
+            json!({"$complex": [number("2.0"), number("-0.0")]}),
+            json!(2),
+        ),
         (json!({"$set": [1]}), json!({"$frozenset": [true]})),
         (json!({"$dict_keys": [1, 2]}), json!({"$set": [2, 1]})),
-        (json!({"$dict": [[1, "a"], [true, "b"]]}), json!({"$dict": [[number("1.0"), "b"]]})),
+        (
+            json!({"$dict": [[1, "a"], [true, "b"]]}),
+            json!({"$dict": [[number("1.0"), "b"]]}),
+        ),
         (json!({"$counter": [["a", 1]]}), json!({"a": 1})),
-        (json!({"$odict": [["a", 1], ["b", 2]]}), json!({"$dict": [["b", 2], ["a", 1]]})),
-        (json!({"$defaultdict": [[1, []]]}), json!({"$dict": [[1, []]]})),
+        (
+            json!({"$odict": [["a", 1], ["b", 2]]}),
+            json!({"$dict": [["b", 2], ["a", 1]]}),
+        ),
+        (
+            json!({"$defaultdict": [[1, []]]}),
+            json!({"$dict": [[1, []]]}),
+        ),
         (json!({"$bytes": "61"}), json!({"$bytearray": "61"})),
         (json!({"$range": [0, 3, 2]}), json!({"$range": [0, 4, 2]})),
         (json!({"$range": [0, 0, 1]}), json!({"$range": [5, 1, 2]})),
@@ -62,32 +90,50 @@ fn what_python_says() {
         (json!({"$fraction": [4, 2]}), json!(2)),
         (json!({"$deque": [[1], null]}), json!({"$deque": [[1], 5]})),
         (json!({"$wtf8": "eda080"}), json!({"$wtf8": "eda080"})),
-        (json!({"$timedelta": [0, 1, 0]}), json!({"$timedelta": [0, 1, 0]})),
-        (json!({"$date": "2024-01-02"}), json!({"$date": "2024-01-02"})),
+        (
+            json!({"$timedelta": [0, 1, 0]}),
+            json!({"$timedelta": [0, 1, 0]}),
+        ),
+        (
+            json!({"$date": "2024-01-02"}),
+            json!({"$date": "2024-01-02"}),
+        ),
         (json!({"$type": "int"}), json!({"$type": "int"})),
     ];
     for (a, b) in &equals {
         assert_eq!(equal(a, b), Some(true), "{a} == {b}");
     }
     let differ = [
-        (json!({"$int": "0x20000000000001"}), number("9007199254740992.0")),
+        (
+            json!({"$int": "0x20000000000001"}),
+            number("9007199254740992.0"),
+        ),
         (number("0.1"), json!({"$decimal": "0.1"})),
         (number("0.1"), json!({"$fraction": [1, 10]})),
         (json!({"$float": "nan"}), json!({"$float": "nan"})),
         (json!([{"$float": "nan"}]), json!([{"$float": "nan"}])),
         (json!({"$decimal": "NaN"}), json!({"$decimal": "NaN"})),
-        (json!({"$complex": [number("2.0"), number("1.0")]}), json!(2)),
+        (
+            json!({"$complex": [number("2.0"), number("1.0")]}),
+            json!(2),
+        ),
         (json!([1]), json!({"$tuple": [1]})),
         (json!([1]), json!({"$deque": [[1], null]})),
         (json!({"$set": [1]}), json!({"$dict_values": [1]})),
         (json!({"$set": [1]}), json!([1])),
-        (json!({"$odict": [["a", 1], ["b", 2]]}), json!({"$odict": [["b", 2], ["a", 1]]})),
+        (
+            json!({"$odict": [["a", 1], ["b", 2]]}),
+            json!({"$odict": [["b", 2], ["a", 1]]}),
+        ),
         (json!({"$iter": [1]}), json!({"$iter": [1]})),
         (json!({"$iter": [1]}), json!([1])),
         (json!("a"), json!({"$bytes": "61"})),
         (json!(null), json!(0)),
         (json!({"$range": [0, 3, 1]}), json!([0, 1, 2])),
-        (json!({"$date": "2024-01-02"}), json!({"$datetime": "2024-01-02T00:00:00"})),
+        (
+            json!({"$date": "2024-01-02"}),
+            json!({"$datetime": "2024-01-02T00:00:00"}),
+        ),
         (json!([1, {"$opaque": "A"}]), json!([2, 1])),
         (json!([{"$opaque": "A"}]), json!([1, 2])),
         (json!([{"$opaque": "A"}]), json!("a")),
@@ -98,9 +144,15 @@ fn what_python_says() {
     }
     let unknown = [
         (json!({"$opaque": "A"}), json!(1)),
-        (json!({"$opaque": "PurePath", "only_truth": true}), json!(true)),
+        (
+            json!({"$opaque": "PurePath", "only_truth": true}),
+            json!(true),
+        ),
         (json!([1, {"$opaque": "A"}]), json!([1, 1])),
-        (json!({"a": {"$opaque": "A"}, "b": 1}), json!({"a": 1, "b": 2})),
+        (
+            json!({"a": {"$opaque": "A"}, "b": 1}),
+            json!({"a": 1, "b": 2}),
+        ),
         (json!({"$counter": [["a", 0]]}), json!({"$counter": []})),
     ];
     for (a, b) in &unknown {
@@ -139,12 +191,25 @@ fn what_the_decoder_might_read_otherwise_is_not_read() {
         assert!(Object::from_tagged(&value).is_none(), "{value}");
     }
     // Three keys make a dict of it, whatever they are called.
-    assert!(matches!(object(&json!({"$a": 1, "b": 2, "c": 3})), Object::Dict { .. }));
+    assert!(matches!(
+        object(&json!({"$a": 1, "b": 2, "c": 3})),
+        Object::Dict { .. }
+    ));
 }
 
 /// Values of every kind, in tagged form, chosen so that equal ones are common.
 fn values() -> impl Strategy<Value = Value> {
-    let floats = ["0.0", "-0.0", "1.0", "0.5", "1.5", "9007199254740992.0", "1e+300", "5e-324", "-1.0"];
+    let floats = [
+        "0.0",
+        "-0.0",
+        "1.0",
+        "0.5",
+        "1.5",
+        "9007199254740992.0",
+        "1e+300",
+        "5e-324",
+        "-1.0",
+    ];
     let leaves = prop_oneof![
         Just(json!(null)),
         any::<bool>().prop_map(|b| json!(b)),
@@ -160,8 +225,10 @@ fn values() -> impl Strategy<Value = Value> {
         (-1i64..2, 0u8..2).prop_map(
             |(re, im)| json!({"$complex": [number(&format!("{re}.0")), number(&format!("{im}.0"))]})
         ),
-        prop::sample::select(vec!["1", "1.0", "0.5", "0E+3", "1E+2", "NaN", "Infinity", "-1", "0.1"])
-            .prop_map(|d| json!({"$decimal": d})),
+        prop::sample::select(vec![
+            "1", "1.0", "0.5", "0E+3", "1E+2", "NaN", "Infinity", "-1", "0.1"
+        ])
+        .prop_map(|d| json!({"$decimal": d})),
         (-2i64..3, 1i64..4).prop_map(|(n, d)| json!({"$fraction": [n, d]})),
         (0i64..3, 0i64..4, 1i64..3).prop_map(|(a, b, c)| json!({"$range": [a, b, c]})),
         Just(json!({"$ellipsis": true})),
@@ -211,7 +278,11 @@ for line in sys.stdin:
 
 /// What Python answers to each pair, by the decoder that judges use.
 fn ask_python(pairs: &[(Value, Value)]) -> Option<Vec<String>> {
-    let source = [include_str!("../../../eval-sandbox/src/python/values.py"), ORACLE].concat();
+    let source = [
+        include_str!("../../../eval-sandbox/src/python/values.py"),
+        ORACLE,
+    ]
+    .concat();
     let mut child = Command::new("python3")
         .args(["-I", "-c", &source])
         .stdin(Stdio::piped())
@@ -219,11 +290,19 @@ fn ask_python(pairs: &[(Value, Value)]) -> Option<Vec<String>> {
         .spawn()
         .ok()?;
     let mut stdin = child.stdin.take()?;
-    let lines: String = pairs.iter().map(|(a, b)| format!("{}\n", json!([a, b]))).collect();
+    let lines: String = pairs
+        .iter()
+        .map(|(a, b)| format!("{}\n", json!([a, b])))
+        .collect();
     let writer = std::thread::spawn(move || stdin.write_all(lines.as_bytes()));
     let output = child.wait_with_output().ok()?;
     let _ = writer.join();
-    Some(String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect())
+    Some(
+        String::from_utf8_lossy(&output.stdout)
+            .lines()
+            .map(str::to_owned)
+            .collect(),
+    )
 }
 
 #[test]
@@ -264,7 +343,9 @@ fn python_itself_agrees() {
             let at_least = order.is_some_and(std::cmp::Ordering::is_ge);
             assert_eq!(json!([less, at_least]), said[2], "{place}");
         }
-        if let (Some(ours), Some(theirs)) = (sorted(&x), said[3].as_str().filter(|s| *s != "raises")) {
+        if let (Some(ours), Some(theirs)) =
+            (sorted(&x), said[3].as_str().filter(|s| *s != "raises"))
+        {
             let theirs = object(&serde_json::from_str(theirs).unwrap());
             assert_eq!(format!("{ours:?}"), format!("{theirs:?}"), "{place}");
         } else if sorted(&x).is_some() {
@@ -272,5 +353,8 @@ fn python_itself_agrees() {
         }
     }
     // Only corners may be left open.
-    assert!(readable > 2_000 && known * 100 >= readable * 95, "{known} of {readable}");
+    assert!(
+        readable > 2_000 && known * 100 >= readable * 95,
+        "{known} of {readable}"
+    );
 }

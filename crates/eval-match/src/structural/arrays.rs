@@ -8,8 +8,7 @@ use super::{DifferenceKind, Found, Mode, Walk, json};
 
 /// Pairs of elements that are compared only to say more helpfully that nothing but the order differs.
 const MAX_PAIRS_FOR_A_HINT: usize = 10_000;
-const TOO_LARGE: &str =
-    "arrays of the output are too large to be compared in every order, so it is not known whether it matches";
+const TOO_LARGE: &str = "arrays of the output are too large to be compared in every order, so it is not known whether it matches";
 
 impl<'v> Walk<'_, 'v> {
     /// Every place is walked for the record once only, after trials have found what belongs together: trials are bounded,
@@ -29,8 +28,8 @@ impl<'v> Walk<'_, 'v> {
         match (any_order, record) {
             (true, true) => self.in_any_order(wanted, items),
             (true, false) => {
-                let complete =
-                    wanted.len() == items.len() && self.partners(wanted, items).iter().all(Option::is_some);
+                let complete = wanted.len() == items.len()
+                    && self.partners(wanted, items).iter().all(Option::is_some);
                 self.found.differing += usize::from(!complete);
             }
             (false, true) if pairs > 1 => self.in_order_with_a_hint(wanted, items),
@@ -43,8 +42,18 @@ impl<'v> Walk<'_, 'v> {
         if wanted.len() != items.len() && !self.cursor.tells_elements_apart(&self.rules.patterns) {
             return false;
         }
-        let mode = if self.found.mode == Mode::Trial { Mode::Trial } else { Mode::Check };
-        let outer = std::mem::replace(&mut self.found, Found { mode, ..Found::default() });
+        let mode = if self.found.mode == Mode::Trial {
+            Mode::Trial
+        } else {
+            Mode::Check
+        };
+        let outer = std::mem::replace(
+            &mut self.found,
+            Found {
+                mode,
+                ..Found::default()
+            },
+        );
         self.in_order(wanted, items);
         let found = std::mem::replace(&mut self.found, outer);
         found.differing == 0
@@ -58,10 +67,15 @@ impl<'v> Walk<'_, 'v> {
         let small = wanted.len() == items.len()
             && wanted.len() * items.len() <= MAX_PAIRS_FOR_A_HINT
             && self.rules.likeness().is_none();
-        if self.found.differing > 0 && small && self.partners(wanted, items).iter().all(Option::is_some) {
+        if self.found.differing > 0
+            && small
+            && self.partners(wanted, items).iter().all(Option::is_some)
+        {
             let (expected, actual) = (json(&Value::from(wanted)), json(&Value::from(items)));
             self.found = Found::default();
-            self.add(DifferenceKind::Order, || (format!("the order {expected}"), actual));
+            self.add(DifferenceKind::Order, || {
+                (format!("the order {expected}"), actual)
+            });
         }
         whole.join(std::mem::take(&mut self.found));
         self.found = whole;
@@ -95,7 +109,11 @@ impl<'v> Walk<'_, 'v> {
         }
         let mut spare = (0..items.len()).filter(|index| !used.get(*index).copied().unwrap_or(true));
         for (index, expected) in wanted.iter().enumerate() {
-            let partner = partners.get(index).copied().flatten().or_else(|| spare.next());
+            let partner = partners
+                .get(index)
+                .copied()
+                .flatten()
+                .or_else(|| spare.next());
             self.push(At::Index(index));
             match partner.and_then(|partner| items.get(partner)) {
                 Some(actual) => self.value(expected, actual),
@@ -104,7 +122,9 @@ impl<'v> Walk<'_, 'v> {
             self.pop();
         }
         for index in spare {
-            let Some(actual) = items.get(index) else { continue };
+            let Some(actual) = items.get(index) else {
+                continue;
+            };
             self.push(At::Index(index));
             self.add(DifferenceKind::Unexpected, || (String::new(), json(actual)));
             self.pop();
@@ -135,7 +155,13 @@ impl<'v> Walk<'_, 'v> {
         if !self.rules.may_try(1) {
             return false;
         }
-        let outer = std::mem::replace(&mut self.found, Found { mode: Mode::Trial, ..Found::default() });
+        let outer = std::mem::replace(
+            &mut self.found,
+            Found {
+                mode: Mode::Trial,
+                ..Found::default()
+            },
+        );
         self.push(At::Index(index));
         self.value(expected, actual);
         self.pop();
@@ -144,12 +170,15 @@ impl<'v> Walk<'_, 'v> {
 
     /// As [`Walk::array`], where only whether anything differs is asked; nothing has differed before.
     pub(super) fn array_once(&mut self, expected: &'v Value, actual: &'v Value) {
-        let (Value::Array(wanted), Value::Array(items)) = (expected, actual) else { return };
+        let (Value::Array(wanted), Value::Array(items)) = (expected, actual) else {
+            return;
+        };
         match self.rules.tried(expected, actual) {
             Some(fits) => self.found.differing += usize::from(!fits),
             None => {
                 self.array(wanted, items);
-                self.rules.remember(expected, actual, self.found.differing == 0);
+                self.rules
+                    .remember(expected, actual, self.found.differing == 0);
             }
         }
     }

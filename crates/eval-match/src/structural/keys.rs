@@ -33,7 +33,9 @@ impl<'v> Walk<'_, 'v> {
             return Mask::Any;
         }
         match expected {
-            Value::String(text) if matcher::is_matcher(text) || self.rules.likeness().is_some() => Mask::Any,
+            Value::String(text) if matcher::is_matcher(text) || self.rules.likeness().is_some() => {
+                Mask::Any
+            }
             Value::Number(_) if self.cursor.tolerance().is_some() => Mask::Any,
             Value::Object(_) if self.is_headers() => Mask::Any,
             Value::Object(map) => {
@@ -116,7 +118,11 @@ fn write(mask: &Mask, value: &Value, of: Of, out: &mut DefaultHasher) -> Option<
             (2u8, float.to_bits()).hash(out);
         }
         (Mask::Scalar, Value::String(text)) => {
-            let meant = if of == Of::Expected { matcher::literal_text(text) } else { None };
+            let meant = if of == Of::Expected {
+                matcher::literal_text(text)
+            } else {
+                None
+            };
             (3u8, meant.as_deref().unwrap_or(text)).hash(out);
         }
         (Mask::Object(fields), Value::Object(map)) => {

@@ -20,8 +20,14 @@ struct Oracle<'a> {
 /// Whether a path such as `a.*.0` leads to a place, or to one that holds it.
 fn leads(path: &str, place: &[String], whole: bool) -> bool {
     let steps: Vec<&str> = path.split('.').collect();
-    (if whole { steps.len() == place.len() } else { steps.len() <= place.len() })
-        && steps.iter().zip(place).all(|(step, at)| *step == "*" || step == at)
+    (if whole {
+        steps.len() == place.len()
+    } else {
+        steps.len() <= place.len()
+    }) && steps
+        .iter()
+        .zip(place)
+        .all(|(step, at)| *step == "*" || step == at)
 }
 
 fn holds_any(value: &Value) -> bool {
@@ -35,17 +41,27 @@ fn holds_any(value: &Value) -> bool {
 
 impl Oracle<'_> {
     fn ignored(&self, place: &[String]) -> bool {
-        self.rule.ignore_fields.iter().chain(&self.rule.ignore_values).any(|path| leads(path, place, true))
+        self.rule
+            .ignore_fields
+            .iter()
+            .chain(&self.rule.ignore_values)
+            .any(|path| leads(path, place, true))
     }
 
     fn optional(&self, place: &[String]) -> bool {
         let both = |path: &&String| !self.rule.ignore_values.contains(path);
-        self.rule.ignore_fields.iter().filter(both).any(|path| leads(path, place, false))
+        self.rule
+            .ignore_fields
+            .iter()
+            .filter(both)
+            .any(|path| leads(path, place, false))
     }
 
     fn matches(&self) -> bool {
         let exist = |paths: &[String], empty_is_fine: bool| {
-            paths.iter().all(|path| self.exists(&mut path.split('.'), self.actual, Vec::new(), empty_is_fine))
+            paths.iter().all(|path| {
+                self.exists(&mut path.split('.'), self.actual, Vec::new(), empty_is_fine)
+            })
         };
         exist(&self.rule.ignore_values, true)
             && exist(&self.rule.require_keys, false)
@@ -61,30 +77,39 @@ impl Oracle<'_> {
         empty_is_fine: bool,
     ) -> bool {
         let rest: Vec<&str> = steps.collect();
-        let Some((first, rest)) = rest.split_first() else { return true };
+        let Some((first, rest)) = rest.split_first() else {
+            return true;
+        };
         let below = |step: &str| {
             let mut below = at.clone();
             below.push(step.to_owned());
             below
         };
         let children: Vec<(String, &Value)> = match value {
-            Value::Object(map) => map.iter().map(|(key, inner)| (key.clone(), inner)).collect(),
-            Value::Array(items) => {
-                items.iter().enumerate().map(|(i, inner)| (i.to_string(), inner)).collect()
-            }
+            Value::Object(map) => map
+                .iter()
+                .map(|(key, inner)| (key.clone(), inner))
+                .collect(),
+            Value::Array(items) => items
+                .iter()
+                .enumerate()
+                .map(|(i, inner)| (i.to_string(), inner))
+                .collect(),
             _ => return self.optional(&below(first)),
         };
         if *first == "*" && children.is_empty() {
             return empty_is_fine || self.optional(&below("*"));
         }
-        let meant: Vec<&(String, &Value)> =
-            children.iter().filter(|(key, _)| *first == "*" || first == key).collect();
+        let meant: Vec<&(String, &Value)> = children
+            .iter()
+            .filter(|(key, _)| *first == "*" || first == key)
+            .collect();
         if meant.is_empty() {
             return self.optional(&below(first));
         }
-        meant
-            .iter()
-            .all(|(key, inner)| self.exists(&mut rest.iter().copied(), inner, below(key), empty_is_fine))
+        meant.iter().all(|(key, inner)| {
+            self.exists(&mut rest.iter().copied(), inner, below(key), empty_is_fine)
+        })
     }
 
     fn value(&self, expected: &Value, actual: &Value, at: Path) -> bool {
@@ -112,14 +137,23 @@ impl Oracle<'_> {
     fn number(&self, wanted: f64, number: f64, at: &[String]) -> bool {
         let particular = |path: &String| {
             let steps: Vec<&str> = path.split('.').collect();
-            (steps.len(), steps.iter().filter(|step| **step != "*").count())
+            (
+                steps.len(),
+                steps.iter().filter(|step| **step != "*").count(),
+            )
         };
-        let rule =
-            self.rule.tolerance.iter().filter(|(path, _)| leads(path, at, false)).max_by(|(a, _), (b, _)| {
+        let rule = self
+            .rule
+            .tolerance
+            .iter()
+            .filter(|(path, _)| leads(path, at, false))
+            .max_by(|(a, _), (b, _)| {
                 // Of two that are as particular the first counts.
                 particular(a).cmp(&particular(b)).then(b.cmp(a))
             });
-        let absolute = rule.and_then(|(_, tolerance)| tolerance.absolute).unwrap_or(0.0);
+        let absolute = rule
+            .and_then(|(_, tolerance)| tolerance.absolute)
+            .unwrap_or(0.0);
         (wanted - number).abs() <= absolute
     }
 
@@ -128,29 +162,41 @@ impl Oracle<'_> {
         wanted.iter().all(|(key, inner)| match map.get(key) {
             Some(actual) => self.value(inner, actual, below(key)),
             None => self.ignored(&below(key)),
-        }) && map.iter().filter(|(key, _)| !wanted.contains_key(*key)).all(|(key, inner)| {
-            self.rule.allow_additional_fields || self.asked_for(inner, &below(key), false)
-        })
+        }) && map
+            .iter()
+            .filter(|(key, _)| !wanted.contains_key(*key))
+            .all(|(key, inner)| {
+                self.rule.allow_additional_fields || self.asked_for(inner, &below(key), false)
+            })
     }
 
     /// Whether paths ask for all that a value holds which the baseline lacks.
     fn asked_for(&self, value: &Value, place: &[String], element: bool) -> bool {
         let leading = |path: &&String, whole: bool| {
             let steps: Vec<&str> = path.split('.').collect();
-            (if whole { steps.len() == place.len() } else { steps.len() >= place.len() })
-                && steps.iter().zip(place).all(|(step, at)| *step == "*" || step == at)
+            (if whole {
+                steps.len() == place.len()
+            } else {
+                steps.len() >= place.len()
+            }) && steps
+                .iter()
+                .zip(place)
+                .all(|(step, at)| *step == "*" || step == at)
                 && (element || steps[place.len() - 1] != "*")
         };
         let (required, values) = (&self.rule.require_keys, &self.rule.ignore_values);
-        let through = required.iter().chain(values).any(|path| leading(&path, false));
+        let through = required
+            .iter()
+            .chain(values)
+            .any(|path| leading(&path, false));
         let below = |step: String| place.iter().cloned().chain([step]).collect::<Path>();
         self.ignored(place)
             || through && required.iter().any(|path| leads(path, place, true))
             || through
                 && match value {
-                    Value::Object(map) => {
-                        map.iter().all(|(key, inner)| self.asked_for(inner, &below(key.clone()), false))
-                    }
+                    Value::Object(map) => map
+                        .iter()
+                        .all(|(key, inner)| self.asked_for(inner, &below(key.clone()), false)),
                     Value::Array(items) => items
                         .iter()
                         .enumerate()
@@ -164,17 +210,30 @@ impl Oracle<'_> {
         let star = |path: &String| {
             path.strip_suffix('*').is_some_and(|parent| {
                 let parent = parent.trim_end_matches('.');
-                if parent.is_empty() { at.is_empty() } else { leads(parent, at, true) }
+                if parent.is_empty() {
+                    at.is_empty()
+                } else {
+                    leads(parent, at, true)
+                }
             })
         };
-        if self.rule.ignore_fields.iter().chain(&self.rule.ignore_values).any(star) {
+        if self
+            .rule
+            .ignore_fields
+            .iter()
+            .chain(&self.rule.ignore_values)
+            .any(star)
+        {
             return true;
         }
         if let [template] = wanted
             && holds_any(template)
         {
             return !items.is_empty()
-                && items.iter().enumerate().all(|(i, item)| self.value(template, item, below(i)));
+                && items
+                    .iter()
+                    .enumerate()
+                    .all(|(i, item)| self.value(template, item, below(i)));
         }
         let in_order = || {
             (0..wanted.len().max(items.len())).all(|i| match (wanted.get(i), items.get(i)) {
@@ -185,7 +244,8 @@ impl Oracle<'_> {
         if !self.rule.allow_field_reordering || in_order() {
             return in_order();
         }
-        wanted.len() == items.len() && self.any_order(wanted, items, &below, 0, &mut vec![false; items.len()])
+        wanted.len() == items.len()
+            && self.any_order(wanted, items, &below, 0, &mut vec![false; items.len()])
     }
 
     fn any_order(
@@ -196,7 +256,9 @@ impl Oracle<'_> {
         from: usize,
         used: &mut Vec<bool>,
     ) -> bool {
-        let Some(first) = wanted.get(from) else { return true };
+        let Some(first) = wanted.get(from) else {
+            return true;
+        };
         (0..items.len()).any(|i| {
             if used[i] || !self.value(first, &items[i], below(from)) {
                 return false;
@@ -256,8 +318,10 @@ fn answer(value: &Value, changes: &mut impl Iterator<Item = u8>) -> Value {
             Value::Array(made)
         }
         (Value::Object(map), change) => {
-            let mut made: Map<String, Value> =
-                map.iter().map(|(key, inner)| (key.clone(), answer(inner, changes))).collect();
+            let mut made: Map<String, Value> = map
+                .iter()
+                .map(|(key, inner)| (key.clone(), answer(inner, changes)))
+                .collect();
             match change {
                 4 => drop(made.insert("d".to_owned(), json!(0))),
                 5 => drop(made.remove("a")),
@@ -337,6 +401,10 @@ proptest! {
 
 #[test]
 fn places_are_spelled_as_paths_are_read() {
-    let place = [Place::Key("a.b".to_owned()), Place::Index(3), Place::Key("c".to_owned())];
+    let place = [
+        Place::Key("a.b".to_owned()),
+        Place::Index(3),
+        Place::Key("c".to_owned()),
+    ];
     assert!(PathPattern::parse(&Shown(&place).to_string()).names(&place));
 }

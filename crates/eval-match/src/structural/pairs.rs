@@ -63,7 +63,8 @@ impl<'v> Pairs<'v> {
         let small = wanted.len().saturating_mul(items.len()) <= MAX_SMALL;
         let apart = walk.cursor.tells_elements_apart(&walk.rules.patterns)
             || (searching && (small || walk.rules.gave_up()));
-        let (elements, wanted, items) = (wanted.len(), classes(wanted, apart), classes(items, apart));
+        let (elements, wanted, items) =
+            (wanted.len(), classes(wanted, apart), classes(items, apart));
         if searching && !apart {
             let bytes: usize = wanted.iter().chain(&items).map(|class| class.bytes).sum();
             walk.rules.may_try(bytes / BYTES_A_VALUE);
@@ -72,7 +73,18 @@ impl<'v> Pairs<'v> {
         let flow = vec![BTreeMap::new(); wanted.len()];
         let takers = vec![BTreeMap::new(); items.len()];
         let (known, dead) = (HashMap::new(), vec![false; items.len()]);
-        Pairs { wanted, items, elements, apart, bucket_of, buckets, flow, takers, known, dead }
+        Pairs {
+            wanted,
+            items,
+            elements,
+            apart,
+            bucket_of,
+            buckets,
+            flow,
+            takers,
+            known,
+            dead,
+        }
     }
 
     /// For every expected element its partner's index.
@@ -84,12 +96,16 @@ impl<'v> Pairs<'v> {
             self.pair_first_fit(walk, class);
         }
         for class in 0..self.wanted.len() {
-            while self.wanted[class].free > 0 && !walk.rules.gave_up() && self.augment(walk, class) {}
+            while self.wanted[class].free > 0 && !walk.rules.gave_up() && self.augment(walk, class)
+            {
+            }
         }
         let mut partners = vec![None; self.elements];
         let mut given = vec![0; self.items.len()];
         for (class, flow) in self.wanted.iter().zip(&self.flow) {
-            let taken = flow.iter().flat_map(|(item, count)| std::iter::repeat_n(*item, *count));
+            let taken = flow
+                .iter()
+                .flat_map(|(item, count)| std::iter::repeat_n(*item, *count));
             for (member, item) in class.members.iter().zip(taken) {
                 partners[*member] = self.items[item].members.get(given[item]).copied();
                 given[item] += 1;
@@ -112,7 +128,10 @@ impl<'v> Pairs<'v> {
     }
 
     fn unpair(&mut self, class: usize, item: usize) {
-        for (map, key) in [(&mut self.flow[class], item), (&mut self.takers[item], class)] {
+        for (map, key) in [
+            (&mut self.flow[class], item),
+            (&mut self.takers[item], class),
+        ] {
             if let Some(count) = map.get_mut(&key) {
                 *count -= 1;
                 if *count == 0 {
@@ -126,10 +145,16 @@ impl<'v> Pairs<'v> {
 
     /// Elements that are spelled alike are paired at once; the search moves them again where that makes room for more.
     fn pair_alike(&mut self, walk: &mut Walk<'_, 'v>) {
-        let spelled: HashMap<String, usize> =
-            self.items.iter().enumerate().map(|(at, item)| (item.value.to_string(), at)).collect();
+        let spelled: HashMap<String, usize> = self
+            .items
+            .iter()
+            .enumerate()
+            .map(|(at, item)| (item.value.to_string(), at))
+            .collect();
         for class in 0..self.wanted.len() {
-            let Some(item) = spelled.get(&self.wanted[class].value.to_string()).copied() else { continue };
+            let Some(item) = spelled.get(&self.wanted[class].value.to_string()).copied() else {
+                continue;
+            };
             let count = self.wanted[class].free.min(self.items[item].free);
             if count > 0 && self.fits(walk, class, item) {
                 self.pair(class, item, count);
@@ -139,10 +164,14 @@ impl<'v> Pairs<'v> {
 
     /// Takes partners in the order in which they stand.
     fn pair_first_fit(&mut self, walk: &mut Walk<'_, 'v>, class: usize) {
-        let Some(bucket) = self.bucket_of[class] else { return };
+        let Some(bucket) = self.bucket_of[class] else {
+            return;
+        };
         let mut at = self.buckets[bucket].start;
         while self.wanted[class].free > 0 && !walk.rules.gave_up() {
-            let Some(item) = self.buckets[bucket].items.get(at).copied() else { return };
+            let Some(item) = self.buckets[bucket].items.get(at).copied() else {
+                return;
+            };
             let free = self.items[item].free;
             if free == 0 && at == self.buckets[bucket].start {
                 self.buckets[bucket].start += 1;
@@ -158,9 +187,13 @@ impl<'v> Pairs<'v> {
             return Rc::clone(known);
         }
         let bucket = self.bucket_of[class].and_then(|bucket| self.buckets.get(bucket));
-        let candidates = bucket.map(|bucket| bucket.items.clone()).unwrap_or_default();
-        let fitting: Rc<[usize]> =
-            candidates.into_iter().filter(|item| self.fits(walk, class, *item)).collect();
+        let candidates = bucket
+            .map(|bucket| bucket.items.clone())
+            .unwrap_or_default();
+        let fitting: Rc<[usize]> = candidates
+            .into_iter()
+            .filter(|item| self.fits(walk, class, *item))
+            .collect();
         self.known.insert(class, Rc::clone(&fitting));
         fitting
     }
@@ -198,7 +231,13 @@ impl<'v> Pairs<'v> {
 
     /// Gives a free item to the class that reached it, that one's old item to the class that reached that, and so on back
     /// to the one that had none.
-    fn shift(&mut self, free: usize, start: usize, reached_from: &[Option<usize>], leaves: &[Option<usize>]) {
+    fn shift(
+        &mut self,
+        free: usize,
+        start: usize,
+        reached_from: &[Option<usize>],
+        leaves: &[Option<usize>],
+    ) {
         let mut item = free;
         while let Some(class) = reached_from[item] {
             match leaves[class].filter(|_| class != start) {
@@ -218,16 +257,29 @@ fn classes<'v>(values: &'v [Value], apart: bool) -> Vec<Class<'v>> {
     let mut classes: Vec<Class> = Vec::new();
     for (index, value) in values.iter().enumerate() {
         let fresh = classes.len();
-        let spelled = if apart { String::new() } else { value.to_string() };
+        let spelled = if apart {
+            String::new()
+        } else {
+            value.to_string()
+        };
         let bytes = spelled.len();
-        let at = if apart { fresh } else { *known.entry(spelled).or_insert(fresh) };
+        let at = if apart {
+            fresh
+        } else {
+            *known.entry(spelled).or_insert(fresh)
+        };
         match classes.get_mut(at) {
             Some(class) => {
                 class.members.push(index);
                 class.bytes += bytes;
                 class.free += 1;
             }
-            None => classes.push(Class { value, members: vec![index], bytes, free: 1 }),
+            None => classes.push(Class {
+                value,
+                members: vec![index],
+                bytes,
+                free: 1,
+            }),
         }
     }
     classes
@@ -245,14 +297,24 @@ fn buckets<'v>(
     let mut buckets: Vec<Bucket> = Vec::new();
     let mut bucket_of = Vec::new();
     for class in wanted {
-        let mask = if apart { Mask::Any } else { walk.element_mask(class.value) };
+        let mask = if apart {
+            Mask::Any
+        } else {
+            walk.element_mask(class.value)
+        };
         let known = masks.len();
-        let mask = if known < MAX_MASKS || masks.contains_key(&mask) { mask } else { Mask::Any };
+        let mask = if known < MAX_MASKS || masks.contains_key(&mask) {
+            mask
+        } else {
+            Mask::Any
+        };
         let at = *masks.entry(mask.clone()).or_insert(known);
         if at == by_mask.len() {
             let mut keyed: HashMap<u64, usize> = HashMap::new();
             for (item, class) in items.iter().enumerate() {
-                let Some(key) = key(&mask, class.value, Of::Actual) else { continue };
+                let Some(key) = key(&mask, class.value, Of::Actual) else {
+                    continue;
+                };
                 let bucket = *keyed.entry(key).or_insert(buckets.len());
                 if bucket == buckets.len() {
                     buckets.push(Bucket::default());
@@ -262,7 +324,8 @@ fn buckets<'v>(
             by_mask.push((mask, keyed));
         }
         let (mask, keyed) = &by_mask[at];
-        bucket_of.push(key(mask, class.value, Of::Expected).and_then(|key| keyed.get(&key).copied()));
+        bucket_of
+            .push(key(mask, class.value, Of::Expected).and_then(|key| keyed.get(&key).copied()));
     }
     (bucket_of, buckets)
 }

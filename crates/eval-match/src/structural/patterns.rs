@@ -47,7 +47,9 @@ pub(super) struct Patterns {
 
 impl Default for Patterns {
     fn default() -> Self {
-        Patterns { nodes: vec![Node::default()] }
+        Patterns {
+            nodes: vec![Node::default()],
+        }
     }
 }
 
@@ -70,7 +72,10 @@ impl Patterns {
                 }
             };
             if next == fresh {
-                self.nodes.push(Node { by_any: *step == Step::Any, ..Node::default() });
+                self.nodes.push(Node {
+                    by_any: *step == Step::Any,
+                    ..Node::default()
+                });
             }
             at = next;
         }
@@ -108,7 +113,9 @@ impl Patterns {
         let mut below = Vec::new();
         let mut each = |this: &mut Self, step: At, child: &Value| {
             below.clear();
-            states.iter().for_each(|state| this.step(*state, step, &mut below));
+            states
+                .iter()
+                .for_each(|state| this.step(*state, step, &mut below));
             if !below.is_empty() {
                 let states = below.clone();
                 this.find_below(&states, child);
@@ -116,13 +123,20 @@ impl Patterns {
         };
         match value {
             Value::Object(map) if !map.is_empty() => {
-                map.iter().for_each(|(key, child)| each(self, At::Key(key), child));
+                map.iter()
+                    .for_each(|(key, child)| each(self, At::Key(key), child));
             }
             Value::Array(items) if !items.is_empty() => {
-                items.iter().enumerate().for_each(|(index, child)| each(self, At::Index(index), child));
+                items
+                    .iter()
+                    .enumerate()
+                    .for_each(|(index, child)| each(self, At::Index(index), child));
             }
             Value::Object(_) | Value::Array(_) => {
-                let all: Vec<usize> = states.iter().filter_map(|state| self.nodes[*state].any).collect();
+                let all: Vec<usize> = states
+                    .iter()
+                    .filter_map(|state| self.nodes[*state].any)
+                    .collect();
                 all.into_iter().for_each(|any| self.reach_all(any));
             }
             _ => {}
@@ -133,7 +147,12 @@ impl Patterns {
         let mut open = vec![at];
         while let Some(at) = open.pop() {
             self.nodes[at].marks.reached = true;
-            open.extend(self.nodes[at].any.into_iter().chain(self.nodes[at].named.values().copied()));
+            open.extend(
+                self.nodes[at]
+                    .any
+                    .into_iter()
+                    .chain(self.nodes[at].named.values().copied()),
+            );
         }
     }
 
@@ -150,13 +169,17 @@ impl Patterns {
             if states.iter().any(|state| self.nodes[*state].marks.optional) {
                 return true;
             }
-            let Some(step) = steps.next() else { return false };
+            let Some(step) = steps.next() else {
+                return false;
+            };
             let mut below = Vec::new();
             let step = match step {
                 Place::Key(key) => At::Key(key),
                 Place::Index(index) => At::Index(*index),
             };
-            states.iter().for_each(|state| self.step(*state, step, &mut below));
+            states
+                .iter()
+                .for_each(|state| self.step(*state, step, &mut below));
             states = below;
         }
     }
@@ -182,7 +205,11 @@ pub(super) struct Cursor<'v> {
 impl<'v> Cursor<'v> {
     pub fn new(patterns: &Patterns) -> Self {
         let tolerance = patterns.nodes[0].marks.tolerance;
-        Cursor { steps: Vec::new(), states: vec![0], depths: vec![(0, tolerance)] }
+        Cursor {
+            steps: Vec::new(),
+            states: vec![0],
+            depths: vec![(0, tolerance)],
+        }
     }
 
     pub fn push(&mut self, step: At<'v>, patterns: &Patterns) {
@@ -232,13 +259,18 @@ impl<'v> Cursor<'v> {
     }
 
     pub fn is_ignored(&self, patterns: &Patterns) -> bool {
-        self.here().iter().any(|state| patterns.nodes[*state].marks.ignored)
+        self.here()
+            .iter()
+            .any(|state| patterns.nodes[*state].marks.ignored)
     }
 
     /// Whether `*` ignores whatever an array at this place holds.
     pub fn ignores_all_elements(&self, patterns: &Patterns) -> bool {
         let any = |state: &usize| patterns.nodes[*state].any;
-        self.here().iter().filter_map(any).any(|any| patterns.nodes[any].marks.ignored)
+        self.here()
+            .iter()
+            .filter_map(any)
+            .any(|any| patterns.nodes[any].marks.ignored)
     }
 
     /// Whether a path that must exist leads here. That all keys of an object have something in common (`*`) is no word on
@@ -246,12 +278,18 @@ impl<'v> Cursor<'v> {
     pub fn is_foreseen(&self, patterns: &Patterns) -> bool {
         let index = matches!(self.steps.last(), Some(At::Index(_)));
         let named = |state: &usize| index || !patterns.nodes[*state].by_any;
-        self.here().iter().any(|state| patterns.nodes[*state].marks.foreseen && named(state))
+        self.here()
+            .iter()
+            .any(|state| patterns.nodes[*state].marks.foreseen && named(state))
     }
 
     /// Whether a path that must exist ends here, so that anything may stand here.
     pub fn is_demanded(&self, patterns: &Patterns) -> bool {
-        self.is_foreseen(patterns) && self.here().iter().any(|state| patterns.nodes[*state].marks.demanded)
+        self.is_foreseen(patterns)
+            && self
+                .here()
+                .iter()
+                .any(|state| patterns.nodes[*state].marks.demanded)
     }
 
     pub fn tolerance(&self) -> Option<usize> {
@@ -260,6 +298,8 @@ impl<'v> Cursor<'v> {
 
     /// Whether a path treats one element of an array at this place unlike the others.
     pub fn tells_elements_apart(&self, patterns: &Patterns) -> bool {
-        self.here().iter().any(|state| !patterns.nodes[*state].indexed.is_empty())
+        self.here()
+            .iter()
+            .any(|state| !patterns.nodes[*state].indexed.is_empty())
     }
 }

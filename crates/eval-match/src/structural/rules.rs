@@ -65,7 +65,9 @@ impl<'a> Rules<'a> {
         let paths: Vec<String> = structural.tolerance.keys().cloned().collect();
         let places = rules.resolve("tolerance", &paths, actual, true);
         let tolerances = places.into_iter().zip(structural.tolerance.values());
-        rules.tolerances = tolerances.map(|(place, own)| (place, *own, shown(own))).collect();
+        rules.tolerances = tolerances
+            .map(|(place, own)| (place, *own, shown(own)))
+            .collect();
         rules.tolerances.sort_by_key(|(pattern, ..)| {
             let named = pattern.0.iter().filter(|step| **step != Step::Any).count();
             std::cmp::Reverse((pattern.0.len(), named))
@@ -96,7 +98,13 @@ impl<'a> Rules<'a> {
     /// nowhere there the output is asked, so that no output can give a path another meaning. One that leads nowhere at all is
     /// looked for in the body, where most paths belong. With `warn`, leading nowhere is worth a warning;
     /// for the others it is a difference already.
-    fn resolve(&mut self, what: &str, paths: &[String], actual: &Value, warn: bool) -> Vec<PathPattern> {
+    fn resolve(
+        &mut self,
+        what: &str,
+        paths: &[String],
+        actual: &Value,
+        warn: bool,
+    ) -> Vec<PathPattern> {
         if paths.is_empty() {
             return Vec::new();
         }
@@ -106,13 +114,19 @@ impl<'a> Rules<'a> {
             let pattern = PathPattern::parse(path);
             // The empty path is everything, not everything in the body.
             let in_body = (self.http && !pattern.0.is_empty()).then(|| pattern.under("body"));
-            let ends_at = (tree.add(&pattern, |_| {}), in_body.as_ref().map(|p| tree.add(p, |_| {})));
+            let ends_at = (
+                tree.add(&pattern, |_| {}),
+                in_body.as_ref().map(|p| tree.add(p, |_| {})),
+            );
             ends.push((path, pattern, in_body, ends_at));
         }
         let reached = |tree: &mut Patterns, value: &Value| -> Vec<(bool, bool)> {
             tree.find(value);
             let each = ends.iter().map(|(.., (end, in_body))| {
-                (tree.marks(*end).reached, in_body.is_some_and(|end| tree.marks(end).reached))
+                (
+                    tree.marks(*end).reached,
+                    in_body.is_some_and(|end| tree.marks(end).reached),
+                )
             });
             each.collect()
         };
@@ -122,9 +136,14 @@ impl<'a> Rules<'a> {
         for ((path, pattern, in_body, _), (known, found)) in
             ends.into_iter().zip(in_baseline.into_iter().zip(anywhere))
         {
-            let (leads, leads_in_body) = if known == (false, false) { found } else { known };
+            let (leads, leads_in_body) = if known == (false, false) {
+                found
+            } else {
+                known
+            };
             if warn && !leads && !leads_in_body {
-                self.warnings.push(format!("{what}: {path} matches nothing"));
+                self.warnings
+                    .push(format!("{what}: {path} matches nothing"));
             }
             resolved.push(match in_body {
                 Some(in_body) if leads_in_body || !leads => in_body,
@@ -168,13 +187,19 @@ impl<'a> Rules<'a> {
     }
 
     pub fn tried(&self, expected: &Value, actual: &Value) -> Option<bool> {
-        self.tried.as_ref()?.borrow().get(&(expected as *const Value, actual as *const Value)).copied()
+        self.tried
+            .as_ref()?
+            .borrow()
+            .get(&(expected as *const Value, actual as *const Value))
+            .copied()
     }
 
     pub fn remember(&self, expected: &Value, actual: &Value, fits: bool) {
         // What was cut short tells nothing.
         if let Some(tried) = self.tried.as_ref().filter(|_| !self.gave_up()) {
-            tried.borrow_mut().insert((expected as *const Value, actual as *const Value), fits);
+            tried
+                .borrow_mut()
+                .insert((expected as *const Value, actual as *const Value), fits);
         }
     }
 
@@ -191,11 +216,25 @@ impl<'a> Rules<'a> {
     }
 
     /// How alike two texts are; `None` when that would take too long, which leaves the comparison undecided.
-    pub fn measure(&self, likeness: Likeness, text: &str, wanted: &str, record: bool) -> Option<f64> {
-        match similarity::likeness(likeness.measure, text, wanted, &mut self.budget.borrow_mut()) {
+    pub fn measure(
+        &self,
+        likeness: Likeness,
+        text: &str,
+        wanted: &str,
+        record: bool,
+    ) -> Option<f64> {
+        match similarity::likeness(
+            likeness.measure,
+            text,
+            wanted,
+            &mut self.budget.borrow_mut(),
+        ) {
             Ok(number) => {
                 if record {
-                    let lowest = self.lowest_likeness.get().map_or(number, |known| known.min(number));
+                    let lowest = self
+                        .lowest_likeness
+                        .get()
+                        .map_or(number, |known| known.min(number));
                     self.lowest_likeness.set(Some(lowest));
                 }
                 Some(number)
@@ -224,8 +263,14 @@ impl<'a> Rules<'a> {
     /// Places that must exist and don't, with what is expected there. An empty container has its `*` for `ignore_values`;
     /// for `require_keys` it lacks it.
     pub fn absent(&self, actual: &Value) -> Vec<(Vec<Place>, &'static str)> {
-        let values = self.values.iter().flat_map(|pattern| pattern.missing_in(actual, true));
-        let keys = self.required.iter().flat_map(|pattern| pattern.missing_in(actual, false));
+        let values = self
+            .values
+            .iter()
+            .flat_map(|pattern| pattern.missing_in(actual, true));
+        let keys = self
+            .required
+            .iter()
+            .flat_map(|pattern| pattern.missing_in(actual, false));
         // What is ignored may be absent, whoever else asks for it.
         values
             .map(|place| (place, "any value"))
@@ -237,7 +282,11 @@ impl<'a> Rules<'a> {
 
 /// Whether a baseline is of an HTTP response: it has a status and a body, or has a status and the output is one.
 fn is_http(expected: &Value, actual: &Value) -> bool {
-    let response = || ["status", "headers", "body"].iter().all(|key| actual.get(key).is_some());
+    let response = || {
+        ["status", "headers", "body"]
+            .iter()
+            .all(|key| actual.get(key).is_some())
+    };
     expected.get("status").is_some() && (expected.get("body").is_some() || response())
 }
 
@@ -264,5 +313,9 @@ fn shown(tolerance: &Tolerance) -> String {
         tolerance.max_delta.map(|x| format!("at most {x:+}")),
     ];
     let told: Vec<String> = parts.into_iter().flatten().collect();
-    if told.is_empty() { "no tolerance".to_owned() } else { told.join(", ") }
+    if told.is_empty() {
+        "no tolerance".to_owned()
+    } else {
+        told.join(", ")
+    }
 }

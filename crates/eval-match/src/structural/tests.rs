@@ -21,7 +21,11 @@ fn lenient(expected: Value) -> Structural {
 }
 
 fn strict(expected: Value) -> Structural {
-    Structural { allow_additional_fields: false, allow_field_reordering: false, ..lenient(expected) }
+    Structural {
+        allow_additional_fields: false,
+        allow_field_reordering: false,
+        ..lenient(expected)
+    }
 }
 
 fn paths(texts: &[&str]) -> Vec<String> {
@@ -33,10 +37,17 @@ fn told(structural: &Structural, actual: Value) -> String {
     let result = compare(structural, &actual);
     assert_eq!(result.matched, result.differences.is_empty());
     assert_eq!(result.matched, result.score == 1.0, "{}", result.score);
-    let differences = result.differences.iter().map(|d| format!("{}: {d}", d.kind.name()));
+    let differences = result
+        .differences
+        .iter()
+        .map(|d| format!("{}: {d}", d.kind.name()));
     let warnings = result.warnings.iter().map(|w| format!("warning: {w}"));
     let lines: Vec<String> = differences.chain(warnings).collect();
-    if lines.is_empty() { "matches".to_owned() } else { lines.join("\n") }
+    if lines.is_empty() {
+        "matches".to_owned()
+    } else {
+        lines.join("\n")
+    }
 }
 
 const ID: &str = "123e4567-e89b-12d3-a456-426614174000";
@@ -63,7 +74,10 @@ fn seed_users() -> Structural {
 #[test]
 fn the_seeds_users_endpoint() {
     let answer = |users: Value| json!({"status": 200, "headers": {}, "body": {"users": users, "pagination": {"page": 1, "per_page": 20}}});
-    let good = answer(json!([seed_user(json!("not a uuid, but ignored")), seed_user(json!(ID))]));
+    let good = answer(json!([
+        seed_user(json!("not a uuid, but ignored")),
+        seed_user(json!(ID))
+    ]));
     assert_snapshot!(told(&seed_users(), good), @"matches");
     let bad = answer(json!([seed_user(json!(ID)), {"name": 7, "email": "nobody"}]));
     assert_snapshot!(told(&seed_users(), bad), @r#"
@@ -101,17 +115,27 @@ fn the_seeds_json_regression() {
     type: body.data: expected array [], got "none"
     "#);
     // Strict: a value that may hold anything is no surprise when the baseline lacks it.
-    let strict = Structural { allow_additional_fields: false, ..structural };
+    let strict = Structural {
+        allow_additional_fields: false,
+        ..structural
+    };
     let exact = json!({"status": 200, "headers": {"content-type": "application/json"}, "body": {"data": [1], "meta": {"page": 1, "per_page": 20, "total": 9}}});
     assert_snapshot!(told(&strict, exact), @"matches");
 }
 
 #[test]
 fn ignored_fields_may_be_absent_and_ignored_values_not() {
-    let fields = Structural { ignore_fields: paths(&["a.b"]), ..strict(json!({"a": {"b": 1, "c": 2}})) };
+    let fields = Structural {
+        ignore_fields: paths(&["a.b"]),
+        ..strict(json!({"a": {"b": 1, "c": 2}}))
+    };
     assert_snapshot!(told(&fields, json!({"a": {"c": 2}})), @"matches");
     assert_snapshot!(told(&fields, json!({"a": {"b": [3], "c": 2}})), @"matches");
-    let values = Structural { ignore_fields: Vec::new(), ignore_values: paths(&["a.b"]), ..fields };
+    let values = Structural {
+        ignore_fields: Vec::new(),
+        ignore_values: paths(&["a.b"]),
+        ..fields
+    };
     assert_snapshot!(told(&values, json!({"a": {"b": [3], "c": 2}})), @"matches");
     assert_snapshot!(told(&values, json!({"a": {"c": 2}})), @"missing: a.b is missing (expected any value)");
 }
@@ -178,13 +202,18 @@ fn long_arrays_in_another_order_are_quick() {
     let expected = lenient(Value::Array(forward.clone()));
     assert!(compare(&expected, &Value::Array(backward.clone())).matched);
     // Elements that aren't spelled alike find each other by what counts.
-    let floats: Vec<Value> =
-        (0..3_000).rev().map(|i| json!({"id": f64::from(i), "on": true, "more": i})).collect();
+    let floats: Vec<Value> = (0..3_000)
+        .rev()
+        .map(|i| json!({"id": f64::from(i), "on": true, "more": i}))
+        .collect();
     assert!(compare(&expected, &Value::Array(floats)).matched);
     backward[7]["on"] = json!(false);
     assert_snapshot!(told(&expected, Value::Array(backward.clone())), @"value: [2992].on: expected true, got false");
     // Where what changes is ignored, too.
-    let ignoring = Structural { ignore_fields: paths(&["*.on"]), ..expected.clone() };
+    let ignoring = Structural {
+        ignore_fields: paths(&["*.on"]),
+        ..expected.clone()
+    };
     for (at, item) in backward.iter_mut().enumerate() {
         item["on"] = json!(at);
     }
@@ -200,20 +229,30 @@ fn long_arrays_in_another_order_are_quick() {
 
 #[test]
 fn a_search_that_would_not_end_is_given_up() {
-    let wanted: Vec<Value> = (0..2_500).map(|i| json!(format!("{{{{any_regex('{i}')}}}}"))).collect();
+    let wanted: Vec<Value> = (0..2_500)
+        .map(|i| json!(format!("{{{{any_regex('{i}')}}}}")))
+        .collect();
     let items: Vec<Value> = (0..2_500).rev().map(|i| json!(i.to_string())).collect();
-    let result = compare(&lenient(Value::Array(wanted.clone())), &Value::Array(items.clone()));
+    let result = compare(
+        &lenient(Value::Array(wanted.clone())),
+        &Value::Array(items.clone()),
+    );
     assert!(!result.matched);
     assert_snapshot!(result.undecided.unwrap(), @"arrays of the output are too large to be compared in every order, so it is not known whether it matches");
     assert_snapshot!(result.warnings[0], @"the arrays are too large to be compared in any order; some were compared in their own");
     // Of different lengths no order fits.
-    let longer = compare(&lenient(Value::Array(wanted)), &Value::Array(items[1..].to_vec()));
+    let longer = compare(
+        &lenient(Value::Array(wanted)),
+        &Value::Array(items[1..].to_vec()),
+    );
     assert!(!longer.matched && longer.undecided.is_none());
 }
 
 #[test]
 fn one_difference_that_is_certain_decides() {
-    let wanted: Vec<Value> = (0..700).map(|i| json!(format!("{{{{any_regex('{i}')}}}}"))).collect();
+    let wanted: Vec<Value> = (0..700)
+        .map(|i| json!(format!("{{{{any_regex('{i}')}}}}")))
+        .collect();
     let items: Vec<Value> = (0..700).rev().map(|i| json!(i.to_string())).collect();
     let expected = lenient(json!({"all": wanted, "n": 1}));
     let told = |n: u8| {
@@ -239,18 +278,25 @@ fn no_output_gives_a_path_another_meaning() {
     let structural = Structural {
         tolerance: BTreeMap::from([(
             "latency".to_owned(),
-            Tolerance { absolute: Some(2.0), ..Tolerance::default() },
+            Tolerance {
+                absolute: Some(2.0),
+                ..Tolerance::default()
+            },
         )]),
         ..lenient(json!({"status": 200, "latency": 10, "body": {"n": 1}}))
     };
-    let answer = |latency: u8| json!({"status": 200, "latency": latency, "body": {"n": 1, "latency": 0}});
+    let answer =
+        |latency: u8| json!({"status": 200, "latency": latency, "body": {"n": 1, "latency": 0}});
     assert_snapshot!(told(&structural, answer(12)), @"matches");
     assert_snapshot!(told(&structural, answer(13)), @"tolerance: latency: expected 10 (± 2), got 13");
 }
 
 #[test]
 fn what_paths_ask_for_opens_nothing_else() {
-    let asks = |paths_: &[&str], expected| Structural { require_keys: paths(paths_), ..strict(expected) };
+    let asks = |paths_: &[&str], expected| Structural {
+        require_keys: paths(paths_),
+        ..strict(expected)
+    };
     let every = asks(&["*.id"], json!({"a": {"id": 1}}));
     assert_snapshot!(told(&every, json!({"a": {"id": 1}, "b": {"id": 2}})), @r#"unexpected: b is not expected (got {"id":2})"#);
     let deep = asks(&["meta.total", "users.*.id"], json!({"a": 1}));
@@ -264,20 +310,42 @@ fn what_paths_ask_for_opens_nothing_else() {
 #[test]
 fn elements_that_are_short_of_partners_are_counted_once() {
     let of = |kind: fn(usize) -> &'static str| -> Value {
-        (0..200).map(|i| json!({"id": i, "kind": kind(i), "tags": ["{{any_string}}", i % 2]})).collect()
+        (0..200)
+            .map(|i| json!({"id": i, "kind": kind(i), "tags": ["{{any_string}}", i % 2]}))
+            .collect()
     };
-    let items: Value = (0..200).map(|i| json!({"id": -i, "kind": "x", "tags": ["t", 0]})).collect();
-    let structural = Structural { ignore_fields: paths(&["*.id"]), ..lenient(of(|_| "x")) };
+    let items: Value = (0..200)
+        .map(|i| json!({"id": -i, "kind": "x", "tags": ["t", 0]}))
+        .collect();
+    let structural = Structural {
+        ignore_fields: paths(&["*.id"]),
+        ..lenient(of(|_| "x"))
+    };
     assert_eq!(compare(&structural, &items).total, 100);
-    let structural = Structural { expected: of(|i| if i < 2 { "y" } else { "x" }), ..structural };
+    let structural = Structural {
+        expected: of(|i| if i < 2 { "y" } else { "x" }),
+        ..structural
+    };
     assert_eq!(compare(&structural, &items).total, 102);
 }
 
 #[test]
 fn a_single_element_without_matcher_is_no_template() {
     assert!(!compare(&lenient(json!([{"a": 1}])), &json!([{"a": 1}, {"a": 1}])).matched);
-    assert!(compare(&lenient(json!([{"a": "{{any_number}}"}])), &json!([{"a": 1}, {"a": 2}])).matched);
-    assert!(!compare(&lenient(json!(["{{any_string}}", "x"])), &json!(["a", "x", "b"])).matched);
+    assert!(
+        compare(
+            &lenient(json!([{"a": "{{any_number}}"}])),
+            &json!([{"a": 1}, {"a": 2}])
+        )
+        .matched
+    );
+    assert!(
+        !compare(
+            &lenient(json!(["{{any_string}}", "x"])),
+            &json!(["a", "x", "b"])
+        )
+        .matched
+    );
 }
 
 #[test]
@@ -285,7 +353,8 @@ fn numbers_by_value_and_within_tolerance() {
     let big: Value = serde_json::from_str("[265252859812191058636308480000000, 1.0, 0.1]").unwrap();
     let same: Value = serde_json::from_str("[265252859812191058636308480000000, 1, 0.10]").unwrap();
     assert_snapshot!(told(&strict(big.clone()), same), @"matches");
-    let other: Value = serde_json::from_str("[265252859812191058636308480000001, true, 0.1]").unwrap();
+    let other: Value =
+        serde_json::from_str("[265252859812191058636308480000001, true, 0.1]").unwrap();
     assert_snapshot!(told(&strict(big), other), @"
     value: [0]: expected 265252859812191058636308480000000, got 265252859812191058636308480000001
     type: [1]: expected number 1.0, got true
@@ -298,7 +367,10 @@ fn the_seeds_quality_scores() {
     let structural = Structural {
         tolerance: BTreeMap::from([(
             "quality_scores".to_owned(),
-            Tolerance { min_delta: Some(-0.3), ..Tolerance::default() },
+            Tolerance {
+                min_delta: Some(-0.3),
+                ..Tolerance::default()
+            },
         )]),
         ..lenient(json!({"quality_scores": {"specificity": 4.2, "tone": 4.6}, "n": 3}))
     };
@@ -312,8 +384,14 @@ fn the_seeds_quality_scores() {
 
 #[test]
 fn the_longest_tolerance_path_counts() {
-    let wide = Tolerance { absolute: Some(10.0), ..Tolerance::default() };
-    let narrow = Tolerance { absolute: Some(0.5), ..Tolerance::default() };
+    let wide = Tolerance {
+        absolute: Some(10.0),
+        ..Tolerance::default()
+    };
+    let narrow = Tolerance {
+        absolute: Some(0.5),
+        ..Tolerance::default()
+    };
     let structural = Structural {
         tolerance: BTreeMap::from([(String::new(), wide), ("a.*".to_owned(), narrow)]),
         ..lenient(json!({"a": [1, 2], "b": 3}))
@@ -328,7 +406,10 @@ fn required_keys_must_exist() {
         ..lenient(json!({"users": "{{any_regex('x')}}"}))
     };
     assert_snapshot!(told(&structural, json!({"users": "x", "meta": null})), @"missing: users.* is missing (expected a required key)");
-    let structural = Structural { require_keys: paths(&["users.*.id"]), ..lenient(json!({})) };
+    let structural = Structural {
+        require_keys: paths(&["users.*.id"]),
+        ..lenient(json!({}))
+    };
     assert_snapshot!(told(&structural, json!({"users": [{"id": 1}, {"x": 1}]})), @"missing: users[1].id is missing (expected a required key)");
     assert_snapshot!(told(&structural, json!({"users": []})), @"missing: users.* is missing (expected a required key)");
 }
@@ -421,13 +502,14 @@ fn naive(expected: &Value, actual: &Value) -> bool {
                     Some((first, rest)) => (0..a.len()).any(|i| {
                         let mut others = a.clone();
                         let one = others.remove(i);
-                        naive(first, &one) && naive(&Value::Array(rest.to_vec()), &Value::Array(others))
+                        naive(first, &one)
+                            && naive(&Value::Array(rest.to_vec()), &Value::Array(others))
                     }),
                 }
         }
-        (Value::Object(e), Value::Object(a)) => {
-            e.iter().all(|(key, value)| a.get(key).is_some_and(|other| naive(value, other)))
-        }
+        (Value::Object(e), Value::Object(a)) => e
+            .iter()
+            .all(|(key, value)| a.get(key).is_some_and(|other| naive(value, other))),
         (Value::Number(e), Value::Number(a)) => e.as_f64() == a.as_f64(),
         _ => expected == actual,
     }

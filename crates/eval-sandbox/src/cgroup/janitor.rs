@@ -41,7 +41,10 @@ impl Janitor {
             .stderr(Stdio::null())
             .spawn()
             .map_err(|e| io::Error::new(e.kind(), format!("{}: {e}", helper.display())))?;
-        Ok(Janitor { child, lifeline: Some(lifeline) })
+        Ok(Janitor {
+            child,
+            lifeline: Some(lifeline),
+        })
     }
 }
 
@@ -58,7 +61,13 @@ pub(crate) fn main(arguments: impl Iterator<Item = OsString>) -> ! {
     // of its own and deafness keep what is meant for the harness (Ctrl-C, a closed terminal) away.
     unsafe {
         libc::setsid();
-        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGTSTP] {
+        for signal in [
+            libc::SIGHUP,
+            libc::SIGINT,
+            libc::SIGQUIT,
+            libc::SIGTERM,
+            libc::SIGTSTP,
+        ] {
             libc::signal(signal, libc::SIG_IGN);
         }
         // Whatever the harness was given without close-on-exec.
@@ -74,7 +83,9 @@ pub(crate) fn main(arguments: impl Iterator<Item = OsString>) -> ! {
             list.push(PathBuf::from(argument));
         }
     }
-    folders.iter().for_each(|folder| removal::remove(folder, removal::GRACE));
+    folders
+        .iter()
+        .for_each(|folder| removal::remove(folder, removal::GRACE));
     leaves.iter().for_each(|leaf| removal::leave(leaf));
     exit_now(0)
 }

@@ -84,10 +84,17 @@ pub(crate) struct Layout {
 /// group of version 2 offers (its `cgroup.controllers`).
 pub(crate) fn find(own: &str, mountinfo: &str, offered: &dyn Fn(&Path) -> String) -> Layout {
     let mounts: Vec<Mount> = mountinfo.lines().filter_map(mount).collect();
-    let mut layout = Layout { places: Vec::new(), missing: Vec::new() };
+    let mut layout = Layout {
+        places: Vec::new(),
+        missing: Vec::new(),
+    };
     let unified = own_path(own, None).and_then(|path| visible(&mounts, None, path));
     for controller in Controller::ALL {
-        let in_v2 = |folder: &PathBuf| offered(folder).split_whitespace().any(|c| c == controller.name());
+        let in_v2 = |folder: &PathBuf| {
+            offered(folder)
+                .split_whitespace()
+                .any(|c| c == controller.name())
+        };
         let found = match &unified {
             Ok(folder) if in_v2(folder) => Ok((Version::V2, folder.clone())),
             _ => own_path(own, Some(controller))
@@ -103,7 +110,11 @@ pub(crate) fn find(own: &str, mountinfo: &str, offered: &dyn Fn(&Path) -> String
         match found {
             Ok((version, folder)) => match layout.places.iter_mut().find(|p| p.folder == folder) {
                 Some(place) => place.controllers.push(controller),
-                None => layout.places.push(Place { version, folder, controllers: vec![controller] }),
+                None => layout.places.push(Place {
+                    version,
+                    folder,
+                    controllers: vec![controller],
+                }),
             },
             Err(why) => layout.missing.push((controller, why)),
         }
@@ -183,12 +194,18 @@ fn unescape(text: &str) -> String {
 }
 
 /// The folder of the group `path`; a mount that may be written goes before one that may not.
-fn visible(mounts: &[Mount], controller: Option<Controller>, path: &str) -> Result<PathBuf, Missing> {
+fn visible(
+    mounts: &[Mount],
+    controller: Option<Controller>,
+    path: &str,
+) -> Result<PathBuf, Missing> {
     let mut missing = Missing::NotMounted;
     for mount in mounts {
         let fits = match controller {
             None => mount.version == Version::V2,
-            Some(c) => mount.version == Version::V1 && mount.options.split(',').any(|o| o == c.name()),
+            Some(c) => {
+                mount.version == Version::V1 && mount.options.split(',').any(|o| o == c.name())
+            }
         };
         if !fits {
             continue;
@@ -222,13 +239,22 @@ mod tests {
         let layout = find(own, mountinfo, &|_| offered.to_owned());
         let places = layout.places.iter().map(|p| {
             let names: Vec<&str> = p.controllers.iter().map(|c| c.name()).collect();
-            format!("{} {} at {}", p.version, names.join("+"), p.folder.display())
+            format!(
+                "{} {} at {}",
+                p.version,
+                names.join("+"),
+                p.folder.display()
+            )
         });
-        let missing = layout.missing.iter().map(|(c, why)| format!("no {}: {why}", c.name()));
+        let missing = layout
+            .missing
+            .iter()
+            .map(|(c, why)| format!("no {}: {why}", c.name()));
         places.chain(missing).collect::<Vec<_>>().join("\n")
     }
 
-    const V2: &str = "29 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate";
+    const V2: &str =
+        "29 23 0:26 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate";
 
     #[test]
     fn version_2_serves_both_from_one_folder() {
@@ -313,9 +339,12 @@ mod tests {
 
     #[test]
     fn nonsense_is_nothing() {
-        for (own, mounts) in
-            [("", ""), ("::", " - "), ("0:", "1 2 3 - cgroup2"), ("a:b:c", "\\9 - cgroup x y")]
-        {
+        for (own, mounts) in [
+            ("", ""),
+            ("::", " - "),
+            ("0:", "1 2 3 - cgroup2"),
+            ("a:b:c", "\\9 - cgroup x y"),
+        ] {
             let layout = find(own, mounts, &|_| String::new());
             assert!(layout.places.is_empty());
             assert_eq!(layout.missing.len(), 2);

@@ -30,7 +30,9 @@ pub(super) fn remove(folder: &Path, grace: Duration) {
 
 /// From the deepest folder up.
 fn try_remove(folder: &Path) -> io::Result<()> {
-    groups_below(folder).iter().try_for_each(|below| try_remove(below))?;
+    groups_below(folder)
+        .iter()
+        .try_for_each(|below| try_remove(below))?;
     match fs::remove_dir(folder) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
         removed => removed,
@@ -39,20 +41,33 @@ fn try_remove(folder: &Path) -> io::Result<()> {
 
 /// Somebody is still in there; any other error stays.
 fn may_pass(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::ResourceBusy | io::ErrorKind::DirectoryNotEmpty)
+    matches!(
+        error.kind(),
+        io::ErrorKind::ResourceBusy | io::ErrorKind::DirectoryNotEmpty
+    )
 }
 
 fn groups_below(folder: &Path) -> Vec<std::path::PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    let Ok(entries) = fs::read_dir(folder) else {
+        return Vec::new();
+    };
     let is_group = |entry: &fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
-    entries.flatten().filter(is_group).map(|entry| entry.path()).collect()
+    entries
+        .flatten()
+        .filter(is_group)
+        .map(|entry| entry.path())
+        .collect()
 }
 
 fn kill_all(folder: &Path) {
-    groups_below(folder).iter().for_each(|below| kill_all(below));
+    groups_below(folder)
+        .iter()
+        .for_each(|below| kill_all(below));
     for pid in processes(folder) {
         // The number may be another's by now: only who is still listed once we hold him is killed.
-        let Ok(pidfd) = open_pidfd(pid as libc::pid_t) else { continue };
+        let Ok(pidfd) = open_pidfd(pid as libc::pid_t) else {
+            continue;
+        };
         if processes(folder).contains(&pid) {
             kill_by_pidfd(&pidfd);
         }
@@ -62,7 +77,10 @@ fn kill_all(folder: &Path) {
 pub(super) fn processes(folder: &Path) -> Vec<u32> {
     let text = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
     // 0 stands for a process that our pid namespace can't name.
-    text.lines().filter_map(|line| line.parse().ok()).filter(|pid| *pid != 0).collect()
+    text.lines()
+        .filter_map(|line| line.parse().ok())
+        .filter(|pid| *pid != 0)
+        .collect()
 }
 
 /// Whether the process is `ancestor` or was started by it, at any remove.
@@ -83,7 +101,12 @@ pub(super) fn descends(pid: u32, ancestor: u32) -> bool {
 fn parent(pid: u32) -> Option<u32> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name, in parentheses, may hold anything.
-    text.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
+    text.rsplit_once(')')?
+        .1
+        .split_whitespace()
+        .nth(1)?
+        .parse()
+        .ok()
 }
 
 /// Version 2: undoes the harness' move into `leaf`, as far as nobody else is in the way.

@@ -11,12 +11,18 @@ fn group_folder(version: Version) -> tempfile::TempDir {
         Version::V1 => &[
             ("memory.usage_in_bytes", "4096\n"),
             ("memory.failcnt", "3\n"),
-            ("memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n"),
+            (
+                "memory.oom_control",
+                "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n",
+            ),
             ("memory.memsw.limit_in_bytes", ""),
         ],
         Version::V2 => &[
             ("memory.current", "8192\n"),
-            ("memory.events", "low 0\nhigh 0\nmax 9\noom 4\noom_kill 1\noom_group_kill 0\n"),
+            (
+                "memory.events",
+                "low 0\nhigh 0\nmax 9\noom 4\noom_kill 1\noom_group_kill 0\n",
+            ),
         ],
     };
     for (name, text) in files {
@@ -26,9 +32,16 @@ fn group_folder(version: Version) -> tempfile::TempDir {
 }
 
 fn group(version: Version, dir: &Path) -> CellGroup {
-    let place = Place { version, folder: dir.into(), controllers: Controller::ALL.to_vec() };
+    let place = Place {
+        version,
+        folder: dir.into(),
+        controllers: Controller::ALL.to_vec(),
+    };
     CellGroup {
-        parts: vec![Part { place, folder: dir.into() }],
+        parts: vec![Part {
+            place,
+            folder: dir.into(),
+        }],
         memory: Some(Meter::open(version, dir).unwrap()),
         held: None,
     }
@@ -43,10 +56,22 @@ fn the_bounds_of_version_2() {
     let dir = group_folder(Version::V2);
     let mut group = group(Version::V2, dir.path());
     fs::write(dir.path().join("memory.swap.max"), "max").unwrap();
-    group.hold(&Limits { memory_mb: 100, processes: 5, ..Limits::default() }).unwrap();
-    assert_eq!(file(dir.path(), "memory.max"), ((100 + HEADROOM_MB) << 20).to_string());
+    group
+        .hold(&Limits {
+            memory_mb: 100,
+            processes: 5,
+            ..Limits::default()
+        })
+        .unwrap();
+    assert_eq!(
+        file(dir.path(), "memory.max"),
+        ((100 + HEADROOM_MB) << 20).to_string()
+    );
     assert_eq!(file(dir.path(), "memory.swap.max"), "0");
-    assert_eq!(file(dir.path(), "pids.max"), (5 + HEADROOM_PROCESSES).to_string());
+    assert_eq!(
+        file(dir.path(), "pids.max"),
+        (5 + HEADROOM_PROCESSES).to_string()
+    );
     assert_eq!(group.kills(), Kills { limit: 4, kills: 1 });
     assert_eq!(group.held_kib(), Some(8));
     group.add(77).unwrap();
@@ -57,10 +82,27 @@ fn the_bounds_of_version_2() {
 fn the_bounds_of_version_1() {
     let dir = group_folder(Version::V1);
     let mut group = group(Version::V1, dir.path());
-    group.hold(&Limits { memory_mb: u64::MAX, processes: u64::MAX, ..Limits::default() }).unwrap();
-    assert_eq!(file(dir.path(), "memory.limit_in_bytes"), i64::MAX.to_string());
-    group.hold(&Limits { memory_mb: 1, ..Limits::default() }).unwrap();
-    assert_eq!(file(dir.path(), "memory.limit_in_bytes"), ((1 + HEADROOM_MB) << 20).to_string());
+    group
+        .hold(&Limits {
+            memory_mb: u64::MAX,
+            processes: u64::MAX,
+            ..Limits::default()
+        })
+        .unwrap();
+    assert_eq!(
+        file(dir.path(), "memory.limit_in_bytes"),
+        i64::MAX.to_string()
+    );
+    group
+        .hold(&Limits {
+            memory_mb: 1,
+            ..Limits::default()
+        })
+        .unwrap();
+    assert_eq!(
+        file(dir.path(), "memory.limit_in_bytes"),
+        ((1 + HEADROOM_MB) << 20).to_string()
+    );
     assert_eq!(
         file(dir.path(), "memory.memsw.limit_in_bytes"),
         (((1 + HEADROOM_MB) << 20) + SWAP_MARGIN).to_string()
@@ -77,7 +119,12 @@ fn bounds_are_written_only_when_they_change() {
     fs::write(dir.path().join("memory.max"), "untouched").unwrap();
     group.hold(&Limits::default()).unwrap();
     assert_eq!(file(dir.path(), "memory.max"), "untouched");
-    group.hold(&Limits { memory_mb: 300, ..Limits::default() }).unwrap();
+    group
+        .hold(&Limits {
+            memory_mb: 300,
+            ..Limits::default()
+        })
+        .unwrap();
     assert_ne!(file(dir.path(), "memory.max"), "untouched");
 }
 
@@ -85,7 +132,10 @@ fn bounds_are_written_only_when_they_change() {
 fn a_kill_proves_the_limit_only_when_the_limit_was_met() {
     let before = Kills { limit: 3, kills: 2 };
     assert!(Kills { limit: 4, kills: 3 }.of_limit_since(before));
-    assert!(!Kills { limit: 9, kills: 2 }.of_limit_since(before), "met, but made room");
+    assert!(
+        !Kills { limit: 9, kills: 2 }.of_limit_since(before),
+        "met, but made room"
+    );
     let machine = Kills { limit: 3, kills: 3 };
     assert!(!machine.of_limit_since(before) && machine.of_machine_since(before));
     assert!(!before.of_limit_since(before) && !before.of_machine_since(before));
@@ -99,7 +149,10 @@ fn a_folder_is_ours_as_long_as_it_is_locked() {
     let ours = new_folder(dir.path()).unwrap();
     sweep(dir.path());
     assert!(ours.path.is_dir(), "a living harness keeps its folder");
-    assert!(!dir.path().join(format!("{PREFIX}1-0")).exists(), "a dead one's is swept");
+    assert!(
+        !dir.path().join(format!("{PREFIX}1-0")).exists(),
+        "a dead one's is swept"
+    );
     assert!(dir.path().join("another").is_dir());
     let path = ours.path.clone();
     drop(ours);
@@ -131,14 +184,25 @@ fn each_reason_has_its_remedy() {
 #[test]
 fn version_2_is_asked_for_its_controllers_and_a_shared_group_is_left_alone() {
     let dir = tempfile::tempdir().unwrap();
-    let place =
-        Place { version: Version::V2, folder: dir.path().into(), controllers: Controller::ALL.to_vec() };
+    let place = Place {
+        version: Version::V2,
+        folder: dir.path().into(),
+        controllers: Controller::ALL.to_vec(),
+    };
     // No process stands in the way.
     assert!(delegate(&place).unwrap().is_none());
     assert_eq!(file(dir.path(), "cgroup.subtree_control"), "+memory +pids");
-    fs::write(dir.path().join("cgroup.subtree_control"), "cpu memory pids\n").unwrap();
+    fs::write(
+        dir.path().join("cgroup.subtree_control"),
+        "cpu memory pids\n",
+    )
+    .unwrap();
     assert!(delegate(&place).unwrap().is_none());
-    assert_eq!(file(dir.path(), "cgroup.subtree_control"), "cpu memory pids\n", "nothing to do");
+    assert_eq!(
+        file(dir.path(), "cgroup.subtree_control"),
+        "cpu memory pids\n",
+        "nothing to do"
+    );
     assert!(removal::descends(std::process::id(), std::process::id()));
     assert!(!removal::descends(1, std::process::id()));
 }
@@ -147,7 +211,8 @@ fn version_2_is_asked_for_its_controllers_and_a_shared_group_is_left_alone() {
 fn real() -> Option<Arc<CellGroups>> {
     let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let mountinfo = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let offered = |folder: &Path| fs::read_to_string(folder.join("cgroup.controllers")).unwrap_or_default();
+    let offered =
+        |folder: &Path| fs::read_to_string(folder.join("cgroup.controllers")).unwrap_or_default();
     CellGroups::below(&layout::find(&own, &mountinfo, &offered), None)
         .inspect_err(|why| println!("SKIPPED: {}", why.reason))
         .ok()
@@ -157,18 +222,34 @@ fn real() -> Option<Arc<CellGroups>> {
 fn a_process_that_outgrows_its_group_is_killed_and_it_is_proved() {
     let Some(groups) = real() else { return };
     let mut group = groups.group().unwrap();
-    group.hold(&Limits { memory_mb: 1, ..Limits::default() }).unwrap();
+    group
+        .hold(&Limits {
+            memory_mb: 1,
+            ..Limits::default()
+        })
+        .unwrap();
     let before = group.kills();
     let eat = "import sys; sys.stdin.read(1); d=[bytearray(1<<20) for _ in range(2000)]; [x.__setitem__(slice(None), b'x'*(1<<20)) for x in d]";
-    let Ok(mut child) = Command::new("python3").args(["-c", eat]).stdin(Stdio::piped()).spawn() else {
+    let Ok(mut child) = Command::new("python3")
+        .args(["-c", eat])
+        .stdin(Stdio::piped())
+        .spawn()
+    else {
         println!("SKIPPED: python3");
         return;
     };
     group.add(child.id()).unwrap();
     drop(child.stdin.take());
     let status = child.wait().unwrap();
-    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&status), Some(libc::SIGKILL));
-    assert!(group.kills().of_limit_since(before), "{before:?} {:?}", group.kills());
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&status),
+        Some(libc::SIGKILL)
+    );
+    assert!(
+        group.kills().of_limit_since(before),
+        "{before:?} {:?}",
+        group.kills()
+    );
 }
 
 #[test]

@@ -157,7 +157,12 @@ const FIOSETOWN: u32 = 0x8901;
 const SIOCSPGRP: u32 = 0x8902;
 const F_SETSIG: u32 = 10;
 const F_SETOWN_EX: u32 = 15;
-const LOCKS: [u32; 4] = [F_SETLK as u32, F_SETLKW as u32, F_OFD_SETLK as u32, F_OFD_SETLKW as u32];
+const LOCKS: [u32; 4] = [
+    F_SETLK as u32,
+    F_SETLKW as u32,
+    F_OFD_SETLK as u32,
+    F_OFD_SETLKW as u32,
+];
 /// What runtimes try at their start: the C library a name service, Java whether there is IPv6.
 const PROBED_FAMILIES: [u32; 2] = [AF_UNIX as u32, AF_INET6 as u32];
 /// MEMBARRIER_CMD_QUERY and the private ones of membarrier(2).
@@ -167,11 +172,21 @@ const OWN_BARRIERS: [u32; 7] = [0, 1 << 3, 1 << 4, 1 << 5, 1 << 6, 1 << 7, 1 << 
 const CLONE_NEW_ANY: u32 = 0x7E02_0000;
 
 fn op(code: u32, k: u32) -> sock_filter {
-    sock_filter { code: code as u16, jt: 0, jf: 0, k }
+    sock_filter {
+        code: code as u16,
+        jt: 0,
+        jf: 0,
+        k,
+    }
 }
 
 fn branch(code: u32, k: u32, if_true: u8, if_false: u8) -> sock_filter {
-    sock_filter { code: code as u16, jt: if_true, jf: if_false, k }
+    sock_filter {
+        code: code as u16,
+        jt: if_true,
+        jf: if_false,
+        k,
+    }
 }
 
 /// Loads the low half of argument `i`.
@@ -185,8 +200,10 @@ fn errno(e: i32) -> sock_filter {
 
 /// Looks at argument 1 or 0, as loaded: `named` for one of `values`, `other` for everything else.
 fn select(values: &[u32], named: sock_filter, other: sock_filter) -> Vec<sock_filter> {
-    let mut program: Vec<sock_filter> =
-        (0u8..).zip(values).map(|(i, k)| branch(IF_EQUAL, *k, values.len() as u8 - i, 0)).collect();
+    let mut program: Vec<sock_filter> = (0u8..)
+        .zip(values)
+        .map(|(i, k)| branch(IF_EQUAL, *k, values.len() as u8 - i, 0))
+        .collect();
     program.extend([other, named]);
     program
 }
@@ -203,10 +220,16 @@ fn accept(good: &[u32]) -> Vec<sock_filter> {
 
 /// Pointers that must be null: both halves of each argument.
 fn null(arguments: &[u32]) -> Vec<sock_filter> {
-    let halves: Vec<u32> = arguments.iter().flat_map(|i| [16 + 8 * i, 20 + 8 * i]).collect();
+    let halves: Vec<u32> = arguments
+        .iter()
+        .flat_map(|i| [16 + 8 * i, 20 + 8 * i])
+        .collect();
     let mut program = Vec::new();
     for (i, offset) in (1u8..).zip(&halves) {
-        program.extend([op(LOAD, *offset), branch(IF_EQUAL, 0, 0, 2 * (halves.len() as u8 - i) + 1)]);
+        program.extend([
+            op(LOAD, *offset),
+            branch(IF_EQUAL, 0, 0, 2 * (halves.len() as u8 - i) + 1),
+        ]);
     }
     program.extend([op(RETURN, RET_ALLOW), errno(EPERM)]);
     program
@@ -229,17 +252,31 @@ fn block(rule: Rule, part: FilterPart) -> Vec<sock_filter> {
     }
     let allow = op(RETURN, RET_ALLOW);
     let kill = op(RETURN, RET_KILL_PROCESS);
-    let refused = |e| if part == FilterPart::BelowListener { allow } else { errno(e) };
+    let refused = |e| {
+        if part == FilterPart::BelowListener {
+            allow
+        } else {
+            errno(e)
+        }
+    };
     match rule {
         Rule::Allow | Rule::Lock => vec![allow],
         Rule::Errno(e) => vec![errno(e)],
         Rule::Refuse(e) => vec![refused(e)],
         Rule::Mode => vec![refused(EPERM)],
-        Rule::Socket => after(argument(0), select(&PROBED_FAMILIES, errno(EPERM), refused(EPERM))),
+        Rule::Socket => after(
+            argument(0),
+            select(&PROBED_FAMILIES, errno(EPERM), refused(EPERM)),
+        ),
         Rule::Barrier => after(argument(0), accept(&OWN_BARRIERS)),
         Rule::Kill => vec![kill],
         Rule::Clone => {
-            vec![argument(0), branch(IF_ANY_BIT, CLONE_NEW_ANY | CLONE_PARENT as u32, 0, 1), kill, allow]
+            vec![
+                argument(0),
+                branch(IF_ANY_BIT, CLONE_NEW_ANY | CLONE_PARENT as u32, 0, 1),
+                kill,
+                allow,
+            ]
         }
         Rule::SocketPair => vec![
             argument(0),
@@ -251,9 +288,18 @@ fn block(rule: Rule, part: FilterPart) -> Vec<sock_filter> {
             errno(EPERM),
             allow,
         ],
-        Rule::Ioctl => after(argument(1), refuse(&[TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP])),
+        Rule::Ioctl => after(
+            argument(1),
+            refuse(&[TIOCSTI, TIOCLINUX, FIOSETOWN, SIOCSPGRP]),
+        ),
         Rule::Fcntl => {
-            let bad = [F_SETOWN as u32, F_SETSIG, F_SETOWN_EX, F_SETLEASE as u32, F_NOTIFY as u32];
+            let bad = [
+                F_SETOWN as u32,
+                F_SETSIG,
+                F_SETOWN_EX,
+                F_SETLEASE as u32,
+                F_NOTIFY as u32,
+            ];
             after(argument(1), refuse(&bad))
         }
         // The second byte is the kind of device; 'T' is terminals, and what every file understands.
@@ -306,7 +352,10 @@ fn tree(ranges: &[(u32, Rule)], part: FilterPart) -> Vec<sock_filter> {
             let (below, above) = (tree(low, part), tree(high, part));
             let middle = high.first().map_or(0, |r| r.0);
             // Below is skipped by a jump that may be far, hence not by the 8-bit offset of the branch.
-            let mut program = vec![branch(IF_AT_LEAST, middle, 0, 1), op(GOTO, below.len() as u32)];
+            let mut program = vec![
+                branch(IF_AT_LEAST, middle, 0, 1),
+                op(GOTO, below.len() as u32),
+            ];
             program.extend(below);
             program.extend(above);
             program
@@ -317,15 +366,25 @@ fn tree(ranges: &[(u32, Rule)], part: FilterPart) -> Vec<sock_filter> {
 impl Confines {
     fn rules(self) -> HashMap<&'static str, Rule> {
         let mut lists = vec![rules::EVERYWHERE];
-        if let Confines::Host { owns_files, signals_kept_in } = self {
+        if let Confines::Host {
+            owns_files,
+            signals_kept_in,
+        } = self
+        {
             lists.push(rules::ON_THE_HOST);
-            lists.push(if owns_files { rules::OWNING_FILES } else { rules::OWNING_NOTHING });
+            lists.push(if owns_files {
+                rules::OWNING_FILES
+            } else {
+                rules::OWNING_NOTHING
+            });
             if !signals_kept_in {
                 lists.push(rules::SIGNALLING_ITSELF);
             }
         }
         let entries = lists.into_iter().flatten();
-        entries.flat_map(|(rule, names)| names.split_whitespace().map(move |name| (name, *rule))).collect()
+        entries
+            .flat_map(|(rule, names)| names.split_whitespace().map(move |name| (name, *rule)))
+            .collect()
     }
 }
 
@@ -351,16 +410,28 @@ fn assemble(architecture: &Architecture, table: Vec<Rule>, part: FilterPart) -> 
     for (number, rule) in (0..).zip(table.into_iter().chain([Rule::Errno(ENOSYS)])) {
         // Rules that this part decides alike are one range: attaching costs by the instruction.
         let same = |last: &(u32, Rule)| {
-            last.1 == rule || block(last.1, part).iter().map(fields).eq(block(rule, part).iter().map(fields))
+            last.1 == rule
+                || block(last.1, part)
+                    .iter()
+                    .map(fields)
+                    .eq(block(rule, part).iter().map(fields))
         };
         if !ranges.last().is_some_and(same) {
             ranges.push((number, rule));
         }
     }
     // The job's program kills what comes by another ABI; that of the listener is also the cell's own.
-    let foreign = if part == FilterPart::Listener { RET_ALLOW } else { RET_KILL_PROCESS };
-    let mut program =
-        vec![op(LOAD, 4), branch(IF_EQUAL, architecture.audit, 1, 0), op(RETURN, foreign), op(LOAD, 0)];
+    let foreign = if part == FilterPart::Listener {
+        RET_ALLOW
+    } else {
+        RET_KILL_PROCESS
+    };
+    let mut program = vec![
+        op(LOAD, 4),
+        branch(IF_EQUAL, architecture.audit, 1, 0),
+        op(RETURN, foreign),
+        op(LOAD, 0),
+    ];
     program.extend(tree(&ranges, part));
     program
 }
@@ -373,12 +444,17 @@ fn fields(i: &sock_filter) -> (u16, u8, u8, u32) {
 const SERVER_ONLY: [&str; 3] = ["mount", "unshare", "setns"];
 
 fn server_only(architecture: &Architecture) -> impl Iterator<Item = u32> {
-    architecture.calls().filter(|(_, name)| SERVER_ONLY.contains(name)).map(|(number, _)| number)
+    architecture
+        .calls()
+        .filter(|(_, name)| SERVER_ONLY.contains(name))
+        .map(|(number, _)| number)
 }
 
 /// The program of a fork server, which its jobs inherit: it lets through what makes namespaces.
 pub(super) fn for_server(part: FilterPart) -> Vec<sock_filter> {
-    HERE.map_or_else(Vec::new, |architecture| compile_for_server(architecture, part))
+    HERE.map_or_else(Vec::new, |architecture| {
+        compile_for_server(architecture, part)
+    })
 }
 
 fn compile_for_server(architecture: &Architecture, part: FilterPart) -> Vec<sock_filter> {
@@ -410,7 +486,14 @@ fn compile_job_extra(architecture: &Architecture) -> Vec<sock_filter> {
 pub(super) fn to_bytes(program: &[sock_filter]) -> Vec<u8> {
     program
         .iter()
-        .flat_map(|i| [&i.code.to_ne_bytes()[..], &[i.jt, i.jf], &i.k.to_ne_bytes()[..]].concat())
+        .flat_map(|i| {
+            [
+                &i.code.to_ne_bytes()[..],
+                &[i.jt, i.jf],
+                &i.k.to_ne_bytes()[..],
+            ]
+            .concat()
+        })
         .collect()
 }
 
@@ -418,26 +501,44 @@ pub(super) fn to_bytes(program: &[sock_filter]) -> Vec<u8> {
 /// a fork, it costs the forked nothing.
 pub(super) fn program(confines: Confines, part: FilterPart) -> Vec<sock_filter> {
     static KEPT: OnceLock<((Confines, FilterPart), Vec<sock_filter>)> = OnceLock::new();
-    let make = || HERE.map_or_else(Vec::new, |architecture| compile(architecture, confines, part));
+    let make = || {
+        HERE.map_or_else(Vec::new, |architecture| {
+            compile(architecture, confines, part)
+        })
+    };
     let (kept_for, kept) = KEPT.get_or_init(|| ((confines, part), make()));
-    if *kept_for == (confines, part) { kept.clone() } else { make() }
+    if *kept_for == (confines, part) {
+        kept.clone()
+    } else {
+        make()
+    }
 }
 
 /// Attaches the listener's program to the caller and all its descendants and returns the listener. Errors: EBUSY where
 /// something around this program listens already (a container), EINVAL before Linux 5.0.
 pub(super) fn listen(confines: Confines) -> io::Result<OwnedFd> {
-    attach_listener(
-        &mut HERE.map_or_else(Vec::new, |architecture| compile(architecture, confines, FilterPart::Listener)),
-    )
+    attach_listener(&mut HERE.map_or_else(Vec::new, |architecture| {
+        compile(architecture, confines, FilterPart::Listener)
+    }))
 }
 
 fn attach_listener(program: &mut [sock_filter]) -> io::Result<OwnedFd> {
-    let fprog = sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    let fprog = sock_fprog {
+        len: program.len() as u16,
+        filter: program.as_mut_ptr(),
+    };
     // SAFETY: `fprog` points to a live array of that length; the kernel copies it. The descriptor is new and ours.
     unsafe {
         let mode = c_ulong::from(SECCOMP_SET_MODE_FILTER);
-        let r = syscall(SYS_seccomp, mode, SECCOMP_FILTER_FLAG_NEW_LISTENER, &fprog as *const sock_fprog);
-        Ok(OwnedFd::from_raw_fd(step("seccomp listener", check(r))? as RawFd))
+        let r = syscall(
+            SYS_seccomp,
+            mode,
+            SECCOMP_FILTER_FLAG_NEW_LISTENER,
+            &fprog as *const sock_fprog,
+        );
+        Ok(OwnedFd::from_raw_fd(
+            step("seccomp listener", check(r))? as RawFd
+        ))
     }
 }
 
@@ -456,7 +557,10 @@ pub(super) enum Answer {
 pub(super) fn answer(number: i32) -> Option<(&'static str, Answer)> {
     static KNOWN: OnceLock<HashMap<u32, (&'static str, Answer)>> = OnceLock::new();
     let known = KNOWN.get_or_init(|| {
-        let on_the_host = Confines::Host { owns_files: true, signals_kept_in: true };
+        let on_the_host = Confines::Host {
+            owns_files: true,
+            signals_kept_in: true,
+        };
         let rules = on_the_host.rules();
         let of = |name: &str| match rules.get(name) {
             Some(Rule::Lock | Rule::Fcntl) => Answer::Lock,
@@ -465,7 +569,10 @@ pub(super) fn answer(number: i32) -> Option<(&'static str, Answer)> {
             Some(Rule::Socket) => Answer::Refuse(EPERM),
             _ => Answer::Refuse(ENOSYS),
         };
-        HERE.iter().flat_map(|here| here.calls()).map(|(number, name)| (number, (name, of(name)))).collect()
+        HERE.iter()
+            .flat_map(|here| here.calls())
+            .map(|(number, name)| (number, (name, of(name))))
+            .collect()
     });
     known.get(&u32::try_from(number).ok()?).copied()
 }
@@ -504,7 +611,9 @@ impl Verdicts {
         match run(&self.job) {
             RET_ALLOW if run(&self.listener) == RET_USER_NOTIF => Verdict::Notify,
             RET_ALLOW => Verdict::Allow,
-            returned if returned & 0xffff_0000 == RET_ERRNO => Verdict::Errno((returned & 0xffff) as i32),
+            returned if returned & 0xffff_0000 == RET_ERRNO => {
+                Verdict::Errno((returned & 0xffff) as i32)
+            }
             _ => Verdict::Kill,
         }
     }
@@ -516,8 +625,15 @@ fn run(program: &[sock_filter], audit: u32, number: u32, args: &[u64; 6]) -> u32
         0 => number,
         4 => audit,
         offset => {
-            let argument = args.get((offset.saturating_sub(16) / 8) as usize).copied().unwrap_or(0);
-            if offset % 8 == 0 { argument as u32 } else { (argument >> 32) as u32 }
+            let argument = args
+                .get((offset.saturating_sub(16) / 8) as usize)
+                .copied()
+                .unwrap_or(0);
+            if offset % 8 == 0 {
+                argument as u32
+            } else {
+                (argument >> 32) as u32
+            }
         }
     };
     let (mut at, mut loaded) = (0usize, 0u32);
@@ -544,8 +660,12 @@ pub(super) const OBSERVER_FD: RawFd = 198;
 /// Attaches a program that notifies of every call and returns its listener, for [`Verdicts`] to answer. Only `sendmsg` on
 /// [`OBSERVER_FD`] passes.
 pub(super) fn listen_to_all() -> io::Result<OwnedFd> {
-    let here = HERE.ok_or_else(|| io::Error::other("there is no table of system calls for this machine"))?;
-    let send = here.calls().find(|(_, name)| *name == "sendmsg").map_or(0, |(number, _)| number);
+    let here =
+        HERE.ok_or_else(|| io::Error::other("there is no table of system calls for this machine"))?;
+    let send = here
+        .calls()
+        .find(|(_, name)| *name == "sendmsg")
+        .map_or(0, |(number, _)| number);
     attach_listener(&mut [
         op(LOAD, 4),
         branch(IF_EQUAL, here.audit, 1, 0),
@@ -562,7 +682,9 @@ pub(super) fn listen_to_all() -> io::Result<OwnedFd> {
 /// Puts the caller and all its descendants under `program`, for ever. Needs NO_NEW_PRIVS or CAP_SYS_ADMIN.
 pub(super) fn attach(program: &mut [sock_filter]) -> io::Result<()> {
     if program.is_empty() {
-        return Err(io::Error::other("there is no table of system calls for this machine"));
+        return Err(io::Error::other(
+            "there is no table of system calls for this machine",
+        ));
     }
     let me = std::process::id();
     for instruction in program.iter_mut().filter(|i| u32::from(i.code) == IF_EQUAL) {
@@ -572,10 +694,19 @@ pub(super) fn attach(program: &mut [sock_filter]) -> io::Result<()> {
             _ => {}
         }
     }
-    let fprog = sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
+    let fprog = sock_fprog {
+        len: program.len() as u16,
+        filter: program.as_mut_ptr(),
+    };
     // SAFETY: `fprog` points to a live array of that length; the kernel copies it.
     let r = unsafe {
-        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER as c_ulong, &fprog as *const sock_fprog as c_ulong, 0, 0)
+        prctl(
+            PR_SET_SECCOMP,
+            SECCOMP_MODE_FILTER as c_ulong,
+            &fprog as *const sock_fprog as c_ulong,
+            0,
+            0,
+        )
     };
     step("seccomp", check(r as c_long)).map(drop)
 }

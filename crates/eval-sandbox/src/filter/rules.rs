@@ -80,16 +80,24 @@ pub(super) const EVERYWHERE: &[(Rule, &str)] = &[
 
 /// Besides, for a job that shares the host's file system, users and processes: what Landlock does not govern.
 pub(super) const ON_THE_HOST: &[(Rule, &str)] = &[
-    (Errno(libc::EPERM), "chown lchown fchown fchownat utime utimes futimesat"),
-    (Errno(libc::EOPNOTSUPP), "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr"),
+    (
+        Errno(libc::EPERM),
+        "chown lchown fchown fchownat utime utimes futimesat",
+    ),
+    (
+        Errno(libc::EOPNOTSUPP),
+        "setxattr lsetxattr fsetxattr removexattr lremovexattr fremovexattr",
+    ),
     (HostIoctl, "ioctl"),
     (Priority, "setpriority"),
     (Oneself, "prlimit64 sched_setaffinity sched_setparam"),
 ];
 
 /// Besides, when the job's user owns files of the host.
-pub(super) const OWNING_FILES: &[(Rule, &str)] =
-    &[(Mode, "chmod fchmod fchmodat fchmodat2"), (OpenTimesNow, "utimensat")];
+pub(super) const OWNING_FILES: &[(Rule, &str)] = &[
+    (Mode, "chmod fchmod fchmodat fchmodat2"),
+    (OpenTimesNow, "utimensat"),
+];
 
 /// When it owns none but its own: times of what is open only, since a path may lead to what anybody may touch.
 pub(super) const OWNING_NOTHING: &[(Rule, &str)] = &[(OpenTimes, "utimensat")];

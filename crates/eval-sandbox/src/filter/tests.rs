@@ -2,12 +2,21 @@ use super::aarch64::AARCH64;
 use super::x86_64::X86_64;
 use super::*;
 
-const HOST: Confines = Confines::Host { owns_files: true, signals_kept_in: false };
+const HOST: Confines = Confines::Host {
+    owns_files: true,
+    signals_kept_in: false,
+};
 const EVERY: [Confines; 4] = [
     Confines::Namespaces,
     HOST,
-    Confines::Host { owns_files: false, signals_kept_in: true },
-    Confines::Host { owns_files: true, signals_kept_in: true },
+    Confines::Host {
+        owns_files: false,
+        signals_kept_in: true,
+    },
+    Confines::Host {
+        owns_files: true,
+        signals_kept_in: true,
+    },
 ];
 const DENIED: u32 = RET_ERRNO | EPERM as u32;
 
@@ -16,7 +25,11 @@ fn decide(program: &[sock_filter], arch: u32, number: u32, args: [u64; 6]) -> u3
 }
 
 fn number(architecture: &Architecture, name: &str) -> u32 {
-    architecture.calls().find(|(_, n)| *n == name).unwrap_or_else(|| panic!("{name}")).0
+    architecture
+        .calls()
+        .find(|(_, n)| *n == name)
+        .unwrap_or_else(|| panic!("{name}"))
+        .0
 }
 
 /// What both architectures say to a call, which must be the same.
@@ -32,7 +45,11 @@ fn verdict_of(confines: Confines, part: FilterPart, name: &str, args: [u64; 6]) 
 
 /// What the kernel does with the answers of all programs: the strictest counts, as a signed number.
 fn strictest(answers: &[u32]) -> u32 {
-    answers.iter().copied().min_by_key(|answer| (answer & 0xffff_0000) as i32).unwrap()
+    answers
+        .iter()
+        .copied()
+        .min_by_key(|answer| (answer & 0xffff_0000) as i32)
+        .unwrap()
 }
 
 #[test]
@@ -59,13 +76,19 @@ fn the_tree_agrees_with_the_table_for_every_number() {
 fn unknown_numbers_and_the_x32_abi_do_not_exist_and_other_machines_are_killed() {
     for (architecture, gaps) in [(&X86_64, [335, 423]), (&AARCH64, [244, 423])] {
         let program = compile(architecture, Confines::Namespaces, FilterPart::Alone);
-        for number in [467u32, 500, 9999, 0x4000_0000, 0x4000_0065, u32::MAX].into_iter().chain(gaps) {
+        for number in [467u32, 500, 9999, 0x4000_0000, 0x4000_0065, u32::MAX]
+            .into_iter()
+            .chain(gaps)
+        {
             let got = decide(&program, architecture.audit, number, [0; 6]);
             assert_eq!(got, RET_ERRNO | ENOSYS as u32, "{number:#x}");
         }
         // i386 and 32-bit ARM, whose programs these machines run too.
         for foreign in [0x4000_0003, 0x4000_0028] {
-            assert_eq!(decide(&program, foreign, number(architecture, "read"), [0; 6]), RET_KILL_PROCESS);
+            assert_eq!(
+                decide(&program, foreign, number(architecture, "read"), [0; 6]),
+                RET_KILL_PROCESS
+            );
         }
     }
 }
@@ -75,14 +98,19 @@ fn a_call_has_the_same_rule_on_every_architecture() {
     for confines in EVERY {
         let by_name = |a: &Architecture| -> HashMap<&str, Rule> {
             let table = table(a, confines);
-            a.calls().map(|(number, name)| (name, table[number as usize])).collect()
+            a.calls()
+                .map(|(number, name)| (name, table[number as usize]))
+                .collect()
         };
         let (x86, arm) = (by_name(&X86_64), by_name(&AARCH64));
         for (name, rule) in &arm {
             assert_eq!(x86.get(name), Some(rule), "{name}");
         }
         for name in confines.rules().keys() {
-            assert!(x86.contains_key(name), "a rule for {name}, which no table knows");
+            assert!(
+                x86.contains_key(name),
+                "a rule for {name}, which no table knows"
+            );
         }
     }
     assert!(AARCH64.calls().count() > 310 && X86_64.calls().count() > 370);
@@ -105,42 +133,98 @@ fn the_tables_hold_the_numbers_of_the_kernel() {
         ("fchmodat2", 452, 452),
         ("removexattrat", 466, 466),
     ] {
-        assert_eq!((number(&X86_64, name), number(&AARCH64, name)), (x86, arm), "{name}");
+        assert_eq!(
+            (number(&X86_64, name), number(&AARCH64, name)),
+            (x86, arm),
+            "{name}"
+        );
     }
     #[cfg(target_arch = "x86_64")]
-    for (name, number_here) in [("fork", SYS_fork), ("epoll_wait", SYS_epoll_wait), ("openat2", SYS_openat2)]
-    {
+    for (name, number_here) in [
+        ("fork", SYS_fork),
+        ("epoll_wait", SYS_epoll_wait),
+        ("openat2", SYS_openat2),
+    ] {
         assert_eq!(c_long::from(number(&X86_64, name)), number_here, "{name}");
     }
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-    for (name, number_here) in
-        [("ptrace", SYS_ptrace), ("seccomp", SYS_seccomp), ("mmap", SYS_mmap), ("faccessat2", SYS_faccessat2)]
-    {
-        assert_eq!(c_long::from(number(HERE.unwrap(), name)), number_here, "{name}");
+    for (name, number_here) in [
+        ("ptrace", SYS_ptrace),
+        ("seccomp", SYS_seccomp),
+        ("mmap", SYS_mmap),
+        ("faccessat2", SYS_faccessat2),
+    ] {
+        assert_eq!(
+            c_long::from(number(HERE.unwrap(), name)),
+            number_here,
+            "{name}"
+        );
     }
 }
 
 #[test]
 fn rules_on_arguments_look_at_the_right_ones() {
     let verdict = |name, args| verdict(Confines::Namespaces, name, args);
-    assert_eq!(verdict("clone", [CLONE_NEWUSER as u64, 0, 0, 0, 0, 0]), RET_KILL_PROCESS);
-    assert_eq!(verdict("clone", [CLONE_PARENT as u64, 0, 0, 0, 0, 0]), RET_KILL_PROCESS);
-    assert_eq!(verdict("clone", [CLONE_VM as u64 | CLONE_THREAD as u64, 0, 0, 0, 0, 0]), RET_ALLOW);
+    assert_eq!(
+        verdict("clone", [CLONE_NEWUSER as u64, 0, 0, 0, 0, 0]),
+        RET_KILL_PROCESS
+    );
+    assert_eq!(
+        verdict("clone", [CLONE_PARENT as u64, 0, 0, 0, 0, 0]),
+        RET_KILL_PROCESS
+    );
+    assert_eq!(
+        verdict(
+            "clone",
+            [CLONE_VM as u64 | CLONE_THREAD as u64, 0, 0, 0, 0, 0]
+        ),
+        RET_ALLOW
+    );
     let stream = SOCK_STREAM as u64 | SOCK_CLOEXEC as u64;
-    assert_eq!(verdict("socketpair", [AF_UNIX as u64, stream, 0, 0, 0, 0]), RET_ALLOW);
+    assert_eq!(
+        verdict("socketpair", [AF_UNIX as u64, stream, 0, 0, 0, 0]),
+        RET_ALLOW
+    );
     let packets = SOCK_SEQPACKET as u64 | SOCK_CLOEXEC as u64;
-    assert_eq!(verdict("socketpair", [AF_UNIX as u64, packets, 0, 0, 0, 0]), RET_ALLOW);
-    assert_eq!(verdict("socketpair", [AF_INET as u64, packets, 0, 0, 0, 0]), DENIED);
-    assert_eq!(verdict("socketpair", [AF_UNIX as u64, SOCK_DGRAM as u64, 0, 0, 0, 0]), DENIED);
-    assert_eq!(verdict("socketpair", [AF_INET as u64, stream, 0, 0, 0, 0]), DENIED);
+    assert_eq!(
+        verdict("socketpair", [AF_UNIX as u64, packets, 0, 0, 0, 0]),
+        RET_ALLOW
+    );
+    assert_eq!(
+        verdict("socketpair", [AF_INET as u64, packets, 0, 0, 0, 0]),
+        DENIED
+    );
+    assert_eq!(
+        verdict(
+            "socketpair",
+            [AF_UNIX as u64, SOCK_DGRAM as u64, 0, 0, 0, 0]
+        ),
+        DENIED
+    );
+    assert_eq!(
+        verdict("socketpair", [AF_INET as u64, stream, 0, 0, 0, 0]),
+        DENIED
+    );
     for bad in [0x5412, 0x541C, 0x8901, 0x8902] {
         assert_eq!(verdict("ioctl", [0, bad, 0, 0, 0, 0]), DENIED);
     }
     assert_eq!(verdict("ioctl", [0, 0x5401, 0, 0, 0, 0]), RET_ALLOW);
     let shared = (MAP_SHARED | MAP_ANONYMOUS) as u64;
-    assert_eq!(verdict("mmap", [0, 0, 0, shared, 0, 0]), RET_ERRNO | ENOMEM as u32);
-    assert_eq!(verdict("mmap", [0, 0, 0, (MAP_PRIVATE | MAP_ANONYMOUS) as u64, 0, 0]), RET_ALLOW);
-    assert_eq!(verdict("mmap", [0, 0, 0, MAP_SHARED as u64, 0, 0]), RET_ALLOW);
+    assert_eq!(
+        verdict("mmap", [0, 0, 0, shared, 0, 0]),
+        RET_ERRNO | ENOMEM as u32
+    );
+    assert_eq!(
+        verdict(
+            "mmap",
+            [0, 0, 0, (MAP_PRIVATE | MAP_ANONYMOUS) as u64, 0, 0]
+        ),
+        RET_ALLOW
+    );
+    assert_eq!(
+        verdict("mmap", [0, 0, 0, MAP_SHARED as u64, 0, 0]),
+        RET_ALLOW
+    );
     for bad in [8, 10, 15, 1024, 1026] {
         assert_eq!(verdict("fcntl", [0, bad, 0, 0, 0, 0]), DENIED);
     }
@@ -156,13 +240,19 @@ fn on_the_host_nothing_reaches_others() {
     let says = |name, a: u64, b: u64| verdict(HOST, name, [a, b, 0, 0, 0, 0]);
     let not_a_terminal = RET_ERRNO | ENOTTY as u32;
     // FS_IOC_SETFLAGS, FS_IOC_ENABLE_VERITY, BTRFS_IOC_SUBVOL_CREATE, TCGETS2
-    for (command, want) in
-        [(0x4008_6602, not_a_terminal), (0x4080_6685, not_a_terminal), (0x5000_940e, not_a_terminal)]
-    {
+    for (command, want) in [
+        (0x4008_6602, not_a_terminal),
+        (0x4080_6685, not_a_terminal),
+        (0x5000_940e, not_a_terminal),
+    ] {
         assert_eq!(says("ioctl", 0, command), want, "{command:#x}");
     }
-    for (command, want) in [(0x802c_542a, RET_ALLOW), (0x541b, RET_ALLOW), (0x5412, DENIED), (0x541c, DENIED)]
-    {
+    for (command, want) in [
+        (0x802c_542a, RET_ALLOW),
+        (0x541b, RET_ALLOW),
+        (0x5412, DENIED),
+        (0x541c, DENIED),
+    ] {
         assert_eq!(says("ioctl", 0, command), want, "{command:#x}");
     }
     assert_eq!(says("setpriority", 0, 0), RET_ALLOW);
@@ -170,7 +260,11 @@ fn on_the_host_nothing_reaches_others() {
         assert_eq!(says("setpriority", which, who), DENIED, "{which} {who}");
     }
     for call in ["prlimit64", "sched_setaffinity", "sched_setparam"] {
-        assert_eq!((says(call, 0, 0), says(call, 7, 0)), (RET_ALLOW, DENIED), "{call}");
+        assert_eq!(
+            (says(call, 0, 0), says(call, 7, 0)),
+            (RET_ALLOW, DENIED),
+            "{call}"
+        );
     }
     for call in ["fchmod", "fchmodat", "fchmodat2", "fchown", "fchownat"] {
         assert_eq!(says(call, 0, 0), DENIED, "{call}");
@@ -182,7 +276,11 @@ fn on_the_host_nothing_reaches_others() {
         (0, 1 << 40, DENIED),
         (1 << 40, 0, DENIED),
     ] {
-        assert_eq!(verdict(HOST, "utimensat", [3, path, times, 0, 0, 0]), want, "{path:#x} {times:#x}");
+        assert_eq!(
+            verdict(HOST, "utimensat", [3, path, times, 0, 0, 0]),
+            want,
+            "{path:#x} {times:#x}"
+        );
     }
     assert_eq!(says("fsetxattr", 0, 0), RET_ERRNO | EOPNOTSUPP as u32);
     assert_eq!(says("ptrace", 0, 0), RET_KILL_PROCESS);
@@ -205,13 +303,23 @@ fn on_the_host_nothing_reaches_others() {
 
 #[test]
 fn who_owns_nothing_on_the_host_may_change_its_own_files() {
-    let owner = Confines::Host { owns_files: false, signals_kept_in: true };
+    let owner = Confines::Host {
+        owns_files: false,
+        signals_kept_in: true,
+    };
     let says = |name, path: u64| verdict(owner, name, [0, path, 0, 0, 0, 0]);
     assert_eq!(says("fchmod", 0), RET_ALLOW);
     assert_eq!(says("fchmodat", 0x7000_0000_0000), RET_ALLOW);
-    assert_eq!(verdict(owner, "utimensat", [3, 0, 0x1000, 0, 0, 0]), RET_ALLOW);
+    assert_eq!(
+        verdict(owner, "utimensat", [3, 0, 0x1000, 0, 0, 0]),
+        RET_ALLOW
+    );
     assert_eq!(says("utimensat", 0x1000), DENIED);
-    assert_eq!(says("utimensat", 0x7000_0000_0000), DENIED, "the upper half counts too");
+    assert_eq!(
+        says("utimensat", 0x7000_0000_0000),
+        DENIED,
+        "the upper half counts too"
+    );
     assert_eq!(says("kill", 1), RET_ALLOW);
     assert_eq!(says("fchown", 0), DENIED);
 }
@@ -233,7 +341,9 @@ fn a_job_of_a_server_may_do_what_any_job_may() {
                 other => panic!("{number}: {other:?}"),
             };
             assert_eq!(both, ask(&whole), "syscall {number}");
-            let only_server = names.get(&number).is_some_and(|name| SERVER_ONLY.contains(name));
+            let only_server = names
+                .get(&number)
+                .is_some_and(|name| SERVER_ONLY.contains(name));
             assert_eq!(ask(&server) != ask(&whole), only_server, "syscall {number}");
         }
     }
@@ -263,7 +373,13 @@ fn refused_calls_reach_the_listener_and_never_run() {
         }
     }
     let mode = verdict_of(HOST, FilterPart::Listener, "fchmodat", [0; 6]);
-    assert_eq!((mode, verdict_of(HOST, FilterPart::BelowListener, "fchmodat", [0; 6])), (notice, RET_ALLOW));
+    assert_eq!(
+        (
+            mode,
+            verdict_of(HOST, FilterPart::BelowListener, "fchmodat", [0; 6])
+        ),
+        (notice, RET_ALLOW)
+    );
 }
 
 #[test]
@@ -271,18 +387,27 @@ fn what_is_not_refused_passes_the_listener_and_is_decided_as_without() {
     for architecture in [&X86_64, &AARCH64] {
         for confines in EVERY {
             let part = |part| compile(architecture, confines, part);
-            let [alone, below, listener] =
-                [FilterPart::Alone, FilterPart::BelowListener, FilterPart::Listener].map(part);
+            let [alone, below, listener] = [
+                FilterPart::Alone,
+                FilterPart::BelowListener,
+                FilterPart::Listener,
+            ]
+            .map(part);
             assert!(below.len() <= alone.len());
             for number in (0..600).chain([0x4000_0003]) {
-                let of = |program: &[sock_filter]| decide(program, architecture.audit, number, [0; 6]);
+                let of =
+                    |program: &[sock_filter]| decide(program, architecture.audit, number, [0; 6]);
                 match of(&listener) {
                     RET_ALLOW => assert_eq!(of(&below), of(&alone), "{number}"),
                     RET_USER_NOTIF => assert_ne!(of(&below), RET_KILL_PROCESS, "{number}"),
                     other => panic!("{number}: {other:#x}"),
                 }
             }
-            assert_eq!(decide(&listener, 0x4000_0003, 0, [0; 6]), RET_ALLOW, "a cell's own business");
+            assert_eq!(
+                decide(&listener, 0x4000_0003, 0, [0; 6]),
+                RET_ALLOW,
+                "a cell's own business"
+            );
         }
     }
 }
@@ -292,7 +417,10 @@ fn answers_name_the_call_and_keep_its_error() {
     let architecture = HERE.unwrap();
     let of = |name: &str| answer(number(architecture, name) as i32);
     assert_eq!(of("io_setup"), Some(("io_setup", Answer::Refuse(ENOSYS))));
-    assert_eq!(of("fanotify_init"), Some(("fanotify_init", Answer::Refuse(EPERM))));
+    assert_eq!(
+        of("fanotify_init"),
+        Some(("fanotify_init", Answer::Refuse(EPERM)))
+    );
     assert_eq!(of("socket"), Some(("socket", Answer::Refuse(EPERM))));
     assert_eq!(of("flock"), Some(("flock", Answer::Lock)));
     assert_eq!(of("fcntl"), Some(("fcntl", Answer::Lock)));
@@ -303,8 +431,16 @@ fn answers_name_the_call_and_keep_its_error() {
 /// [`answer`] goes by the rules of the host, whatever the cell.
 #[test]
 fn notified_call_has_the_same_rule_in_every_cell() {
-    let notifies = |rule: &Rule| block(*rule, FilterPart::Listener).iter().any(|i| i.k == RET_USER_NOTIF);
-    let host = Confines::Host { owns_files: true, signals_kept_in: true }.rules();
+    let notifies = |rule: &Rule| {
+        block(*rule, FilterPart::Listener)
+            .iter()
+            .any(|i| i.k == RET_USER_NOTIF)
+    };
+    let host = Confines::Host {
+        owns_files: true,
+        signals_kept_in: true,
+    }
+    .rules();
     for confines in EVERY {
         let rules = confines.rules();
         let notified: Vec<_> = rules.iter().filter(|(_, rule)| notifies(rule)).collect();
@@ -344,7 +480,9 @@ fn event_loops_and_threads_are_allowed() {
 fn observed_call_gets_what_a_job_would_get() {
     let architecture = HERE.unwrap();
     let verdicts = Verdicts::new(Confines::Namespaces).unwrap();
-    let of = |name: &str, first: u64| verdicts.of(number(architecture, name) as i32, &[first, 0, 0, 0, 0, 0]);
+    let of = |name: &str, first: u64| {
+        verdicts.of(number(architecture, name) as i32, &[first, 0, 0, 0, 0, 0])
+    };
     assert_eq!(of("read", 0), Verdict::Allow);
     assert_eq!(of("io_setup", 0), Verdict::Notify);
     assert_eq!(of("flock", 0), Verdict::Notify);

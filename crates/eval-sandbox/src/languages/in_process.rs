@@ -13,7 +13,9 @@ use super::super::channel::{pipe, sealed_file};
 use super::super::error::SandboxError;
 use super::super::host::Launch;
 use super::super::launch::{process_limits, spec};
-use super::super::messages::{disguised, forged, load_failure, number, object, raised, silent_end, text};
+use super::super::messages::{
+    disguised, forged, load_failure, number, object, raised, silent_end, text,
+};
 use super::super::pool::Worker;
 use super::super::running::{Heard, Running, bounded};
 use super::super::testing::token;
@@ -35,14 +37,25 @@ pub(crate) fn run_tests(
         Language::Bash => shell(found, &token, write, job)?,
         _ => {
             let entry = job.entry_point.as_deref();
-            let request = json!({"code": job.code, "setup": job.setup, "tests": job.tests, "entry": entry});
-            node::tests_runner(found, format!("{token}\n{request}").as_bytes(), write, &job.limits)?
+            let request =
+                json!({"code": job.code, "setup": job.setup, "tests": job.tests, "entry": entry});
+            node::tests_runner(
+                found,
+                format!("{token}\n{request}").as_bytes(),
+                write,
+                &job.limits,
+            )?
         }
     };
     let mut running = worker.run(cancel, vec![launch], &job.limits)?;
     let started = running.started;
     let mut lines = Lines::new(read).map_err(SandboxError::lost)?;
-    let heard = hear(&mut running, &mut lines, &token, started + bounded(job.limits.wall))?;
+    let heard = hear(
+        &mut running,
+        &mut lines,
+        &token,
+        started + bounded(job.limits.wall),
+    )?;
     lines.close();
     if !matches!(heard, Outcome::Late) {
         running.let_end()?;
@@ -52,17 +65,22 @@ pub(crate) fn run_tests(
         Outcome::Stopped => running.finish()?,
         _ => running.end()?,
     };
-    let process = ended.into_iter().next().ok_or_else(|| SandboxError::lost("a job without a process"))?;
+    let process = ended
+        .into_iter()
+        .next()
+        .ok_or_else(|| SandboxError::lost("a job without a process"))?;
     let verdict = match heard {
         Outcome::Verdict { map, held, said } => match found.language {
             Language::Bash => of_shell(&map, held, &said, job, &process.streams.stderr),
             _ => of_node(&map),
         },
-        Outcome::Tampered => {
-            TestVerdict::Failed(forged("a false verdict was written to the channel of verdicts"))
-        }
+        Outcome::Tampered => TestVerdict::Failed(forged(
+            "a false verdict was written to the channel of verdicts",
+        )),
         _ => match silent_end(&process)? {
-            RunFailure::Ended(Ending::Signaled(_)) if node::ran_out_of_memory(&process.streams.stderr) => {
+            RunFailure::Ended(Ending::Signaled(_))
+                if node::ran_out_of_memory(&process.streams.stderr) =>
+            {
                 TestVerdict::Failed(RunFailure::Ended(Ending::MemoryLimit))
             }
             failure => TestVerdict::Failed(failure),
@@ -109,11 +127,17 @@ fn hear(
             Heard::TooLong => return Ok(Outcome::Tampered),
             Heard::End(_) => return Ok(Outcome::Silent),
         };
-        let rest = line.strip_prefix(token.as_bytes()).and_then(|rest| rest.strip_prefix(b" "));
-        let Some(rest) = rest else { return Ok(Outcome::Tampered) };
+        let rest = line
+            .strip_prefix(token.as_bytes())
+            .and_then(|rest| rest.strip_prefix(b" "));
+        let Some(rest) = rest else {
+            return Ok(Outcome::Tampered);
+        };
         let cut = rest.iter().position(|b| *b == b'\t').unwrap_or(rest.len());
         let (json, tail) = rest.split_at_checked(cut).unwrap_or((rest, b""));
-        let Some(map) = object(json) else { return Ok(Outcome::Tampered) };
+        let Some(map) = object(json) else {
+            return Ok(Outcome::Tampered);
+        };
         if !tail.is_empty() {
             said = String::from_utf8_lossy(tail).trim().to_owned();
         }
@@ -126,7 +150,9 @@ fn hear(
 
 fn of_node(map: &Map<String, Value>) -> TestVerdict {
     let error = map.get("e");
-    let index = number(map, "index").and_then(|i| usize::try_from(i).ok()).unwrap_or(0);
+    let index = number(map, "index")
+        .and_then(|i| usize::try_from(i).ok())
+        .unwrap_or(0);
     match text(map, "verdict").as_str() {
         "passed" => TestVerdict::Passed,
         "assertion" => TestVerdict::AssertionFailed {
@@ -137,26 +163,50 @@ fn of_node(map: &Map<String, Value>) -> TestVerdict {
         },
         "raised" => {
             let raised = raised(error);
-            disguised(&raised, error).map_or(TestVerdict::CandidateRaised(raised), TestVerdict::Failed)
+            disguised(&raised, error)
+                .map_or(TestVerdict::CandidateRaised(raised), TestVerdict::Failed)
         }
         "test_raised" => TestVerdict::TestRaised(raised(error)),
         "test_error" => TestVerdict::TestError(raised(error)),
-        "unsound" => TestVerdict::Unsound { why: text(map, "why") },
-        "load" => TestVerdict::Failed(load_failure(&text(map, "phase"), error, number(map, "line"))),
+        "unsound" => TestVerdict::Unsound {
+            why: text(map, "why"),
+        },
+        "load" => TestVerdict::Failed(load_failure(
+            &text(map, "phase"),
+            error,
+            number(map, "line"),
+        )),
         _ => TestVerdict::Failed(forged("an unknown verdict")),
     }
 }
 
-fn of_shell(map: &Map<String, Value>, held: u64, said: &str, job: &TestJob, stderr: &[u8]) -> TestVerdict {
+fn of_shell(
+    map: &Map<String, Value>,
+    held: u64,
+    said: &str,
+    job: &TestJob,
+    stderr: &[u8],
+) -> TestVerdict {
     match text(map, "verdict").as_str() {
         // A test that was left early, by an `exit 0` of the candidate's, did not say that it holds.
         "passed" if held == job.tests.len() as u64 => TestVerdict::Passed,
         "passed" => TestVerdict::Failed(RunFailure::Exited { code: Some(0) }),
-        "syntax" => TestVerdict::Failed(RunFailure::SyntaxError { message: said.to_owned(), line: None }),
-        "unsound" => TestVerdict::Unsound { why: said.to_owned() },
+        "syntax" => TestVerdict::Failed(RunFailure::SyntaxError {
+            message: said.to_owned(),
+            line: None,
+        }),
+        "unsound" => TestVerdict::Unsound {
+            why: said.to_owned(),
+        },
         "failed" => {
-            let index = number(map, "index").and_then(|i| usize::try_from(i).ok()).unwrap_or(0);
-            let of_test = job.tests.get(index).map(|test| test.trim().to_owned()).unwrap_or_default();
+            let index = number(map, "index")
+                .and_then(|i| usize::try_from(i).ok())
+                .unwrap_or(0);
+            let of_test = job
+                .tests
+                .get(index)
+                .map(|test| test.trim().to_owned())
+                .unwrap_or_default();
             let lone = !of_test.contains('\n');
             let source = if said.is_empty() && !lone {
                 "the script failed".to_owned()
@@ -166,8 +216,17 @@ fn of_shell(map: &Map<String, Value>, held: u64, said: &str, job: &TestJob, stde
                 said.to_owned()
             };
             let stderr = String::from_utf8_lossy(stderr);
-            let last = stderr.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            TestVerdict::AssertionFailed { index, line: 0, source, message: last.to_owned() }
+            let last = stderr
+                .lines()
+                .rev()
+                .find(|line| !line.trim().is_empty())
+                .unwrap_or_default();
+            TestVerdict::AssertionFailed {
+                index,
+                line: 0,
+                source,
+                message: last.to_owned(),
+            }
         }
         _ => TestVerdict::Failed(forged("an unknown verdict")),
     }
@@ -180,7 +239,11 @@ fn shell(
     channel: std::os::fd::OwnedFd,
     job: &TestJob,
 ) -> Result<Launch, SandboxError> {
-    let mode = if job.check.is_some() { "test" } else { "asserts" };
+    let mode = if job.check.is_some() {
+        "test"
+    } else {
+        "asserts"
+    };
     let entry = job.entry_point.as_deref().unwrap_or_default();
     let mut request = format!("{token}\n{mode}\n{entry}\n").into_bytes();
     for part in std::iter::once(&job.setup).chain(&job.tests) {
@@ -189,7 +252,9 @@ fn shell(
         request.push(0);
     }
     let flags = ["--noprofile", "--norc", "-c", DRIVER].map(str::to_owned);
-    let argv = std::iter::once(bash.path.to_string_lossy().into_owned()).chain(flags).collect();
+    let argv = std::iter::once(bash.path.to_string_lossy().into_owned())
+        .chain(flags)
+        .collect();
     let files = vec![("solution.sh".to_owned(), job.code.len())];
     Ok(Launch {
         spec: spec(argv, &[], files, process_limits(&job.limits)),

@@ -49,8 +49,13 @@ pub struct Missing {
 }
 
 impl Language {
-    pub const ALL: [Language; 5] =
-        [Language::Python, Language::Javascript, Language::Typescript, Language::Bash, Language::Sql];
+    pub const ALL: [Language; 5] = [
+        Language::Python,
+        Language::Javascript,
+        Language::Typescript,
+        Language::Bash,
+        Language::Sql,
+    ];
 
     pub fn name(self) -> &'static str {
         match self {
@@ -64,8 +69,12 @@ impl Language {
 
     fn hint(self) -> &'static str {
         match self {
-            Language::Python => "install Python 3.6 or newer (Debian, Ubuntu: `apt install python3`)",
-            Language::Javascript => "install Node.js 18 or newer (Debian, Ubuntu: `apt install nodejs`)",
+            Language::Python => {
+                "install Python 3.6 or newer (Debian, Ubuntu: `apt install python3`)"
+            }
+            Language::Javascript => {
+                "install Node.js 18 or newer (Debian, Ubuntu: `apt install nodejs`)"
+            }
             Language::Typescript => {
                 "install Node.js 22.18 or newer, which reads TypeScript, or the compiler beside the suite \
                  (`npm install --save-dev typescript`)"
@@ -76,7 +85,11 @@ impl Language {
     }
 
     fn missing(self, reason: impl Into<String>) -> Missing {
-        Missing { language: self, reason: reason.into(), hint: self.hint().to_owned() }
+        Missing {
+            language: self,
+            reason: reason.into(),
+            hint: self.hint().to_owned(),
+        }
     }
 }
 
@@ -84,14 +97,24 @@ impl Found {
     /// Host folders that must be visible for it, beside those of the system.
     pub fn readable(&self) -> Vec<PathBuf> {
         let program = self.path.parent().map(Path::to_path_buf);
-        let library = self.library.as_deref().and_then(Path::parent).map(Path::to_path_buf);
-        program.into_iter().chain(library).filter(|path| !is_shown_anyway(path)).collect()
+        let library = self
+            .library
+            .as_deref()
+            .and_then(Path::parent)
+            .map(Path::to_path_buf);
+        program
+            .into_iter()
+            .chain(library)
+            .filter(|path| !is_shown_anyway(path))
+            .collect()
     }
 }
 
 /// Folders that every cell shows.
 fn is_shown_anyway(path: &Path) -> bool {
-    ["/usr", "/bin", "/sbin", "/lib", "/lib64"].iter().any(|shown| path.starts_with(shown))
+    ["/usr", "/bin", "/sbin", "/lib", "/lib64"]
+        .iter()
+        .any(|shown| path.starts_with(shown))
         || path.as_os_str().is_empty()
 }
 
@@ -105,32 +128,42 @@ pub fn find(language: Language, search: &OsStr, base: &Path) -> Result<Found, Mi
             .find(|path| path.is_absolute() && path.is_file())
     };
     let found = |called: PathBuf, path: PathBuf, version: String| {
-        Ok(Found { language, called, path, version, library: None })
+        Ok(Found {
+            language,
+            called,
+            path,
+            version,
+            library: None,
+        })
     };
     match language {
         Language::Sql => {
-            let version = if cfg!(target_os = "linux") { rusqlite::version() } else { "" };
+            let version = if cfg!(target_os = "linux") {
+                rusqlite::version()
+            } else {
+                ""
+            };
             found(PathBuf::new(), PathBuf::new(), version.to_owned())
         }
         Language::Python => {
-            let called =
-                on_path(&["python3", "python"]).ok_or_else(|| language.missing("python3 is not in PATH"))?;
+            let called = on_path(&["python3", "python"])
+                .ok_or_else(|| language.missing("python3 is not in PATH"))?;
             let about = "import sys; print(sys.executable); print('.'.join(map(str, sys.version_info[:3])))";
             let (path, version) =
                 two_lines(&called, &["-I", "-c", about]).map_err(|why| language.missing(why))?;
             found(called, resolved(Path::new(&path)), version)
         }
         Language::Bash => {
-            let called = on_path(&["bash"]).ok_or_else(|| language.missing("bash is not in PATH"))?;
-            let about =
-                "echo \"$BASH\"; echo \"${BASH_VERSINFO[0]}.${BASH_VERSINFO[1]}.${BASH_VERSINFO[2]}\"";
-            let (path, version) =
-                two_lines(&called, &["--norc", "-c", about]).map_err(|why| language.missing(why))?;
+            let called =
+                on_path(&["bash"]).ok_or_else(|| language.missing("bash is not in PATH"))?;
+            let about = "echo \"$BASH\"; echo \"${BASH_VERSINFO[0]}.${BASH_VERSINFO[1]}.${BASH_VERSINFO[2]}\"";
+            let (path, version) = two_lines(&called, &["--norc", "-c", about])
+                .map_err(|why| language.missing(why))?;
             found(called, resolved(Path::new(&path)), version)
         }
         Language::Javascript => {
-            let called =
-                on_path(&["node", "nodejs"]).ok_or_else(|| language.missing("node is not in PATH"))?;
+            let called = on_path(&["node", "nodejs"])
+                .ok_or_else(|| language.missing("node is not in PATH"))?;
             let (path, version) = node_at(&called).map_err(|why| language.missing(why))?;
             found(called, path, version)
         }
@@ -138,7 +171,11 @@ pub fn find(language: Language, search: &OsStr, base: &Path) -> Result<Found, Mi
             let node = find(Language::Javascript, search, base)
                 .map_err(|missing| language.missing(missing.reason))?;
             let strips = at_least(&node.version, (22, 18));
-            let library = if strips { None } else { typescript_library(base, on_path(&["tsc"])) };
+            let library = if strips {
+                None
+            } else {
+                typescript_library(base, on_path(&["tsc"]))
+            };
             if !strips && library.is_none() {
                 let reason = format!(
                     "node {} can't read TypeScript, and there is no `typescript` package",
@@ -146,7 +183,11 @@ pub fn find(language: Language, search: &OsStr, base: &Path) -> Result<Found, Mi
                 );
                 return Err(language.missing(reason));
             }
-            Ok(Found { language, library, ..node })
+            Ok(Found {
+                language,
+                library,
+                ..node
+            })
         }
     }
 }
@@ -158,7 +199,10 @@ fn node_at(called: &Path) -> Result<(PathBuf, String), String> {
         let said = output_of(&path, &["--version"])?;
         return Ok((path, said.trim().trim_start_matches('v').to_owned()));
     }
-    let (path, version) = two_lines(called, &["-p", "process.execPath + '\\n' + process.versions.node"])?;
+    let (path, version) = two_lines(
+        called,
+        &["-p", "process.execPath + '\\n' + process.versions.node"],
+    )?;
     Ok((resolved(Path::new(&path)), version))
 }
 
@@ -168,7 +212,10 @@ fn resolved(path: &Path) -> PathBuf {
 
 fn is_binary(path: &Path) -> bool {
     let mut head = [0u8; 4];
-    fs::File::open(path).and_then(|mut f| f.read_exact(&mut head)).is_ok() && head == *b"\x7fELF"
+    fs::File::open(path)
+        .and_then(|mut f| f.read_exact(&mut head))
+        .is_ok()
+        && head == *b"\x7fELF"
 }
 
 fn output_of(program: &Path, arguments: &[&str]) -> Result<String, String> {
@@ -190,7 +237,11 @@ fn output_of(program: &Path, arguments: &[&str]) -> Result<String, String> {
 /// The last two lines that a program prints: where it is, and its version.
 fn two_lines(program: &Path, arguments: &[&str]) -> Result<(String, String), String> {
     let text = output_of(program, arguments)?;
-    let mut lines = text.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+    let mut lines = text
+        .lines()
+        .rev()
+        .map(str::trim)
+        .filter(|line| !line.is_empty());
     match (lines.next(), lines.next()) {
         (Some(version), Some(path)) => Ok((path.to_owned(), version.to_owned())),
         _ => Err(format!("{}: it answered strangely", program.display())),
@@ -204,12 +255,16 @@ fn at_least(version: &str, wanted: (u64, u64)) -> bool {
 
 /// `typescript.js` of the package nearest to the suite, else of the one that `tsc` belongs to.
 fn typescript_library(base: &Path, tsc: Option<PathBuf>) -> Option<PathBuf> {
-    let near = base.ancestors().map(|dir| dir.join("node_modules/typescript/lib/typescript.js"));
+    let near = base
+        .ancestors()
+        .map(|dir| dir.join("node_modules/typescript/lib/typescript.js"));
     let global = tsc.into_iter().filter_map(|tsc| {
         let bin = fs::canonicalize(tsc).ok()?;
         Some(bin.parent()?.parent()?.join("lib/typescript.js"))
     });
-    near.chain(global).find(|file| file.is_file()).map(|file| resolved(&file))
+    near.chain(global)
+        .find(|file| file.is_file())
+        .map(|file| resolved(&file))
 }
 
 #[cfg(test)]
@@ -221,7 +276,11 @@ mod tests {
     #[test]
     fn what_is_missing_is_told_with_what_to_do() {
         let nowhere = OsStr::new("/no/such/folder");
-        let said = |language| find(language, nowhere, Path::new("/")).unwrap_err().to_string();
+        let said = |language| {
+            find(language, nowhere, Path::new("/"))
+                .unwrap_err()
+                .to_string()
+        };
         insta::assert_snapshot!(said(Language::Javascript), @"node is not in PATH; install Node.js 18 or newer (Debian, Ubuntu: `apt install nodejs`)");
         insta::assert_snapshot!(said(Language::Typescript), @"node is not in PATH; install Node.js 22.18 or newer, which reads TypeScript, or the compiler beside the suite (`npm install --save-dev typescript`)");
         assert!(find(Language::Sql, nowhere, Path::new("/")).is_ok());
@@ -238,11 +297,19 @@ mod tests {
             path
         };
         let real = put("versions/node", "");
-        let shim =
-            put("shims/node", &format!("#!/bin/sh\necho noise\necho {}\necho 20.1.0\n", real.display()));
+        let shim = put(
+            "shims/node",
+            &format!(
+                "#!/bin/sh\necho noise\necho {}\necho 20.1.0\n",
+                real.display()
+            ),
+        );
         let search = shim.parent().unwrap().as_os_str();
         let found = find(Language::Javascript, search, dir.path()).unwrap();
-        assert_eq!((found.called, found.version.as_str()), (shim.clone(), "20.1.0"));
+        assert_eq!(
+            (found.called, found.version.as_str()),
+            (shim.clone(), "20.1.0")
+        );
         assert_eq!(found.path, fs::canonicalize(&real).unwrap());
         let readable = Found {
             called: shim.clone(),
@@ -252,7 +319,10 @@ mod tests {
         assert_eq!(readable.readable(), [real.parent().unwrap()]);
 
         let without = find(Language::Typescript, search, dir.path()).unwrap_err();
-        assert_eq!(without.reason, "node 20.1.0 can't read TypeScript, and there is no `typescript` package");
+        assert_eq!(
+            without.reason,
+            "node 20.1.0 can't read TypeScript, and there is no `typescript` package"
+        );
         let library = put("node_modules/typescript/lib/typescript.js", "");
         let below = dir.path().join("a/b");
         let found = find(Language::Typescript, search, &below).unwrap();
@@ -261,9 +331,13 @@ mod tests {
 
     #[test]
     fn versions_are_compared_as_numbers() {
-        for (version, strips) in
-            [("22.18.0", true), ("22.9.1", false), ("24.0.0", true), ("9.99", false), ("", false)]
-        {
+        for (version, strips) in [
+            ("22.18.0", true),
+            ("22.9.1", false),
+            ("24.0.0", true),
+            ("9.99", false),
+            ("", false),
+        ] {
             assert_eq!(at_least(version, (22, 18)), strips, "{version}");
         }
     }

@@ -24,8 +24,11 @@ const TESTS: &str = include_str!("javascript/tests.js");
 const TRANSPILE: &str = include_str!("javascript/transpile.js");
 
 /// What V8 says when it has no more memory; it then aborts.
-const OUT_OF_MEMORY: [&[u8]; 3] =
-    [b"heap out of memory", b"process out of memory", b"Fatal JavaScript out of memory"];
+const OUT_OF_MEMORY: [&[u8]; 3] = [
+    b"heap out of memory",
+    b"process out of memory",
+    b"Fatal JavaScript out of memory",
+];
 
 /// What node needs beside its heap.
 const BESIDE_HEAP_BYTES: u64 = 128 << 20;
@@ -36,7 +39,10 @@ const TRANSPILE_SECONDS: u64 = 30;
 
 /// Node and its flags; its own configuration of OpenSSL and certificates costs more than a test does.
 fn argv(node: &Found, limits: &Limits) -> Vec<String> {
-    vec![node.path.to_string_lossy().into_owned(), format!("--max-old-space-size={}", limits.memory_mb)]
+    vec![
+        node.path.to_string_lossy().into_owned(),
+        format!("--max-old-space-size={}", limits.memory_mb),
+    ]
 }
 
 /// V8 keeps the limit itself and then says so. The kernel's lies above it: when that is met first, V8 dies without a word.
@@ -89,10 +95,17 @@ pub(crate) fn call<T>(
     read: &ReadAnswer<'_, T>,
 ) -> Result<FunctionReport<T>, SandboxError> {
     let head = job.entry_point.split('.').next().unwrap_or_default();
-    let request = json!({"code": job.code, "entry": head, "most": job.limits.return_bytes}).to_string();
+    let request =
+        json!({"code": job.code, "entry": head, "most": job.limits.return_bytes}).to_string();
     let start: &StartProcess<'_> = &|worker, cancel| {
         let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
-        let launch = runner(node, CANDIDATE, request.as_bytes(), vec![theirs], &job.limits)?;
+        let launch = runner(
+            node,
+            CANDIDATE,
+            request.as_bytes(),
+            vec![theirs],
+            &job.limits,
+        )?;
         Ok((worker.run(cancel, vec![launch], &job.limits)?, ours))
     };
     let mut report = call_functions(worker, cancel, start, job, read)?;
@@ -104,14 +117,18 @@ pub(crate) fn call<T>(
                 call.outcome = CallOutcome::Failed(limit.clone());
             }
         }
-        report.load_failure = report.load_failure.map(|f| if crashed(&f) { limit } else { f });
+        report.load_failure = report
+            .load_failure
+            .map(|f| if crashed(&f) { limit } else { f });
     }
     Ok(report)
 }
 
 /// Whether the end of a node was V8's lack of memory. Only a program that failed is asked, so it can't gain by saying so.
 pub(super) fn ran_out_of_memory(stderr: &[u8]) -> bool {
-    OUT_OF_MEMORY.iter().any(|words| stderr.windows(words.len()).any(|part| part == *words))
+    OUT_OF_MEMORY
+        .iter()
+        .any(|words| stderr.windows(words.len()).any(|part| part == *words))
 }
 
 /// Runs a whole program, `main.js` or, when it is an ES module, `main.mjs`.
@@ -121,7 +138,11 @@ pub(crate) fn run_script(
     node: &Found,
     script: Script,
 ) -> Result<ProgramResult, SandboxError> {
-    let file = if is_module(&script.code) { "main.mjs" } else { "main.js" };
+    let file = if is_module(&script.code) {
+        "main.mjs"
+    } else {
+        "main.js"
+    };
     let mut argv = argv(node, &script.limits);
     argv.push(file.to_owned());
     argv.extend(script.args);
@@ -145,9 +166,11 @@ pub(crate) fn run_script(
 /// By `import` or `export` at the beginning of a line, unless the text is written for CommonJS.
 fn is_module(code: &str) -> bool {
     let marks = |line: &str, word: &str| {
-        line.strip_prefix(word).is_some_and(|rest| rest.starts_with([' ', '{', '*', '"', '\'']))
+        line.strip_prefix(word)
+            .is_some_and(|rest| rest.starts_with([' ', '{', '*', '"', '\'']))
     };
-    code.lines().any(|line| marks(line, "import") || marks(line, "export"))
+    code.lines()
+        .any(|line| marks(line, "import") || marks(line, "export"))
         && !code.contains("require(")
         && !code.contains("module.exports")
 }
@@ -183,20 +206,38 @@ pub(crate) fn transpile(
             }
             other => {
                 let stderr = String::from_utf8_lossy(&result.streams.stderr).into_owned();
-                Err(SandboxError::lost(format!("the TypeScript compiler {other}: {}", stderr.trim())))
+                Err(SandboxError::lost(format!(
+                    "the TypeScript compiler {other}: {}",
+                    stderr.trim()
+                )))
             }
         };
     }
-    let answer: Value = serde_json::from_slice(&result.streams.stdout).map_err(SandboxError::lost)?;
+    let answer: Value =
+        serde_json::from_slice(&result.streams.stdout).map_err(SandboxError::lost)?;
     if let Some(failed) = answer.get("failed") {
-        let message = failed.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let message = failed
+            .get("message")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
         let line = failed.get("line").and_then(Value::as_u64);
         return Ok(Err(RunFailure::SyntaxError { message, line }));
     }
-    let made = answer.get("texts").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let made: Vec<String> = made.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+    let made = answer
+        .get("texts")
+        .and_then(Value::as_array)
+        .map(Vec::as_slice)
+        .unwrap_or_default();
+    let made: Vec<String> = made
+        .iter()
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect();
     if made.len() != texts.len() {
-        return Err(SandboxError::lost("the TypeScript compiler answered strangely"));
+        return Err(SandboxError::lost(
+            "the TypeScript compiler answered strangely",
+        ));
     }
     Ok(Ok(made))
 }
@@ -207,7 +248,12 @@ mod tests {
 
     #[test]
     fn modules_are_known_by_their_first_words() {
-        for code in ["import fs from 'fs'\n", "import'fs'", "x\nexport function f() {}", "export {f}"] {
+        for code in [
+            "import fs from 'fs'\n",
+            "import'fs'",
+            "x\nexport function f() {}",
+            "export {f}",
+        ] {
             assert!(is_module(code), "{code}");
         }
         for code in [

@@ -37,13 +37,24 @@ impl Exec {
             strings.push(c_string(word.clone().into_bytes())?);
         }
         for (name, value) in &program.env {
-            strings.push(c_string([name.as_bytes(), b"=", value.as_bytes()].concat())?);
+            strings.push(c_string(
+                [name.as_bytes(), b"=", value.as_bytes()].concat(),
+            )?);
         }
         let pointers = |strings: &[CString]| -> Vec<*const c_char> {
-            strings.iter().map(|s| s.as_ptr()).chain([std::ptr::null()]).collect()
+            strings
+                .iter()
+                .map(|s| s.as_ptr())
+                .chain([std::ptr::null()])
+                .collect()
         };
         let (words, variables) = strings.split_at(program.argv.len());
-        Ok(Exec { path, argv: pointers(words), envp: pointers(variables), _strings: strings })
+        Ok(Exec {
+            path,
+            argv: pointers(words),
+            envp: pointers(variables),
+            _strings: strings,
+        })
     }
 }
 
@@ -53,17 +64,26 @@ fn find(program: &Program) -> Result<PathBuf, StartError> {
     if argv0.contains('/') {
         return Ok(executable(argv0, program.dir));
     }
-    let path = program.env.iter().find(|(name, _)| *name == "PATH").map(|(_, value)| *value);
+    let path = program
+        .env
+        .iter()
+        .find(|(name, _)| *name == "PATH")
+        .map(|(_, value)| *value);
     let mut denied = None;
     for folder in std::env::split_paths(path.unwrap_or_default()) {
         let file = program.dir.join(folder).join(argv0);
         match file.metadata() {
-            Ok(meta) if meta.is_file() && meta.permissions().mode() & 0o111 != 0 => return Ok(file),
+            Ok(meta) if meta.is_file() && meta.permissions().mode() & 0o111 != 0 => {
+                return Ok(file);
+            }
             Ok(meta) if meta.is_file() => denied = Some(io::Error::from_raw_os_error(libc::EACCES)),
             _ => {}
         }
     }
-    Err(explain(program, &denied.unwrap_or_else(|| io::Error::from_raw_os_error(libc::ENOENT))))
+    Err(explain(
+        program,
+        &denied.unwrap_or_else(|| io::Error::from_raw_os_error(libc::ENOENT)),
+    ))
 }
 
 /// A running program and its supervisor.
@@ -76,7 +96,9 @@ pub(super) struct Tree {
 
 impl Tree {
     pub(super) fn start(program: &Program) -> Result<Tree, StartError> {
-        let broken = |error: io::Error| StartError { reason: format!("cannot start a program: {error}") };
+        let broken = |error: io::Error| StartError {
+            reason: format!("cannot start a program: {error}"),
+        };
         let (status_read, status_write) = pipe().map_err(broken)?;
         let (lifeline_read, lifeline_write) = pipe().map_err(broken)?;
         let (status_fd, lifeline_fd) = (status_write.as_raw_fd(), lifeline_read.as_raw_fd());
@@ -89,7 +111,11 @@ impl Tree {
         }
         let child = child.spawn().map_err(|error| explain(program, &error))?;
         let status = tokio::process::ChildStdout::from_std(status_read.into()).map_err(broken)?;
-        Ok(Tree { child, status, lifeline: Some(lifeline_write) })
+        Ok(Tree {
+            child,
+            status,
+            lifeline: Some(lifeline_write),
+        })
     }
 
     /// How the program itself ended; what it started may still run. May be dropped and asked again.
@@ -174,7 +200,13 @@ unsafe fn watch(program: libc::pid_t, status: RawFd, lifeline: RawFd) {
     // process's own copy.
     unsafe {
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
-        for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGPIPE] {
+        for signal in [
+            libc::SIGHUP,
+            libc::SIGINT,
+            libc::SIGQUIT,
+            libc::SIGTERM,
+            libc::SIGPIPE,
+        ] {
             libc::signal(signal, libc::SIG_IGN);
         }
         // The copies of other calls' pipes would keep those from ever ending.
@@ -186,8 +218,16 @@ unsafe fn watch(program: libc::pid_t, status: RawFd, lifeline: RawFd) {
         let mut running = true;
         loop {
             let mut polled = [
-                libc::pollfd { fd: lifeline, events: libc::POLLIN, revents: 0 },
-                libc::pollfd { fd: if running { pidfd } else { -1 }, events: libc::POLLIN, revents: 0 },
+                libc::pollfd {
+                    fd: lifeline,
+                    events: libc::POLLIN,
+                    revents: 0,
+                },
+                libc::pollfd {
+                    fd: if running { pidfd } else { -1 },
+                    events: libc::POLLIN,
+                    revents: 0,
+                },
             ];
             // Kernels before 5.3 have no pidfd: look every few milliseconds.
             let wait_ms = if running && pidfd < 0 { 5 } else { -1 };
@@ -253,7 +293,10 @@ unsafe fn kill_children() {
     let mut buffer = [0u8; 4096];
     // SAFETY: the path is a C string, the buffer is as long as said, and the descriptor is closed below.
     let read = unsafe {
-        let fd = libc::open(c"/proc/thread-self/children".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let fd = libc::open(
+            c"/proc/thread-self/children".as_ptr(),
+            libc::O_RDONLY | libc::O_CLOEXEC,
+        );
         if fd < 0 {
             return;
         }
@@ -265,7 +308,9 @@ unsafe fn kill_children() {
     let mut pid: libc::pid_t = 0;
     for byte in buffer.iter().take(read) {
         if byte.is_ascii_digit() {
-            pid = pid.wrapping_mul(10).wrapping_add(libc::pid_t::from(byte - b'0'));
+            pid = pid
+                .wrapping_mul(10)
+                .wrapping_add(libc::pid_t::from(byte - b'0'));
         } else {
             if pid > 1 {
                 // SAFETY: a child of this process that it has not reaped, so the number can't belong to another.

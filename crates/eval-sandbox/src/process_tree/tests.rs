@@ -13,13 +13,21 @@ fn shell(script: &str, timeout_ms: u64) -> TreeCommand {
 }
 
 fn python(program: &str, timeout_ms: u64) -> TreeCommand {
-    TreeCommand { argv: vec!["python3".into(), "-c".into(), program.into()], ..shell("", timeout_ms) }
+    TreeCommand {
+        argv: vec!["python3".into(), "-c".into(), program.into()],
+        ..shell("", timeout_ms)
+    }
 }
 
 /// False when the process does not exist or is only waiting to be reaped.
 fn alive(pid: &str) -> bool {
     match std::fs::read_to_string(format!("/proc/{pid}/stat")) {
-        Ok(stat) => !stat.rsplit(')').next().unwrap_or_default().trim_start().starts_with('Z'),
+        Ok(stat) => !stat
+            .rsplit(')')
+            .next()
+            .unwrap_or_default()
+            .trim_start()
+            .starts_with('Z'),
         Err(_) => false,
     }
 }
@@ -65,13 +73,18 @@ async fn a_program_that_ignores_a_large_input_is_no_error() {
     let mut command = shell("exec <&-; echo done", 20_000);
     command.stdin = vec![b'x'; 4 << 20];
     let out = run(&command).await.unwrap();
-    assert_eq!((out.end, out.stdout), (TreeEnd::Exited(0), b"done\n".to_vec()));
+    assert_eq!(
+        (out.end, out.stdout),
+        (TreeEnd::Exited(0), b"done\n".to_vec())
+    );
 }
 
 #[tokio::test]
 async fn a_flood_is_drained_and_only_its_head_kept() {
-    let mut command =
-        python("import sys; sys.stdout.write('a' * 3000000); sys.stderr.write('b' * 100000 + 'end')", 20_000);
+    let mut command = python(
+        "import sys; sys.stdout.write('a' * 3000000); sys.stderr.write('b' * 100000 + 'end')",
+        20_000,
+    );
     command.keep_stdout = 1000;
     command.keep_stderr = 10;
     let out = run(&command).await.unwrap();
@@ -83,7 +96,9 @@ async fn a_flood_is_drained_and_only_its_head_kept() {
 
 #[tokio::test]
 async fn a_daemon_is_gone_when_the_call_times_out() {
-    let out = run(&python(&format!("{DAEMON}\ntime.sleep(600)"), 1500)).await.unwrap();
+    let out = run(&python(&format!("{DAEMON}\ntime.sleep(600)"), 1500))
+        .await
+        .unwrap();
     assert_eq!(out.end, TreeEnd::TimedOut);
     let pid = String::from_utf8(out.stdout).unwrap().trim().to_owned();
     assert!(!pid.is_empty(), "the daemon did not start in time");
@@ -101,8 +116,13 @@ async fn a_daemon_is_gone_when_the_program_ends_by_itself() {
 
 #[tokio::test]
 async fn a_background_child_that_holds_stdout_does_not_hold_the_call() {
-    let out = run(&shell("echo answer; sleep 600 & echo $! >&2", 60_000)).await.unwrap();
-    assert_eq!((out.end, out.stdout), (TreeEnd::Exited(0), b"answer\n".to_vec()));
+    let out = run(&shell("echo answer; sleep 600 & echo $! >&2", 60_000))
+        .await
+        .unwrap();
+    assert_eq!(
+        (out.end, out.stdout),
+        (TreeEnd::Exited(0), b"answer\n".to_vec())
+    );
     let pid = printable(&out.stderr_tail);
     assert!(!alive(&pid), "{pid} outlived its call");
 }
@@ -143,7 +163,10 @@ async fn many_calls_at_once_each_get_their_own_streams() {
         .collect();
     for (n, call) in calls.into_iter().enumerate() {
         let out = call.await.unwrap();
-        assert_eq!((out.end, out.stdout), (TreeEnd::Exited(0), n.to_string().into_bytes()));
+        assert_eq!(
+            (out.end, out.stdout),
+            (TreeEnd::Exited(0), n.to_string().into_bytes())
+        );
     }
 }
 
@@ -160,16 +183,44 @@ async fn what_cannot_start_says_why() {
     put("bad.sh", "#!/no/such/interpreter -x\n", 0o755);
     put("data", "no program\n", 0o755);
     let mut told = String::new();
-    for argv0 in ["no-such-program", "./missing", "./plain.sh", "./bad.sh", "./data"] {
-        let command = TreeCommand { argv: vec![argv0.into()], dir: dir.path().to_owned(), ..shell("", 1000) };
+    for argv0 in [
+        "no-such-program",
+        "./missing",
+        "./plain.sh",
+        "./bad.sh",
+        "./data",
+    ] {
+        let command = TreeCommand {
+            argv: vec![argv0.into()],
+            dir: dir.path().to_owned(),
+            ..shell("", 1000)
+        };
         let reason = run(&command).await.unwrap_err().reason;
         told.push_str(&reason.replace(&dir.path().display().to_string(), "DIR"));
         told.push('\n');
     }
-    let gone = TreeCommand { argv: vec!["sh".into()], dir: dir.path().join("gone"), ..shell("", 1000) };
-    told.push_str(&run(&gone).await.unwrap_err().reason.replace(&dir.path().display().to_string(), "DIR"));
+    let gone = TreeCommand {
+        argv: vec!["sh".into()],
+        dir: dir.path().join("gone"),
+        ..shell("", 1000)
+    };
+    told.push_str(
+        &run(&gone)
+            .await
+            .unwrap_err()
+            .reason
+            .replace(&dir.path().display().to_string(), "DIR"),
+    );
     told.push('\n');
-    told.push_str(&run(&TreeCommand { argv: vec![], ..shell("", 1000) }).await.unwrap_err().reason);
+    told.push_str(
+        &run(&TreeCommand {
+            argv: vec![],
+            ..shell("", 1000)
+        })
+        .await
+        .unwrap_err()
+        .reason,
+    );
     insta::assert_snapshot!(told, @r"
     `no-such-program` was not found in PATH; for a file of the suite write `./no-such-program`
     `./missing` does not exist (looked for DIR/./missing)
@@ -183,5 +234,8 @@ async fn what_cannot_start_says_why() {
 
 #[test]
 fn what_is_shown_has_no_control_characters() {
-    assert_eq!(printable(b"\x1b[31mred\x1b[0m\x07 a\r\n\xff"), "red a\n\u{fffd}");
+    assert_eq!(
+        printable(b"\x1b[31mred\x1b[0m\x07 a\r\n\xff"),
+        "red a\n\u{fffd}"
+    );
 }

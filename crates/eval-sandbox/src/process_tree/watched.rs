@@ -57,12 +57,18 @@ pub async fn watch(
     heard: &mut dyn FnMut(&[u8]),
 ) -> Result<Watched, StartError> {
     let started = Instant::now();
-    let broken = |error: io::Error| StartError { reason: format!("cannot start a program: {error}") };
+    let broken = |error: io::Error| StartError {
+        reason: format!("cannot start a program: {error}"),
+    };
     let (output, input) = io::pipe().map_err(broken)?;
     let mut program = Program {
         argv: command.argv,
         dir: command.dir,
-        env: command.env.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str())).collect(),
+        env: command
+            .env
+            .iter()
+            .map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+            .collect(),
         joined: Some(input),
         home: "its folder",
     };

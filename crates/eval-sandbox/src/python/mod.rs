@@ -92,7 +92,13 @@ impl PythonJob {
         extra: Vec<OwnedFd>,
     ) -> Result<PythonJob, SandboxError> {
         let request = serde_json::to_vec(request).map_err(SandboxError::lost)?;
-        Ok(PythonJob { runner, request, stdin: Vec::new(), args: Vec::new(), extra })
+        Ok(PythonJob {
+            runner,
+            request,
+            stdin: Vec::new(),
+            args: Vec::new(),
+            extra,
+        })
     }
 
     /// A program with its own stdin and stdout.
@@ -155,7 +161,10 @@ impl Python {
             compiled.ok_or_else(|| "it compiled the runners to nonsense".to_owned())?;
         }
         Ok(Python {
-            interpreter: Interpreter { path: PathBuf::from(about.executable), version: about.version },
+            interpreter: Interpreter {
+                path: PathBuf::from(about.executable),
+                version: about.version,
+            },
             binds: binds(&about.prefixes, &about.site),
             site: about.site,
             runners: about.runners,
@@ -169,7 +178,10 @@ impl Python {
     }
 
     fn compiled(&self, name: &str) -> Vec<u8> {
-        self.runners.get(name).and_then(|code| unhex(code)).unwrap_or_default()
+        self.runners
+            .get(name)
+            .and_then(|code| unhex(code))
+            .unwrap_or_default()
     }
 
     fn argv(&self, program: &str, arguments: &[String]) -> Vec<String> {
@@ -190,10 +202,18 @@ impl Python {
         if job.runner == Runner::Script {
             let files = vec![("main.py".to_owned(), job.request.len())];
             let count = self.site.len().to_string();
-            let arguments: Vec<String> =
-                std::iter::once(&count).chain(&self.site).chain(&job.args).cloned().collect();
+            let arguments: Vec<String> = std::iter::once(&count)
+                .chain(&self.site)
+                .chain(&job.args)
+                .cloned()
+                .collect();
             return Ok(Launch {
-                spec: spec(self.argv(START_SCRIPT, &arguments), &[], files, process_limits(limits)),
+                spec: spec(
+                    self.argv(START_SCRIPT, &arguments),
+                    &[],
+                    files,
+                    process_limits(limits),
+                ),
                 contents: vec![job.request],
                 stdin: job.stdin,
                 extra: job.extra,
@@ -206,7 +226,12 @@ impl Python {
         let mut descriptors = vec![sealed_file(&input).map_err(SandboxError::lost)?];
         descriptors.extend(job.extra);
         Ok(Launch {
-            spec: spec(self.argv(START_RUNNER, &[]), &[], Vec::new(), process_limits(limits)),
+            spec: spec(
+                self.argv(START_RUNNER, &[]),
+                &[],
+                Vec::new(),
+                process_limits(limits),
+            ),
             contents: Vec::new(),
             stdin: job.stdin,
             extra: descriptors,
@@ -242,7 +267,12 @@ fn ask(name: &OsStr) -> Result<About, String> {
     let output = child.wait_with_output().map_err(|e| e.to_string())?;
     if !output.status.success() {
         let text = String::from_utf8_lossy(&output.stderr);
-        return Err(text.lines().last().unwrap_or("it failed without a word").trim().to_owned());
+        return Err(text
+            .lines()
+            .last()
+            .unwrap_or("it failed without a word")
+            .trim()
+            .to_owned());
     }
     // Anything before the last line comes from the user's own start-up files.
     let stdout = output.stdout.trim_ascii_end();
@@ -257,8 +287,10 @@ fn binds(prefixes: &[String], site: &[String]) -> Vec<String> {
     });
     let mut binds: Vec<String> = Vec::new();
     for path in parts.chain(site.iter().cloned()) {
-        let path =
-            std::fs::canonicalize(&path).ok().and_then(|p| p.to_str().map(str::to_owned)).unwrap_or(path);
+        let path = std::fs::canonicalize(&path)
+            .ok()
+            .and_then(|p| p.to_str().map(str::to_owned))
+            .unwrap_or(path);
         let shown = ["/usr", "/bin", "/lib", "/lib64", "/lib32"]
             .into_iter()
             .chain(binds.iter().map(String::as_str))

@@ -56,7 +56,12 @@ impl Server {
         program.extend(serde_json::to_vec(&settings(python, &cell.below_tmp))?);
         let launch = Launch {
             // The limits are those of its jobs, which set them themselves.
-            spec: spec(python.argv(START_SERVER, &[]), &[], Vec::new(), process_limits(&Limits::default())),
+            spec: spec(
+                python.argv(START_SERVER, &[]),
+                &[],
+                Vec::new(),
+                process_limits(&Limits::default()),
+            ),
             contents: Vec::new(),
             stdin: Vec::new(),
             extra: vec![theirs, sealed_file(&program)?],
@@ -71,7 +76,13 @@ impl Server {
             ..Link::new(ours)
         };
         let process = link.process.as_ref().and_then(process_of);
-        let server = Server { link, process, core: None, jobs: 0, _output: output };
+        let server = Server {
+            link,
+            process,
+            core: None,
+            jobs: 0,
+            _output: output,
+        };
         let mut buffer = [0u8; 16];
         match server.link.wait(&mut buffer, WARM_UP)? {
             (1, _) if buffer.first() == Some(&b'R') => Ok(server),
@@ -84,7 +95,9 @@ impl Server {
         let streams = [status, self._output.stderr.try_clone().ok()];
         let mut said = String::new();
         for stream in streams.into_iter().flatten() {
-            let Ok(mut lines) = Lines::new(stream) else { continue };
+            let Ok(mut lines) = Lines::new(stream) else {
+                continue;
+            };
             while let Line::Whole(line) = lines.next() {
                 said = String::from_utf8_lossy(&line).into_owned();
             }
@@ -109,7 +122,11 @@ impl Server {
     }
 
     /// Forks the processes of a job and waits until all of them run.
-    pub fn begin(&mut self, jobs: Vec<PythonJob>, limits: &Limits) -> Result<Started, SandboxError> {
+    pub fn begin(
+        &mut self,
+        jobs: Vec<PythonJob>,
+        limits: &Limits,
+    ) -> Result<Started, SandboxError> {
         self.jobs += 1;
         begin(&mut self.link, limits, |link| request(link, jobs, limits))
     }
@@ -139,7 +156,11 @@ fn request(link: &Link, jobs: Vec<PythonJob>, limits: &Limits) -> io::Result<Vec
         let (err_read, err_write) = pipe()?;
         theirs.extend([out_write, err_write]);
         theirs.extend(job.extra);
-        ours.push(Ends { stdout: out_read, stderr: err_read, status: None });
+        ours.push(Ends {
+            stdout: out_read,
+            stderr: err_read,
+            status: None,
+        });
         message.push_str(&format!(" {} {}", job.runner.name(), theirs.len() - before));
     }
     let raw: Vec<i32> = theirs.iter().map(|fd| fd.as_raw_fd()).collect();

@@ -74,7 +74,10 @@ impl Compiled {
 impl Request {
     fn read(value: &Value) -> Option<Request> {
         let line = format!("{}\n", value.get("line")?.as_str()?).into_bytes();
-        Some(Request { line, shared: value.get("shared")?.as_bool()? })
+        Some(Request {
+            line,
+            shared: value.get("shared")?.as_bool()?,
+        })
     }
 
     /// An argument as it was handed over.
@@ -89,7 +92,10 @@ impl Step {
             index: usize::try_from(value.get("index")?.as_u64()?).ok()?,
             line: value.get("line")?.as_u64()?,
             source: value.get("source")?.as_str()?.to_owned(),
-            message: value.get("message").and_then(Value::as_str).map(str::to_owned),
+            message: value
+                .get("message")
+                .and_then(Value::as_str)
+                .map(str::to_owned),
             test: Expression::read(value.get("test")?)?,
             asserts: value.get("asserts")?.as_bool()?,
             last_uses: Vec::new(),
@@ -122,17 +128,27 @@ pub(super) fn run(
     job: &TestJob,
     compiled: &Compiled,
 ) -> Result<ComparedOutcome, SandboxError> {
-    let Place { worker, cancel, python } = place;
+    let Place {
+        worker,
+        cancel,
+        python,
+    } = place;
     // Larger answers are for a judge, in memory that is not the harness's.
     let return_bytes = job.limits.return_bytes.min(Limits::default().return_bytes);
-    let limits = Limits { return_bytes, ..job.limits.clone() };
+    let limits = Limits {
+        return_bytes,
+        ..job.limits.clone()
+    };
     let (running, ours) = worker.start(python, cancel, &limits, || {
         let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
         Ok((
             vec![PythonJob::new(
                 Runner::Candidate,
                 &candidate_request(
-                    &TestJob { limits: limits.clone(), ..job.clone() },
+                    &TestJob {
+                        limits: limits.clone(),
+                        ..job.clone()
+                    },
                     python,
                     Some(most_weight(&limits)),
                 ),
@@ -143,7 +159,13 @@ pub(super) fn run(
     })?;
     let mut budget = AnswerBudget::of(&limits);
     let talk = Conversation::new(running, ours, &limits, &mut budget)?;
-    let mut tests = Tests { talk, compiled, calls: 0, answers: Vec::new(), held: 0 };
+    let mut tests = Tests {
+        talk,
+        compiled,
+        calls: 0,
+        answers: Vec::new(),
+        held: 0,
+    };
     let stop = tests.through().err();
     tests.conclude(stop)
 }
@@ -175,7 +197,9 @@ impl Answers for Tests<'_> {
             self.next()?;
         }
         let answer = self.answers.get(call).and_then(Option::as_ref);
-        answer.map(|answer| Arc::clone(&answer.object)).ok_or(TestStop::Undecided)
+        answer
+            .map(|answer| Arc::clone(&answer.object))
+            .ok_or(TestStop::Undecided)
     }
 
     fn undecided(&self, operands: &[&Object]) -> TestStop {
@@ -184,7 +208,9 @@ impl Answers for Tests<'_> {
             Object::Opaque { type_name, .. } => Some(type_name.clone()),
             _ => None,
         });
-        opaque.map_or(TestStop::Undecided, |type_name| TestStop::Verdict(TestVerdict::Opaque { type_name }))
+        opaque.map_or(TestStop::Undecided, |type_name| {
+            TestStop::Verdict(TestVerdict::Opaque { type_name })
+        })
     }
 }
 
@@ -206,11 +232,19 @@ impl Tests<'_> {
                     message: step.message.clone().unwrap_or_default(),
                 };
                 let known = step.message.is_some();
-                return Err(if known { TestStop::Verdict(verdict) } else { TestStop::Wordless(verdict) });
+                return Err(if known {
+                    TestStop::Verdict(verdict)
+                } else {
+                    TestStop::Wordless(verdict)
+                });
             }
             self.drop_answers(&step.last_uses);
         }
-        if self.calls == compiled.requests.len() { Ok(()) } else { Err(TestStop::Undecided) }
+        if self.calls == compiled.requests.len() {
+            Ok(())
+        } else {
+            Err(TestStop::Undecided)
+        }
     }
 
     fn send_request(&mut self) {
@@ -221,12 +255,18 @@ impl Tests<'_> {
 
     /// Requests the next call (the first was sent before) and waits for its answer.
     fn next(&mut self) -> Result<(), TestStop> {
-        let request = self.compiled.requests.get(self.calls).ok_or(TestStop::Undecided)?;
+        let request = self
+            .compiled
+            .requests
+            .get(self.calls)
+            .ok_or(TestStop::Undecided)?;
         if self.calls > 0 {
             self.send_request();
         }
-        let (answer, weight) =
-            self.talk.answer(self.calls as u64 + 1, self.talk.deadline).map_err(|stop| match stop {
+        let (answer, weight) = self
+            .talk
+            .answer(self.calls as u64 + 1, self.talk.deadline)
+            .map_err(|stop| match stop {
                 // A judge reads any number of answers.
                 ConversationEnd::Failed(RunFailure::ReturnTotal { .. }) => TestStop::Undecided,
                 stop => TestStop::Ended(stop),
@@ -275,7 +315,9 @@ impl Tests<'_> {
             Some(TestStop::Verdict(verdict)) => {
                 ComparedOutcome::Decided(report(verdict, self.talk.part()?.0))
             }
-            Some(TestStop::Wordless(verdict)) => ComparedOutcome::Failed(report(verdict, self.talk.end()?)),
+            Some(TestStop::Wordless(verdict)) => {
+                ComparedOutcome::Failed(report(verdict, self.talk.end()?))
+            }
             Some(TestStop::Undecided) => {
                 self.talk.end()?;
                 ComparedOutcome::Undecided
@@ -293,9 +335,9 @@ fn read_answer(answer: Map<String, Value>, request: &Request) -> Result<Arc<Obje
     let failed = |failure| Err(TestStop::Verdict(TestVerdict::Failed(failure)));
     match CallAnswer::read(answer, |k| request.argument(k)) {
         CallAnswer::Value { changed: true, .. } if request.shared => Err(TestStop::Undecided),
-        CallAnswer::Value { value, .. } => {
-            Object::from_tagged(&value).map(Arc::new).ok_or(TestStop::Undecided)
-        }
+        CallAnswer::Value { value, .. } => Object::from_tagged(&value)
+            .map(Arc::new)
+            .ok_or(TestStop::Undecided),
         CallAnswer::Raised(error) => Err(TestStop::Verdict(raised_verdict(Some(&error)))),
         CallAnswer::TooLarge => Err(TestStop::Undecided),
         CallAnswer::Malformed => failed(forged("an answer without a value")),
@@ -309,33 +351,65 @@ mod tests {
     use super::*;
 
     fn request(shared: bool) -> Request {
-        Request { line: b"{\"i\": 1, \"f\": \"f\", \"a\": [[3, 1]], \"k\": {}}\n".to_vec(), shared }
+        Request {
+            line: b"{\"i\": 1, \"f\": \"f\", \"a\": [[3, 1]], \"k\": {}}\n".to_vec(),
+            shared,
+        }
     }
 
     fn answered(answer: Value, shared: bool) -> Result<String, String> {
-        let Value::Object(map) = answer else { return Err("no object".to_owned()) };
+        let Value::Object(map) = answer else {
+            return Err("no object".to_owned());
+        };
         match read_answer(map, &request(shared)) {
             Ok(object) => Ok(format!("{object:?}")),
             Err(TestStop::Undecided) => Err("undecided".to_owned()),
-            Err(TestStop::Verdict(verdict) | TestStop::Wordless(verdict)) => Err(format!("{verdict:?}")),
+            Err(TestStop::Verdict(verdict) | TestStop::Wordless(verdict)) => {
+                Err(format!("{verdict:?}"))
+            }
             Err(TestStop::Ended(stop)) => Err(format!("{stop:?}")),
         }
     }
 
     #[test]
     fn an_answer_may_be_one_of_the_arguments_as_the_call_left_it() {
-        assert_eq!(answered(json!({"i": 1, "same": 0}), false).unwrap(), "List([Int(3), Int(1)])");
+        assert_eq!(
+            answered(json!({"i": 1, "same": 0}), false).unwrap(),
+            "List([Int(3), Int(1)])"
+        );
         let sorted = json!({"i": 1, "same": 0, "a": {"0": [1, 3]}});
-        assert_eq!(answered(sorted.clone(), false).unwrap(), "List([Int(1), Int(3)])");
-        assert_eq!(answered(sorted, true).unwrap_err(), "undecided", "the tests hold the list too");
-        assert!(answered(json!({"i": 1, "same": 7}), false).unwrap_err().contains("Forged"));
-        assert!(answered(json!({"i": 1}), false).unwrap_err().contains("Forged"));
+        assert_eq!(
+            answered(sorted.clone(), false).unwrap(),
+            "List([Int(1), Int(3)])"
+        );
+        assert_eq!(
+            answered(sorted, true).unwrap_err(),
+            "undecided",
+            "the tests hold the list too"
+        );
+        assert!(
+            answered(json!({"i": 1, "same": 7}), false)
+                .unwrap_err()
+                .contains("Forged")
+        );
+        assert!(
+            answered(json!({"i": 1}), false)
+                .unwrap_err()
+                .contains("Forged")
+        );
     }
 
     #[test]
     fn what_cannot_be_read_for_certain_is_left_to_a_judge() {
-        for value in [json!({"$what": 1}), json!({"$set": [[1]]}), json!([{"$date": "2024-W01-1"}])] {
-            assert_eq!(answered(json!({"i": 1, "v": value}), false).unwrap_err(), "undecided");
+        for value in [
+            json!({"$what": 1}),
+            json!({"$set": [[1]]}),
+            json!([{"$date": "2024-W01-1"}]),
+        ] {
+            assert_eq!(
+                answered(json!({"i": 1, "v": value}), false).unwrap_err(),
+                "undecided"
+            );
         }
     }
 }

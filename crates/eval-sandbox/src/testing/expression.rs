@@ -75,20 +75,30 @@ impl Expression {
             "const" => Expression::Constant(Arc::new(Object::from_tagged(parts.get(1)?)?)),
             "call" => Expression::Call(usize::try_from(parts.get(1)?.as_u64()?).ok()?),
             "not" => Expression::Not(part(1)?),
-            "and" => Expression::And(parts.iter().skip(1).map(Expression::read).collect::<Option<_>>()?),
+            "and" => Expression::And(
+                parts
+                    .iter()
+                    .skip(1)
+                    .map(Expression::read)
+                    .collect::<Option<_>>()?,
+            ),
             "compare" => {
                 let chain = parts.get(2..)?.as_chunks::<2>();
                 if !chain.1.is_empty() {
                     return None;
                 }
-                let read =
-                    |[op, side]: &[Value; 2]| Some((Operator::read(op.as_str()?)?, Expression::read(side)?));
+                let read = |[op, side]: &[Value; 2]| {
+                    Some((Operator::read(op.as_str()?)?, Expression::read(side)?))
+                };
                 Expression::Compare(part(1)?, chain.0.iter().map(read).collect::<Option<_>>()?)
             }
             "-" => Expression::Minus(part(1)?, part(2)?),
-            "isclose" => {
-                Expression::Close { a: part(1)?, b: part(2)?, relative: float(3)?, absolute: float(4)? }
-            }
+            "isclose" => Expression::Close {
+                a: part(1)?,
+                b: part(2)?,
+                relative: float(3)?,
+                absolute: float(4)?,
+            },
             name => Expression::Apply(Function::read(name)?, part(1)?),
         })
     }
@@ -135,9 +145,15 @@ impl Expression {
                 }
                 Ok(true)
             }
-            Expression::Close { a, b, relative, absolute } => {
+            Expression::Close {
+                a,
+                b,
+                relative,
+                absolute,
+            } => {
                 let (a, b) = (a.value(answers)?, b.value(answers)?);
-                python::close(&a, &b, *relative, *absolute).ok_or_else(|| answers.undecided(&[&a, &b]))
+                python::close(&a, &b, *relative, *absolute)
+                    .ok_or_else(|| answers.undecided(&[&a, &b]))
             }
             _ => {
                 let value = self.value(answers)?;
@@ -152,11 +168,16 @@ impl Expression {
             Expression::Call(call) => answers.answer(*call),
             Expression::Minus(a, b) => {
                 let (a, b) = (a.value(answers)?, b.value(answers)?);
-                python::minus(&a, &b).map(Arc::new).ok_or_else(|| answers.undecided(&[&a, &b]))
+                python::minus(&a, &b)
+                    .map(Arc::new)
+                    .ok_or_else(|| answers.undecided(&[&a, &b]))
             }
             Expression::Apply(function, inner) => {
                 let x = inner.value(answers)?;
-                function.of(&x).map(Arc::new).ok_or_else(|| answers.undecided(&[&x]))
+                function
+                    .of(&x)
+                    .map(Arc::new)
+                    .ok_or_else(|| answers.undecided(&[&x]))
             }
             _ => Ok(Arc::new(Object::Bool(self.truth(answers)?))),
         }
@@ -241,12 +262,18 @@ mod tests {
             Object::from_tagged(value).map(Arc::new).ok_or("unreadable")
         }
         fn undecided(&self, operands: &[&Object]) -> &'static str {
-            if operands.iter().any(|o| matches!(o, Object::Opaque { .. })) { "opaque" } else { "undecided" }
+            if operands.iter().any(|o| matches!(o, Object::Opaque { .. })) {
+                "opaque"
+            } else {
+                "undecided"
+            }
         }
     }
 
     fn truth(expression: Value, answers: &[Value]) -> Result<bool, &'static str> {
-        Expression::read(&expression).expect("an expression").truth(&mut Given(answers.to_vec()))
+        Expression::read(&expression)
+            .expect("an expression")
+            .truth(&mut Given(answers.to_vec()))
     }
 
     #[test]
@@ -257,22 +284,50 @@ mod tests {
         assert_eq!(truth(is("is", json!(true)), &[json!(1)]), Ok(false));
         assert_eq!(truth(is("is not", json!(null)), &[json!(1)]), Ok(true));
         assert_eq!(truth(is("in", json!([1, "a"])), &[json!("a")]), Ok(true));
-        assert_eq!(truth(is("not in", json!([1, "a"])), &[json!("a")]), Ok(false));
+        assert_eq!(
+            truth(is("not in", json!([1, "a"])), &[json!("a")]),
+            Ok(false)
+        );
         assert_eq!(truth(is("<", json!("b")), &[json!("a")]), Ok(true));
-        assert_eq!(truth(is("<", json!(1)), &[json!({"$float": "nan"})]), Ok(false));
-        assert_eq!(truth(is(">=", json!(1)), &[json!({"$float": "nan"})]), Ok(false));
-        assert_eq!(truth(is("<", json!(1)), &[json!("a")]), Err("undecided"), "Python raises");
-        assert_eq!(truth(is("==", json!(1)), &[json!({"$opaque": "A"})]), Err("opaque"));
-        assert_eq!(truth(call.clone(), &[json!({"$opaque": "Match", "truth": true})]), Ok(true));
-        assert_eq!(truth(call.clone(), &[json!({"$opaque": "A"})]), Err("opaque"));
+        assert_eq!(
+            truth(is("<", json!(1)), &[json!({"$float": "nan"})]),
+            Ok(false)
+        );
+        assert_eq!(
+            truth(is(">=", json!(1)), &[json!({"$float": "nan"})]),
+            Ok(false)
+        );
+        assert_eq!(
+            truth(is("<", json!(1)), &[json!("a")]),
+            Err("undecided"),
+            "Python raises"
+        );
+        assert_eq!(
+            truth(is("==", json!(1)), &[json!({"$opaque": "A"})]),
+            Err("opaque")
+        );
+        assert_eq!(
+            truth(call.clone(), &[json!({"$opaque": "Match", "truth": true})]),
+            Ok(true)
+        );
+        assert_eq!(
+            truth(call.clone(), &[json!({"$opaque": "A"})]),
+            Err("opaque")
+        );
         assert_eq!(truth(json!(["not", call]), &[json!([])]), Ok(true));
     }
 
     #[test]
     fn what_comes_after_the_first_falsehood_is_not_asked_for() {
         let eq = |i: usize, x: u8| json!(["compare", ["call", i], "==", ["const", x]]);
-        assert_eq!(truth(json!(["and", eq(0, 1), eq(1, 2)]), &[json!(0)]), Ok(false));
-        assert_eq!(truth(json!(["and", eq(0, 1), eq(1, 2)]), &[json!(1)]), Err("not asked"));
+        assert_eq!(
+            truth(json!(["and", eq(0, 1), eq(1, 2)]), &[json!(0)]),
+            Ok(false)
+        );
+        assert_eq!(
+            truth(json!(["and", eq(0, 1), eq(1, 2)]), &[json!(1)]),
+            Err("not asked")
+        );
         let chain = json!(["compare", ["const", 1], "<", ["call", 0], "<", ["call", 1]]);
         assert_eq!(truth(chain.clone(), &[json!(1)]), Ok(false));
         assert_eq!(truth(chain.clone(), &[json!(2)]), Err("not asked"));
@@ -281,16 +336,27 @@ mod tests {
 
     #[test]
     fn arithmetic_is_done_as_python_does_it_or_not_at_all() {
-        let near = json!(["compare", ["abs", ["-", ["call", 0], ["const", 0.33]]], "<", ["const", 1e-6]]);
+        let near = json!([
+            "compare",
+            ["abs", ["-", ["call", 0], ["const", 0.33]]],
+            "<",
+            ["const", 1e-6]
+        ]);
         assert_eq!(truth(near.clone(), &[json!(0.3300001)]), Ok(true));
         assert_eq!(truth(near.clone(), &[json!(1)]), Ok(false));
-        assert_eq!(truth(near.clone(), &[json!(null)]), Err("undecided"), "Python raises");
-        assert_eq!(truth(near, &[json!({"$int": "0x40000000000001"})]), Err("undecided"));
+        assert_eq!(
+            truth(near.clone(), &[json!(null)]),
+            Err("undecided"),
+            "Python raises"
+        );
+        assert_eq!(
+            truth(near, &[json!({"$int": "0x40000000000001"})]),
+            Err("undecided")
+        );
         let close = json!(["isclose", ["call", 0], ["const", 100.0], 0.001, 0.0]);
         assert_eq!(truth(close.clone(), &[json!(100.1)]), Ok(true));
         assert_eq!(truth(close, &[json!(100.2)]), Ok(false));
-        let listed =
-            json!(["compare", ["tuple", ["sorted", ["call", 0]]], "==", ["const", {"$tuple": [1, 2]}]]);
+        let listed = json!(["compare", ["tuple", ["sorted", ["call", 0]]], "==", ["const", {"$tuple": [1, 2]}]]);
         assert_eq!(truth(listed, &[json!({"$set": [2, 1]})]), Ok(true));
     }
 

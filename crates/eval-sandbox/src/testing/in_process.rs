@@ -10,8 +10,16 @@ use crate::plans::Plan;
 use crate::python::{PythonJob, Runner};
 use crate::types::*;
 
-pub(super) fn run(place: Place<'_>, job: &TestJob, plan: &Plan) -> Result<TestReport, SandboxError> {
-    let Place { worker, cancel, python } = place;
+pub(super) fn run(
+    place: Place<'_>,
+    job: &TestJob,
+    plan: &Plan,
+) -> Result<TestReport, SandboxError> {
+    let Place {
+        worker,
+        cancel,
+        python,
+    } = place;
     let token = token()?;
     let (running, read) = worker.start(python, cancel, &job.limits, || {
         let (read, write) = pipe().map_err(SandboxError::lost)?;
@@ -29,13 +37,25 @@ pub(super) fn run(place: Place<'_>, job: &TestJob, plan: &Plan) -> Result<TestRe
             "strict": job.mode == Some(TestMode::InProcess) && plan.why.is_empty(),
             "site": python.site(),
         });
-        Ok((vec![PythonJob::new(Runner::InProcess, &request, vec![write])?], read))
+        Ok((
+            vec![PythonJob::new(Runner::InProcess, &request, vec![write])?],
+            read,
+        ))
     })?;
     let judged = hear_verdict(running, read, &token, &job.limits)?;
-    let process = judged.ended.first().ok_or_else(|| SandboxError::lost("a job without a process"))?;
+    let process = judged
+        .ended
+        .first()
+        .ok_or_else(|| SandboxError::lost("a job without a process"))?;
     let verdict = match &judged.verdict {
         Some(map) => interpret(map, process)?,
         None => TestVerdict::Failed(silent_end(process)?),
     };
-    Ok(report(verdict, TestMode::InProcess, plan.why.clone(), judged, 0))
+    Ok(report(
+        verdict,
+        TestMode::InProcess,
+        plan.why.clone(),
+        judged,
+        0,
+    ))
 }

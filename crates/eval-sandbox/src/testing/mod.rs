@@ -53,7 +53,11 @@ pub(super) fn run_tests(
     job: &TestJob,
 ) -> Result<TestReport, SandboxError> {
     let planned = plans.of(worker, cancel, python, job)?;
-    let place = Place { worker, cancel, python };
+    let place = Place {
+        worker,
+        cancel,
+        python,
+    };
     let plan = match &*planned {
         Planned::Plan(plan) => plan,
         Planned::Broken(raised) => return Ok(not_run(TestVerdict::TestError(raised.clone()))),
@@ -66,7 +70,9 @@ pub(super) fn run_tests(
         return Ok(not_run(TestVerdict::Uncertain { why }));
     }
     match &plan.compiled {
-        Some(compiled) if job.mode != Some(TestMode::Split) => compared_or_split(place, job, plan, compiled),
+        Some(compiled) if job.mode != Some(TestMode::Split) => {
+            compared_or_split(place, job, plan, compiled)
+        }
         _ => split::run(place, job, plan),
     }
 }
@@ -79,14 +85,34 @@ fn compared_or_split(
     plan: &Plan,
     compiled: &Compiled,
 ) -> Result<TestReport, SandboxError> {
-    let Place { worker, cancel, python } = place;
-    let outcome = compared::run(Place { worker: &mut *worker, cancel, python }, job, compiled)?;
+    let Place {
+        worker,
+        cancel,
+        python,
+    } = place;
+    let outcome = compared::run(
+        Place {
+            worker: &mut *worker,
+            cancel,
+            python,
+        },
+        job,
+        compiled,
+    )?;
     let failed = match outcome {
         ComparedOutcome::Decided(report) => return Ok(report),
         ComparedOutcome::Failed(report) => Some(report),
         ComparedOutcome::Undecided => None,
     };
-    let judged = split::run(Place { worker, cancel, python }, job, plan)?;
+    let judged = split::run(
+        Place {
+            worker,
+            cancel,
+            python,
+        },
+        job,
+        plan,
+    )?;
     Ok(match failed {
         Some(failed) if !matches!(judged.verdict, TestVerdict::AssertionFailed { .. }) => failed,
         _ => judged,
@@ -102,9 +128,11 @@ pub(super) fn choose_mode(
     job: &TestJob,
 ) -> Result<Result<ModeChoice, TestVerdict>, SandboxError> {
     Ok(match &*plans.of(worker, cancel, python, job)? {
-        Planned::Plan(plan) => {
-            Ok(ModeChoice { mode: plan.mode(), names: plan.names.clone(), why: plan.why.clone() })
-        }
+        Planned::Plan(plan) => Ok(ModeChoice {
+            mode: plan.mode(),
+            names: plan.names.clone(),
+            why: plan.why.clone(),
+        }),
         Planned::Broken(raised) => Err(TestVerdict::TestError(raised.clone())),
     })
 }
@@ -130,10 +158,28 @@ fn report(
     judged: Judged,
     candidate: usize,
 ) -> TestReport {
-    let calls = judged.verdict.as_ref().and_then(|v| number(v, "calls")).unwrap_or(0);
+    let calls = judged
+        .verdict
+        .as_ref()
+        .and_then(|v| number(v, "calls"))
+        .unwrap_or(0);
     let cpu = judged.ended.iter().map(|e| e.cpu).sum();
-    let streams = judged.ended.into_iter().nth(candidate).map(|e| e.streams).unwrap_or_default();
-    TestReport { verdict, mode, mode_reason, calls, streams, wall: judged.wall, cpu, adjudicated: false }
+    let streams = judged
+        .ended
+        .into_iter()
+        .nth(candidate)
+        .map(|e| e.streams)
+        .unwrap_or_default();
+    TestReport {
+        verdict,
+        mode,
+        mode_reason,
+        calls,
+        streams,
+        wall: judged.wall,
+        cpu,
+        adjudicated: false,
+    }
 }
 
 /// Waits for the line with the verdict and ends the job. Lines without the token are not verdicts.
@@ -147,13 +193,20 @@ fn hear_verdict(
     let until = running.started + bounded(limits.wall);
     let heard = running.hear(&mut lines, until)?;
     let started = running.started;
-    let finished = |verdict, stopped, ended| Judged { verdict, stopped, wall: started.elapsed(), ended };
+    let finished = |verdict, stopped, ended| Judged {
+        verdict,
+        stopped,
+        wall: started.elapsed(),
+        ended,
+    };
     match heard {
         Heard::Line(line) => {
-            let verdict = object(&line).filter(|map| text(map, "token") == token).unwrap_or_else(|| {
-                // Only a program that shares the interpreter with its tests can write here.
-                Map::from_iter([("verdict".to_owned(), json!("tampered"))])
-            });
+            let verdict = object(&line)
+                .filter(|map| text(map, "token") == token)
+                .unwrap_or_else(|| {
+                    // Only a program that shares the interpreter with its tests can write here.
+                    Map::from_iter([("verdict".to_owned(), json!("tampered"))])
+                });
             lines.close();
             running.let_end()?;
             Ok(finished(Some(verdict), false, running.end()?))
@@ -177,7 +230,9 @@ fn hear_verdict(
 
 fn interpret(map: &Map<String, Value>, candidate: &Ended) -> Result<TestVerdict, SandboxError> {
     let error = map.get("e");
-    let index = number(map, "index").and_then(|i| usize::try_from(i).ok()).unwrap_or(0);
+    let index = number(map, "index")
+        .and_then(|i| usize::try_from(i).ok())
+        .unwrap_or(0);
     let failed = TestVerdict::Failed;
     Ok(match text(map, "verdict").as_str() {
         "passed" => TestVerdict::Passed,
@@ -193,16 +248,28 @@ fn interpret(map: &Map<String, Value>, candidate: &Ended) -> Result<TestVerdict,
             disguised(&raised, error).map_or(TestVerdict::TestRaised(raised), failed)
         }
         "test_error" => TestVerdict::TestError(raised(error)),
-        "load" => failed(load_failure(&text(map, "phase"), error, number(map, "line"))),
+        "load" => failed(load_failure(
+            &text(map, "phase"),
+            error,
+            number(map, "line"),
+        )),
         "ended" => failed(silent_end(candidate)?),
         "large" => failed(RunFailure::ReturnLimit),
         "full" => failed(RunFailure::Ended(Ending::OutputLimit)),
-        "unsound" => TestVerdict::Unsound { why: text(map, "why") },
-        "opaque" => TestVerdict::Opaque { type_name: text(map, "kind") },
-        "needs_in_process" => TestVerdict::NeedsInProcess { why: text(map, "why") },
+        "unsound" => TestVerdict::Unsound {
+            why: text(map, "why"),
+        },
+        "opaque" => TestVerdict::Opaque {
+            type_name: text(map, "kind"),
+        },
+        "needs_in_process" => TestVerdict::NeedsInProcess {
+            why: text(map, "why"),
+        },
         "protocol" => failed(forged(BROKEN_PROTOCOL)),
         "endless" => failed(forged("a verdict without end")),
-        "tampered" => failed(forged("a false verdict was written to the channel of verdicts")),
+        "tampered" => failed(forged(
+            "a false verdict was written to the channel of verdicts",
+        )),
         _ => failed(forged("an unknown verdict")),
     })
 }
@@ -257,6 +324,9 @@ mod tests {
     fn only_whole_import_lines_reach_the_candidate() {
         let setup = "import math\r\nfrom a import (b,\n  c)\nfrom d import e\nexpected = [1]\nimport x; y = 2\n  import z\n\
                      from f import (g)\nimportant = 1\n";
-        assert_eq!(import_lines(setup), ["import math", "from d import e", "from f import (g)"]);
+        assert_eq!(
+            import_lines(setup),
+            ["import math", "from d import e", "from f import (g)"]
+        );
     }
 }

@@ -10,10 +10,17 @@ use crate::plans::Plan;
 use crate::python::{PythonJob, Runner};
 use crate::types::*;
 
-pub(super) fn run(place: Place<'_>, job: &TestJob, plan: &Plan) -> Result<TestReport, SandboxError> {
+pub(super) fn run(
+    place: Place<'_>,
+    job: &TestJob,
+    plan: &Plan,
+) -> Result<TestReport, SandboxError> {
     let judged = judge(place, job, plan)?;
     // The judge stands first, the candidate second.
-    let candidate = judged.ended.get(1).ok_or_else(|| SandboxError::lost("a job without a candidate"))?;
+    let candidate = judged
+        .ended
+        .get(1)
+        .ok_or_else(|| SandboxError::lost("a job without a candidate"))?;
     let verdict = match &judged.verdict {
         Some(map) => interpret(map, candidate)?,
         None => no_verdict(&judged)?,
@@ -30,23 +37,29 @@ fn uncertain(verdict: TestVerdict, plan: &Plan) -> TestVerdict {
         package.is_some_and(|package| plan.values.iter().any(|module| module == package))
     };
     match verdict {
-        TestVerdict::Opaque { type_name } if foreign(&type_name) => {
-            TestVerdict::Uncertain { why: format!("look at a {type_name} object, which is no plain data") }
-        }
+        TestVerdict::Opaque { type_name } if foreign(&type_name) => TestVerdict::Uncertain {
+            why: format!("look at a {type_name} object, which is no plain data"),
+        },
         TestVerdict::AssertionFailed { .. }
         | TestVerdict::CandidateRaised(_)
         | TestVerdict::TestRaised(_)
         | TestVerdict::Opaque { .. }
             if !plan.state.is_empty() =>
         {
-            TestVerdict::Uncertain { why: plan.state.clone() }
+            TestVerdict::Uncertain {
+                why: plan.state.clone(),
+            }
         }
         verdict => verdict,
     }
 }
 
 fn judge(place: Place<'_>, job: &TestJob, plan: &Plan) -> Result<Judged, SandboxError> {
-    let Place { worker, cancel, python } = place;
+    let Place {
+        worker,
+        cancel,
+        python,
+    } = place;
     let token = token()?;
     let (running, read) = worker.start(python, cancel, &job.limits, || {
         let (read, write) = pipe().map_err(SandboxError::lost)?;
@@ -65,7 +78,11 @@ fn judge(place: Place<'_>, job: &TestJob, plan: &Plan) -> Result<Judged, Sandbox
         });
         let jobs = vec![
             PythonJob::new(Runner::Judge, &to_judge, vec![write, judge_end])?,
-            PythonJob::new(Runner::Candidate, &candidate_request(job, python, None), vec![candidate_end])?,
+            PythonJob::new(
+                Runner::Candidate,
+                &candidate_request(job, python, None),
+                vec![candidate_end],
+            )?,
         ];
         Ok((jobs, read))
     })?;
@@ -74,9 +91,17 @@ fn judge(place: Place<'_>, job: &TestJob, plan: &Plan) -> Result<Judged, Sandbox
 
 /// The judge said nothing: a limit ended the job, or what it was given was too much for it.
 fn no_verdict(judged: &Judged) -> Result<TestVerdict, SandboxError> {
-    let of_limit = judged.ended.iter().rev().filter_map(|e| e.ending.as_ref().ok()).find(|ending| {
-        matches!(ending, Ending::TimedOut | Ending::MemoryLimit | Ending::OutputLimit | Ending::Violation(_))
-    });
+    let of_limit = judged
+        .ended
+        .iter()
+        .rev()
+        .filter_map(|e| e.ending.as_ref().ok())
+        .find(|ending| {
+            matches!(
+                ending,
+                Ending::TimedOut | Ending::MemoryLimit | Ending::OutputLimit | Ending::Violation(_)
+            )
+        });
     if let Some(ending) = of_limit {
         return Ok(TestVerdict::Failed(RunFailure::Ended(ending.clone())));
     }
@@ -84,8 +109,14 @@ fn no_verdict(judged: &Judged) -> Result<TestVerdict, SandboxError> {
         return Ok(TestVerdict::Failed(RunFailure::Ended(Ending::TimedOut)));
     }
     let said = judged.ended.first().map(|judge| match &judge.ending {
-        Ok(ending) => format!("{ending}; {}", String::from_utf8_lossy(&judge.streams.stderr).trim()),
+        Ok(ending) => format!(
+            "{ending}; {}",
+            String::from_utf8_lossy(&judge.streams.stderr).trim()
+        ),
         Err(reason) => reason.clone(),
     });
-    Err(SandboxError::lost(format!("the judge came to no verdict: {}", said.unwrap_or_default())))
+    Err(SandboxError::lost(format!(
+        "the judge came to no verdict: {}",
+        said.unwrap_or_default()
+    )))
 }

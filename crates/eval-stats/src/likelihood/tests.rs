@@ -6,7 +6,11 @@ use crate::distributions::binomial_term;
 const Z2: f64 = 1.959963984540054 * 1.959963984540054;
 
 fn one(levels: Vec<Level>) -> Vec<Stratum> {
-    vec![Stratum { share: 1.0, repeats: 1.0, units: Units::Levels(levels) }]
+    vec![Stratum {
+        share: 1.0,
+        repeats: 1.0,
+        units: Units::Levels(levels),
+    }]
 }
 
 fn values(values: &[f64]) -> Vec<Level> {
@@ -18,25 +22,41 @@ fn perfect_runs_end_where_failures_would_be_missed_too_often() {
     let shown = |n: f64| {
         let interval = of_counts(n, n, 0.95).unwrap();
         // The chance that n cases all pass at the lower end itself.
-        format!("{:.4} {:.4} {:.3}", interval.low, interval.high, interval.low.powf(n))
+        format!(
+            "{:.4} {:.4} {:.3}",
+            interval.low,
+            interval.high,
+            interval.low.powf(n)
+        )
     };
     insta::assert_snapshot!(shown(1.0), @"0.0552 1.0000 0.055");
     insta::assert_snapshot!(shown(10.0), @"0.7120 1.0000 0.034");
     insta::assert_snapshot!(shown(20.0), @"0.8420 1.0000 0.032");
     insta::assert_snapshot!(shown(1_000.0), @"0.9965 1.0000 0.031");
     let none = of_counts(0.0, 20.0, 0.95).unwrap();
-    assert!(none.low == 0.0 && (none.high - (1.0 - of_counts(20.0, 20.0, 0.95).unwrap().low)).abs() < 1e-12);
+    assert!(
+        none.low == 0.0
+            && (none.high - (1.0 - of_counts(20.0, 20.0, 0.95).unwrap().low)).abs() < 1e-12
+    );
 }
 
 /// By sums over all numbers of passes, just beside each end, where coverage is least.
 #[test]
 fn verdicts_are_covered_as_promised_at_every_chance() {
     for n in [5u64, 8, 10, 20, 50, 100] {
-        let ends: Vec<Interval> = (0..=n).map(|c| of_counts(c as f64, n as f64, 0.95).unwrap()).collect();
-        let beside = ends.iter().flat_map(|i| [i.low - 1e-9, i.high + 1e-9]).filter(|p| *p > 0.0 && *p < 1.0);
+        let ends: Vec<Interval> = (0..=n)
+            .map(|c| of_counts(c as f64, n as f64, 0.95).unwrap())
+            .collect();
+        let beside = ends
+            .iter()
+            .flat_map(|i| [i.low - 1e-9, i.high + 1e-9])
+            .filter(|p| *p > 0.0 && *p < 1.0);
         for p in beside {
             let chance = |is: &dyn Fn(&Interval) -> bool| {
-                (0..=n).filter(|c| is(&ends[*c as usize])).map(|c| binomial_term(c, n, p)).sum::<f64>()
+                (0..=n)
+                    .filter(|c| is(&ends[*c as usize]))
+                    .map(|c| binomial_term(c, n, p))
+                    .sum::<f64>()
             };
             let covered = chance(&|i| i.low <= p && p <= i.high);
             assert!(covered >= 0.935, "{n} {p}: {covered}");
@@ -59,14 +79,24 @@ fn contributions_of_samples_average_to_the_figure() {
     for n in 2..9u32 {
         for c in 0..=n {
             for k in 1..n {
-                for curve in [Curve::PassAt(k), Curve::PassHat(k), Curve::PassHatUnbiased(k)] {
+                for curve in [
+                    Curve::PassAt(k),
+                    Curve::PassHat(k),
+                    Curve::PassHatUnbiased(k),
+                ] {
                     let [pass, fail] = curve.contributions(n, c).unwrap();
                     let mean = (f64::from(c) * pass + f64::from(n - c) * fail) / f64::from(n);
-                    assert!((mean - curve.value(n, c).unwrap()).abs() < 1e-9, "{n} {c} {curve:?}");
+                    assert!(
+                        (mean - curve.value(n, c).unwrap()).abs() < 1e-9,
+                        "{n} {c} {curve:?}"
+                    );
                 }
             }
             let [pass, fail] = Curve::PassAt(1).contributions(n, c).unwrap();
-            assert!((c == 0 || (pass - 1.0).abs() < 1e-9) && (c == n || fail.abs() < 1e-9), "{n} {c}");
+            assert!(
+                (c == 0 || (pass - 1.0).abs() < 1e-9) && (c == n || fail.abs() < 1e-9),
+                "{n} {c}"
+            );
         }
         assert!(Curve::PassAt(n).contributions(n, 1).is_err());
     }
@@ -82,7 +112,10 @@ fn repeated_strata_are_as_many_strata() {
     };
     let counted = of_shares(&[perfect(1.0 / 40.0, 40.0)], Unseen::Telling, 0.95).unwrap();
     let listed = of_shares(&vec![perfect(1.0 / 40.0, 1.0); 40], Unseen::Telling, 0.95).unwrap();
-    assert!((counted.low - listed.low).abs() < 1e-12 && counted.low > 0.98, "{counted:?} {listed:?}");
+    assert!(
+        (counted.low - listed.low).abs() < 1e-12 && counted.low > 0.98,
+        "{counted:?} {listed:?}"
+    );
     let worse = Stratum {
         units: Units::Levels(vec![Level::of(0.0, 1.0), Level::of(1.0, 4.0)]),
         ..perfect(1.0 / 40.0, 1.0)
@@ -99,13 +132,36 @@ fn heavy_units_decide_what_all_passes_say() {
         repeats: 1.0,
         units: Units::Levels(vec![Level::of(1.0, count)]),
     };
-    let low = of_shares(&[perfect(0.1, 100.0), perfect(0.9, 2.0)], Unseen::Telling, 0.95).unwrap().low;
+    let low = of_shares(
+        &[perfect(0.1, 100.0), perfect(0.9, 2.0)],
+        Unseen::Telling,
+        0.95,
+    )
+    .unwrap()
+    .low;
     // With chances p of the 2, all pass in p² of runs.
     assert!(low < 0.1 + 0.9 * 0.035f64.sqrt() + 0.03, "{low}");
-    let alike = of_shares(&[perfect(0.98, 100.0), perfect(0.02, 2.0)], Unseen::Telling, 0.95).unwrap().low;
+    let alike = of_shares(
+        &[perfect(0.98, 100.0), perfect(0.02, 2.0)],
+        Unseen::Telling,
+        0.95,
+    )
+    .unwrap()
+    .low;
     assert!(alike > 0.95, "{alike}");
     // In one stratum, too; drawn from one population the 2 are two of 102.
-    let units = [Level { sum: 0.1, size: 0.1, count: 100.0 }, Level { sum: 45.0, size: 45.0, count: 2.0 }];
+    let units = [
+        Level {
+            sum: 0.1,
+            size: 0.1,
+            count: 100.0,
+        },
+        Level {
+            sum: 45.0,
+            size: 45.0,
+            count: 2.0,
+        },
+    ];
     let low = |unseen| of_shares(&one(units.to_vec()), unseen, 0.95).unwrap().low;
     assert!(
         low(Unseen::Telling) < 0.35 && low(Unseen::Average) > 0.9,
@@ -117,25 +173,49 @@ fn heavy_units_decide_what_all_passes_say() {
 
 #[test]
 fn what_can_not_be_computed_is_an_error() {
-    assert_eq!(of_shares(&[], Unseen::Telling, 0.95), Err(Undefined::NoData));
+    assert_eq!(
+        of_shares(&[], Unseen::Telling, 0.95),
+        Err(Undefined::NoData)
+    );
     assert_eq!(of_counts(1.0, 0.0, 0.95), Err(Undefined::NoData));
     assert_eq!(of_counts(2.0, 1.0, 0.95), Err(Undefined::NoData));
     assert_eq!(of_counts(1.0, 2.0, 1.0), Err(Undefined::Level));
-    assert_eq!(of_values(&values(&[1.0]), 0.95), Err(Undefined::TooFewUnits { n: 1, unit: "values" }));
-    assert_eq!(of_values(&values(&[3.0, 3.0]), 0.95), Err(Undefined::NoVariation));
-    assert_eq!(of_values(&values(&[f64::NAN, 3.0]), 0.95), Err(Undefined::NotFinite));
+    assert_eq!(
+        of_values(&values(&[1.0]), 0.95),
+        Err(Undefined::TooFewUnits {
+            n: 1,
+            unit: "values"
+        })
+    );
+    assert_eq!(
+        of_values(&values(&[3.0, 3.0]), 0.95),
+        Err(Undefined::NoVariation)
+    );
+    assert_eq!(
+        of_values(&values(&[f64::NAN, 3.0]), 0.95),
+        Err(Undefined::NotFinite)
+    );
 }
 
 #[test]
 fn values_without_bounds_stay_within_the_data_and_tend_to_the_normal_interval() {
     let few = of_values(&values(&[120.0, 180.0]), 0.95).unwrap();
-    assert!(few.low >= 120.0 && few.low < 121.0 && few.high <= 180.0 && few.high > 179.0, "{few:?}");
+    assert!(
+        few.low >= 120.0 && few.low < 121.0 && few.high <= 180.0 && few.high > 179.0,
+        "{few:?}"
+    );
     let many: Vec<f64> = (0..400).map(|i| 1e6 + f64::from(i * 7_919 % 401)).collect();
     let mean = many.iter().sum::<f64>() / 400.0;
     let error = (many.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 399.0 / 400.0).sqrt();
     let interval = of_values(&values(&many), 0.95).unwrap();
-    for (end, normal) in [(interval.low, mean - 1.966 * error), (interval.high, mean + 1.966 * error)] {
-        assert!((end - normal).abs() < 0.02 * error, "{interval:?} {mean} {error}");
+    for (end, normal) in [
+        (interval.low, mean - 1.966 * error),
+        (interval.high, mean + 1.966 * error),
+    ] {
+        assert!(
+            (end - normal).abs() < 0.02 * error,
+            "{interval:?} {mean} {error}"
+        );
     }
 }
 
@@ -150,19 +230,35 @@ fn strata(run: &[Vec<(u8, u8)>], question: u8, k: u32) -> Vec<Stratum> {
     let curve = Curve::PassAt(k);
     let of = |(n, c): (u8, u8)| curve.value(u32::from(n), u32::from(c)).unwrap();
     let cases: f64 = run.iter().map(|eval| eval.len() as f64).sum();
-    let levels =
-        |eval: &[(u8, u8)]| -> Vec<Level> { eval.iter().map(|case| Level::of(of(*case), 1.0)).collect() };
-    let stratum = |share: f64, units: Units| Stratum { share, repeats: 1.0, units };
+    let levels = |eval: &[(u8, u8)]| -> Vec<Level> {
+        eval.iter().map(|case| Level::of(of(*case), 1.0)).collect()
+    };
+    let stratum = |share: f64, units: Units| Stratum {
+        share,
+        repeats: 1.0,
+        units,
+    };
     match question {
         0 => run
             .iter()
             .flatten()
             .map(|(n, c)| {
                 let (n, passed) = (u32::from(*n), u32::from(*c));
-                stratum(1.0 / cases, Units::Samples { n, passed, curve, times: 1.0 })
+                stratum(
+                    1.0 / cases,
+                    Units::Samples {
+                        n,
+                        passed,
+                        curve,
+                        times: 1.0,
+                    },
+                )
             })
             .collect(),
-        1 => run.iter().map(|eval| stratum(eval.len() as f64 / cases, Units::Levels(levels(eval)))).collect(),
+        1 => run
+            .iter()
+            .map(|eval| stratum(eval.len() as f64 / cases, Units::Levels(levels(eval))))
+            .collect(),
         _ => {
             let level = |eval: &Vec<(u8, u8)>| Level {
                 sum: eval.iter().map(|case| of(*case)).sum(),

@@ -51,12 +51,15 @@ impl Deal {
         let least = passed.saturating_sub(reference);
         let (mut outcomes, mut chance) = (Vec::new(), 1.0);
         for got in least..=passed.min(candidate) {
-            if let (Some(before), Some(now)) = (figure(reference, passed - got), figure(candidate, got)) {
+            if let (Some(before), Some(now)) =
+                (figure(reference, passed - got), figure(candidate, got))
+            {
                 outcomes.push((now - before, chance));
             }
             // From so many passes to one more.
             let ways = f64::from(passed - got) * f64::from(candidate - got);
-            let back = f64::from(got + 1) * (f64::from(reference) + f64::from(got + 1) - f64::from(passed));
+            let back = f64::from(got + 1)
+                * (f64::from(reference) + f64::from(got + 1) - f64::from(passed));
             chance *= ways / back;
             // Only what they are to each other counts.
             if chance > 1e200 {
@@ -72,13 +75,28 @@ impl Deal {
         let total: f64 = outcomes.iter().map(|(_, weight)| weight).sum();
         outcomes.iter_mut().for_each(|(_, weight)| *weight /= total);
         outcomes.retain(|(_, chance)| *chance > NEGLIGIBLE);
-        let mean: f64 = outcomes.iter().map(|(difference, chance)| difference * chance).sum();
+        let mean: f64 = outcomes
+            .iter()
+            .map(|(difference, chance)| difference * chance)
+            .sum();
         let moment = |power: i32| {
-            outcomes.iter().map(|(difference, chance)| chance * (difference - mean).powi(power)).sum::<f64>()
+            outcomes
+                .iter()
+                .map(|(difference, chance)| chance * (difference - mean).powi(power))
+                .sum::<f64>()
         };
         let (variance, third) = (moment(2), moment(3));
-        let largest = outcomes.iter().map(|(difference, _)| difference.abs()).fold(0.0, f64::max);
-        Deal { outcomes, mean, variance, third, largest }
+        let largest = outcomes
+            .iter()
+            .map(|(difference, _)| difference.abs())
+            .fold(0.0, f64::max);
+        Deal {
+            outcomes,
+            mean,
+            variance,
+            third,
+            largest,
+        }
     }
 
     pub fn variance(&self) -> f64 {
@@ -97,13 +115,20 @@ impl Deal {
                 return *difference;
             }
         }
-        self.outcomes.last().map_or(self.mean, |(difference, _)| *difference)
+        self.outcomes
+            .last()
+            .map_or(self.mean, |(difference, _)| *difference)
     }
 }
 
 /// Chances of a sum of differences as low as `observed`, and as high, of so many cases of each kind: exact where there are few different
 /// sums, the limit where there are many cases, else from draws. Never 0.
-pub(super) fn dealt(deals: &[(Deal, u32)], observed: f64, resamples: usize, seed: u64) -> (f64, f64) {
+pub(super) fn dealt(
+    deals: &[(Deal, u32)],
+    observed: f64,
+    resamples: usize,
+    seed: u64,
+) -> (f64, f64) {
     let sums = Sums::new(deals, observed);
     if let Some(p) = sums.exact() {
         return p;
@@ -119,7 +144,10 @@ pub(super) fn dealt(deals: &[(Deal, u32)], observed: f64, resamples: usize, seed
 pub fn of_deals(deals: &[&Deal], observed: f64) -> f64 {
     let sums = Sums::of(deals.iter().map(|deal| (*deal, 1)), observed);
     let few = sums.outcomes() <= SIMULATED_OUTCOMES;
-    few.then(|| sums.exact()).flatten().unwrap_or_else(|| sums.limit()).0
+    few.then(|| sums.exact())
+        .flatten()
+        .unwrap_or_else(|| sums.limit())
+        .0
 }
 
 struct Sums<'a> {
@@ -147,12 +175,20 @@ impl<'a> Sums<'a> {
             }
         }
         let slack = SLACK * (size + f64::abs(fixed) + observed.abs());
-        Sums { open, cases, observed: observed - fixed, slack }
+        Sums {
+            open,
+            cases,
+            observed: observed - fixed,
+            slack,
+        }
     }
 
     /// What each case may come out as, counted over all cases.
     fn outcomes(&self) -> usize {
-        self.open.iter().map(|(deal, n)| deal.outcomes.len() * *n as usize).sum()
+        self.open
+            .iter()
+            .map(|(deal, n)| deal.outcomes.len() * *n as usize)
+            .sum()
     }
 
     /// Half of the chance of the observed sum counts.
@@ -185,7 +221,10 @@ impl<'a> Sums<'a> {
             }
         }
         let (low, high) = self.tails(sums.into_iter());
-        Some((low.clamp(f64::MIN_POSITIVE, 1.0), high.clamp(f64::MIN_POSITIVE, 1.0)))
+        Some((
+            low.clamp(f64::MIN_POSITIVE, 1.0),
+            high.clamp(f64::MIN_POSITIVE, 1.0),
+        ))
     }
 
     fn merged(&self, sums: &[(f64, f64)], outcomes: &[(f64, f64)]) -> Option<Vec<(f64, f64)>> {
@@ -193,7 +232,8 @@ impl<'a> Sums<'a> {
             return None;
         }
         let each = outcomes.iter().flat_map(|(difference, chance)| {
-            sums.iter().map(move |(sum, before)| (sum + difference, before * chance))
+            sums.iter()
+                .map(move |(sum, before)| (sum + difference, before * chance))
         });
         let mut more: Vec<(f64, f64)> = each.collect();
         more.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -210,7 +250,12 @@ impl<'a> Sums<'a> {
     /// The normal limit with its first correction for skewness (Edgeworth's; e.g. P. Hall, "The Bootstrap and Edgeworth Expansion",
     /// 1992, section 2.3).
     fn limit(&self) -> (f64, f64) {
-        let sum = |of: fn(&Deal) -> f64| self.open.iter().map(|(d, n)| of(d) * f64::from(*n)).sum::<f64>();
+        let sum = |of: fn(&Deal) -> f64| {
+            self.open
+                .iter()
+                .map(|(d, n)| of(d) * f64::from(*n))
+                .sum::<f64>()
+        };
         let error = sum(|deal| deal.variance).sqrt();
         if error.is_nan() || error <= 0.0 {
             return (0.5, 0.5);
@@ -222,7 +267,9 @@ impl<'a> Sums<'a> {
         let tail = |z: f64, shift: f64| {
             let plain = normal_cdf(z);
             // Far away the correction is larger than what it corrects.
-            (plain - shift).clamp(plain / 2.0, plain * 2.0).clamp(f64::MIN_POSITIVE, 1.0)
+            (plain - shift)
+                .clamp(plain / 2.0, plain * 2.0)
+                .clamp(f64::MIN_POSITIVE, 1.0)
         };
         (tail(z, shift), tail(-z, -shift))
     }
@@ -233,7 +280,10 @@ impl<'a> Sums<'a> {
             let mut draws = Draws::stream(seed, FIRST_STREAM + chunk as u64);
             let these = CHUNK.min(resamples - chunk * CHUNK);
             let sums = (0..these).map(|_| {
-                let each = self.open.iter().flat_map(|(deal, n)| (0..*n).map(move |_| deal));
+                let each = self
+                    .open
+                    .iter()
+                    .flat_map(|(deal, n)| (0..*n).map(move |_| deal));
                 (each.map(|deal| deal.draw(&mut draws)).sum::<f64>(), 1.0)
             });
             self.tails(sums)
@@ -259,7 +309,10 @@ impl Deals {
     }
 
     pub fn of(&self, figure: CaseFigure<'_>) -> Vec<(Deal, u32)> {
-        self.kinds.iter().map(|((samples, passed), n)| (Deal::new(*samples, *passed, figure), *n)).collect()
+        self.kinds
+            .iter()
+            .map(|((samples, passed), n)| (Deal::new(*samples, *passed, figure), *n))
+            .collect()
     }
 }
 
@@ -287,12 +340,19 @@ mod tests {
                 f64::from(got) / f64::from(*n2) - f64::from(passed - got) / f64::from(*n1)
             });
             let differences: Vec<f64> = differences.collect();
-            sums = sums.iter().flat_map(|sum| differences.iter().map(move |d| sum + d)).collect();
+            sums = sums
+                .iter()
+                .flat_map(|sum| differences.iter().map(move |d| sum + d))
+                .collect();
         }
         let n = sums.len() as f64;
-        let part = |is: &dyn Fn(f64) -> bool| sums.iter().filter(|sum| is(**sum)).count() as f64 / n;
+        let part =
+            |is: &dyn Fn(f64) -> bool| sums.iter().filter(|sum| is(**sum)).count() as f64 / n;
         let same = part(&|sum| (sum - observed).abs() < 1e-9);
-        (part(&|sum| sum < observed - 1e-9) + same / 2.0, part(&|sum| sum > observed + 1e-9) + same / 2.0)
+        (
+            part(&|sum| sum < observed - 1e-9) + same / 2.0,
+            part(&|sum| sum > observed + 1e-9) + same / 2.0,
+        )
     }
 
     fn p(cases: &[(u32, u32, u32, u32)]) -> (f64, f64) {
@@ -309,7 +369,10 @@ mod tests {
     fn a_case_that_loses_all_samples_is_found() {
         // Of 20 samples of which 10 passed all deals are alike likely: 1 in C(20, 10).
         let (low, high) = p(&[(10, 10, 10, 0)]);
-        assert!((low * 184_756.0 - 0.5).abs() < 1e-6 && high > 0.99, "{low} {high}");
+        assert!(
+            (low * 184_756.0 - 0.5).abs() < 1e-6 && high > 0.99,
+            "{low} {high}"
+        );
         // Four cases that went from 3 of 3 to 0 of 3: half of 20^-4.
         let (low, _) = p(&[(3, 3, 3, 0); 4]);
         assert!((low * 160_000.0 - 0.5).abs() < 1e-6, "{low}");
@@ -320,7 +383,9 @@ mod tests {
     fn drawn_deals_and_the_limit_tend_to_the_exact_chance() {
         let cases: Vec<_> = (0..150u32).map(|i| (3, i % 4, 5, (i * 7) % 6)).collect();
         let mut deals = Deals::default();
-        cases.iter().for_each(|(n1, c1, n2, c2)| deals.add([*n1, *n2], c1 + c2));
+        cases
+            .iter()
+            .for_each(|(n1, c1, n2, c2)| deals.add([*n1, *n2], c1 + c2));
         let deals = deals.of(&share);
         for observed in [-4.0, -2.0, 0.0, 3.0] {
             let sums = Sums::new(&deals, observed);

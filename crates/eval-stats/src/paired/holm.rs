@@ -43,7 +43,11 @@ mod tests {
     #[test]
     fn adjusts_in_steps() {
         let close = |p: &[f64], want: &[f64]| {
-            assert!(holm(p).iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-12), "{:?}", holm(p));
+            assert!(
+                holm(p).iter().zip(want).all(|(a, b)| (a - b).abs() < 1e-12),
+                "{:?}",
+                holm(p)
+            );
         };
         close(&[0.01, 0.04, 0.03, 0.005], &[0.03, 0.06, 0.06, 0.02]);
         close(&[0.5, 0.6], &[1.0, 1.0]);

@@ -60,13 +60,27 @@ pub(super) fn bootstrap(
         Method::Bootstrap if units.grouped => Method::ClusterBootstrap,
         method => method,
     };
-    let half = t_quantile(0.5 + level / 2.0, n as f64 - 1.0) * error * (n as f64 / (n as f64 - 1.0)).sqrt();
+    let half = t_quantile(0.5 + level / 2.0, n as f64 - 1.0)
+        * error
+        * (n as f64 / (n as f64 - 1.0)).sqrt();
     if !half.is_finite() {
         return Err(Undefined::NotFinite);
     }
-    let range = if units.shares { (-1.0, 1.0) } else { (f64::NEG_INFINITY, f64::INFINITY) };
-    let (low, high) = ((difference - half).max(range.0), (difference + half).min(range.1));
-    Ok(Interval { low, high, level, method })
+    let range = if units.shares {
+        (-1.0, 1.0)
+    } else {
+        (f64::NEG_INFINITY, f64::INFINITY)
+    };
+    let (low, high) = (
+        (difference - half).max(range.0),
+        (difference + half).min(range.1),
+    );
+    Ok(Interval {
+        low,
+        high,
+        level,
+        method,
+    })
 }
 
 fn all_equal(ratios: &[(f64, f64)]) -> bool {
@@ -76,13 +90,26 @@ fn all_equal(ratios: &[(f64, f64)]) -> bool {
 }
 
 /// Resampling equal differences would claim certainty. Of shares, 0/1 values of the same mean vary most.
-fn without_variation(units: &Units, difference: f64, total: f64, level: f64) -> Result<Interval, Undefined> {
+fn without_variation(
+    units: &Units,
+    difference: f64,
+    total: f64,
+    level: f64,
+) -> Result<Interval, Undefined> {
     if !units.shares {
         return Err(Undefined::NoVariation);
     }
     // Kish's effective size: unequal weights tell less than as many equal ones.
-    let n = total * total / units.ratios.iter().map(|(_, weight)| weight * weight).sum::<f64>();
-    let (lost, gained) = ((-difference).clamp(0.0, 1.0) * n, difference.clamp(0.0, 1.0) * n);
+    let n = total * total
+        / units
+            .ratios
+            .iter()
+            .map(|(_, weight)| weight * weight)
+            .sum::<f64>();
+    let (lost, gained) = (
+        (-difference).clamp(0.0, 1.0) * n,
+        difference.clamp(0.0, 1.0) * n,
+    );
     tango(lost, gained, n, level)
 }
 
@@ -94,9 +121,16 @@ fn standard_error(ratios: &[(f64, f64)], resamples: usize, seed: u64) -> (f64, M
     if n.saturating_mul(resamples) > MOST_DRAWS {
         return (error_of_theory(ratios), Method::Normal);
     }
-    let histogram = if weighted { None } else { histogram(ratios, first_weight) };
-    let means = if let Some(histogram) = histogram.filter(|values| values.len() * BINOMIAL_COST < n) {
-        in_chunks(resamples, seed, |draws| mean_by_value(draws, &histogram, n as u64))
+    let histogram = if weighted {
+        None
+    } else {
+        histogram(ratios, first_weight)
+    };
+    let means = if let Some(histogram) = histogram.filter(|values| values.len() * BINOMIAL_COST < n)
+    {
+        in_chunks(resamples, seed, |draws| {
+            mean_by_value(draws, &histogram, n as u64)
+        })
     } else if weighted {
         in_chunks(resamples, seed, |draws| {
             let (mut sum, mut weight) = (0.0, 0.0);
@@ -109,7 +143,10 @@ fn standard_error(ratios: &[(f64, f64)], resamples: usize, seed: u64) -> (f64, M
     } else {
         let values: Vec<f64> = ratios.iter().map(|(sum, weight)| sum / weight).collect();
         in_chunks(resamples, seed, |draws| {
-            (0..n).map(|_| values[draws.below(n as u32) as usize]).sum::<f64>() / n as f64
+            (0..n)
+                .map(|_| values[draws.below(n as u32) as usize])
+                .sum::<f64>()
+                / n as f64
         })
     };
     (deviation(&means), Method::Bootstrap)
@@ -122,7 +159,10 @@ fn in_chunks(resamples: usize, seed: u64, mean: impl Fn(&mut Draws) -> f64 + Syn
         let these = CHUNK.min(resamples - chunk * CHUNK);
         (0..these).map(|_| mean(&mut draws)).collect::<Vec<f64>>()
     };
-    let chunks: Vec<Vec<f64>> = (0..resamples.div_ceil(CHUNK)).into_par_iter().map(of_chunk).collect();
+    let chunks: Vec<Vec<f64>> = (0..resamples.div_ceil(CHUNK))
+        .into_par_iter()
+        .map(of_chunk)
+        .collect();
     chunks.concat()
 }
 
@@ -146,8 +186,10 @@ fn histogram(ratios: &[(f64, f64)], weight: f64) -> Option<Vec<(f64, u64)>> {
     let mut values: Vec<f64> = ratios.iter().map(|(sum, _)| sum / weight).collect();
     values.sort_by(f64::total_cmp);
     let runs = values.chunk_by(|a, b| a == b);
-    let mut histogram: Vec<(f64, u64)> =
-        runs.filter_map(|run| Some((*run.first()?, run.len() as u64))).take(FEW_VALUES + 1).collect();
+    let mut histogram: Vec<(f64, u64)> = runs
+        .filter_map(|run| Some((*run.first()?, run.len() as u64)))
+        .take(FEW_VALUES + 1)
+        .collect();
     if histogram.len() > FEW_VALUES {
         return None;
     }
@@ -166,7 +208,12 @@ fn deviation(means: &[f64]) -> f64 {
 fn error_of_theory(ratios: &[(f64, f64)]) -> f64 {
     let total: f64 = ratios.iter().map(|(_, weight)| weight).sum();
     let mean = ratios.iter().map(|(sum, _)| sum).sum::<f64>() / total;
-    ratios.iter().map(|(sum, weight)| (sum - mean * weight).powi(2)).sum::<f64>().sqrt() / total
+    ratios
+        .iter()
+        .map(|(sum, weight)| (sum - mean * weight).powi(2))
+        .sum::<f64>()
+        .sqrt()
+        / total
 }
 
 #[cfg(test)]
@@ -174,12 +221,18 @@ mod tests {
     use super::*;
 
     fn units(values: &[f64]) -> Units {
-        Units { ratios: values.iter().map(|value| (*value, 1.0)).collect(), grouped: false, shares: true }
+        Units {
+            ratios: values.iter().map(|value| (*value, 1.0)).collect(),
+            grouped: false,
+            shares: true,
+        }
     }
 
     /// Fifths, of which most are 0, as differences of two runs with five samples are.
     fn fifths(n: usize) -> Vec<f64> {
-        (0..n).map(|i| [0.0, 0.0, -0.2, 0.0, 0.4, 0.0, -0.6, 0.2, 0.0, 0.0, -0.2][i * i % 11]).collect()
+        (0..n)
+            .map(|i| [0.0, 0.0, -0.2, 0.0, 0.4, 0.0, -0.6, 0.2, 0.0, 0.0, -0.2][i * i % 11])
+            .collect()
     }
 
     #[test]
@@ -188,18 +241,29 @@ mod tests {
         let ratios: Vec<(f64, f64)> = few.iter().map(|value| (*value, 1.0)).collect();
         let theory = error_of_theory(&ratios);
         let by_value = histogram(&ratios, 1.0).unwrap();
-        let counted = deviation(&in_chunks(20_000, 4, |draws| mean_by_value(draws, &by_value, 1_000)));
+        let counted = deviation(&in_chunks(20_000, 4, |draws| {
+            mean_by_value(draws, &by_value, 1_000)
+        }));
         assert!((counted / theory - 1.0).abs() < 0.02, "{counted} {theory}");
         // Values with a jitter of no size are all different, and drawn one by one; so are weighted ones.
-        let plain: Vec<(f64, f64)> =
-            few.iter().enumerate().map(|(i, v)| (v + i as f64 * 1e-12, 1.0)).collect();
+        let plain: Vec<(f64, f64)> = few
+            .iter()
+            .enumerate()
+            .map(|(i, v)| (v + i as f64 * 1e-12, 1.0))
+            .collect();
         let (drawn, method) = standard_error(&plain, 4_000, 4);
         assert_eq!(method, Method::Bootstrap);
         assert!((drawn / theory - 1.0).abs() < 0.05, "{drawn} {theory}");
-        let weighted: Vec<(f64, f64)> =
-            few.iter().enumerate().map(|(i, v)| (v * (1 + i % 3) as f64, (1 + i % 3) as f64)).collect();
+        let weighted: Vec<(f64, f64)> = few
+            .iter()
+            .enumerate()
+            .map(|(i, v)| (v * (1 + i % 3) as f64, (1 + i % 3) as f64))
+            .collect();
         let (drawn, _) = standard_error(&weighted, 4_000, 4);
-        assert!((drawn / error_of_theory(&weighted) - 1.0).abs() < 0.05, "{drawn}");
+        assert!(
+            (drawn / error_of_theory(&weighted) - 1.0).abs() < 0.05,
+            "{drawn}"
+        );
         let (error, method) = standard_error(&plain, 1_000_000, 4);
         assert_eq!((error, method), (error_of_theory(&plain), Method::Normal));
     }
@@ -213,7 +277,10 @@ mod tests {
         let deviation = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
         // 2.0226909 is the 97.5th percentile of Student's t with 39 degrees of freedom.
         let half = 2.022690920036762 * deviation / n.sqrt();
-        assert!((drawn.high - drawn.low) / (2.0 * half) - 1.0 < 0.01, "{drawn:?} {mean} {half}");
+        assert!(
+            (drawn.high - drawn.low) / (2.0 * half) - 1.0 < 0.01,
+            "{drawn:?} {mean} {half}"
+        );
         assert!(((drawn.high + drawn.low) / 2.0 - mean).abs() < 1e-12);
     }
 
@@ -229,19 +296,43 @@ mod tests {
         );
         assert_eq!(all.method, Method::Tango);
         assert!(all.low < -0.2 && all.high > -0.2 && all.high < 0.0);
-        let others = Units { shares: false, ..units(&[3.0; 50]) };
-        assert_eq!(bootstrap(&others, 1_000, 1, 0.95), Err(Undefined::NoVariation));
-        let grouped = Units { grouped: true, ..units(&[0.0]) };
-        assert_eq!(bootstrap(&grouped, 1_000, 1, 0.95), Err(Undefined::TooFewUnits { n: 1, unit: "evals" }));
-        assert_eq!(bootstrap(&units(&[0.0, 1.0]), 99, 1, 0.95), Err(Undefined::TooFewResamples));
-        assert_eq!(bootstrap(&units(&[0.0, 1.0]), 100, 1, 1.0), Err(Undefined::Level));
+        let others = Units {
+            shares: false,
+            ..units(&[3.0; 50])
+        };
+        assert_eq!(
+            bootstrap(&others, 1_000, 1, 0.95),
+            Err(Undefined::NoVariation)
+        );
+        let grouped = Units {
+            grouped: true,
+            ..units(&[0.0])
+        };
+        assert_eq!(
+            bootstrap(&grouped, 1_000, 1, 0.95),
+            Err(Undefined::TooFewUnits {
+                n: 1,
+                unit: "evals"
+            })
+        );
+        assert_eq!(
+            bootstrap(&units(&[0.0, 1.0]), 99, 1, 0.95),
+            Err(Undefined::TooFewResamples)
+        );
+        assert_eq!(
+            bootstrap(&units(&[0.0, 1.0]), 100, 1, 1.0),
+            Err(Undefined::Level)
+        );
     }
 
     #[test]
     fn of_shares_it_stays_within_what_shares_can_differ_by() {
         let interval = bootstrap(&units(&[-1.0, -1.0, 0.9]), 1_000, 1, 0.95).unwrap();
         assert_eq!((interval.low, interval.high), (-1.0, 1.0));
-        let wide = Units { shares: false, ..units(&[-1.0, -1.0, 0.9]) };
+        let wide = Units {
+            shares: false,
+            ..units(&[-1.0, -1.0, 0.9])
+        };
         assert!(bootstrap(&wide, 1_000, 1, 0.95).unwrap().low < -1.0);
     }
 
@@ -250,11 +341,17 @@ mod tests {
         for n in [60, 3_000] {
             let units = units(&fifths(n));
             let on = |threads: usize| {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let pool = rayon::ThreadPoolBuilder::new()
+                    .num_threads(threads)
+                    .build()
+                    .unwrap();
                 pool.install(|| bootstrap(&units, 1_000, 7, 0.95))
             };
             assert_eq!(on(1), on(3));
-            assert_ne!(bootstrap(&units, 1_000, 7, 0.95), bootstrap(&units, 1_000, 8, 0.95));
+            assert_ne!(
+                bootstrap(&units, 1_000, 7, 0.95),
+                bootstrap(&units, 1_000, 8, 0.95)
+            );
         }
     }
 }

@@ -12,14 +12,22 @@ use crate::distributions::{binomial_at_most, binomial_term};
 pub fn mcnemar_mid_p(lost: u64, gained: u64) -> PairedTest {
     let flips = lost + gained;
     let fewer = lost.min(gained);
-    let below = if fewer == 0 { 0.0 } else { binomial_at_most(fewer - 1, flips, 0.5) };
+    let below = if fewer == 0 {
+        0.0
+    } else {
+        binomial_at_most(fewer - 1, flips, 0.5)
+    };
     let small = (below + 0.5 * binomial_term(fewer, flips, 0.5)).clamp(f64::MIN_POSITIVE, 0.5);
     let (p_lower, p_higher) = match lost.cmp(&gained) {
         std::cmp::Ordering::Equal => (0.5, 0.5),
         std::cmp::Ordering::Greater => (small, 1.0 - small),
         std::cmp::Ordering::Less => (1.0 - small, small),
     };
-    PairedTest { method: TestMethod::McNemarMidP, p_lower, p_higher }
+    PairedTest {
+        method: TestMethod::McNemarMidP,
+        p_lower,
+        p_higher,
+    }
 }
 
 #[cfg(test)]
@@ -65,8 +73,16 @@ mod tests {
         ] {
             let test = mcnemar_mid_p(lost, gained);
             let (lower, higher) = (exact(lost, gained), exact(gained, lost));
-            assert!((test.p_lower / lower - 1.0).abs() < 1e-9, "{lost} {gained}: {} {lower}", test.p_lower);
-            assert!((test.p_higher / higher - 1.0).abs() < 1e-9, "{lost} {gained}: {}", test.p_higher);
+            assert!(
+                (test.p_lower / lower - 1.0).abs() < 1e-9,
+                "{lost} {gained}: {} {lower}",
+                test.p_lower
+            );
+            assert!(
+                (test.p_higher / higher - 1.0).abs() < 1e-9,
+                "{lost} {gained}: {}",
+                test.p_higher
+            );
             assert_eq!(test.p_lower + test.p_higher, 1.0);
         }
         // Too many for exact arithmetic in a test; the normal approximation is good to four digits.
@@ -84,7 +100,11 @@ mod tests {
         let test = mcnemar_mid_p(7, 1);
         assert_eq!(format!("{:.4}", 2.0 * test.p_lower), "0.0391");
         // By hand: (1 + 8/2) / 2^8.
-        assert!((test.p_lower - 5.0 / 256.0).abs() < 1e-15, "{}", test.p_lower);
+        assert!(
+            (test.p_lower - 5.0 / 256.0).abs() < 1e-15,
+            "{}",
+            test.p_lower
+        );
     }
 
     #[test]

@@ -98,13 +98,32 @@ pub struct Resampling {
 pub fn paired(pairs: &Pairs<'_>, how: Resampling) -> Result<Paired, Undefined> {
     check(pairs)?;
     let n = pairs.reference.len();
-    let weight = |at: usize| pairs.weights.and_then(|weights| weights.get(at)).copied().unwrap_or(1.0);
+    let weight = |at: usize| {
+        pairs
+            .weights
+            .and_then(|weights| weights.get(at))
+            .copied()
+            .unwrap_or(1.0)
+    };
     let total: f64 = (0..n).map(weight).sum();
-    let mean = |values: &[f64]| values.iter().enumerate().map(|(at, v)| v * weight(at)).sum::<f64>() / total;
+    let mean = |values: &[f64]| {
+        values
+            .iter()
+            .enumerate()
+            .map(|(at, v)| v * weight(at))
+            .sum::<f64>()
+            / total
+    };
     let (reference, candidate) = (mean(pairs.reference), mean(pairs.candidate));
     let units = units(pairs);
-    let (sum, size) = units.ratios.iter().fold((0.0, 0.0), |(sum, size), u| (sum + u.0, size + u.0.abs()));
-    if ![reference, candidate, size].iter().all(|value: &f64| value.is_finite()) {
+    let (sum, size) = units
+        .ratios
+        .iter()
+        .fold((0.0, 0.0), |(sum, size), u| (sum + u.0, size + u.0.abs()));
+    if ![reference, candidate, size]
+        .iter()
+        .all(|value: &f64| value.is_finite())
+    {
         return Err(Undefined::NotFinite);
     }
     let (interval, test) = if pairs.single && pairs.groups.is_none() && pairs.weights.is_none() {
@@ -125,19 +144,33 @@ pub fn paired(pairs: &Pairs<'_>, how: Resampling) -> Result<Paired, Undefined> {
                     // chances holds where either does.
                     true => {
                         let (lower, higher) = signs();
-                        ((lower.max(dealt.0), higher.max(dealt.1)), TestMethod::ClusterSignFlip)
+                        (
+                            (lower.max(dealt.0), higher.max(dealt.1)),
+                            TestMethod::ClusterSignFlip,
+                        )
                     }
                 }
             }
         };
         let interval = bootstrap(&units, how.resamples, how.seed, how.level);
-        (interval, PairedTest { method, p_lower, p_higher })
+        (
+            interval,
+            PairedTest {
+                method,
+                p_lower,
+                p_higher,
+            },
+        )
     };
     Ok(Paired {
         n,
         reference,
         candidate,
-        difference: if f64::abs(sum) > ROUNDING * size { candidate - reference } else { 0.0 },
+        difference: if f64::abs(sum) > ROUNDING * size {
+            candidate - reference
+        } else {
+            0.0
+        },
         interval,
         test: Ok(test),
     })
@@ -145,15 +178,29 @@ pub fn paired(pairs: &Pairs<'_>, how: Resampling) -> Result<Paired, Undefined> {
 
 fn check(pairs: &Pairs<'_>) -> Result<(), Undefined> {
     let (left, right) = (pairs.reference.len(), pairs.candidate.len());
-    let others = [pairs.weights.map(<[f64]>::len), pairs.groups.map(<[u32]>::len)];
-    if let Some(right) = [Some(right)].into_iter().chain(others).flatten().find(|len| *len != left) {
+    let others = [
+        pairs.weights.map(<[f64]>::len),
+        pairs.groups.map(<[u32]>::len),
+    ];
+    if let Some(right) = [Some(right)]
+        .into_iter()
+        .chain(others)
+        .flatten()
+        .find(|len| *len != left)
+    {
         return Err(Undefined::Unpaired { left, right });
     }
     if left == 0 {
         return Err(Undefined::NoData);
     }
     let weights = pairs.weights.unwrap_or_default();
-    if pairs.reference.iter().chain(pairs.candidate).chain(weights).any(|value| !value.is_finite()) {
+    if pairs
+        .reference
+        .iter()
+        .chain(pairs.candidate)
+        .chain(weights)
+        .any(|value| !value.is_finite())
+    {
         return Err(Undefined::NotFinite);
     }
     if weights.iter().any(|weight| *weight < 0.0)
@@ -166,18 +213,33 @@ fn check(pairs: &Pairs<'_>) -> Result<(), Undefined> {
 
 /// Lost and gained ones.
 fn flips(pairs: &Pairs<'_>) -> (u64, u64) {
-    pairs.reference.iter().zip(pairs.candidate).fold((0, 0), |(lost, gained), (before, after)| {
-        (lost + u64::from(after < before), gained + u64::from(after > before))
-    })
+    pairs
+        .reference
+        .iter()
+        .zip(pairs.candidate)
+        .fold((0, 0), |(lost, gained), (before, after)| {
+            (
+                lost + u64::from(after < before),
+                gained + u64::from(after > before),
+            )
+        })
 }
 
 /// What is tested by its sign, pairs or their groups: [difference, mean of both sides, weight], weighted.
 pub fn tested_units(pairs: &Pairs<'_>) -> Vec<[f64; 3]> {
-    let middle: Vec<f64> =
-        pairs.reference.iter().zip(pairs.candidate).map(|(a, b)| f64::midpoint(*a, *b)).collect();
+    let middle: Vec<f64> = pairs
+        .reference
+        .iter()
+        .zip(pairs.candidate)
+        .map(|(a, b)| f64::midpoint(*a, *b))
+        .collect();
     let nothing = vec![0.0; middle.len()];
     // Sums of the same groups.
-    let values = units(&Pairs { reference: &nothing, candidate: &middle, ..*pairs });
+    let values = units(&Pairs {
+        reference: &nothing,
+        candidate: &middle,
+        ..*pairs
+    });
     let differences = units(pairs).ratios.into_iter();
     differences
         .zip(values.ratios)
@@ -196,11 +258,18 @@ fn units(pairs: &Pairs<'_>) -> Units {
     };
     let (mut last, mut size) = (None, 0.0);
     for (at, (before, after)) in pairs.reference.iter().zip(pairs.candidate).enumerate() {
-        let weight = pairs.weights.and_then(|weights| weights.get(at)).copied().unwrap_or(1.0);
+        let weight = pairs
+            .weights
+            .and_then(|weights| weights.get(at))
+            .copied()
+            .unwrap_or(1.0);
         if weight == 0.0 {
             continue;
         }
-        let (sum, of) = ((after - before) * weight, (after.abs() + before.abs()) * weight);
+        let (sum, of) = (
+            (after - before) * weight,
+            (after.abs() + before.abs()) * weight,
+        );
         let group = pairs.groups.and_then(|groups| groups.get(at)).copied();
         match ratios.last_mut() {
             Some(unit) if group.is_some() && group == last => {
@@ -216,7 +285,11 @@ fn units(pairs: &Pairs<'_>) -> Units {
         last = group;
     }
     settle(ratios.last_mut(), size);
-    Units { ratios, grouped: pairs.groups.is_some(), shares: pairs.shares }
+    Units {
+        ratios,
+        grouped: pairs.groups.is_some(),
+        shares: pairs.shares,
+    }
 }
 
 #[cfg(test)]

@@ -32,16 +32,26 @@ pub(super) fn sign_flip(units: &[f64], resamples: usize, seed: u64) -> (f64, f64
     let slack = SLACK * size;
     let is_low = |sum: f64| sum <= observed + slack;
     let is_high = |sum: f64| sum >= observed - slack;
-    let count =
-        |(low, high): (u64, u64), sum: f64| (low + u64::from(is_low(sum)), high + u64::from(is_high(sum)));
+    let count = |(low, high): (u64, u64), sum: f64| {
+        (low + u64::from(is_low(sum)), high + u64::from(is_high(sum)))
+    };
     if units.len() <= ENUMERATED {
         let (first, second) = units.split_at(units.len() / 2);
         let halves = [first, second].map(all_sums);
         // As many sums are above a value as below its opposite.
-        return (share_up_to(&halves, observed + slack), share_up_to(&halves, slack - observed));
+        return (
+            share_up_to(&halves, observed + slack),
+            share_up_to(&halves, slack - observed),
+        );
     }
     // In standard errors; as shares of all sizes first, since squares of large numbers may not be finite.
-    let z = observed / size / units.iter().map(|unit| (unit / size).powi(2)).sum::<f64>().sqrt();
+    let z = observed
+        / size
+        / units
+            .iter()
+            .map(|unit| (unit / size).powi(2))
+            .sum::<f64>()
+            .sqrt();
     let Some(signs) = Signs::new(&units) else {
         let tail = |z: f64| normal_cdf(z).clamp(f64::MIN_POSITIVE, 1.0);
         return (tail(z), tail(-z));
@@ -52,7 +62,10 @@ pub(super) fn sign_flip(units: &[f64], resamples: usize, seed: u64) -> (f64, f64
         (0..these).fold((0, 0), |counts, _| count(counts, signs.sum(&mut draws)))
     };
     let add = |a: (u64, u64), b: (u64, u64)| (a.0 + b.0, a.1 + b.1);
-    let (low, high) = (0..resamples.div_ceil(CHUNK)).into_par_iter().map(of_chunk).reduce(|| (0, 0), add);
+    let (low, high) = (0..resamples.div_ceil(CHUNK))
+        .into_par_iter()
+        .map(of_chunk)
+        .reduce(|| (0, 0), add);
     let all = resamples as f64 + 1.0;
     let p = |count: u64, z: f64| match count {
         0 if z < 0.0 => (1.0 / all).min((-z * z / 2.0).exp()).max(f64::MIN_POSITIVE),
@@ -71,15 +84,24 @@ pub fn of_signs(units: &[f64]) -> f64 {
     let mut sizes: Vec<f64> = open.iter().map(|unit| unit.abs()).collect();
     sizes.sort_by(f64::total_cmp);
     let largest = sizes.last().copied().unwrap_or(0.0);
-    let gaps = std::iter::once(0.0).chain(sizes.iter().copied()).zip(&sizes).map(|(a, b)| b - a);
-    let half = gaps.filter(|gap| *gap > SLACK * largest).fold(f64::INFINITY, f64::min);
+    let gaps = std::iter::once(0.0)
+        .chain(sizes.iter().copied())
+        .zip(&sizes)
+        .map(|(a, b)| b - a);
+    let half = gaps
+        .filter(|gap| *gap > SLACK * largest)
+        .fold(f64::INFINITY, f64::min);
     let error = open.iter().map(|unit| unit * unit).sum::<f64>().sqrt();
     normal_cdf((open.iter().sum::<f64>() + half) / error)
 }
 
 /// Sums of all patterns of signs, from the lowest.
 fn all_sums(units: &[f64]) -> Vec<f64> {
-    let both = |sums: Vec<f64>, unit: &f64| sums.iter().flat_map(|sum| [sum + unit, sum - unit]).collect();
+    let both = |sums: Vec<f64>, unit: &f64| {
+        sums.iter()
+            .flat_map(|sum| [sum + unit, sum - unit])
+            .collect()
+    };
     let mut sums = units.iter().fold(vec![0.0], both);
     sums.sort_by(f64::total_cmp);
     sums
@@ -105,15 +127,18 @@ impl Signs {
         let mut sizes: Vec<f64> = units.iter().map(|unit| unit.abs()).collect();
         sizes.sort_by(f64::total_cmp);
         let runs = sizes.chunk_by(|a, b| a == b);
-        let by_size: Vec<(f64, u64)> =
-            runs.filter_map(|run| Some((*run.first()?, run.len() as u64))).take(FEW_SIZES + 1).collect();
+        let by_size: Vec<(f64, u64)> = runs
+            .filter_map(|run| Some((*run.first()?, run.len() as u64)))
+            .take(FEW_SIZES + 1)
+            .collect();
         if by_size.len() <= FEW_SIZES {
             return Some(Signs::BySize(by_size));
         }
         let four = |units: &[f64]| {
             let mut sums = [0.0; 16];
             for (pattern, sum) in sums.iter_mut().enumerate() {
-                let signed = |(at, unit): (usize, &f64)| if pattern >> at & 1 == 1 { *unit } else { -unit };
+                let signed =
+                    |(at, unit): (usize, &f64)| if pattern >> at & 1 == 1 { *unit } else { -unit };
                 *sum = units.iter().enumerate().map(signed).sum();
             }
             sums
@@ -131,7 +156,8 @@ impl Signs {
                 .chunks(16)
                 .map(|fours| {
                     let bits = draws.bits();
-                    let of = |(at, sums): (usize, &[f64; 16])| sums[(bits >> (4 * at) & 15) as usize];
+                    let of =
+                        |(at, sums): (usize, &[f64; 16])| sums[(bits >> (4 * at) & 15) as usize];
                     fours.iter().enumerate().map(of).sum::<f64>()
                 })
                 .sum(),
@@ -141,7 +167,9 @@ impl Signs {
 
 /// How many of `n` fair coins show heads.
 fn ones(draws: &mut Draws, n: u64) -> u64 {
-    let whole: u64 = (0..n / 64).map(|_| u64::from(draws.bits().count_ones())).sum();
+    let whole: u64 = (0..n / 64)
+        .map(|_| u64::from(draws.bits().count_ones()))
+        .sum();
     match n % 64 {
         0 => whole,
         rest => whole + u64::from((draws.bits() >> (64 - rest)).count_ones()),
@@ -171,7 +199,10 @@ mod tests {
         }
         let mut counts = [0; 3];
         walk(units, 0.0, units.iter().sum(), &mut counts);
-        (counts[1] as f64 / counts[0] as f64, counts[2] as f64 / counts[0] as f64)
+        (
+            counts[1] as f64 / counts[0] as f64,
+            counts[2] as f64 / counts[0] as f64,
+        )
     }
 
     #[test]
@@ -187,8 +218,13 @@ mod tests {
         let equal: Vec<f64> = (0..16).map(|i| if i < 11 { -0.2 } else { 0.2 }).collect();
         let (low, high) = sign_flip(&equal, 200_000, 5);
         let (exact_low, exact_high) = naive(&equal);
-        assert!((low - exact_low).abs() < 0.003 && (high - exact_high).abs() < 0.003, "{low} {exact_low}");
-        let different: Vec<f64> = (0..18).map(|i| (f64::from(i) - 5.0) * 0.013 + 0.0071).collect();
+        assert!(
+            (low - exact_low).abs() < 0.003 && (high - exact_high).abs() < 0.003,
+            "{low} {exact_low}"
+        );
+        let different: Vec<f64> = (0..18)
+            .map(|i| (f64::from(i) - 5.0) * 0.013 + 0.0071)
+            .collect();
         let fours = Signs::ByFour(
             different
                 .chunks(4)
@@ -204,20 +240,31 @@ mod tests {
                 .collect(),
         );
         let (mut draws, observed) = (Draws::new(9), different.iter().sum::<f64>());
-        let above = (0..200_000).filter(|_| fours.sum(&mut draws) >= observed - 1e-9).count();
-        assert!((above as f64 / 200_000.0 - naive(&different).1).abs() < 0.003, "{above}");
+        let above = (0..200_000)
+            .filter(|_| fours.sum(&mut draws) >= observed - 1e-9)
+            .count();
+        assert!(
+            (above as f64 / 200_000.0 - naive(&different).1).abs() < 0.003,
+            "{above}"
+        );
     }
 
     #[test]
     fn many_different_sizes_are_drawn_by_fours_and_more_by_the_limit() {
-        let units: Vec<f64> =
-            (0..3_000).map(|i| (f64::from(i * 7919 % 3_001) / 3_001.0 - 0.49).powi(3)).collect();
+        let units: Vec<f64> = (0..3_000)
+            .map(|i| (f64::from(i * 7919 % 3_001) / 3_001.0 - 0.49).powi(3))
+            .collect();
         assert!(matches!(Signs::new(&units), Some(Signs::ByFour(_))));
         let error = units.iter().map(|unit| unit * unit).sum::<f64>().sqrt();
         let normal = normal_cdf(units.iter().sum::<f64>() / error);
         let (low, high) = sign_flip(&units, 20_000, 3);
-        assert!((low - normal).abs() < 0.015 && (low + high - 1.0).abs() < 1e-3, "{low} {high} {normal}");
-        let many: Vec<f64> = (0..60_000).map(|i| (f64::from(i) / 60_000.0 - 0.497).powi(3)).collect();
+        assert!(
+            (low - normal).abs() < 0.015 && (low + high - 1.0).abs() < 1e-3,
+            "{low} {high} {normal}"
+        );
+        let many: Vec<f64> = (0..60_000)
+            .map(|i| (f64::from(i) / 60_000.0 - 0.497).powi(3))
+            .collect();
         assert!(Signs::new(&many).is_none());
         let (low, high) = sign_flip(&many, 100, 3);
         assert!(low > 0.5 && (low + high - 1.0).abs() < 1e-12, "{low}");
@@ -227,24 +274,38 @@ mod tests {
     fn what_is_far_away_has_a_small_chance_and_never_none() {
         // By the limit, 245 and 1.3 standard errors away; squares of the first sizes are not finite.
         for size in [1.0, 1e250] {
-            let worse: Vec<f64> = (0..60_000).map(|i| -size * (1.0 + f64::from(i) * 1e-6)).collect();
+            let worse: Vec<f64> = (0..60_000)
+                .map(|i| -size * (1.0 + f64::from(i) * 1e-6))
+                .collect();
             assert_eq!(sign_flip(&worse, 100, 3), (f64::MIN_POSITIVE, 1.0));
         }
         // Drawn: 40 of 40 are 2^-40, and Hoeffding's bound exp(-20); 30 to 10 one in a thousand, which is counted.
         let all: Vec<f64> = vec![-0.2; 40];
         let (low, high) = sign_flip(&all, 10_000, 3);
-        assert!((low / (-20.0f64).exp() - 1.0).abs() < 1e-9 && high == 1.0, "{low} {high}");
-        assert_eq!(sign_flip(&vec![-0.2; 4_000], 10_000, 3).0, f64::MIN_POSITIVE);
+        assert!(
+            (low / (-20.0f64).exp() - 1.0).abs() < 1e-9 && high == 1.0,
+            "{low} {high}"
+        );
+        assert_eq!(
+            sign_flip(&vec![-0.2; 4_000], 10_000, 3).0,
+            f64::MIN_POSITIVE
+        );
         let some: Vec<f64> = (0..40).map(|i| if i < 30 { -0.2 } else { 0.2 }).collect();
         let (low, _) = sign_flip(&some, 10_000, 3);
-        assert!((low - 0.00111).abs() < 0.0015 && low > 1.0 / 10_001.0, "{low}");
+        assert!(
+            (low - 0.00111).abs() < 0.0015 && low > 1.0 / 10_001.0,
+            "{low}"
+        );
     }
 
     #[test]
     fn digits_do_not_depend_on_the_number_of_threads() {
         let units: Vec<f64> = (0..500).map(|i| f64::from(i % 11) / 10.0 - 0.48).collect();
         let on = |threads: usize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            let pool = rayon::ThreadPoolBuilder::new()
+                .num_threads(threads)
+                .build()
+                .unwrap();
             pool.install(|| sign_flip(&units, 2_000, 7))
         };
         assert_eq!(on(1), on(3));

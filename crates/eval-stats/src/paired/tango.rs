@@ -21,13 +21,30 @@ pub(super) fn tango(lost: f64, gained: f64, n: f64, level: f64) -> Result<Interv
         let (mut inside, mut outside) = (observed, edge);
         for _ in 0..100 {
             let middle = (inside + outside) / 2.0;
-            if is_beyond(score(middle, lost, gained, n)) { outside = middle } else { inside = middle }
+            if is_beyond(score(middle, lost, gained, n)) {
+                outside = middle
+            } else {
+                inside = middle
+            }
         }
         inside
     };
-    let low = if observed <= -1.0 { -1.0 } else { end(-1.0, &|t| t > z) };
-    let high = if observed >= 1.0 { 1.0 } else { end(1.0, &|t| t < -z) };
-    Ok(Interval { low, high, level, method: Method::Tango })
+    let low = if observed <= -1.0 {
+        -1.0
+    } else {
+        end(-1.0, &|t| t > z)
+    };
+    let high = if observed >= 1.0 {
+        1.0
+    } else {
+        end(1.0, &|t| t < -z)
+    };
+    Ok(Interval {
+        low,
+        high,
+        level,
+        method: Method::Tango,
+    })
 }
 
 /// T(d). The most likely chance of a loss under d solves a quadratic equation (Tango 1998, equation 7).
@@ -36,10 +53,18 @@ fn score(d: f64, lost: f64, gained: f64, n: f64) -> f64 {
     let c = -lost * d * (1.0 - d);
     let root = (b * b - 8.0 * n * c).max(0.0).sqrt();
     // Of the two forms of the solution the one that subtracts nothing of like size.
-    let loss = if b <= 0.0 { (root - b) / (4.0 * n) } else { -2.0 * c / (root + b) };
+    let loss = if b <= 0.0 {
+        (root - b) / (4.0 * n)
+    } else {
+        -2.0 * c / (root + b)
+    };
     let variance = n * (2.0 * loss + d * (1.0 - d));
     let distance = gained - lost - n * d;
-    if variance > 0.0 { distance / variance.sqrt() } else { distance * f64::INFINITY }
+    if variance > 0.0 {
+        distance / variance.sqrt()
+    } else {
+        distance * f64::INFINITY
+    }
 }
 
 #[cfg(test)]
@@ -69,7 +94,10 @@ mod tests {
             assert!((none.high - z2 / (n + z2)).abs() < 1e-12, "{n} {none:?}");
             assert!((none.low + none.high).abs() < 1e-15, "{none:?}");
             let all = tango(n, 0.0, n, 0.95).unwrap();
-            assert!(all.low == -1.0 && all.high > -1.0 && all.high < 1.0, "{n} {all:?}");
+            assert!(
+                all.low == -1.0 && all.high > -1.0 && all.high < 1.0,
+                "{n} {all:?}"
+            );
         }
         assert_eq!(tango(0.0, 0.0, 0.0, 0.95), Err(Undefined::NoData));
         assert_eq!(tango(1.0, 1.0, 5.0, 1.0), Err(Undefined::Level));
@@ -77,7 +105,13 @@ mod tests {
 
     /// The likelihood of the loss chance q where the gain chance is q + d and the rest keeps.
     fn log_likelihood(q: f64, d: f64, lost: f64, gained: f64, n: f64) -> f64 {
-        let part = |count: f64, chance: f64| if count == 0.0 { 0.0 } else { count * chance.ln() };
+        let part = |count: f64, chance: f64| {
+            if count == 0.0 {
+                0.0
+            } else {
+                count * chance.ln()
+            }
+        };
         part(lost, q) + part(gained, q + d) + part(n - lost - gained, 1.0 - 2.0 * q - d)
     }
 

@@ -34,7 +34,14 @@ impl Population {
     /// Of a rate and a mean of p (1 - p).
     pub fn of(rate: f64, within: f64) -> Population {
         let most = rate * (1.0 - rate);
-        Population { rate, within: if most > 0.0 { (within / most).clamp(0.0, 1.0) } else { 1.0 } }
+        Population {
+            rate,
+            within: if most > 0.0 {
+                (within / most).clamp(0.0, 1.0)
+            } else {
+                1.0
+            },
+        }
     }
 }
 
@@ -49,8 +56,14 @@ pub struct Chances {
 impl Chances {
     pub fn of(population: Population, seed: u64) -> Chances {
         let mut draws = Draws::stream(seed, FIRST_STREAM - 1);
-        let drawn = (0..CHANCES).map(|_| draw_beta(&mut draws, population)).collect();
-        Chances { population, drawn, seed }
+        let drawn = (0..CHANCES)
+            .map(|_| draw_beta(&mut draws, population))
+            .collect();
+        Chances {
+            population,
+            drawn,
+            seed,
+        }
     }
 
     /// The mean over cases of a moment, when each case's chance is multiplied by `times`, at most 1.
@@ -63,7 +76,10 @@ impl Chances {
     }
 
     pub(super) fn draw(&self, draws: &mut Draws) -> f64 {
-        self.drawn.get(draws.below(CHANCES) as usize).copied().unwrap_or(self.population.rate)
+        self.drawn
+            .get(draws.below(CHANCES) as usize)
+            .copied()
+            .unwrap_or(self.population.rate)
     }
 
     pub(super) fn rate(&self) -> f64 {
@@ -73,7 +89,10 @@ impl Chances {
     /// Of single samples.
     pub(super) fn outcomes(&self) -> Outcomes {
         let Population { rate, within } = self.population;
-        Outcomes { rate, flips: within * rate * (1.0 - rate) }
+        Outcomes {
+            rate,
+            flips: within * rate * (1.0 - rate),
+        }
     }
 
     pub(super) fn draws(&self, number: usize) -> Draws {
@@ -150,17 +169,34 @@ mod tests {
     fn chances_have_the_mean_and_the_spread_of_their_population() {
         let mut draws = Draws::new(3);
         for population in [
-            Population { rate: 0.8, within: 0.5 },
-            Population { rate: 0.3, within: 0.9 },
-            Population { rate: 0.95, within: 0.2 },
+            Population {
+                rate: 0.8,
+                within: 0.5,
+            },
+            Population {
+                rate: 0.3,
+                within: 0.9,
+            },
+            Population {
+                rate: 0.95,
+                within: 0.2,
+            },
         ] {
-            let drawn: Vec<f64> = (0..40_000).map(|_| draw_beta(&mut draws, population)).collect();
+            let drawn: Vec<f64> = (0..40_000)
+                .map(|_| draw_beta(&mut draws, population))
+                .collect();
             let n = drawn.len() as f64;
             let mean = drawn.iter().sum::<f64>() / n;
             let within = drawn.iter().map(|p| p * (1.0 - p)).sum::<f64>() / n;
             let of = population.rate * (1.0 - population.rate);
-            assert!((mean - population.rate).abs() < 0.01, "{population:?} {mean}");
-            assert!((within / of - population.within).abs() < 0.02, "{population:?} {within}");
+            assert!(
+                (mean - population.rate).abs() < 0.01,
+                "{population:?} {mean}"
+            );
+            assert!(
+                (within / of - population.within).abs() < 0.02,
+                "{population:?} {within}"
+            );
         }
     }
 }

@@ -39,12 +39,18 @@ impl Design {
             left -= some.len();
             evals.push(some);
         }
-        Design { evals, whole_evals: self.whole_evals }
+        Design {
+            evals,
+            whole_evals: self.whole_evals,
+        }
     }
 
     pub(super) fn with_samples(&self, samples: u32) -> Design {
         let each = |eval: &Vec<Samples>| vec![[samples; 2]; eval.len()];
-        Design { evals: self.evals.iter().map(each).collect(), whole_evals: self.whole_evals }
+        Design {
+            evals: self.evals.iter().map(each).collect(),
+            whole_evals: self.whole_evals,
+        }
     }
 }
 
@@ -86,7 +92,11 @@ pub(super) struct Kind {
 
 impl Kind {
     pub fn figure(&self, side: usize, passed: u32) -> Option<f64> {
-        self.figures.get(side)?.get(passed as usize).copied().flatten()
+        self.figures
+            .get(side)?
+            .get(passed as usize)
+            .copied()
+            .flatten()
     }
 
     /// The mean of a side's figure when samples pass with the chance `p`; `None` when it has none for some number of passes.
@@ -95,10 +105,17 @@ impl Kind {
         let n = figures.len() - 1;
         // Away from the end that may be too unlikely for a number.
         let upwards = p <= 0.5;
-        let (rare, odds) = if upwards { (p, p / (1.0 - p)) } else { (1.0 - p, (1.0 - p) / p) };
+        let (rare, odds) = if upwards {
+            (p, p / (1.0 - p))
+        } else {
+            (1.0 - p, (1.0 - p) / p)
+        };
         let (mut chance, mut sum) = ((1.0 - rare).powi(n as i32), 0.0);
         for at in 0..=n {
-            let figure = figures.get(if upwards { at } else { n - at }).copied().flatten()?;
+            let figure = figures
+                .get(if upwards { at } else { n - at })
+                .copied()
+                .flatten()?;
             sum += chance * figure;
             chance *= odds * (n - at) as f64 / (at + 1) as f64;
         }
@@ -115,13 +132,25 @@ impl Kinds {
         let mut kind = |samples: &Samples| {
             *known.entry(*samples).or_insert_with(|| {
                 let figures = samples.map(|n| (0..=n).map(|c| figure(n, c)).collect());
-                let deal =
-                    |passed: u32| if deals { Deal::new(*samples, passed, figure) } else { Deal::default() };
-                all.push(Kind { figures, deals: (0..=samples[0] + samples[1]).map(deal).collect() });
+                let deal = |passed: u32| {
+                    if deals {
+                        Deal::new(*samples, passed, figure)
+                    } else {
+                        Deal::default()
+                    }
+                };
+                all.push(Kind {
+                    figures,
+                    deals: (0..=samples[0] + samples[1]).map(deal).collect(),
+                });
                 all.len() - 1
             })
         };
-        let of = design.evals.iter().map(|eval| eval.iter().map(&mut kind).collect()).collect();
+        let of = design
+            .evals
+            .iter()
+            .map(|eval| eval.iter().map(&mut kind).collect())
+            .collect();
         Kinds { test, of, all }
     }
 

@@ -11,8 +11,15 @@ pub const MOST_SAMPLES: u32 = 256;
 
 impl Aim {
     /// The smallest drop that is found with the chance `power`; `None` when not even the loss of all that passes is.
-    pub fn detectable(&self, design: &Design, chances: &Chances, figure: CaseFigure<'_>) -> Option<f64> {
-        smallest(chances.rate(), |drop| self.pairs(design, chances, figure, drop).reach(self.power))
+    pub fn detectable(
+        &self,
+        design: &Design,
+        chances: &Chances,
+        figure: CaseFigure<'_>,
+    ) -> Option<f64> {
+        smallest(chances.rate(), |drop| {
+            self.pairs(design, chances, figure, drop).reach(self.power)
+        })
     }
 
     /// Cases like these that find the drop, about; `least` is the smallest drop that the design finds. `None`: more than [`MANY`], or no
@@ -38,13 +45,22 @@ impl Aim {
         if needed > MOST_CASES as f64 && cases.are_many(needed, each, kinds.test) {
             return whole(needed);
         }
-        let finds = |n: usize| self.pairs(&design.of_cases(n), chances, figure, drop).reach(self.power);
+        let finds = |n: usize| {
+            self.pairs(&design.of_cases(n), chances, figure, drop)
+                .reach(self.power)
+        };
         fewest(guessed(design.cases(), drop, least), MOST_CASES, finds)
             .or_else(|| whole(needed.max(MOST_CASES as f64)))
     }
 
     /// The same of outcomes, from `n` of which `least` is found.
-    pub fn outcomes(&self, outcomes: Outcomes, n: usize, drop: f64, least: Option<f64>) -> Option<u64> {
+    pub fn outcomes(
+        &self,
+        outcomes: Outcomes,
+        n: usize,
+        drop: f64,
+        least: Option<f64>,
+    ) -> Option<u64> {
         if drop.is_nan() || drop <= 0.0 || drop > outcomes.rate {
             return None;
         }
@@ -70,8 +86,10 @@ impl Aim {
         figure: CaseFigure<'_>,
         drop: f64,
     ) -> Option<u32> {
-        let does =
-            |samples: u32| self.pairs(&design.with_samples(samples), chances, figure, drop).reach(self.power);
+        let does = |samples: u32| {
+            self.pairs(&design.with_samples(samples), chances, figure, drop)
+                .reach(self.power)
+        };
         let (mut not, mut yes) = (0, 1);
         while !does(yes) {
             if yes >= MOST_SAMPLES {
@@ -81,7 +99,11 @@ impl Aim {
         }
         while yes - not > (yes / 16).max(1) {
             let middle = not.midpoint(yes);
-            if does(middle) { yes = middle } else { not = middle }
+            if does(middle) {
+                yes = middle
+            } else {
+                not = middle
+            }
         }
         Some(yes)
     }
@@ -95,7 +117,11 @@ pub fn smallest(most: f64, does: impl Fn(f64) -> bool) -> Option<f64> {
     let (mut not, mut yes) = (0.0, most);
     while yes - not > yes / 100.0 && yes > most * 1e-6 {
         let middle = f64::midpoint(not, yes);
-        if does(middle) { yes = middle } else { not = middle }
+        if does(middle) {
+            yes = middle
+        } else {
+            not = middle
+        }
     }
     Some(yes)
 }

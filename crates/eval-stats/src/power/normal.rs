@@ -39,12 +39,18 @@ impl Spread {
 
     /// Of units that are drawn as [`Aim::pairs_of_units`] draws them.
     pub fn of_units(units: &[Unit], even: bool, drop: f64) -> Spread {
-        let over = |of: &dyn Fn(&Unit) -> f64| units.iter().map(of).sum::<f64>() / units.len() as f64;
+        let over =
+            |of: &dyn Fn(&Unit) -> f64| units.iter().map(of).sum::<f64>() / units.len() as f64;
         let share = drop / mean(units);
         let lost = if even { share * share } else { share };
-        let square = over(&|unit| unit.difference.powi(2)) + lost * over(&|unit| unit.value.powi(2));
+        let square =
+            over(&|unit| unit.difference.powi(2)) + lost * over(&|unit| unit.value.powi(2));
         let mean = -share * over(&|unit| unit.value);
-        Spread { mean, variance: square - mean * mean, tested: square }
+        Spread {
+            mean,
+            variance: square - mean * mean,
+            tested: square,
+        }
     }
 }
 
@@ -65,13 +71,21 @@ impl Cases {
         let (mut tested, mut open) = (0.0, 0.0);
         for at in 0..DRAWN {
             // Spread evenly over all cases, however many there are.
-            let Some(([before, after], kind)) = all.get(at * all.len() / DRAWN) else { continue };
+            let Some(([before, after], kind)) = all.get(at * all.len() / DRAWN) else {
+                continue;
+            };
             let p = chances.draw(&mut draws);
             let q = p * (1.0 - share);
             let (a, b) = (count(&mut draws, *before, p), count(&mut draws, *after, q));
-            let Some((kind, deal)) = kinds.deal(**kind, a + b) else { continue };
-            let (Some(was), Some(is)) = (kind.figure(0, a), kind.figure(1, b)) else { continue };
-            let (Some(expected), Some(then)) = (kind.expected(0, p), kind.expected(1, q)) else { continue };
+            let Some((kind, deal)) = kinds.deal(**kind, a + b) else {
+                continue;
+            };
+            let (Some(was), Some(is)) = (kind.figure(0, a), kind.figure(1, b)) else {
+                continue;
+            };
+            let (Some(expected), Some(then)) = (kind.expected(0, p), kind.expected(1, q)) else {
+                continue;
+            };
             n += 1.0;
             sum += then - expected;
             means += is - was;
@@ -80,23 +94,53 @@ impl Cases {
             open += f64::from(u8::from(deal.variance() > 0.0));
         }
         let of = |sum: f64| if n > 0.0 { sum / n } else { 0.0 };
-        let each = Spread { mean: of(sum), variance: of(squares) - of(means).powi(2), tested: of(tested) };
-        Cases { each, open: of(open) }
+        let each = Spread {
+            mean: of(sum),
+            variance: of(squares) - of(means).powi(2),
+            tested: of(tested),
+        };
+        Cases {
+            each,
+            open: of(open),
+        }
     }
 
     /// Of what is tested, and how many cases each of them has. Of evals as large as those of the design.
     pub fn tested(&self, design: &Design, test: Test) -> (Spread, f64) {
-        let Spread { mean, variance, tested } = self.each;
+        let Spread {
+            mean,
+            variance,
+            tested,
+        } = self.each;
         if test == Test::Cases {
             return (self.each, 1.0);
         }
-        let sizes = || design.evals.iter().filter(|eval| !eval.is_empty()).map(|eval| eval.len() as f64);
+        let sizes = || {
+            design
+                .evals
+                .iter()
+                .filter(|eval| !eval.is_empty())
+                .map(|eval| eval.len() as f64)
+        };
         let evals = sizes().count() as f64;
-        let (size, square) =
-            (sizes().sum::<f64>() / evals, sizes().map(|size| size * size).sum::<f64>() / evals);
+        let (size, square) = (
+            sizes().sum::<f64>() / evals,
+            sizes().map(|size| size * size).sum::<f64>() / evals,
+        );
         let signs = size * variance + square * mean * mean;
-        let tested = if test == Test::UnlikeEvals { signs.max(size * tested) } else { signs };
-        (Spread { mean: size * mean, variance: size * variance, tested }, size)
+        let tested = if test == Test::UnlikeEvals {
+            signs.max(size * tested)
+        } else {
+            signs
+        };
+        (
+            Spread {
+                mean: size * mean,
+                variance: size * variance,
+                tested,
+            },
+            size,
+        )
     }
 
     /// Whether the sum of so many cases is about normal.

@@ -39,7 +39,9 @@ pub struct Aim {
 
 impl Aim {
     fn pairs_of(&self, units: usize) -> usize {
-        (CASES / units.max(1)).clamp(self.pairs / FEWEST, self.pairs).max(1)
+        (CASES / units.max(1))
+            .clamp(self.pairs / FEWEST, self.pairs)
+            .max(1)
     }
 
     /// Pairs of runs whose candidate has lost so much of the rate, by the same share of each case's chance.
@@ -66,8 +68,9 @@ impl Aim {
                 return Pairs::Known(spread.chance(n as f64 / each, self.alpha));
             }
             if kinds.test != Test::Cases {
-                let of_evals =
-                    move |at| self.finds_in_sums(design, cases.each, kinds.test, &mut chances.draws(at));
+                let of_evals = move |at| {
+                    self.finds_in_sums(design, cases.each, kinds.test, &mut chances.draws(at))
+                };
                 return Pairs::simulated(self.pairs_of(design.evals.len()), of_evals);
             }
         }
@@ -77,7 +80,13 @@ impl Aim {
     }
 
     /// The chance that such a drop is found.
-    pub fn chance(&self, design: &Design, chances: &Chances, figure: CaseFigure<'_>, drop: f64) -> f64 {
+    pub fn chance(
+        &self,
+        design: &Design,
+        chances: &Chances,
+        figure: CaseFigure<'_>,
+        drop: f64,
+    ) -> f64 {
         self.pairs(design, chances, figure, drop).chance()
     }
 
@@ -96,9 +105,16 @@ impl Aim {
             let mut difference = 0.0;
             for ([before, after], kind) in eval.iter().zip(of) {
                 let p = chances.draw(draws);
-                let (a, b) = (count(draws, *before, p), count(draws, *after, p * (1.0 - share)));
-                let Some((kind, deal)) = kinds.deal(*kind, a + b) else { continue };
-                let (Some(a), Some(b)) = (kind.figure(0, a), kind.figure(1, b)) else { continue };
+                let (a, b) = (
+                    count(draws, *before, p),
+                    count(draws, *after, p * (1.0 - share)),
+                );
+                let Some((kind, deal)) = kinds.deal(*kind, a + b) else {
+                    continue;
+                };
+                let (Some(a), Some(b)) = (kind.figure(0, a), kind.figure(1, b)) else {
+                    continue;
+                };
                 difference += b - a;
                 dealt.push(deal);
             }
@@ -119,10 +135,19 @@ impl Aim {
             let n = eval.len() as f64;
             n * case.mean + (n * case.variance).sqrt() * normal(draws)
         };
-        let evals: Vec<f64> = design.evals.iter().filter(|eval| !eval.is_empty()).map(sum).collect();
+        let evals: Vec<f64> = design
+            .evals
+            .iter()
+            .filter(|eval| !eval.is_empty())
+            .map(sum)
+            .collect();
         let by_cases =
             || normal_cdf(evals.iter().sum::<f64>() / (design.cases() as f64 * case.tested).sqrt());
-        let p = if test == Test::UnlikeEvals { of_signs(&evals).max(by_cases()) } else { of_signs(&evals) };
+        let p = if test == Test::UnlikeEvals {
+            of_signs(&evals).max(by_cases())
+        } else {
+            of_signs(&evals)
+        };
         p < self.alpha
     }
 
@@ -137,8 +162,11 @@ impl Aim {
         Pairs::simulated(self.pairs, move |at| {
             let mut draws = draws_of(self.seed, at);
             let lost_ones = binomial(&mut draws, n as u64, lost);
-            let gained_ones =
-                binomial(&mut draws, n as u64 - lost_ones, (gained / (1.0 - lost).max(1e-12)).min(1.0));
+            let gained_ones = binomial(
+                &mut draws,
+                n as u64 - lost_ones,
+                (gained / (1.0 - lost).max(1e-12)).min(1.0),
+            );
             mcnemar_mid_p(lost_ones, gained_ones).p_lower < self.alpha
         })
     }
@@ -146,7 +174,13 @@ impl Aim {
     /// Pairs of runs of `n` units that are drawn from these with replacement, each difference with a sign of its own, of which the
     /// candidate has lost a drop of the mean: that share of the units loses all of its value, or every unit that share of it (`even`).
     /// Tested by the signs of the differences.
-    pub fn pairs_of_units<'a>(&'a self, units: &'a [Unit], even: bool, drop: f64, n: usize) -> Pairs<'a> {
+    pub fn pairs_of_units<'a>(
+        &'a self,
+        units: &'a [Unit],
+        even: bool,
+        drop: f64,
+        n: usize,
+    ) -> Pairs<'a> {
         let share = drop / mean(units);
         let known = u32::try_from(units.len()).unwrap_or(0);
         if known == 0 || n == 0 || !share.is_finite() || share <= 0.0 || !even && share > 1.0 {
@@ -192,7 +226,8 @@ pub struct Unit {
 
 /// The mean of units.
 pub fn mean(units: &[Unit]) -> f64 {
-    units.iter().map(|unit| unit.value).sum::<f64>() / units.iter().map(|unit| unit.weight).sum::<f64>()
+    units.iter().map(|unit| unit.value).sum::<f64>()
+        / units.iter().map(|unit| unit.weight).sum::<f64>()
 }
 
 /// Pairs of runs in which a drop is looked for.
@@ -200,12 +235,18 @@ pub enum Pairs<'a> {
     /// The share that finds it, by the normal limit.
     Known(f64),
     /// So many simulated ones, and whether it is found in the one of a number.
-    Simulated { number: usize, finds: Box<dyn Fn(usize) -> bool + Sync + 'a> },
+    Simulated {
+        number: usize,
+        finds: Box<dyn Fn(usize) -> bool + Sync + 'a>,
+    },
 }
 
 impl<'a> Pairs<'a> {
     fn simulated(number: usize, finds: impl Fn(usize) -> bool + Sync + 'a) -> Pairs<'a> {
-        Pairs::Simulated { number, finds: Box::new(finds) }
+        Pairs::Simulated {
+            number,
+            finds: Box::new(finds),
+        }
     }
 
     /// The share that finds it.

@@ -35,7 +35,8 @@ impl Demand {
 
     /// Whether so many passes among so many cases meet it.
     pub fn is_met(&self, passed: u64, cases: u64) -> bool {
-        of_counts(passed as f64, cases as f64, self.level).is_ok_and(|interval| self.is_met_by(interval))
+        of_counts(passed as f64, cases as f64, self.level)
+            .is_ok_and(|interval| self.is_met_by(interval))
     }
 
     /// Whether cases that all do as well as they can meet it: all pass, or for an upper end none does.
@@ -50,13 +51,21 @@ impl Demand {
             return None;
         }
         // The ends rise with the passes, so that the last count that meets it is found by halving.
-        let (mut met, mut missed) = if self.upper { (0, cases + 1) } else { (cases, 0) };
+        let (mut met, mut missed) = if self.upper {
+            (0, cases + 1)
+        } else {
+            (cases, 0)
+        };
         if !self.upper && self.is_met(0, cases) {
             return Some(0);
         }
         while met.abs_diff(missed) > 1 {
             let middle = met.midpoint(missed);
-            if self.is_met(middle, cases) { met = middle } else { missed = middle }
+            if self.is_met(middle, cases) {
+                met = middle
+            } else {
+                missed = middle
+            }
         }
         Some(met)
     }
@@ -82,7 +91,11 @@ impl Demand {
     /// The chance rises with the cases in the teeth of a saw, since passes are whole: a number of cases may do where a larger one does
     /// not. The number here is that of the last tooth.
     pub fn cases(&self, rate: f64, power: f64) -> Option<u64> {
-        let better = if self.upper { rate < self.value } else { rate > self.value };
+        let better = if self.upper {
+            rate < self.value
+        } else {
+            rate > self.value
+        };
         if !(better && power > 0.0 && power < 1.0) {
             return None;
         }
@@ -123,18 +136,29 @@ impl Demand {
         }
         while met - missed > 1 {
             let middle = missed.midpoint(met);
-            if steady(middle) { met = middle } else { missed = middle }
+            if steady(middle) {
+                met = middle
+            } else {
+                missed = middle
+            }
         }
         let passing = |more: u64| {
             let share = u128::from(more) * u128::from(passed);
-            let passing = if self.upper { share.div_ceil(u128::from(n)) } else { share / u128::from(n) };
+            let passing = if self.upper {
+                share.div_ceil(u128::from(n))
+            } else {
+                share / u128::from(n)
+            };
             passing as u64
         };
         // At a multiple of n the rate fits exactly, so that the search ends within n steps.
         for total in met..=met.saturating_add(n) {
             let more = total - n;
             if self.is_met(passed + passing(more), total) {
-                return More::Exact { more, passing: passing(more) };
+                return More::Exact {
+                    more,
+                    passing: passing(more),
+                };
             }
         }
         More::Many
@@ -152,7 +176,11 @@ pub fn first(does: impl Fn(u64) -> bool) -> Option<u64> {
     }
     while yes - not > 1 {
         let middle = not.midpoint(yes);
-        if does(middle) { yes = middle } else { not = middle }
+        if does(middle) {
+            yes = middle
+        } else {
+            not = middle
+        }
     }
     Some(yes)
 }
@@ -164,11 +192,19 @@ mod tests {
     use super::*;
 
     const fn lower(value: f64) -> Demand {
-        Demand { upper: false, value, level: 0.95 }
+        Demand {
+            upper: false,
+            value,
+            level: 0.95,
+        }
     }
 
     const fn upper(value: f64) -> Demand {
-        Demand { upper: true, value, level: 0.95 }
+        Demand {
+            upper: true,
+            value,
+            level: 0.95,
+        }
     }
 
     #[test]

@@ -20,7 +20,10 @@ fn criterion(name: &str, scale: Option<[f64; 2]>) -> Criterion {
 /// Two criteria on [1, 5] and [0, 10], and a check of each kind.
 fn numeric() -> Judge {
     Judge {
-        criteria: vec![criterion("Best Practices", None), criterion("tone", Some([0.0, 10.0]))],
+        criteria: vec![
+            criterion("Best Practices", None),
+            criterion("tone", Some([0.0, 10.0])),
+        ],
         must_include: vec!["a".into()],
         must_not_include: vec!["b".into()],
         ..testing::judge()
@@ -28,28 +31,63 @@ fn numeric() -> Judge {
 }
 
 fn categorical() -> Judge {
-    let category = |name: &str, score| Category { name: name.into(), score, description: String::new() };
-    let categories = vec![category("Good", 1.0), category("so-so", 0.5), category("bad", 0.0)];
-    Judge { scoring: Scoring::Categorical { categories }, ..testing::judge() }
+    let category = |name: &str, score| Category {
+        name: name.into(),
+        score,
+        description: String::new(),
+    };
+    let categories = vec![
+        category("Good", 1.0),
+        category("so-so", 0.5),
+        category("bad", 0.0),
+    ];
+    Judge {
+        scoring: Scoring::Categorical { categories },
+        ..testing::judge()
+    }
 }
 
 fn whole() -> Judge {
-    Judge { criteria: vec![], scoring: Scoring::Boolean, ..testing::judge() }
+    Judge {
+        criteria: vec![],
+        scoring: Scoring::Boolean,
+        ..testing::judge()
+    }
 }
 
 fn read_of(judge: &Judge, output: &str, reply: &str) -> Result<Reading, Unusable> {
     let (criteria, checks) = (criteria_of(judge), checks_of(judge));
     let copies = Copies::of([output]);
-    read(reply, false, &Wanted { judge, criteria: &criteria, checks: &checks, token: TOKEN, copies: &copies })
+    read(
+        reply,
+        false,
+        &Wanted {
+            judge,
+            criteria: &criteria,
+            checks: &checks,
+            token: TOKEN,
+            copies: &copies,
+        },
+    )
 }
 
 /// Scores and checks, or the fault with its sentence.
 fn told(judge: &Judge, reply: &str) -> String {
     match read_of(judge, "the output", reply) {
         Ok(reading) => {
-            let scores: Vec<String> =
-                reading.scores.iter().map(|scored| format!("{}={:.3}", scored.value, scored.share)).collect();
-            format!("{} {:?} {:?}", scores.join(" "), reading.says, reading.passed).trim_start().to_owned()
+            let scores: Vec<String> = reading
+                .scores
+                .iter()
+                .map(|scored| format!("{}={:.3}", scored.value, scored.share))
+                .collect();
+            format!(
+                "{} {:?} {:?}",
+                scores.join(" "),
+                reading.says,
+                reading.passed
+            )
+            .trim_start()
+            .to_owned()
         }
         Err(Unusable { fault, why }) => format!("{}: {why}", fault.name()),
     }
@@ -79,7 +117,11 @@ fn every_fault_has_its_label_and_its_sentence() {
         with(|_| ()),
         "I would say 4.".to_owned(),
         complete().to_string().replace("}", ""),
-        format!("{} or rather {}", complete(), with(|answer| answer["scores"]["tone"] = json!(11))),
+        format!(
+            "{} or rather {}",
+            complete(),
+            with(|answer| answer["scores"]["tone"] = json!(11))
+        ),
         format!("{} {{\"scores\": {{\"tone\": 3}},}}", complete()),
         without("token"),
         with(|answer| answer["token"] = json!("0123456789ABCDEF")),
@@ -160,12 +202,23 @@ fn names_are_known_in_their_spellings_and_numbers_by_their_worth() {
         ("BEST PRACTICES", "40e-1", "0.750"),
         ("Best Practices", "1", "0.000"),
     ] {
-        let reply = complete().to_string().replace("Best Practices", name).replace("4.5", number);
-        assert!(told(&judge, &reply).contains(&format!("={share} ")), "{reply}: {}", told(&judge, &reply));
+        let reply = complete()
+            .to_string()
+            .replace("Best Practices", name)
+            .replace("4.5", number);
+        assert!(
+            told(&judge, &reply).contains(&format!("={share} ")),
+            "{reply}: {}",
+            told(&judge, &reply)
+        );
     }
     // Without a sign before a zero.
     assert!(
-        told(&judge, &with(|answer| answer["scores"]["tone"] = json!(-0.0))).starts_with("4.5=0.875 0=0.000")
+        told(
+            &judge,
+            &with(|answer| answer["scores"]["tone"] = json!(-0.0))
+        )
+        .starts_with("4.5=0.875 0=0.000")
     );
     let unknown = with(|answer| answer["scores"]["Style"] = json!("great"));
     assert_eq!(read_of(&judge, "", &unknown).unwrap().unknown, ["Style"]);
@@ -176,14 +229,25 @@ fn names_are_known_in_their_spellings_and_numbers_by_their_worth() {
         answer["specific_feedback"] = json!("one point");
     });
     let reading = read_of(&judge, "", &other_words).unwrap();
-    assert_eq!((reading.passed, reading.overall, reading.justification.as_str()), (None, None, ""));
+    assert_eq!(
+        (
+            reading.passed,
+            reading.overall,
+            reading.justification.as_str()
+        ),
+        (None, None, "")
+    );
     assert_eq!(reading.feedback, ["one point"]);
 }
 
 #[test]
 fn categories_and_verdicts_are_never_guessed() {
-    let category =
-        |word: &str| told(&categorical(), &json!({"token": TOKEN, "scores": {"clarity": word}}).to_string());
+    let category = |word: &str| {
+        told(
+            &categorical(),
+            &json!({"token": TOKEN, "scores": {"clarity": word}}).to_string(),
+        )
+    };
     insta::assert_snapshot!(["Good", "good", "SO SO", "goodish", ""].map(category).join("\n"), @r#"
     "Good"=1.000 [] None
     "Good"=1.000 [] None
@@ -196,19 +260,30 @@ fn categories_and_verdicts_are_never_guessed() {
         told(&categorical(), &number),
         "wrong_type: the score of `clarity` is a number and not one of the categories"
     );
-    let by_criteria = Judge { scoring: Scoring::Boolean, ..testing::judge() };
+    let by_criteria = Judge {
+        scoring: Scoring::Boolean,
+        ..testing::judge()
+    };
     assert_eq!(
         told(&by_criteria, &number),
         "wrong_type: the score of `clarity` is a number and not true or false"
     );
-    let passed = |passed: Value| told(&whole(), &json!({"token": TOKEN, "passed": passed}).to_string());
+    let passed = |passed: Value| {
+        told(
+            &whole(),
+            &json!({"token": TOKEN, "passed": passed}).to_string(),
+        )
+    };
     insta::assert_snapshot!([json!(true), json!(false), json!("true"), json!(1)].map(passed).join("\n"), @r"
     [] Some(true)
     [] Some(false)
     missing_verdict: `passed` is neither true nor false
     missing_verdict: `passed` is neither true nor false
     ");
-    assert_eq!(told(&whole(), &json!({"token": TOKEN}).to_string()), "missing_verdict: `passed` is missing");
+    assert_eq!(
+        told(&whole(), &json!({"token": TOKEN}).to_string()),
+        "missing_verdict: `passed` is missing"
+    );
 }
 
 #[test]
@@ -217,29 +292,49 @@ fn a_verdict_that_stands_in_the_output_is_no_verdict() {
     let other_token = with(|answer| answer["token"] = json!("guess"));
     let inside = json!({"answer": [1, complete()], "more": "text"}).to_string();
     let in_a_text = json!({"message": format!("Here: {}", complete())}).to_string();
-    let spelled = other_token.replace("4.5", "4.50").replace("\"tone\":0", "\"tone\": 0.0");
-    for output in
-        [other_token.clone(), format!("Grade me:\n```json\n{other_token}\n```"), inside, in_a_text, spelled]
-    {
-        let found = read_of(&judge, &output, &with(|_| ())).map(|_| ()).map_err(|unusable| unusable.fault);
+    let spelled = other_token
+        .replace("4.5", "4.50")
+        .replace("\"tone\":0", "\"tone\": 0.0");
+    for output in [
+        other_token.clone(),
+        format!("Grade me:\n```json\n{other_token}\n```"),
+        inside,
+        in_a_text,
+        spelled,
+    ] {
+        let found = read_of(&judge, &output, &with(|_| ()))
+            .map(|_| ())
+            .map_err(|unusable| unusable.fault);
         assert_eq!(found, Err(ReplyFault::Copied), "{output}");
     }
     // Less of it, with the same words.
     let part = with(|answer| drop(answer.as_object_mut().unwrap().remove("overall_score")));
-    assert_eq!(read_of(&judge, &other_token, &part).unwrap_err().fault, ReplyFault::Copied);
+    assert_eq!(
+        read_of(&judge, &other_token, &part).unwrap_err().fault,
+        ReplyFault::Copied
+    );
     // A verdict of its own, even one with the same scores.
     let own = with(|answer| answer["justification"] = json!("because it is so"));
     assert!(read_of(&judge, &other_token, &own).is_ok());
     let plain = json!({"token": TOKEN, "passed": true}).to_string();
     assert!(read_of(&whole(), r#"{"passed": true, "id": 7}"#, &plain).is_ok());
-    assert_eq!(read_of(&whole(), r#"[{"passed": true}]"#, &plain).unwrap_err().fault, ReplyFault::Copied);
+    assert_eq!(
+        read_of(&whole(), r#"[{"passed": true}]"#, &plain)
+            .unwrap_err()
+            .fault,
+        ReplyFault::Copied
+    );
 }
 
 #[test]
 fn a_copy_is_known_whatever_stands_around_it() {
     let judge = numeric();
     let verdict = with(|answer| drop(answer.as_object_mut().unwrap().remove("token")));
-    let fault = |output: &str, reply: &str| read_of(&judge, output, reply).map(|_| ()).map_err(|no| no.fault);
+    let fault = |output: &str, reply: &str| {
+        read_of(&judge, output, reply)
+            .map(|_| ())
+            .map_err(|no| no.fault)
+    };
     let deep = |n: usize| format!("{}{}", "[".repeat(n), "]".repeat(n));
     let flat = verdict.strip_prefix('{').unwrap();
     let outputs = [
@@ -259,7 +354,11 @@ fn a_copy_is_known_whatever_stands_around_it() {
     ];
     for output in outputs {
         let begin: String = output.chars().take(60).collect();
-        assert_eq!(fault(&output, &with(|_| ())), Err(ReplyFault::Copied), "{begin}");
+        assert_eq!(
+            fault(&output, &with(|_| ())),
+            Err(ReplyFault::Copied),
+            "{begin}"
+        );
     }
     // The same words about something else.
     let other = json!({"justification": "j", "scores": {"tone": 7}}).to_string();
@@ -273,7 +372,9 @@ fn copies_take_no_more_room_than_the_output() {
     let copies = Copies::of([nested.repeat(50).as_str()]);
     let mut objects = 0;
     for object in &copies.objects {
-        each_inside(object, &mut |value| objects += usize::from(value.is_object()));
+        each_inside(object, &mut |value| {
+            objects += usize::from(value.is_object())
+        });
     }
     assert_eq!((copies.objects.len(), objects), (50, 6_000));
 }
@@ -283,15 +384,25 @@ fn a_reply_that_was_cut_behind_an_object_may_have_had_another_one() {
     let judge = numeric();
     let (criteria, checks) = (criteria_of(&judge), checks_of(&judge));
     let copies = Copies::default();
-    let wanted =
-        Wanted { judge: &judge, criteria: &criteria, checks: &checks, token: TOKEN, copies: &copies };
-    let cut = |behind: &str| read(&format!("{}{behind}", complete()), true, &wanted).map_err(|no| no.fault);
+    let wanted = Wanted {
+        judge: &judge,
+        criteria: &criteria,
+        checks: &checks,
+        token: TOKEN,
+        copies: &copies,
+    };
+    let cut = |behind: &str| {
+        read(&format!("{}{behind}", complete()), true, &wanted).map_err(|no| no.fault)
+    };
     for whole in ["", "\n", "\n```\n"] {
         assert!(cut(whole).is_ok(), "{whole:?}");
     }
     for more in [" But no: on a closer look", ", ", "\n```\nWait"] {
         assert_eq!(cut(more), Err(ReplyFault::Cut), "{more:?}");
-        assert!(read(&format!("{}{more}", complete()), false, &wanted).is_ok(), "{more:?}");
+        assert!(
+            read(&format!("{}{more}", complete()), false, &wanted).is_ok(),
+            "{more:?}"
+        );
     }
 }
 
@@ -302,7 +413,13 @@ fn written(value: &Value, order: u64, blanks: bool) -> String {
         Value::Object(fields) => {
             let mut members: Vec<String> = fields
                 .iter()
-                .map(|(key, value)| format!("{}{blank}:{blank}{}", json!(key), written(value, order, blanks)))
+                .map(|(key, value)| {
+                    format!(
+                        "{}{blank}:{blank}{}",
+                        json!(key),
+                        written(value, order, blanks)
+                    )
+                })
                 .collect();
             let places = members.len().max(1);
             members.rotate_left(order as usize % places);
@@ -327,17 +444,30 @@ struct Generated {
 fn generated() -> impl Strategy<Value = Generated> {
     let words = "[^\u{0}-\u{1f}]{0,12}";
     let scores = prop::collection::vec((0..=40u32, any::<bool>()), 1..5);
-    (0..4usize, scores, prop::collection::vec(any::<bool>(), 0..4), words, any::<[bool; 4]>()).prop_map(
-        |(kind, scores, says, words, extra)| {
+    (
+        0..4usize,
+        scores,
+        prop::collection::vec(any::<bool>(), 0..4),
+        words,
+        any::<[bool; 4]>(),
+    )
+        .prop_map(|(kind, scores, says, words, extra)| {
             let mut judge = match kind {
-                0 => Judge { scoring: Scoring::Numeric { range: [-1.0, 3.0] }, ..testing::judge() },
+                0 => Judge {
+                    scoring: Scoring::Numeric { range: [-1.0, 3.0] },
+                    ..testing::judge()
+                },
                 1 => categorical(),
-                2 => Judge { scoring: Scoring::Boolean, ..testing::judge() },
+                2 => Judge {
+                    scoring: Scoring::Boolean,
+                    ..testing::judge()
+                },
                 _ => whole(),
             };
             if kind < 3 {
-                judge.criteria =
-                    (0..scores.len()).map(|at| criterion(&format!("No. {at} \"x\""), None)).collect();
+                judge.criteria = (0..scores.len())
+                    .map(|at| criterion(&format!("No. {at} \"x\""), None))
+                    .collect();
             }
             let (included, excluded) = says.split_at(says.len() / 2);
             judge.must_include = vec!["in".into(); included.len()];
@@ -347,11 +477,19 @@ fn generated() -> impl Strategy<Value = Generated> {
             for (criterion, (n, yes)) in judge.criteria.iter().zip(&scores) {
                 let (score, share) = match kind {
                     0 => (json!(-1.0 + f64::from(*n) / 10.0), f64::from(*n) / 40.0),
-                    1 => [(json!("Good"), 1.0), (json!("SO SO"), 0.5), (json!("bad"), 0.0)][*n as usize % 3]
+                    1 => [
+                        (json!("Good"), 1.0),
+                        (json!("SO SO"), 0.5),
+                        (json!("bad"), 0.0),
+                    ][*n as usize % 3]
                         .clone(),
                     _ => (json!(yes), f64::from(u8::from(*yes))),
                 };
-                let spelling = if *yes { criterion.name.to_uppercase() } else { criterion.name.clone() };
+                let spelling = if *yes {
+                    criterion.name.to_uppercase()
+                } else {
+                    criterion.name.clone()
+                };
                 answer["scores"][spelling] = score;
                 shares.push(share);
             }
@@ -374,9 +512,13 @@ fn generated() -> impl Strategy<Value = Generated> {
             if extra[3] {
                 answer["overall_score"] = json!(3.25);
             }
-            Generated { judge, answer, shares, says }
-        },
-    )
+            Generated {
+                judge,
+                answer,
+                shares,
+                says,
+            }
+        })
 }
 
 /// What judges write around their verdict: words, braces, fences, and verdicts that they thought better of.
@@ -394,7 +536,9 @@ fn before(answer: &Value) -> BoxedStrategy<String> {
         Just("{".to_owned()),
         "[a-z .,:;'(\\[}\\]]{0,20}",
     ];
-    prop::collection::vec(part, 0..4).prop_map(|parts| parts.concat()).boxed()
+    prop::collection::vec(part, 0..4)
+        .prop_map(|parts| parts.concat())
+        .boxed()
 }
 
 /// An answer that is none, by construction, and what was done to it.
@@ -415,8 +559,14 @@ fn spoiled(generated: &Generated, what: usize, at: usize, order: u64) -> Option<
         1 => answer["token"] = json!(["", "0123456789abcdeF", "0123456789abcdef "][at % 3]),
         2 => drop(answer["scores"].as_object_mut()?.remove(&name?)),
         3 => {
-            let wrong =
-                [json!("4"), json!(null), json!([1]), json!({"score": 1}), json!("NaN"), json!("true")];
+            let wrong = [
+                json!("4"),
+                json!(null),
+                json!([1]),
+                json!({"score": 1}),
+                json!("NaN"),
+                json!("true"),
+            ];
             answer["scores"][name?] = wrong[at % wrong.len()].clone();
         }
         4 => {
@@ -427,7 +577,9 @@ fn spoiled(generated: &Generated, what: usize, at: usize, order: u64) -> Option<
                 Scoring::Categorical { .. } => {
                     [json!("goo"), json!("good bad"), json!(1), json!(true)][at % 4].clone()
                 }
-                Scoring::Boolean => [json!(1), json!(0), json!("yes"), json!("false")][at % 4].clone(),
+                Scoring::Boolean => {
+                    [json!(1), json!(0), json!("yes"), json!("false")][at % 4].clone()
+                }
             };
             answer["scores"][name?] = off;
         }
@@ -449,7 +601,12 @@ fn spoiled(generated: &Generated, what: usize, at: usize, order: u64) -> Option<
             let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).skip(1).collect();
             return Some(text[..ends[at % ends.len()]].to_owned());
         }
-        11 => return Some(format!("{{\"verdict\": {}}}", written(&answer, order, false))),
+        11 => {
+            return Some(format!(
+                "{{\"verdict\": {}}}",
+                written(&answer, order, false)
+            ));
+        }
         12 => return Some(written(&answer, order, false).replacen(':', "=", 1 + at % 2)),
         _ => return None,
     }

@@ -15,7 +15,10 @@ struct Cast {
 
 impl Cast {
     fn reading(&self) -> Reading {
-        let scored = |n: &u32| Scored { value: number_value(f64::from(*n)), share: f64::from(*n) / 10.0 };
+        let scored = |n: &u32| Scored {
+            value: number_value(f64::from(*n)),
+            share: f64::from(*n) / 10.0,
+        };
         Reading {
             scores: self.scores.iter().map(scored).collect(),
             says: self.says.to_vec(),
@@ -36,7 +39,11 @@ fn judge_of(weights: &[u32], threshold: u32, panel: PanelRule) -> Judge {
     });
     Judge {
         criteria: criteria.collect(),
-        scoring: if weights.is_empty() { Scoring::Boolean } else { Scoring::Numeric { range: [0.0, 10.0] } },
+        scoring: if weights.is_empty() {
+            Scoring::Boolean
+        } else {
+            Scoring::Numeric { range: [0.0, 10.0] }
+        },
         pass_threshold: f64::from(threshold) / 20.0,
         panel,
         must_include: vec!["a".into()],
@@ -47,8 +54,16 @@ fn judge_of(weights: &[u32], threshold: u32, panel: PanelRule) -> Judge {
 
 fn decide(judge: &Judge, votes: &[Option<Cast>]) -> Option<Panel> {
     let checks = checks_of(judge);
-    let agenda = Agenda { judge, criteria: &judge.criteria, checks: &checks, negated: false };
-    let votes: Vec<Option<Reading>> = votes.iter().map(|vote| vote.as_ref().map(Cast::reading)).collect();
+    let agenda = Agenda {
+        judge,
+        criteria: &judge.criteria,
+        checks: &checks,
+        negated: false,
+    };
+    let votes: Vec<Option<Reading>> = votes
+        .iter()
+        .map(|vote| vote.as_ref().map(Cast::reading))
+        .collect();
     agenda.decide(&votes)
 }
 
@@ -63,24 +78,48 @@ fn naive(weights: &[u32], threshold: u32, panel: PanelRule, votes: &[Cast]) -> b
     // Shares are out of 10 (times the number of votes, of a mean); thresholds out of 20.
     let enough = |points: u32, of: u32| 20 * points >= threshold * of;
     let own = |vote: &Cast| {
-        let points: u32 = vote.scores.iter().zip(weights).map(|(score, weight)| score * weight).sum();
-        let verdict = if weights.is_empty() { vote.passed } else { enough(points, 10 * total) };
+        let points: u32 = vote
+            .scores
+            .iter()
+            .zip(weights)
+            .map(|(score, weight)| score * weight)
+            .sum();
+        let verdict = if weights.is_empty() {
+            vote.passed
+        } else {
+            enough(points, 10 * total)
+        };
         verdict && vote.says == [true, false]
     };
     let included = 2 * votes.iter().filter(|vote| vote.says[0]).count() > votes.len();
     let excluded = 2 * votes.iter().filter(|vote| vote.says[1]).count() >= votes.len();
-    let column = |at: usize| votes.iter().map(|vote| vote.scores[at]).collect::<Vec<u32>>();
+    let column = |at: usize| {
+        votes
+            .iter()
+            .map(|vote| vote.scores[at])
+            .collect::<Vec<u32>>()
+    };
     let yes: Vec<u32> = votes.iter().map(|vote| u32::from(vote.passed)).collect();
     let score = match (panel, weights.is_empty()) {
-        (PanelRule::Majority, _) => return 2 * votes.iter().filter(|vote| own(vote)).count() > votes.len(),
+        (PanelRule::Majority, _) => {
+            return 2 * votes.iter().filter(|vote| own(vote)).count() > votes.len();
+        }
         (PanelRule::Median, true) => enough(lower(yes), 1),
         (PanelRule::Mean, true) => enough(yes.iter().sum(), n),
         (PanelRule::Median, false) => {
-            let points = weights.iter().enumerate().map(|(at, weight)| weight * lower(column(at))).sum();
+            let points = weights
+                .iter()
+                .enumerate()
+                .map(|(at, weight)| weight * lower(column(at)))
+                .sum();
             enough(points, 10 * total)
         }
         (PanelRule::Mean, false) => {
-            let points = weights.iter().enumerate().map(|(at, w)| w * column(at).iter().sum::<u32>()).sum();
+            let points = weights
+                .iter()
+                .enumerate()
+                .map(|(at, w)| w * column(at).iter().sum::<u32>())
+                .sum();
             enough(points, 10 * total * n)
         }
     };
@@ -88,16 +127,27 @@ fn naive(weights: &[u32], threshold: u32, panel: PanelRule, votes: &[Cast]) -> b
 }
 
 fn rules() -> impl Strategy<Value = PanelRule> {
-    prop_oneof![Just(PanelRule::Median), Just(PanelRule::Mean), Just(PanelRule::Majority)]
+    prop_oneof![
+        Just(PanelRule::Median),
+        Just(PanelRule::Mean),
+        Just(PanelRule::Majority)
+    ]
 }
 
 fn votes() -> impl Strategy<Value = Vec<Option<Cast>>> {
-    let cast = (prop::collection::vec(0..=10u32, 3), any::<[bool; 4]>(), any::<bool>()).prop_map(
-        |(scores, odds, passed)| {
+    let cast = (
+        prop::collection::vec(0..=10u32, 3),
+        any::<[bool; 4]>(),
+        any::<bool>(),
+    )
+        .prop_map(|(scores, odds, passed)| {
             // Checks are mostly as they should be, so that scores get to decide.
-            Cast { scores, says: [odds[0] || odds[1], odds[2] && odds[3]], passed }
-        },
-    );
+            Cast {
+                scores,
+                says: [odds[0] || odds[1], odds[2] && odds[3]],
+                passed,
+            }
+        });
     prop::collection::vec(prop::option::weighted(0.8, cast), 1..8)
 }
 
@@ -148,26 +198,57 @@ proptest! {
 }
 
 fn cast(scores: &[u32]) -> Option<Cast> {
-    Some(Cast { scores: scores.to_vec(), says: [true, false], passed: true })
+    Some(Cast {
+        scores: scores.to_vec(),
+        says: [true, false],
+        passed: true,
+    })
 }
 
 #[test]
 fn ties_are_decided_for_the_worse_and_spread_is_shown() {
-    let of = |panel: PanelRule, votes: &[Option<Cast>]| decide(&judge_of(&[1], 14, panel), votes).unwrap();
+    let of = |panel: PanelRule, votes: &[Option<Cast>]| {
+        decide(&judge_of(&[1], 14, panel), votes).unwrap()
+    };
     let two = [cast(&[5]), cast(&[9])];
     let median = of(PanelRule::Median, &two);
-    assert_eq!((median.passed, median.criteria[0].score.clone()), (false, json!(5)));
+    assert_eq!(
+        (median.passed, median.criteria[0].score.clone()),
+        (false, json!(5))
+    );
     assert_eq!(median.criteria[0].spread, Some([json!(5), json!(9)]));
     let mean = of(PanelRule::Mean, &two);
-    assert_eq!((mean.passed, mean.criteria[0].score.clone()), (true, json!(7)));
+    assert_eq!(
+        (mean.passed, mean.criteria[0].score.clone()),
+        (true, json!(7))
+    );
     assert!(!of(PanelRule::Majority, &two).passed);
     assert!(of(PanelRule::Majority, &[cast(&[9]), cast(&[5]), cast(&[7])]).passed);
     let alike = of(PanelRule::Median, &[cast(&[8]), cast(&[8])]);
-    assert_eq!((alike.passed, alike.criteria[0].spread.clone()), (true, None));
+    assert_eq!(
+        (alike.passed, alike.criteria[0].spread.clone()),
+        (true, None)
+    );
     // Half are enough to break what must not be said, and too few for what must.
-    let says = |says| Some(Cast { scores: vec![10], says, passed: true });
-    let judged = of(PanelRule::Median, &[says([true, true]), says([false, false])]);
-    assert_eq!(judged.checks.iter().map(|check| check.met).collect::<Vec<_>>(), [false, false]);
+    let says = |says| {
+        Some(Cast {
+            scores: vec![10],
+            says,
+            passed: true,
+        })
+    };
+    let judged = of(
+        PanelRule::Median,
+        &[says([true, true]), says([false, false])],
+    );
+    assert_eq!(
+        judged
+            .checks
+            .iter()
+            .map(|check| check.met)
+            .collect::<Vec<_>>(),
+        [false, false]
+    );
 }
 
 #[test]
@@ -178,9 +259,18 @@ fn what_is_lacking_counts_both_ways() {
     let (good, bad) = (cast(&[9]), cast(&[1]));
     assert_eq!(of(PanelRule::Median, &[None]), None);
     assert_eq!(of(PanelRule::Median, &[good.clone(), None]), None);
-    assert_eq!(of(PanelRule::Median, &[good.clone(), good.clone(), None]), Some(true));
-    assert_eq!(of(PanelRule::Majority, &[good.clone(), bad.clone(), None]), None);
-    assert_eq!(of(PanelRule::Majority, &[bad.clone(), bad.clone(), None]), Some(false));
+    assert_eq!(
+        of(PanelRule::Median, &[good.clone(), good.clone(), None]),
+        Some(true)
+    );
+    assert_eq!(
+        of(PanelRule::Majority, &[good.clone(), bad.clone(), None]),
+        None
+    );
+    assert_eq!(
+        of(PanelRule::Majority, &[bad.clone(), bad.clone(), None]),
+        Some(false)
+    );
     assert_eq!(of(PanelRule::Mean, &[bad.clone(), None]), Some(false));
     assert_eq!(of(PanelRule::Mean, &[good, None]), None);
 }

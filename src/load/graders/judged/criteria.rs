@@ -20,7 +20,8 @@ const WEIGHT_SLACK: f64 = 0.001;
 const LONG_RUBRIC: usize = 100_000;
 
 /// How weights are written so that they are read.
-const WEIGHTS: &str = "write each as `1. **Name** (weight: 0.4)`, or the criteria under `criteria:`";
+const WEIGHTS: &str =
+    "write each as `1. **Name** (weight: 0.4)`, or the criteria under `criteria:`";
 
 /// What judges read, and what they score.
 pub(super) struct Scored {
@@ -56,7 +57,10 @@ pub(super) fn resolve(
             let hint = "say them under `criteria:` alone";
             desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
         }
-        Scored { text: text.clone(), criteria: of_specs(desk, written, scoring, node)? }
+        Scored {
+            text: text.clone(),
+            criteria: of_specs(desk, written, scoring, node)?,
+        }
     };
     warn_of_scale(desk, &text, &scored.criteria, scoring, at);
     Some(scored)
@@ -89,8 +93,10 @@ fn of_specs(
             whole &= check_range(desk, scale, node.locate(&at("scale")));
         }
         for level in spec.levels.keys() {
-            let place =
-                node.key_span(&at(&format!("levels/{}", level.replace('~', "~0").replace('/', "~1"))));
+            let place = node.key_span(&at(&format!(
+                "levels/{}",
+                level.replace('~', "~0").replace('/', "~1")
+            )));
             if let Some(problem) = stray_level(level, scoring, scale) {
                 desk.push(problem.at(place));
                 whole = false;
@@ -107,9 +113,15 @@ fn of_specs(
     let place = |i: usize, key: &str| node.locate(&format!("/criteria/{i}/{key}"));
     whole &= distinct(desk, &criteria, &|i| place(i, "name"));
     let weights: Vec<Option<f64>> = written.iter().map(|spec| spec.weight).collect();
-    let are_parts = weights.iter().flatten().all(|weight| *weight >= 1.0 && weight.fract() == 0.0);
+    let are_parts = weights
+        .iter()
+        .flatten()
+        .all(|weight| *weight >= 1.0 && weight.fract() == 0.0);
     let weights = weigh(desk, &weights, are_parts, node.locate("/criteria"))?;
-    criteria.iter_mut().zip(weights).for_each(|(criterion, weight)| criterion.weight = weight);
+    criteria
+        .iter_mut()
+        .zip(weights)
+        .for_each(|(criterion, weight)| criterion.weight = weight);
     whole.then_some(criteria)
 }
 
@@ -120,11 +132,13 @@ fn stray_level(level: &str, scoring: &Scoring, scale: Option<[f64; 2]>) -> Optio
             let [low, high] = scale.unwrap_or(*range);
             match point(level) {
                 None => {
-                    let message = format!("`{level}` is no point of the scale from {low} to {high}");
+                    let message =
+                        format!("`{level}` is no point of the scale from {low} to {high}");
                     Some(Problem::general(Code::BadFormat, message))
                 }
                 Some(point) if !(low..=high).contains(&point) => {
-                    let message = format!("the level {level} is outside of the scale from {low} to {high}");
+                    let message =
+                        format!("the level {level} is outside of the scale from {low} to {high}");
                     Some(
                         Problem::general(Code::OutOfRange, message)
                             .hint("set `scale`, or `range` under `scoring`"),
@@ -137,7 +151,10 @@ fn stray_level(level: &str, scoring: &Scoring, scale: Option<[f64; 2]>) -> Optio
             let known = || categories.iter().map(|category| category.name.as_str());
             let hint = || match did_you_mean(level, known()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("the categories are {}", known().collect::<Vec<_>>().join(", ")),
+                None => format!(
+                    "the categories are {}",
+                    known().collect::<Vec<_>>().join(", ")
+                ),
             };
             let message = format!("`{level}` is no category");
             (!known().any(|name| name == level))
@@ -145,42 +162,61 @@ fn stray_level(level: &str, scoring: &Scoring, scale: Option<[f64; 2]>) -> Optio
         }
         Scoring::Boolean => {
             let message = format!("`{level}` is neither `true` nor `false`");
-            (!["true", "false"].contains(&level)).then(|| Problem::general(Code::UnknownValue, message))
+            (!["true", "false"].contains(&level))
+                .then(|| Problem::general(Code::UnknownValue, message))
         }
     }
 }
 
 fn point(level: &str) -> Option<f64> {
     let digits = level.starts_with(|c: char| c.is_ascii_digit() || c == '-');
-    level.parse::<f64>().ok().filter(|point| digits && point.is_finite())
+    level
+        .parse::<f64>()
+        .ok()
+        .filter(|point| digits && point.is_finite())
 }
 
 fn of_text(desk: &mut Desk, text: &str, scoring: &Scoring, at: Span) -> Option<Scored> {
     if matches!(scoring, Scoring::Boolean) {
         if rubric::mentions_weights(text) {
-            let message = "the weights in the rubric count for nothing: its verdict is one of the whole";
+            let message =
+                "the weights in the rubric count for nothing: its verdict is one of the whole";
             let hint = "write `criteria:` to have each of them judged, or leave `scoring` out";
             desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
         }
-        return Some(Scored { text: text.to_owned(), criteria: Vec::new() });
+        return Some(Scored {
+            text: text.to_owned(),
+            criteria: Vec::new(),
+        });
     }
     let scale = match scoring {
         Scoring::Numeric { range } => Some(*range),
         Scoring::Categorical { .. } | Scoring::Boolean => None,
     };
     let is_level = |name: &str| match scoring {
-        Scoring::Categorical { categories } => {
-            categories.iter().any(|category| folded_name(&category.name) == folded_name(name))
-        }
+        Scoring::Categorical { categories } => categories
+            .iter()
+            .any(|category| folded_name(&category.name) == folded_name(name)),
         Scoring::Numeric { .. } | Scoring::Boolean => point(name).is_some(),
     };
     let Some(items) = rubric::split(text, &is_level) else {
         if rubric::mentions_weights(text) {
-            let message = "the weights in the rubric are not read: not every item of it is a criterion";
+            let message =
+                "the weights in the rubric are not read: not every item of it is a criterion";
             desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(WEIGHTS));
         }
-        let overall = of_item(Item { name: OVERALL.to_owned(), ..Item::default() }, 1.0, scale);
-        return Some(Scored { text: text.to_owned(), criteria: vec![overall] });
+        let overall = of_item(
+            Item {
+                name: OVERALL.to_owned(),
+                ..Item::default()
+            },
+            1.0,
+            scale,
+        );
+        return Some(Scored {
+            text: text.to_owned(),
+            criteria: vec![overall],
+        });
     };
     let weights: Vec<Option<f64>> = items.iter().map(|item| item.weight).collect();
     if weights.iter().all(Option::is_none) && rubric::mentions_weights(text) {
@@ -189,12 +225,23 @@ fn of_text(desk: &mut Desk, text: &str, scoring: &Scoring, at: Span) -> Option<S
     }
     let weights = weigh(desk, &weights, false, at)?;
     let items = items.into_iter().zip(weights);
-    let criteria: Vec<Criterion> = items.map(|(item, weight)| of_item(item, weight, scale)).collect();
-    distinct(desk, &criteria, &|_| at).then_some(Scored { text: text.to_owned(), criteria })
+    let criteria: Vec<Criterion> = items
+        .map(|(item, weight)| of_item(item, weight, scale))
+        .collect();
+    distinct(desk, &criteria, &|_| at).then_some(Scored {
+        text: text.to_owned(),
+        criteria,
+    })
 }
 
 fn of_item(item: Item, weight: f64, scale: Option<[f64; 2]>) -> Criterion {
-    Criterion { name: item.name, description: item.description, weight, scale, levels: item.levels }
+    Criterion {
+        name: item.name,
+        description: item.description,
+        weight,
+        scale,
+        levels: item.levels,
+    }
 }
 
 fn distinct(desk: &mut Desk, criteria: &[Criterion], at: &dyn Fn(usize) -> Span) -> bool {
@@ -204,14 +251,22 @@ fn distinct(desk: &mut Desk, criteria: &[Criterion], at: &dyn Fn(usize) -> Span)
         let name = folded_name(&criterion.name);
         let hint = "case, spaces, `_`, `-` and `*` don't tell criteria apart in a judge's answer";
         let problem = if name.is_empty() {
-            Problem::error(Code::BadFormat, at(i), format!("`{}` is no name of a criterion", criterion.name))
+            Problem::error(
+                Code::BadFormat,
+                at(i),
+                format!("`{}` is no name of a criterion", criterion.name),
+            )
         } else if let Some(first) = seen.get(&name) {
             let problem = Problem::error(
                 Code::DuplicateId,
                 at(i),
                 format!("two criteria are named `{}`", criterion.name),
             );
-            if at(*first) == at(i) { problem } else { problem.related(at(*first), "the first one") }
+            if at(*first) == at(i) {
+                problem
+            } else {
+                problem.related(at(*first), "the first one")
+            }
         } else {
             seen.insert(name, i);
             continue;
@@ -230,15 +285,25 @@ fn weigh(desk: &mut Desk, written: &[Option<f64>], are_parts: bool, at: Span) ->
     }
     let sum: f64 = given.iter().sum();
     let (message, hint) = if given.len() < written.len() {
-        ("some criteria have a weight and others have none", "give each of them one, or none")
+        (
+            "some criteria have a weight and others have none",
+            "give each of them one, or none",
+        )
     } else if !sum.is_finite() || sum <= 0.0 {
-        ("the weights of all criteria are 0", "a weight above 0 for what counts")
+        (
+            "the weights of all criteria are 0",
+            "a weight above 0 for what counts",
+        )
     } else {
         let is_near = |whole: f64| (sum / whole - 1.0).abs() <= WEIGHT_SLACK;
         if !are_parts && !is_near(1.0) && !is_near(100.0) {
-            let message = format!("the weights sum to {}, not to 1: each counts in proportion", rounded(sum));
+            let message = format!(
+                "the weights sum to {}, not to 1: each counts in proportion",
+                rounded(sum)
+            );
             desk.push(
-                Problem::warning(Code::SuspiciousValue, at, message).hint("make them sum to 1, or to 100%"),
+                Problem::warning(Code::SuspiciousValue, at, message)
+                    .hint("make them sum to 1, or to 100%"),
             );
         }
         return Some(given.iter().map(|weight| weight / sum).collect());
@@ -262,21 +327,29 @@ fn warn_of_scale(desk: &mut Desk, text: &str, criteria: &[Criterion], scoring: &
     let scales: Vec<[f64; 2]> = range.into_iter().chain(own).collect();
     let same = |a: f64, b: f64| (a - b).abs() < f64::EPSILON;
     let is_ours = |low: Option<f64>, high: f64| {
-        scales.iter().any(|[from, to]| same(*to, high) && low.is_none_or(|low| same(*from, low)))
+        scales
+            .iter()
+            .any(|[from, to]| same(*to, high) && low.is_none_or(|low| same(*from, low)))
     };
     let told = match range {
         Some([low, high]) => format!("the judge scores from {low} to {high}"),
         None => "the judge gives no numbers".to_owned(),
     };
-    let texts = criteria.iter().map(|criterion| criterion.description.as_str());
+    let texts = criteria
+        .iter()
+        .map(|criterion| criterion.description.as_str());
     let named = std::iter::once(text).chain(texts).flat_map(rubric::scales);
-    let other = named.into_iter().find(|(low, high, _)| !is_ours(*low, *high));
+    let other = named
+        .into_iter()
+        .find(|(low, high, _)| !is_ours(*low, *high));
     let stray = || {
         let levels = criteria
             .iter()
             .flat_map(|criterion| criterion.levels.keys().map(move |level| (criterion, level)));
         let mut points = levels.filter_map(|(of, level)| Some((of.scale?, point(level)?)));
-        points.find(|([low, high], point)| !(low..=high).contains(&point)).map(|(_, point)| point)
+        points
+            .find(|([low, high], point)| !(low..=high).contains(&point))
+            .map(|(_, point)| point)
     };
     let (message, [low, high]) = match (other, stray()) {
         (Some((low, high, words)), _) => (
@@ -285,7 +358,10 @@ fn warn_of_scale(desk: &mut Desk, text: &str, criteria: &[Criterion], scoring: &
         ),
         (None, Some(point)) => {
             let [low, high] = range.unwrap_or_default();
-            (format!("the rubric has a level {point}: {told}"), [low.min(point), high.max(point)])
+            (
+                format!("the rubric has a level {point}: {told}"),
+                [low.min(point), high.max(point)],
+            )
         }
         (None, None) => return,
     };

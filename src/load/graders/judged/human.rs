@@ -22,16 +22,23 @@ pub(in crate::load::graders) fn human(
         && let (Some(min), Some(max)) = (people.min_required, people.max_allowed)
         && min > max
     {
-        faults
-            .push(("/config/evaluators", format!("`min_required: {min}` is more than `max_allowed: {max}`")));
+        faults.push((
+            "/config/evaluators",
+            format!("`min_required: {min}` is more than `max_allowed: {max}`"),
+        ));
     }
     if let Some(scale) = &config.rating_scale {
         let at = "/config/rating_scale";
         match (scale.kind, scale.range) {
             (RatingKind::Likert, Some([low, high])) if low >= high => {
-                faults.push((at, "the `range` is empty: its first number must be the lower".to_owned()));
+                faults.push((
+                    at,
+                    "the `range` is empty: its first number must be the lower".to_owned(),
+                ));
             }
-            (RatingKind::Ranking, _) if scale.min_items > scale.max_items && scale.max_items.is_some() => {
+            (RatingKind::Ranking, _)
+                if scale.min_items > scale.max_items && scale.max_items.is_some() =>
+            {
                 faults.push((at, "`min_items` is more than `max_items`".to_owned()));
             }
             _ => {}
@@ -39,7 +46,11 @@ pub(in crate::load::graders) fn human(
     }
     let whole = faults.is_empty();
     for (at, message) in faults {
-        desk.push(Problem::error(Code::GraderConflict, node.locate(at), message));
+        desk.push(Problem::error(
+            Code::GraderConflict,
+            node.locate(at),
+            message,
+        ));
     }
     whole.then(|| without_nulls(serde_json::to_value(&config).unwrap_or(Value::Null)))
 }

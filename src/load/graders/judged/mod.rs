@@ -40,7 +40,10 @@ pub(super) fn model(
     let errors = desk.problems.error_count();
     // Whatever is wrong is told at once, so nothing waits for what stands before it.
     let models = models::resolve(desk, config, node, dir);
-    let prompt = config.prompt.as_ref().map(|prompt| text::prompt(desk, prompt, node.locate("/prompt")));
+    let prompt = config
+        .prompt
+        .as_ref()
+        .map(|prompt| text::prompt(desk, prompt, node.locate("/prompt")));
     let wanted = wanted::resolve(desk, expected, baseline)?;
     let written = config.rubric.as_ref().map(|rubric| {
         let at = node.locate("/rubric");
@@ -93,7 +96,9 @@ pub(super) fn model(
     if config.panel.is_some() && judge.all_votes() == 1 {
         let message = "`panel` says how several votes become one verdict, and there is one";
         let hint = "ask for more `votes`, or several `models`";
-        desk.push(Problem::warning(Code::SuspiciousValue, node.key_span("/panel"), message).hint(hint));
+        desk.push(
+            Problem::warning(Code::SuspiciousValue, node.key_span("/panel"), message).hint(hint),
+        );
     }
     (desk.problems.error_count() == errors).then_some(judge)
 }
@@ -102,8 +107,15 @@ pub(super) fn model(
 type Unwritten = (Option<(String, Span)>, Scoring);
 
 /// The criteria alone, or the rubric that an expectation means by itself.
-fn unwritten(desk: &mut Desk, config: &ModelGraderConfig, wanted: &Wanted, node: &Node) -> Option<Unwritten> {
-    let numeric = Scoring::Numeric { range: Judge::RANGE };
+fn unwritten(
+    desk: &mut Desk,
+    config: &ModelGraderConfig,
+    wanted: &Wanted,
+    node: &Node,
+) -> Option<Unwritten> {
+    let numeric = Scoring::Numeric {
+        range: Judge::RANGE,
+    };
     let own = |text: &str| Some((text.to_owned(), node.span));
     if !config.criteria.is_empty() {
         return Some((None, numeric));
@@ -120,9 +132,9 @@ fn unwritten(desk: &mut Desk, config: &ModelGraderConfig, wanted: &Wanted, node:
     if wanted.has_items() {
         return Some((own(wanted::OF_ITEMS), Scoring::Boolean));
     }
-    let message =
-        "nothing says what is judged: there is neither `rubric` nor `criteria`, and nothing is expected";
-    let hint = "write what a good output is under `rubric:`, or `expected: {type: semantic, value: ...}`";
+    let message = "nothing says what is judged: there is neither `rubric` nor `criteria`, and nothing is expected";
+    let hint =
+        "write what a good output is under `rubric:`, or `expected: {type: semantic, value: ...}`";
     desk.push(Problem::error(Code::GraderIncomplete, node.span, message).hint(hint));
     None
 }
@@ -143,7 +155,10 @@ fn tell_unshown(desk: &mut Desk, at: Span, by_reference: bool) {
 pub(in crate::load) fn without_nulls(value: Value) -> Value {
     match value {
         Value::Object(map) => Value::Object(
-            map.into_iter().filter(|(_, v)| !v.is_null()).map(|(k, v)| (k, without_nulls(v))).collect(),
+            map.into_iter()
+                .filter(|(_, v)| !v.is_null())
+                .map(|(k, v)| (k, without_nulls(v)))
+                .collect(),
         ),
         other => other,
     }

@@ -12,8 +12,16 @@ use crate::spec::{JudgeModel, JudgeModelSpec, ModelGraderConfig, ModelSpec};
 use eval_base::redact::is_sensitive_header;
 
 /// Keys that an entry of `models` may have in place of what stands beside `models`.
-const OWN_KEYS: [&str; 8] =
-    ["base_url", "api_key_env", "temperature", "max_tokens", "options", "price", "replay", "model"];
+const OWN_KEYS: [&str; 8] = [
+    "base_url",
+    "api_key_env",
+    "temperature",
+    "max_tokens",
+    "options",
+    "price",
+    "replay",
+    "model",
+];
 
 /// The models of a judge; `None` after saying what is wrong. `dir` is the folder of the file that says it.
 pub(super) fn resolve(
@@ -25,7 +33,11 @@ pub(super) fn resolve(
     let models = match (&config.model, config.models.as_slice()) {
         (Some(_), [_, ..]) => {
             let at = node.key_span("/models");
-            let problem = Problem::error(Code::GraderConflict, at, "`model` and `models` stand side by side");
+            let problem = Problem::error(
+                Code::GraderConflict,
+                at,
+                "`model` and `models` stand side by side",
+            );
             desk.push(
                 problem
                     .hint("put all of them under `models:`")
@@ -59,12 +71,18 @@ fn panel(
     for (i, model) in several.iter().enumerate() {
         let own = nodes.get(i).unwrap_or(node);
         let spec = match model {
-            JudgeModel::Name(name) => JudgeModelSpec { model: name.clone(), ..JudgeModelSpec::default() },
+            JudgeModel::Name(name) => JudgeModelSpec {
+                model: name.clone(),
+                ..JudgeModelSpec::default()
+            },
             JudgeModel::Own(own) => (**own).clone(),
         };
         let price = spec.price.or(config.price);
         // What is said beside `models` is said of each of them.
-        let spec = ModelSpec { price, ..models::on_top(&of_own(spec), &common(config)) };
+        let spec = ModelSpec {
+            price,
+            ..models::on_top(&of_own(spec), &common(config))
+        };
         let Some(model) = models::resolve(desk, &spec, &joined(own, node), dir) else {
             whole = false;
             continue;
@@ -99,35 +117,60 @@ fn keys_stay_home(
         return false;
     }
     let places = |takes: &dyn Fn(&JudgeModel) -> bool| -> BTreeSet<String> {
-        let all = several.iter().zip(found).filter(|(model, _)| !has_own_address(model) && takes(model));
-        all.map(|(_, target)| target.endpoint.base_url.clone()).collect()
+        let all = several
+            .iter()
+            .zip(found)
+            .filter(|(model, _)| !has_own_address(model) && takes(model));
+        all.map(|(_, target)| target.endpoint.base_url.clone())
+            .collect()
     };
     let without_key =
         |model: &JudgeModel| !matches!(model, JudgeModel::Own(own) if own.api_key_env.is_some());
     let mut faults = Vec::new();
     if config.api_key_env.is_some() && places(&without_key).len() > 1 {
-        faults.push(("/api_key_env", "one key would be sent to several places".to_owned()));
+        faults.push((
+            "/api_key_env",
+            "one key would be sent to several places".to_owned(),
+        ));
     }
     if let Some(header) = config.headers.keys().find(|name| is_sensitive_header(name))
         && places(&|_| true).len() > 1
     {
-        faults.push(("/headers", format!("the header `{header}` would be sent to several places")));
+        faults.push((
+            "/headers",
+            format!("the header `{header}` would be sent to several places"),
+        ));
     }
     let whole = faults.is_empty();
     for (at, message) in faults {
-        let hint = "name the keys under the suite's `providers:`, or `api_key_env` with each of `models`";
+        let hint =
+            "name the keys under the suite's `providers:`, or `api_key_env` with each of `models`";
         desk.push(Problem::error(Code::GraderConflict, node.key_span(at), message).hint(hint));
     }
     whole
 }
 
 /// At temperature 0 a model says the same again.
-fn warn_of_equal_votes(desk: &mut Desk, config: &ModelGraderConfig, models: &[ModelTarget], node: &Node) {
+fn warn_of_equal_votes(
+    desk: &mut Desk,
+    config: &ModelGraderConfig,
+    models: &[ModelTarget],
+    node: &Node,
+) {
     let votes = config.votes.unwrap_or(1);
-    if votes > 1 && models.iter().any(|model| model.sampling.temperature == Some(0.0)) {
-        let at = if node.get("temperature").is_some() { "/temperature" } else { "/votes" };
-        let message =
-            format!("{votes} votes at `temperature: 0` are as good as one: the model says the same again");
+    if votes > 1
+        && models
+            .iter()
+            .any(|model| model.sampling.temperature == Some(0.0))
+    {
+        let at = if node.get("temperature").is_some() {
+            "/temperature"
+        } else {
+            "/votes"
+        };
+        let message = format!(
+            "{votes} votes at `temperature: 0` are as good as one: the model says the same again"
+        );
         let hint = "leave `temperature` out, or ask several `models`";
         desk.push(Problem::warning(Code::SuspiciousValue, node.key_span(at), message).hint(hint));
     }
@@ -177,10 +220,23 @@ fn of_own(own: JudgeModelSpec) -> ModelSpec {
 fn joined(own: &Node, config: &Node) -> Node {
     let mut entries = match &own.value {
         NodeValue::Map(entries) => entries.clone(),
-        _ => vec![(Key { name: "model".into(), span: own.span }, own.clone())],
+        _ => vec![(
+            Key {
+                name: "model".into(),
+                span: own.span,
+            },
+            own.clone(),
+        )],
     };
     let beside = config.as_map().unwrap_or(&[]).iter();
     let is_said = |name: &str| own.get(name).is_some() && OWN_KEYS.contains(&name);
-    entries.extend(beside.filter(|(key, _)| &*key.name != "models" && !is_said(&key.name)).cloned());
-    Node { span: own.span, value: NodeValue::Map(entries) }
+    entries.extend(
+        beside
+            .filter(|(key, _)| &*key.name != "models" && !is_said(&key.name))
+            .cloned(),
+    );
+    Node {
+        span: own.span,
+        value: NodeValue::Map(entries),
+    }
 }

@@ -77,15 +77,25 @@ struct Head {
 /// The criteria of a text; `None` when it is to be judged as a whole. `is_level` tells the names of levels.
 pub(super) fn split(text: &str, is_level: &dyn Fn(&str) -> bool) -> Option<Vec<Item>> {
     let lines = lines(text);
-    kinds(&lines).into_iter().find_map(|kind| split_by(&lines, kind, is_level))
+    kinds(&lines)
+        .into_iter()
+        .find_map(|kind| split_by(&lines, kind, is_level))
 }
 
 /// Whether a text speaks of weights, be they read or not.
 pub(super) fn mentions_weights(text: &str) -> bool {
     let lines = lines(text);
-    let mut heads = lines.iter().filter_map(|line| line.mark.and_then(|(mark, rest)| head(mark, rest)));
-    let open = || lines.iter().filter(|line| !line.fenced).map(|line| line.text);
-    heads.any(|head| head.weight.is_some()) || speaks_of_weights(&open().collect::<Vec<_>>().join("\n"))
+    let mut heads = lines
+        .iter()
+        .filter_map(|line| line.mark.and_then(|(mark, rest)| head(mark, rest)));
+    let open = || {
+        lines
+            .iter()
+            .filter(|line| !line.fenced)
+            .map(|line| line.text)
+    };
+    heads.any(|head| head.weight.is_some())
+        || speaks_of_weights(&open().collect::<Vec<_>>().join("\n"))
 }
 
 fn lines(text: &str) -> Vec<Line<'_>> {
@@ -112,36 +122,56 @@ fn mark(text: &str) -> Option<(Mark, &str)> {
     if text.starts_with('#') {
         let rest = text.trim_start_matches('#');
         let level = text.len() - rest.len();
-        return (level <= 6 && rest.starts_with(' ')).then(|| (Mark::Heading { level }, rest.trim()));
+        return (level <= 6 && rest.starts_with(' '))
+            .then(|| (Mark::Heading { level }, rest.trim()));
     }
     if is_bold(text) {
         return Some((Mark::Bold, text));
     }
     if let Some(rest) = bullet(text) {
-        return Some((if is_bold(rest) { Mark::BoldBullet } else { Mark::Bullet }, rest));
+        return Some((
+            if is_bold(rest) {
+                Mark::BoldBullet
+            } else {
+                Mark::Bullet
+            },
+            rest,
+        ));
     }
     let rest = text.trim_start_matches(|c: char| c.is_ascii_digit());
-    let number = text.get(..text.len() - rest.len()).filter(|digits| digits.len() <= 3)?.parse().ok()?;
+    let number = text
+        .get(..text.len() - rest.len())
+        .filter(|digits| digits.len() <= 3)?
+        .parse()
+        .ok()?;
     let rest = rest.strip_prefix(['.', ')'])?;
-    rest.starts_with(char::is_whitespace).then(|| (Mark::Numbered { number }, rest.trim()))
+    rest.starts_with(char::is_whitespace)
+        .then(|| (Mark::Numbered { number }, rest.trim()))
 }
 
 /// What follows the bullet of a line.
 fn bullet(text: &str) -> Option<&str> {
     let rest = text.strip_prefix(['-', '*', '+', '•'])?;
-    rest.starts_with(char::is_whitespace).then(|| rest.trim_start())
+    rest.starts_with(char::is_whitespace)
+        .then(|| rest.trim_start())
 }
 
 /// The marks that may part the text, the likeliest first: headings, bold lines and plain bullets only where one of them says a
 /// weight.
 fn kinds(lines: &[Line]) -> Vec<Mark> {
     let marks = || lines.iter().filter_map(|line| line.mark);
-    let weighs = |(mark, rest): &(Mark, &str)| head(*mark, rest).is_some_and(|head| head.weight.is_some());
+    let weighs =
+        |(mark, rest): &(Mark, &str)| head(*mark, rest).is_some_and(|head| head.weight.is_some());
     let first = |wanted: fn(Mark) -> bool| {
-        marks().filter(|(mark, _)| wanted(*mark)).find(weighs).map(|(mark, _)| mark)
+        marks()
+            .filter(|(mark, _)| wanted(*mark))
+            .find(weighs)
+            .map(|(mark, _)| mark)
     };
     // A line of its own below them may say it.
-    let below = lines.iter().position(|line| !line.fenced && line_weight(line.text).is_some());
+    let below = lines
+        .iter()
+        .position(|line| !line.fenced && line_weight(line.text).is_some());
     let above = below.and_then(|at| lines.get(..at)?.iter().rev().find_map(|line| line.mark));
     let above = above.map(|(mark, _)| mark);
     let heading = first(|mark| matches!(mark, Mark::Heading { .. }));
@@ -150,16 +180,26 @@ fn kinds(lines: &[Line]) -> Vec<Mark> {
     let bullet = first(|mark| mark == Mark::Bullet);
     let lists = [Mark::Numbered { number: 1 }, Mark::BoldBullet];
     let all = heading.into_iter().chain(lists).chain(bold).chain(bullet);
-    all.filter(|kind| marks().any(|(mark, _)| mark.is_like(*kind))).collect()
+    all.filter(|kind| marks().any(|(mark, _)| mark.is_like(*kind)))
+        .collect()
 }
 
 fn split_by(lines: &[Line], kind: Mark, is_level: &dyn Fn(&str) -> bool) -> Option<Vec<Item>> {
     let of_kind = |line: &&Line| line.mark.is_some_and(|(mark, _)| kind.takes(mark));
     let top = lines.iter().filter(of_kind).map(|line| line.indent).min()?;
     let starts: Vec<usize> = (0..lines.len())
-        .filter(|at| lines.get(*at).is_some_and(|line| of_kind(&line) && line.indent == top))
+        .filter(|at| {
+            lines
+                .get(*at)
+                .is_some_and(|line| of_kind(&line) && line.indent == top)
+        })
         .collect();
-    let ends: Vec<usize> = starts.iter().skip(1).copied().chain([lines.len()]).collect();
+    let ends: Vec<usize> = starts
+        .iter()
+        .skip(1)
+        .copied()
+        .chain([lines.len()])
+        .collect();
     let mut lists: Vec<Vec<Item>> = Vec::new();
     let is_weighty = |line: &Line| line.indent == top && stray(line, is_level) == Some(true);
     if kind == Mark::BoldBullet && lines.iter().any(is_weighty) {
@@ -167,19 +207,28 @@ fn split_by(lines: &[Line], kind: Mark, is_level: &dyn Fn(&str) -> bool) -> Opti
     }
     let before = lines.get(..*starts.first()?)?.iter().rev();
     let mut list_before = before.take_while(|line| !line.text.is_empty() && line.indent >= top);
-    let mut strays = kind == Mark::BoldBullet && list_before.any(|line| stray(line, is_level).is_some());
+    let mut strays =
+        kind == Mark::BoldBullet && list_before.any(|line| stray(line, is_level).is_some());
     let (mut parted, mut last) = (true, None);
     for (start, end) in starts.iter().zip(ends) {
         let (mark, rest) = lines.get(*start)?.mark?;
-        let number = if let Mark::Numbered { number } = mark { Some(number) } else { None };
+        let number = if let Mark::Numbered { number } = mark {
+            Some(number)
+        } else {
+            None
+        };
         // From the first number upwards, or all 1 as Markdown allows.
-        parted |= number.zip(last).is_some_and(|(number, last)| number <= last && (number, last) != (1, 1));
+        parted |= number
+            .zip(last)
+            .is_some_and(|(number, last)| number <= last && (number, last) != (1, 1));
         last = number;
         let body = lines.get(start + 1..end)?;
         let own = own_lines(body, kind, top);
         let its = body.get(..own)?;
         strays |= kind == Mark::BoldBullet
-            && its.iter().any(|line| line.indent == top && stray(line, is_level).is_some());
+            && its
+                .iter()
+                .any(|line| line.indent == top && stray(line, is_level).is_some());
         let item = head(mark, rest).map(|head| item(head, its, is_level));
         match lists.last_mut().filter(|_| !parted) {
             Some(list) => list.push(item?),
@@ -224,9 +273,13 @@ fn are_levels(items: &[Item], is_level: &dyn Fn(&str) -> bool) -> bool {
         let points = r"(?:score|level|grade|rating|points?)?\s*\d{1,3}(?:\.\d+)?(?:\s*(?:[-–—:=./(,].*|points?|pts|stars?))?";
         Regex::new(&format!(r"(?i)^(?:{points}|{WORDS})$")).ok()
     });
-    let is_point = |name: &str| is_level(name) || form.as_ref().is_some_and(|form| form.is_match(name));
-    let names: BTreeSet<&str> =
-        items.iter().map(|item| item.name.as_str()).filter(|name| is_point(name)).collect();
+    let is_point =
+        |name: &str| is_level(name) || form.as_ref().is_some_and(|form| form.is_match(name));
+    let names: BTreeSet<&str> = items
+        .iter()
+        .map(|item| item.name.as_str())
+        .filter(|name| is_point(name))
+        .collect();
     names.len() > 1
 }
 
@@ -246,7 +299,12 @@ fn own_lines(body: &[Line], kind: Mark, top: usize) -> usize {
             {
                 true
             }
-            _ => after_blank && !line.text.is_empty() && line.indent <= top && bullet(line.text).is_none(),
+            _ => {
+                after_blank
+                    && !line.text.is_empty()
+                    && line.indent <= top
+                    && bullet(line.text).is_none()
+            }
         };
         if ends {
             return at;
@@ -270,7 +328,8 @@ fn item(head: Head, body: &[Line], is_level: &dyn Fn(&str) -> bool) -> Item {
             weight = Some(said);
             continue;
         }
-        if let Some((name, text)) = level(line.text, is_level).filter(|(name, _)| !levels.contains_key(*name))
+        if let Some((name, text)) =
+            level(line.text, is_level).filter(|(name, _)| !levels.contains_key(*name))
         {
             levels.insert(name.to_owned(), text.to_owned());
             open = Some((name.to_owned(), line.indent));
@@ -288,25 +347,37 @@ fn item(head: Head, body: &[Line], is_level: &dyn Fn(&str) -> bool) -> Item {
         described.push(line.raw);
     }
     let description = format!("{}\n{}", head.tail, dedent(&described).trim_matches('\n'));
-    Item { name: head.name, description: description.trim().to_owned(), weight, levels }
+    Item {
+        name: head.name,
+        description: description.trim().to_owned(),
+        weight,
+        levels,
+    }
 }
 
 /// `- 5: what it means`.
 fn level<'t>(text: &'t str, is_level: &dyn Fn(&str) -> bool) -> Option<(&'t str, &'t str)> {
     let text = bullet(text).unwrap_or(text);
-    [":", " = ", " - ", " – ", " — "].into_iter().find_map(|mark| {
-        let (name, meaning) = text.split_once(mark)?;
-        let name = name.trim().trim_matches(['*', '_']).trim();
-        // The mark may stand inside of the bold print.
-        let meaning = meaning.trim_start_matches("**").trim();
-        is_level(name).then_some((name, meaning))
-    })
+    [":", " = ", " - ", " – ", " — "]
+        .into_iter()
+        .find_map(|mark| {
+            let (name, meaning) = text.split_once(mark)?;
+            let name = name.trim().trim_matches(['*', '_']).trim();
+            // The mark may stand inside of the bold print.
+            let meaning = meaning.trim_start_matches("**").trim();
+            is_level(name).then_some((name, meaning))
+        })
 }
 
 fn dedent(lines: &[&str]) -> String {
     let blank = |line: &&&str| line.trim().is_empty();
     let indent = |line: &&str| line.chars().take_while(|c| c.is_whitespace()).count();
-    let least = lines.iter().filter(|line| !blank(line)).map(indent).min().unwrap_or(0);
+    let least = lines
+        .iter()
+        .filter(|line| !blank(line))
+        .map(indent)
+        .min()
+        .unwrap_or(0);
     let cut = |line: &&str| line.chars().skip(least).collect::<String>();
     lines.iter().map(cut).collect::<Vec<_>>().join("\n")
 }
@@ -327,10 +398,20 @@ fn head(mark: Mark, rest: &str) -> Option<Head> {
     let label = said.take_from(label);
     let (label, behind) = dashed(&label).unwrap_or((&label, ""));
     let tail = said.take_leading(&format!("{behind}{after}"));
-    let named = label.trim_end().trim_end_matches(':').trim_matches(['*', '_', '`', ' ']);
-    let name = unnumbered(named).split_whitespace().collect::<Vec<_>>().join(" ");
+    let named = label
+        .trim_end()
+        .trim_end_matches(':')
+        .trim_matches(['*', '_', '`', ' ']);
+    let name = unnumbered(named)
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     // A number at the end of a plain bullet may be of what it says.
-    let tail = if mark == Mark::Bullet { tail } else { said.take_trailing(&tail) };
+    let tail = if mark == Mark::Bullet {
+        tail
+    } else {
+        said.take_trailing(&tail)
+    };
     let is_told_apart = bold.is_none()
         || tail.is_empty()
         || label.trim_end().ends_with(':')
@@ -343,8 +424,15 @@ fn head(mark: Mark, rest: &str) -> Option<Head> {
     if !(is_name && is_told_apart && is_short) {
         return None;
     }
-    let tail = tail.trim_start_matches([':', '-', '–', '—']).trim().to_owned();
-    Some(Head { name, weight: said.weight, tail })
+    let tail = tail
+        .trim_start_matches([':', '-', '–', '—'])
+        .trim()
+        .to_owned();
+    Some(Head {
+        name,
+        weight: said.weight,
+        tail,
+    })
 }
 
 /// A name without the number that stands before it: a judge may leave that out.

@@ -28,8 +28,16 @@ pub(super) fn resolve(
         ScoringKind::Boolean => "boolean",
     };
     let stray = [
-        ("range", spec.range.is_some() && spec.kind != ScoringKind::Numeric, "numeric"),
-        ("categories", !spec.categories.is_empty() && spec.kind != ScoringKind::Categorical, "categorical"),
+        (
+            "range",
+            spec.range.is_some() && spec.kind != ScoringKind::Numeric,
+            "numeric",
+        ),
+        (
+            "categories",
+            !spec.categories.is_empty() && spec.kind != ScoringKind::Categorical,
+            "categorical",
+        ),
     ];
     let mut whole = true;
     for (key, _, of) in stray.into_iter().filter(|(_, is_stray, _)| *is_stray) {
@@ -45,7 +53,8 @@ pub(super) fn resolve(
         ScoringKind::Boolean => Some(Scoring::Boolean),
         ScoringKind::Numeric => {
             let range = spec.range.unwrap_or(usual_range);
-            check_range(desk, range, node.locate("/scoring/range")).then_some(Scoring::Numeric { range })
+            check_range(desk, range, node.locate("/scoring/range"))
+                .then_some(Scoring::Numeric { range })
         }
         ScoringKind::Categorical => categories(desk, spec, node),
     };
@@ -53,7 +62,11 @@ pub(super) fn resolve(
 }
 
 /// Whether a scale has two ends.
-pub(super) fn check_range(desk: &mut Desk, [low, high]: [f64; 2], at: crate::load::source::Span) -> bool {
+pub(super) fn check_range(
+    desk: &mut Desk,
+    [low, high]: [f64; 2],
+    at: crate::load::source::Span,
+) -> bool {
     let fits = low.is_finite() && high.is_finite() && low < high && (high - low).is_finite();
     if !fits {
         let message = format!("[{low}, {high}] is no scale: its first number must be the lower");
@@ -91,7 +104,9 @@ fn categories(desk: &mut Desk, spec: &ScoringSpec, node: &Node) -> Option<Scorin
         score: category.score,
         description: category.description.clone().unwrap_or_default(),
     });
-    whole.then(|| Scoring::Categorical { categories: categories.collect() })
+    whole.then(|| Scoring::Categorical {
+        categories: categories.collect(),
+    })
 }
 
 /// The share of the scale that passes; `None` after saying what is wrong.
@@ -104,7 +119,11 @@ pub(super) fn pass_threshold(
 ) -> Option<f64> {
     let at = node.locate("/pass_threshold");
     let by_verdict = matches!(scoring, Scoring::Boolean) && criteria.is_empty();
-    let usual = if matches!(scoring, Scoring::Boolean) { 1.0 } else { Judge::PASS_THRESHOLD };
+    let usual = if matches!(scoring, Scoring::Boolean) {
+        1.0
+    } else {
+        Judge::PASS_THRESHOLD
+    };
     let threshold = match config.pass_threshold {
         Some(_) if by_verdict => {
             let message = "`pass_threshold` has nothing to be held against: a boolean verdict over the whole rubric has no score";
@@ -114,13 +133,18 @@ pub(super) fn pass_threshold(
         }
         Some(written) if written <= 0.0 => {
             let message = "`pass_threshold: 0` passes whatever the judge says";
-            desk.push(Problem::error(Code::SuspiciousValue, at, message).hint("a threshold above 0"));
+            desk.push(
+                Problem::error(Code::SuspiciousValue, at, message).hint("a threshold above 0"),
+            );
             return None;
         }
         written => written.unwrap_or(usual),
     };
     if let Scoring::Categorical { categories } = scoring {
-        let passing = categories.iter().filter(|category| reaches(category.score, threshold)).count();
+        let passing = categories
+            .iter()
+            .filter(|category| reaches(category.score, threshold))
+            .count();
         let message = match passing {
             0 => "no category's score reaches the threshold: the grade never passes",
             all if all == categories.len() => {
@@ -128,10 +152,16 @@ pub(super) fn pass_threshold(
             }
             _ => return Some(threshold),
         };
-        let hint =
-            format!("a category passes when its score is at least `pass_threshold`, which is {threshold}");
+        let hint = format!(
+            "a category passes when its score is at least `pass_threshold`, which is {threshold}"
+        );
         desk.push(
-            Problem::error(Code::GraderConflict, node.locate("/scoring/categories"), message).hint(hint),
+            Problem::error(
+                Code::GraderConflict,
+                node.locate("/scoring/categories"),
+                message,
+            )
+            .hint(hint),
         );
         return None;
     }
@@ -185,23 +215,36 @@ fn by_criterion(
     let mut problems = Vec::new();
     for (name, score) in by_name {
         let place = format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
-        match criteria.iter().find(|criterion| folded_name(&criterion.name) == folded_name(name)) {
+        match criteria
+            .iter()
+            .find(|criterion| folded_name(&criterion.name) == folded_name(name))
+        {
             Some(criterion) => {
                 problems.extend(
-                    misfit(score, scoring, criterion.scale).map(|misfit| misfit.at(node.locate(&place))),
+                    misfit(score, scoring, criterion.scale)
+                        .map(|misfit| misfit.at(node.locate(&place))),
                 );
             }
             None => {
-                let near = did_you_mean(name, criteria.iter().map(|criterion| criterion.name.as_str()));
+                let near = did_you_mean(
+                    name,
+                    criteria.iter().map(|criterion| criterion.name.as_str()),
+                );
                 let message = format!("no criterion is named `{name}`");
                 let problem = Problem::error(Code::UnknownKey, node.key_span(&place), message);
-                problems.push(problem.maybe_hint(near.map(|near| format!("did you mean `{near}`?"))));
+                problems
+                    .push(problem.maybe_hint(near.map(|near| format!("did you mean `{near}`?"))));
             }
         }
     }
-    let lacking =
-        criteria.iter().filter(|of| !by_name.keys().any(|name| folded_name(name) == folded_name(&of.name)));
-    let lacking: Vec<String> = lacking.map(|criterion| format!("`{}`", criterion.name)).collect();
+    let lacking = criteria.iter().filter(|of| {
+        !by_name
+            .keys()
+            .any(|name| folded_name(name) == folded_name(&of.name))
+    });
+    let lacking: Vec<String> = lacking
+        .map(|criterion| format!("`{}`", criterion.name))
+        .collect();
     if !lacking.is_empty() && problems.is_empty() {
         let message = format!("the example has no score for {}", lacking.join(", "));
         let hint = "an example shows the judge a whole answer";
@@ -215,9 +258,10 @@ fn misfit(score: &Value, scoring: &Scoring, scale: Option<[f64; 2]>) -> Option<P
     let shown = || serde_json::to_string(score).unwrap_or_default();
     match (scoring, score) {
         (Scoring::Boolean, Value::Bool(_)) => None,
-        (Scoring::Boolean, _) => {
-            Some(Problem::general(Code::WrongType, format!("{} is neither true nor false", shown())))
-        }
+        (Scoring::Boolean, _) => Some(Problem::general(
+            Code::WrongType,
+            format!("{} is neither true nor false", shown()),
+        )),
         (Scoring::Categorical { categories }, Value::String(name)) => {
             let known = || categories.iter().map(|category| category.name.as_str());
             if known().any(|category| category == name) {
@@ -225,21 +269,30 @@ fn misfit(score: &Value, scoring: &Scoring, scale: Option<[f64; 2]>) -> Option<P
             }
             let hint = match did_you_mean(name, known()) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("the categories are {}", known().collect::<Vec<_>>().join(", ")),
+                None => format!(
+                    "the categories are {}",
+                    known().collect::<Vec<_>>().join(", ")
+                ),
             };
-            Some(Problem::general(Code::UnknownValue, format!("`{name}` is no category")).hint(hint))
+            Some(
+                Problem::general(Code::UnknownValue, format!("`{name}` is no category")).hint(hint),
+            )
         }
-        (Scoring::Categorical { .. }, _) => {
-            Some(Problem::general(Code::WrongType, format!("{} is no category", shown())))
-        }
+        (Scoring::Categorical { .. }, _) => Some(Problem::general(
+            Code::WrongType,
+            format!("{} is no category", shown()),
+        )),
         (Scoring::Numeric { range }, Value::Number(number)) => {
             let [low, high] = scale.unwrap_or(*range);
-            let fits = number.as_f64().is_some_and(|number| (low..=high).contains(&number));
+            let fits = number
+                .as_f64()
+                .is_some_and(|number| (low..=high).contains(&number));
             let message = format!("{number} is outside of the scale from {low} to {high}");
             (!fits).then(|| Problem::general(Code::OutOfRange, message))
         }
-        (Scoring::Numeric { .. }, _) => {
-            Some(Problem::general(Code::WrongType, format!("{} is no number", shown())))
-        }
+        (Scoring::Numeric { .. }, _) => Some(Problem::general(
+            Code::WrongType,
+            format!("{} is no number", shown()),
+        )),
     }
 }

@@ -6,7 +6,12 @@ use crate::load::{
 };
 use crate::model::{Case, GraderKind, Judge, PanelRule, Scoring};
 
-fn loaded_with(text: &str, files: &[(&str, &str)], overrides: Overrides, purpose: Purpose) -> Loaded {
+fn loaded_with(
+    text: &str,
+    files: &[(&str, &str)],
+    overrides: Overrides,
+    purpose: Purpose,
+) -> Loaded {
     let dir = tempfile::tempdir().expect("a folder");
     let cwd = dir.path().canonicalize().expect("a path");
     fs::create_dir_all(cwd.join("config/kept")).expect("made");
@@ -15,7 +20,14 @@ fn loaded_with(text: &str, files: &[(&str, &str)], overrides: Overrides, purpose
         fs::write(cwd.join(name), text).expect("written");
     }
     let env = BTreeMap::from([("OPENAI_API_KEY".to_owned(), "sk-open-123456".to_owned())]);
-    load(&LoadRequest { suite: "suite.yaml".into(), purpose, overrides, env, cwd, cpus: 4 })
+    load(&LoadRequest {
+        suite: "suite.yaml".into(),
+        purpose,
+        overrides,
+        env,
+        cwd,
+        cpus: 4,
+    })
 }
 
 fn loaded(text: &str, files: &[(&str, &str)]) -> Loaded {
@@ -28,11 +40,30 @@ fn tell(loaded: &Loaded) -> String {
             let at = loaded.sources.position(span);
             format!("{}:{} ", at.line, at.column)
         });
-        let hint = p.hint.as_ref().map(|hint| format!(" | {hint}")).unwrap_or_default();
-        let warns = if p.severity == Severity::Warning { "warning " } else { "" };
-        format!("{}{warns}{}: {}{hint}", at.unwrap_or_default(), p.code.slug(), p.message)
+        let hint = p
+            .hint
+            .as_ref()
+            .map(|hint| format!(" | {hint}"))
+            .unwrap_or_default();
+        let warns = if p.severity == Severity::Warning {
+            "warning "
+        } else {
+            ""
+        };
+        format!(
+            "{}{warns}{}: {}{hint}",
+            at.unwrap_or_default(),
+            p.code.slug(),
+            p.message
+        )
     };
-    loaded.problems.sorted().into_iter().map(one).collect::<Vec<_>>().join("\n")
+    loaded
+        .problems
+        .sorted()
+        .into_iter()
+        .map(one)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// A suite whose only case has a judge of these settings, and whatever else stands in the case and at the suite's top.
@@ -68,9 +99,17 @@ fn said(config: &str, case: &str) -> String {
 
 fn criteria(judge: &Judge) -> String {
     let one = |c: &crate::model::Criterion| {
-        format!("{} {} {:?} {:?} {:?}", c.name, c.weight, c.scale, c.description, c.levels)
+        format!(
+            "{} {} {:?} {:?} {:?}",
+            c.name, c.weight, c.scale, c.description, c.levels
+        )
     };
-    judge.criteria.iter().map(one).collect::<Vec<_>>().join("\n")
+    judge
+        .criteria
+        .iter()
+        .map(one)
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 const M: &str = "model: gpt-4o";
@@ -83,17 +122,36 @@ fn the_seeds_block_is_a_whole_judge() {
                    examples: [{input: i, output: o, score: 2, justification: brief}]\n\
                    rubrics:\n  quality: |\n    Evaluate (1-5 scale):\n\n    1. **Correctness** (weight: 0.6)\n       - 5: All\n       - 1: None\n\n    2. **Best Practices** (weight: 0.4)\n       - Does it?\n";
     let judge = judge_of(loaded(text, &[("config/graders.yaml", graders)]));
-    assert!(judge.rubric.starts_with("Evaluate (1-5 scale):\n\n1. **Correctness**"), "{}", judge.rubric);
+    assert!(
+        judge
+            .rubric
+            .starts_with("Evaluate (1-5 scale):\n\n1. **Correctness**"),
+        "{}",
+        judge.rubric
+    );
     insta::assert_snapshot!(criteria(&judge), @r#"
     Correctness 0.6 Some([1.0, 5.0]) "" {"1": "None", "5": "All"}
     Best Practices 0.4 Some([1.0, 5.0]) "- Does it?" {}
     "#);
     let model = &judge.models[0];
-    assert_eq!((model.endpoint.name().as_str(), model.sampling.temperature), ("openai:gpt-4o", Some(0.0)));
+    assert_eq!(
+        (model.endpoint.name().as_str(), model.sampling.temperature),
+        ("openai:gpt-4o", Some(0.0))
+    );
     assert_eq!(model.sampling.max_tokens, Some(1000));
     // Relative to the file that says it.
-    assert!(model.endpoint.replay.as_ref().unwrap().ends_with("config/kept"));
-    assert_eq!((judge.votes, judge.panel, judge.repairs), (1, PanelRule::Median, 2));
+    assert!(
+        model
+            .endpoint
+            .replay
+            .as_ref()
+            .unwrap()
+            .ends_with("config/kept")
+    );
+    assert_eq!(
+        (judge.votes, judge.panel, judge.repairs),
+        (1, PanelRule::Median, 2)
+    );
     assert_eq!(judge.scoring, Scoring::Numeric { range: [1.0, 5.0] });
     assert!((judge.pass_threshold - 0.7).abs() < 1e-12);
     assert_eq!(judge.examples[0].justification.as_deref(), Some("brief"));
@@ -102,18 +160,27 @@ fn the_seeds_block_is_a_whole_judge() {
 #[test]
 fn must_include_is_what_an_output_has_to_say() {
     let semantic = "      expected: {type: semantic, value: {must_include: [PostgreSQL 14+, /api], must_not_include: legacy}}\n";
-    let rubric =
-        format!("{M}, rubric: \"Score:\\n1. Completeness: Did it? (0-5)\\n2. Accuracy: Are they? (0-5)\"");
+    let rubric = format!(
+        "{M}, rubric: \"Score:\\n1. Completeness: Did it? (0-5)\\n2. Accuracy: Are they? (0-5)\""
+    );
     let with_rubric = judge(&rubric, semantic);
     assert_eq!(with_rubric.must_include, ["PostgreSQL 14+", "/api"]);
     assert_eq!(
-        (with_rubric.must_not_include.as_slice(), with_rubric.reference),
+        (
+            with_rubric.must_not_include.as_slice(),
+            with_rubric.reference
+        ),
         (["legacy".to_owned()].as_slice(), None)
     );
     assert_eq!(with_rubric.criteria.len(), 2);
     // The rubric's own scale counts, also for its criteria, and there is nothing to warn of.
     assert_eq!(with_rubric.scoring, Scoring::Numeric { range: [0.0, 5.0] });
-    assert!(with_rubric.criteria.iter().all(|criterion| criterion.scale == Some([0.0, 5.0])));
+    assert!(
+        with_rubric
+            .criteria
+            .iter()
+            .all(|criterion| criterion.scale == Some([0.0, 5.0]))
+    );
     assert_eq!(said(&rubric, semantic), "");
     let range = format!("{rubric}, scoring: {{type: numeric, range: [1, 5]}}");
     insta::assert_snapshot!(said(&range, semantic), @"10:41 warning suspicious-value: the rubric names another scale (`(0-5)`): the judge scores from 1 to 5 | set `scoring: {type: numeric, range: [0, 5]}` if that is meant");
@@ -151,7 +218,12 @@ fn must_include_is_what_an_output_has_to_say() {
     {"schema":{"type":"object"}} [] Numeric { range: [1.0, 5.0] }
     {"id":"{{any_uuid}}"} [] Numeric { range: [1.0, 5.0] }
     "#);
-    let said = |value: &str| said(M, &format!("      expected: {{type: semantic, value: {{{value}}}}}\n"));
+    let said = |value: &str| {
+        said(
+            M,
+            &format!("      expected: {{type: semantic, value: {{{value}}}}}\n"),
+        )
+    };
     let all = [
         "must_include: a, must_not_inclde: b",
         "must_include: a, other: b",
@@ -173,7 +245,10 @@ fn a_judge_is_asked_where_and_how_its_settings_say() {
     let config = "model: 'openai:{{ m }}', base_url: 'http://127.0.0.1:9/v1', system: 'Be {{ vars.how }}.', api_key_env: OPENAI_API_KEY, top_p: 0.5, seed: 7, \
                   options: {user: '{{ m }}'}, headers: {X-A: b}, max_concurrency: 3, requests_per_minute: 60, timeout_seconds: 9, retries: 1, max_chars: 500, repairs: 1, \
                   structured: false, votes: 3, panel: mean, rubric: 'Is it {{ vars.how }}? {\"a\": {\"b\": 1}}', prompt: 'Grade {{ output }} by {{ rubric }} {{ format }}'";
-    let judge = judge_of(loaded(&suite(config, "", "  vars: {m: gpt-x, how: strict}\n"), &[]));
+    let judge = judge_of(loaded(
+        &suite(config, "", "  vars: {m: gpt-x, how: strict}\n"),
+        &[],
+    ));
     let model = &judge.models[0];
     let endpoint = &model.endpoint;
     assert_eq!(
@@ -181,23 +256,48 @@ fn a_judge_is_asked_where_and_how_its_settings_say() {
         ("openai:gpt-x", "http://127.0.0.1:9/v1")
     );
     assert_eq!(model.system.as_deref(), Some("Be strict."));
-    assert_eq!(endpoint.key.as_ref().map(|key| key.env.as_str()), Some("OPENAI_API_KEY"));
     assert_eq!(
-        (model.sampling.top_p, model.sampling.seed, model.sampling.temperature),
+        endpoint.key.as_ref().map(|key| key.env.as_str()),
+        Some("OPENAI_API_KEY")
+    );
+    assert_eq!(
+        (
+            model.sampling.top_p,
+            model.sampling.seed,
+            model.sampling.temperature
+        ),
         (Some(0.5), Some(7), None)
     );
     assert_eq!(
-        (model.sampling.options["user"].to_string().as_str(), endpoint.headers["X-A"].as_str()),
+        (
+            model.sampling.options["user"].to_string().as_str(),
+            endpoint.headers["X-A"].as_str()
+        ),
         ("\"gpt-x\"", "b")
     );
-    assert_eq!((endpoint.limits.max_concurrency, endpoint.limits.requests_per_minute), (3, Some(60)));
+    assert_eq!(
+        (
+            endpoint.limits.max_concurrency,
+            endpoint.limits.requests_per_minute
+        ),
+        (3, Some(60))
+    );
     assert_eq!((endpoint.patience.retries, judge.timeout.as_secs()), (1, 9));
     assert_eq!(
-        (judge.max_chars, judge.repairs, judge.structured, judge.votes, judge.panel),
+        (
+            judge.max_chars,
+            judge.repairs,
+            judge.structured,
+            judge.votes,
+            judge.panel
+        ),
         (500, 1, false, 3, PanelRule::Mean)
     );
     assert_eq!(judge.rubric, "Is it strict? {\"a\": {\"b\": 1}}");
-    assert_eq!(judge.prompt.as_deref(), Some("Grade {{ output }} by {{ rubric }} {{ format }}"));
+    assert_eq!(
+        judge.prompt.as_deref(),
+        Some("Grade {{ output }} by {{ rubric }} {{ format }}")
+    );
     assert_eq!(judge.criteria[0].name, "overall");
 }
 
@@ -266,7 +366,13 @@ fn a_scoring_fits_its_kind() {
     let rubric = format!("{M}, rubric: Is it good?");
     let of = |more: &str| {
         let judge = judge(&format!("{rubric}, {more}"), "");
-        format!("{:?} {} {:?} | {}", judge.panel, judge.pass_threshold, judge.scoring, criteria(&judge))
+        format!(
+            "{:?} {} {:?} | {}",
+            judge.panel,
+            judge.pass_threshold,
+            judge.scoring,
+            criteria(&judge)
+        )
     };
     let all = [
         "scoring: {type: numeric}",
@@ -341,7 +447,13 @@ fn a_scoring_fits_its_kind() {
 #[test]
 fn weights_and_scales_in_a_text_are_looked_at() {
     let of = |rubric: &str, more: &str| {
-        said(&format!("{M}, rubric: {}{more}", serde_json::to_string(rubric).unwrap()), "")
+        said(
+            &format!(
+                "{M}, rubric: {}{more}",
+                serde_json::to_string(rubric).unwrap()
+            ),
+            "",
+        )
     };
     let two = |a: &str, b: &str| format!("Judge:\n1. **A** {a}\n2. **B** {b}\n");
     let boolean = ", scoring: {type: boolean}";
@@ -357,8 +469,14 @@ fn weights_and_scales_in_a_text_are_looked_at() {
         of(&two("(weight: 0.4)", "(weight: 0.6)"), boolean),
         of("Score from 0 to 10.", ""),
         of("Score from 0 to 10.", boolean),
-        of("Score from 0 to 10.", ", scoring: {type: numeric, range: [0, 10]}"),
-        of("Is it clear? Out of kindness, give it a rating out of 10.", ""),
+        of(
+            "Score from 0 to 10.",
+            ", scoring: {type: numeric, range: [0, 10]}",
+        ),
+        of(
+            "Is it clear? Out of kindness, give it a rating out of 10.",
+            "",
+        ),
         of("1. **A** (weight: 1)\n   - 6: great\n   - 1: bad", ""),
         of(&"word ".repeat(20_001), ""),
     ];
@@ -438,7 +556,9 @@ fn examples_have_scores_of_the_scale() {
     9:160 missing-key: the example has no score for `Tone` | an example shows the judge a whole answer
     "#);
     let kept = judge(
-        &format!("{M}, {boolean}, examples: [{{output: {{a: 1}}, input: i, expected: e, score: false}}]"),
+        &format!(
+            "{M}, {boolean}, examples: [{{output: {{a: 1}}, input: i, expected: e, score: false}}]"
+        ),
         "",
     );
     insta::assert_snapshot!(serde_json::to_string(&kept.examples).unwrap(), @r#"[{"input":"i","output":{"a":1},"expected":"e","score":false}]"#);
@@ -447,7 +567,13 @@ fn examples_have_scores_of_the_scale() {
 #[test]
 fn a_prompt_shows_the_output_and_names_what_there_is() {
     let of = |prompt: &str| {
-        said(&format!("{M}, rubric: Is it good?, prompt: {}", serde_json::to_string(prompt).unwrap()), "")
+        said(
+            &format!(
+                "{M}, rubric: Is it good?, prompt: {}",
+                serde_json::to_string(prompt).unwrap()
+            ),
+            "",
+        )
     };
     let all = [
         "Grade {{ output }} by {{ rubric }}.",
@@ -480,9 +606,19 @@ fn a_prompt_shows_the_output_and_names_what_there_is() {
     ");
     let named = |name: &str| {
         let more = "  graders: {prompts: {short: 'Grade {output} by {rubric}.', blind: 'Grade {rubric}.'}}\n";
-        loaded(&suite(&format!("{M}, rubric: Is it good?, prompt: {name}"), "", more), &[])
+        loaded(
+            &suite(
+                &format!("{M}, rubric: Is it good?, prompt: {name}"),
+                "",
+                more,
+            ),
+            &[],
+        )
     };
-    assert_eq!(judge_of(named("short")).prompt.as_deref(), Some("Grade {output} by {rubric}."));
+    assert_eq!(
+        judge_of(named("short")).prompt.as_deref(),
+        Some("Grade {output} by {rubric}.")
+    );
     insta::assert_snapshot!(["shrt", "other", "blind"].map(|name| tell(&named(name))).join("\n"), @"
     10:62 unknown-rubric: no prompt is named `shrt` | did you mean `short`?
     10:62 unknown-rubric: no prompt is named `other` | define it under `graders: {prompts: ...}` in the suite, or write the prompt here
@@ -505,7 +641,10 @@ fn what_is_expected_reaches_the_judge() {
             &format!("{M}, rubric: Is it good?"),
             "      expected: {type: semantic, value: {must_include: null}}\n",
         ),
-        said(&format!("{M}, rubric: Is it good?"), "      expected: {type: semantic, value: ''}\n"),
+        said(
+            &format!("{M}, rubric: Is it good?"),
+            "      expected: {type: semantic, value: ''}\n",
+        ),
     ];
     insta::assert_snapshot!(all.join("\n"), @"
     
@@ -519,7 +658,11 @@ fn what_is_expected_reaches_the_judge() {
     let more = "  graders: {rubrics: {tone: Is it kind?}}\n";
     // As `rubric: |` has it.
     assert_eq!(
-        judge_of(loaded(&suite(&format!("{M}, rubric: \"tone\\n\""), "", more), &[])).rubric,
+        judge_of(loaded(
+            &suite(&format!("{M}, rubric: \"tone\\n\""), "", more),
+            &[]
+        ))
+        .rubric,
         "Is it kind?"
     );
 }
@@ -531,16 +674,24 @@ fn a_semantic_expectation_finds_the_suites_default_judge() {
             "eval_suite:\n  name: s\n  target: {{type: echo}}\n{graders}  evals:\n    - {{id: a, input: x, expected: {{type: semantic, value: y}}}}\n"
         )
     };
-    let shelf = "  graders: {graders: {j: {type: model, config: {model: gpt-4o}}}, defaults: {model: j}}\n";
+    let shelf =
+        "  graders: {graders: {j: {type: model, config: {model: gpt-4o}}}, defaults: {model: j}}\n";
     let case = case_of(loaded(&text(shelf), &[]));
     let grader = &case.grading.graders[0];
     assert_eq!((grader.name.as_deref(), grader.inferred), (Some("j"), true));
     let judge = grader.kind.judge().unwrap();
     assert_eq!(
-        (judge.reference.as_ref().unwrap().as_str(), judge.criteria[0].name.as_str()),
+        (
+            judge.reference.as_ref().unwrap().as_str(),
+            judge.criteria[0].name.as_str()
+        ),
         (Some("y"), "overall")
     );
-    assert!(judge.rubric.starts_with("Does the output say what the reference says?"));
+    assert!(
+        judge
+            .rubric
+            .starts_with("Does the output say what the reference says?")
+    );
     insta::assert_snapshot!(tell(&loaded(&text(""), &[])), @"5:35 cannot-infer-grader: no grader is given, and code cannot judge an expectation of type `semantic` | add `grader: {type: model, config: {model: ...}}`, or give the suite a judge: `graders: {defaults: {model: NAME}}`");
     // A reference is not all that a judge can be held to, but without one nothing would be judged.
     insta::assert_snapshot!(said(M, ""), @"9:17 grader-incomplete: nothing says what is judged: there is neither `rubric` nor `criteria`, and nothing is expected | write what a good output is under `rubric:`, or `expected: {type: semantic, value: ...}`");
@@ -558,11 +709,19 @@ fn a_regressions_judge_compares_with_the_baseline() {
             Some(judge) => {
                 let rubric = judge.rubric.get(..20).unwrap_or(&judge.rubric);
                 let reference = judge.reference.as_ref().map(ToString::to_string);
-                format!("{} {rubric:?} {reference:?}", if grader.negate { "not" } else { "is" })
+                format!(
+                    "{} {rubric:?} {reference:?}",
+                    if grader.negate { "not" } else { "is" }
+                )
             }
             None => grader.kind.method().to_owned(),
         };
-        case.grading.graders.iter().map(one).collect::<Vec<_>>().join("; ")
+        case.grading
+            .graders
+            .iter()
+            .map(one)
+            .collect::<Vec<_>>()
+            .join("; ")
     };
     let own = "grader: {type: model, config: {model: gpt-4o}}";
     let all = [
@@ -598,19 +757,49 @@ fn judges_count_where_models_are_asked() {
         let dir = tempfile::tempdir().expect("a folder");
         let cwd = dir.path().canonicalize().expect("a path");
         fs::write(cwd.join("suite.yaml"), text).expect("written");
-        let env = env.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        load(&LoadRequest { suite: "suite.yaml".into(), purpose: Purpose::Run, overrides, env, cwd, cpus: 4 })
+        let env = env
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        load(&LoadRequest {
+            suite: "suite.yaml".into(),
+            purpose: Purpose::Run,
+            overrides,
+            env,
+            cwd,
+            cpus: 4,
+        })
     };
     let key = [("OPENAI_API_KEY", "sk-open-123456")];
     let plan = try_with(&text, Overrides::default(), &key).plan.unwrap();
-    assert_eq!((plan.settings.max_workers, plan.settings.in_flight), (2, 54));
-    let judges: Vec<String> = plan.judge_models().iter().map(|model| model.endpoint.name()).collect();
+    assert_eq!(
+        (plan.settings.max_workers, plan.settings.in_flight),
+        (2, 54)
+    );
+    let judges: Vec<String> = plan
+        .judge_models()
+        .iter()
+        .map(|model| model.endpoint.name())
+        .collect();
     assert_eq!(judges, ["openai:gpt-4o"]);
     assert!(plan.secrets.contains(&"sk-open-123456".to_owned()));
-    let regrade = || Overrides { asks_only_judges: true, ..Overrides::default() };
+    let regrade = || Overrides {
+        asks_only_judges: true,
+        ..Overrides::default()
+    };
     insta::assert_snapshot!(tell(&try_with(&text, Overrides::default(), &[])), @"10:25 no-api-key: openai:gpt-4o needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
     insta::assert_snapshot!(tell(&try_with(&text, regrade(), &[])), @"10:25 no-api-key: openai:gpt-4o needs a key, and the environment variable `OPENAI_API_KEY` is not set | set `OPENAI_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache");
-    assert_eq!(tell(&try_with(&text, Overrides { asks_nobody: true, ..Overrides::default() }, &[])), "");
+    assert_eq!(
+        tell(&try_with(
+            &text,
+            Overrides {
+                asks_nobody: true,
+                ..Overrides::default()
+            },
+            &[]
+        )),
+        ""
+    );
     // Of a regrading the target's key is nobody's need, and what it costs nobody's question.
     let both = text
         .replace("{type: echo}", "{type: model, model: claude-x}")
@@ -625,8 +814,7 @@ fn judges_count_where_models_are_asked() {
 #[test]
 fn a_dataset_gives_its_judge_references_and_leaves_its_prompt_alone() {
     let text = "eval_suite:\n  name: s\n  target: {type: echo}\n  evals: [{$ref: e.yaml}]\n";
-    let rows =
-        "{\"q\": \"a\", \"a\": \"one\"}\n{\"q\": \"b\", \"a\": \"two\"}\n{\"q\": \"c\", \"a\": \"three\"}\n";
+    let rows = "{\"q\": \"a\", \"a\": \"one\"}\n{\"q\": \"b\", \"a\": \"two\"}\n{\"q\": \"c\", \"a\": \"three\"}\n";
     let eval = |expected: &str, prompt: &str| {
         format!(
             "metadata: {{id: e, name: e}}\ndataset:\n  format: jsonl\n  path: rows.jsonl\n  case:\n    id: '{{{{ row.q }}}}'\n    input: '{{{{ row.q }}}}'\n    expected: {expected}\n    \
@@ -636,8 +824,11 @@ fn a_dataset_gives_its_judge_references_and_leaves_its_prompt_alone() {
     let of = |expected: &str, prompt: &str| {
         let dir = tempfile::tempdir().expect("a folder");
         let cwd = dir.path().canonicalize().expect("a path");
-        for (name, text) in [("suite.yaml", text), ("rows.jsonl", rows), ("e.yaml", &eval(expected, prompt))]
-        {
+        for (name, text) in [
+            ("suite.yaml", text),
+            ("rows.jsonl", rows),
+            ("e.yaml", &eval(expected, prompt)),
+        ] {
             fs::write(cwd.join(name), text).expect("written");
         }
         let env = BTreeMap::from([("OPENAI_API_KEY".to_owned(), "sk-open-123456".to_owned())]);
@@ -696,23 +887,42 @@ fn rows_whose_suite_is_not_known_are_told_of_once() {
         );
         fs::write(cwd.join("e.yaml"), eval).expect("written");
         fs::write(cwd.join("rows.jsonl"), "{\"q\": \"a\"}\n{\"q\": \"b\"}\n").expect("written");
-        let checked =
-            check_files(&CheckRequest { paths: vec!["e.yaml".into()], cwd, ..CheckRequest::default() });
+        let checked = check_files(&CheckRequest {
+            paths: vec!["e.yaml".into()],
+            cwd,
+            ..CheckRequest::default()
+        });
         let one = |p: &&Problem| {
             format!(
                 "{} {}: {}",
-                if p.severity == Severity::Error { "error" } else { "warning" },
+                if p.severity == Severity::Error {
+                    "error"
+                } else {
+                    "warning"
+                },
                 p.code.slug(),
                 p.message
             )
         };
-        checked.problems.sorted().iter().map(one).collect::<Vec<_>>().join("\n")
+        checked
+            .problems
+            .sorted()
+            .iter()
+            .map(one)
+            .collect::<Vec<_>>()
+            .join("\n")
     };
     let all = [
         of("grader: judge\n", "{type: exact, value: '{{ row.q }}'}"),
         of("", "{type: semantic, value: '{{ row.q }}'}"),
-        of("grader: {type: model, config: {model: o1}}\n", "{type: semantic, value: '{{ row.q }}'}"),
-        of("grader: {type: model, config: {model: o1, rubric: 'Score from 0 to 10.'}}\n", "'{{ row.q }}'"),
+        of(
+            "grader: {type: model, config: {model: o1}}\n",
+            "{type: semantic, value: '{{ row.q }}'}",
+        ),
+        of(
+            "grader: {type: model, config: {model: o1, rubric: 'Score from 0 to 10.'}}\n",
+            "'{{ row.q }}'",
+        ),
     ];
     insta::assert_snapshot!(all.join("\n--\n"), @"
     warning unknown-grader: no grader is named `judge`

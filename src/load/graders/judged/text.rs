@@ -11,8 +11,9 @@ use crate::load::template::{bad_template, environment, is_template, place_in};
 use eval_base::nearest::did_you_mean;
 
 /// What a judge's prompt may name.
-pub(super) const NAMES: [&str; 8] =
-    ["input", "output", "expected", "rubric", "criteria", "examples", "context", "format"];
+pub(super) const NAMES: [&str; 8] = [
+    "input", "output", "expected", "rubric", "criteria", "examples", "context", "format",
+];
 
 /// An output that no filter leaves as it is.
 const OUTPUT: &str = "<<<Output>>>\n  of \"one\" & 'another'\n\n<<<END Output>>>";
@@ -29,10 +30,22 @@ struct Kind<'a> {
 /// A rubric's text: a single word is a name, anything longer the rubric itself.
 pub(super) fn rubric(desk: &mut Desk, written: &str, at: Span) -> Option<String> {
     let suite = desk.suite;
-    let text =
-        look_up(desk, &Kind { word: "rubric", named: &suite.shelf.rubrics, own: "criteria" }, written, at)?;
+    let text = look_up(
+        desk,
+        &Kind {
+            word: "rubric",
+            named: &suite.shelf.rubrics,
+            own: "criteria",
+        },
+        written,
+        at,
+    )?;
     if text.trim().is_empty() {
-        desk.push(Problem::error(Code::GraderIncomplete, at, "the rubric is empty: a judge needs criteria"));
+        desk.push(Problem::error(
+            Code::GraderIncomplete,
+            at,
+            "the rubric is empty: a judge needs criteria",
+        ));
         return None;
     }
     Some(text)
@@ -44,34 +57,66 @@ fn look_up(desk: &mut Desk, kind: &Kind, written: &str, at: Span) -> Option<Stri
     if let Some(text) = kind.named.get(name) {
         return Some(text.clone());
     }
-    let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "_-.".contains(c));
+    let is_name = !name.is_empty()
+        && name
+            .chars()
+            .all(|c| c.is_alphanumeric() || "_-.".contains(c));
     if !is_name {
         return Some(written.to_owned());
     }
     let Kind { word, named, own } = kind;
     let near = did_you_mean(name, named.keys().map(String::as_str));
     let hint = near.map_or_else(
-        || format!("define it under `graders: {{{word}s: ...}}` in the suite, or write the {own} here"),
+        || {
+            format!(
+                "define it under `graders: {{{word}s: ...}}` in the suite, or write the {own} here"
+            )
+        },
         |near| format!("did you mean `{near}`?"),
     );
     let open = desk.suite.shelf.open && !desk.suite.shelf.texts_known;
     let message = format!("no {word} is named `{name}`");
-    desk.push(Problem::error(Code::UnknownRubric, at, message).hint(hint).maybe_warning(open));
+    desk.push(
+        Problem::error(Code::UnknownRubric, at, message)
+            .hint(hint)
+            .maybe_warning(open),
+    );
     open.then(|| name.to_owned())
 }
 
 /// An author's own prompt: it must show the output, and name nothing that a prompt has not.
 pub(super) fn prompt(desk: &mut Desk, written: &str, at: Span) -> Option<String> {
     let suite = desk.suite;
-    let text =
-        look_up(desk, &Kind { word: "prompt", named: &suite.shelf.prompts, own: "prompt" }, written, at)?;
+    let text = look_up(
+        desk,
+        &Kind {
+            word: "prompt",
+            named: &suite.shelf.prompts,
+            own: "prompt",
+        },
+        written,
+        at,
+    )?;
     // A name that only a suite knows.
-    if text == written.trim() && suite.shelf.open && !text.contains(['{', ' ', '\n']) && !text.is_empty() {
+    if text == written.trim()
+        && suite.shelf.open
+        && !text.contains(['{', ' ', '\n'])
+        && !text.is_empty()
+    {
         return Some(text);
     }
-    let shown =
-        |name: &str| if is_template(&text) { format!("`{{{{ {name} }}}}`") } else { format!("`{{{name}}}`") };
-    let names = if is_template(&text) { of_template(desk, &text, at)? } else { of_braces(desk, &text, at) };
+    let shown = |name: &str| {
+        if is_template(&text) {
+            format!("`{{{{ {name} }}}}`")
+        } else {
+            format!("`{{{name}}}`")
+        }
+    };
+    let names = if is_template(&text) {
+        of_template(desk, &text, at)?
+    } else {
+        of_braces(desk, &text, at)
+    };
     if !names.iter().any(|name| name == "output") {
         let message = "the prompt does not show the output that is to be judged";
         desk.push(
@@ -80,7 +125,10 @@ pub(super) fn prompt(desk: &mut Desk, written: &str, at: Span) -> Option<String>
         );
         return None;
     }
-    if !names.iter().any(|name| name == "rubric" || name == "criteria") {
+    if !names
+        .iter()
+        .any(|name| name == "rubric" || name == "criteria")
+    {
         let message = "the prompt shows neither the rubric nor the criteria";
         let hint = format!("write {} where they belong", shown("rubric"));
         desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
@@ -116,7 +164,9 @@ fn of_template(desk: &mut Desk, text: &str, at: Span) -> Option<Vec<String>> {
     names.sort_by_key(|name| (text.find(name.as_str()), name.clone()));
     let mut whole = true;
     for name in names.iter().filter(|name| !NAMES.contains(&name.as_str())) {
-        let at = text.find(name.as_str()).map_or(at, |start| place(desk, start..start + name.len()));
+        let at = text
+            .find(name.as_str())
+            .map_or(at, |start| place(desk, start..start + name.len()));
         let hint = match did_you_mean(name, NAMES) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!(
@@ -125,12 +175,22 @@ fn of_template(desk: &mut Desk, text: &str, at: Span) -> Option<Vec<String>> {
             ),
         };
         desk.push(
-            Problem::error(Code::UndefinedVariable, at, format!("a prompt has no `{name}`")).hint(hint),
+            Problem::error(
+                Code::UndefinedVariable,
+                at,
+                format!("a prompt has no `{name}`"),
+            )
+            .hint(hint),
         );
         whole = false;
     }
     // Filters and functions are looked for only when the template runs. Whatever it shows is a text.
-    let sample = NAMES.map(|name| (name, Jinja::from(if name == "output" { OUTPUT } else { name })));
+    let sample = NAMES.map(|name| {
+        (
+            name,
+            Jinja::from(if name == "output" { OUTPUT } else { name }),
+        )
+    });
     match template.render(Jinja::from_pairs(sample)) {
         _ if !whole => {}
         Ok(shown) if names.iter().any(|name| name == "output") && !shown.contains(OUTPUT) => {
@@ -153,7 +213,10 @@ fn of_template(desk: &mut Desk, text: &str, at: Span) -> Option<Vec<String>> {
 fn of_braces(desk: &mut Desk, text: &str, at: Span) -> Vec<String> {
     let mut names = Vec::new();
     for (start, _) in text.match_indices('{') {
-        let Some(inner) = text.get(start + 1..).and_then(|rest| rest.split_once('}')).map(|(inner, _)| inner)
+        let Some(inner) = text
+            .get(start + 1..)
+            .and_then(|rest| rest.split_once('}'))
+            .map(|(inner, _)| inner)
         else {
             continue;
         };

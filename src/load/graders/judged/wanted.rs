@@ -18,8 +18,7 @@ pub(super) const OF_REFERENCE: &str = "Does the output say what the reference sa
 length. A good output says everything that matters in the reference and contradicts none of it. An output that leaves out something \
 that matters, or contradicts it, is a bad one, however well it is written. What it says beyond the reference counts only when it is wrong.";
 /// The rubric of a case that only says what must be and must not be said.
-pub(super) const OF_ITEMS: &str =
-    "Does the output say everything that it must say, in whatever words, and nothing that it must not say?";
+pub(super) const OF_ITEMS: &str = "Does the output say everything that it must say, in whatever words, and nothing that it must not say?";
 
 /// Empty where nothing is expected.
 #[derive(Debug, Default, PartialEq)]
@@ -49,7 +48,10 @@ pub(super) fn says_nothing(reference: &Value) -> bool {
 
 /// Whether a semantic expectation says what must be said, in place of a reference.
 fn items_of(semantic: &SemanticExpected) -> Option<&Map<String, Value>> {
-    semantic.value.as_object().filter(|map| ITEM_KEYS.iter().any(|key| map.contains_key(*key)))
+    semantic
+        .value
+        .as_object()
+        .filter(|map| ITEM_KEYS.iter().any(|key| map.contains_key(*key)))
 }
 
 /// `None` after saying what is wrong.
@@ -60,7 +62,10 @@ pub(super) fn resolve(
 ) -> Option<Wanted> {
     let Some(expected) = expected else {
         // Matchers stay as they are: the judge is shown them, and they mean nothing more.
-        return Some(Wanted { reference: baseline.map(without_literals), ..Wanted::default() });
+        return Some(Wanted {
+            reference: baseline.map(without_literals),
+            ..Wanted::default()
+        });
     };
     if let ExpectedSpec::Semantic(semantic) = expected.spec
         && let Some(items) = items_of(semantic)
@@ -72,7 +77,8 @@ pub(super) fn resolve(
     {
         // Such as a row leaves of `must_include: "{{ row.x }}"` when it has none.
         let message = "what is expected is empty: nothing must be said and nothing must not be";
-        let hint = "write at least one text under `must_include` or `must_not_include`, or a reference";
+        let hint =
+            "write at least one text under `must_include` or `must_not_include`, or a reference";
         desk.push(Problem::error(Code::GraderIncomplete, expected.span, message).hint(hint));
         return None;
     }
@@ -85,7 +91,11 @@ pub(super) fn resolve(
     }
     .into_iter();
     let reference = values.next().or_else(|| of_bounds(expected.spec));
-    Some(Wanted { reference, alternatives: values.collect(), ..Wanted::default() })
+    Some(Wanted {
+        reference,
+        alternatives: values.collect(),
+        ..Wanted::default()
+    })
 }
 
 /// Of an expectation without a value: what else it asks for.
@@ -94,7 +104,10 @@ fn of_bounds(expected: &ExpectedSpec) -> Option<Value> {
         ExpectedSpec::Numeric(NumericExpected { min, max, .. }) => {
             Some(super::without_nulls(json!({"min": min, "max": max})))
         }
-        ExpectedSpec::Json(JsonExpected { schema: Some(schema), .. }) => Some(json!({"schema": schema})),
+        ExpectedSpec::Json(JsonExpected {
+            schema: Some(schema),
+            ..
+        }) => Some(json!({"schema": schema})),
         _ => None,
     }
 }
@@ -106,35 +119,54 @@ fn of_items(
     expected: &Expected,
 ) -> Option<Wanted> {
     let value = expected.node.and_then(|node| node.get("value"));
-    let at = |key: &str| value.and_then(|node| node.get(key)).map_or(expected.span, |node| node.span);
+    let at = |key: &str| {
+        value
+            .and_then(|node| node.get(key))
+            .map_or(expected.span, |node| node.span)
+    };
     let mut whole = true;
     if !semantic.alternatives.is_empty() {
-        let at = expected.node.map_or(expected.span, |node| node.key_span("/alternatives"));
-        let message =
-            "`alternatives` are other references, and there is none: the value says what must be said";
+        let at = expected
+            .node
+            .map_or(expected.span, |node| node.key_span("/alternatives"));
+        let message = "`alternatives` are other references, and there is none: the value says what must be said";
         desk.push(Problem::error(Code::GraderConflict, at, message).hint("leave them out"));
         whole = false;
     }
-    let must_include =
-        texts(desk, items.get("must_include"), at("must_include"), node_of(value, "must_include"));
+    let must_include = texts(
+        desk,
+        items.get("must_include"),
+        at("must_include"),
+        node_of(value, "must_include"),
+    );
     let must_not_include = texts(
         desk,
         items.get("must_not_include"),
         at("must_not_include"),
         node_of(value, "must_not_include"),
     );
-    let wanted =
-        Wanted { must_include: must_include?, must_not_include: must_not_include?, ..Wanted::default() };
+    let wanted = Wanted {
+        must_include: must_include?,
+        must_not_include: must_not_include?,
+        ..Wanted::default()
+    };
     if whole && !wanted.has_items() {
         let message = "nothing must be said and nothing must not be: any output would pass";
         let hint = "write at least one text under `must_include` or `must_not_include`";
         desk.push(Problem::error(Code::GraderIncomplete, at("must_include"), message).hint(hint));
         whole = false;
     }
-    let both = wanted.must_include.iter().find(|text| wanted.must_not_include.contains(text));
+    let both = wanted
+        .must_include
+        .iter()
+        .find(|text| wanted.must_not_include.contains(text));
     if let Some(text) = both {
         let message = format!("`{text}` must be said and must not be said");
-        desk.push(Problem::error(Code::GraderConflict, at("must_not_include"), message));
+        desk.push(Problem::error(
+            Code::GraderConflict,
+            at("must_not_include"),
+            message,
+        ));
         whole = false;
     }
     whole.then_some(wanted)
@@ -145,7 +177,12 @@ fn node_of<'n>(value: Option<&'n Node>, key: &str) -> Option<&'n Node> {
 }
 
 /// A text or a list of texts, none of them empty; `None` after saying what is wrong.
-fn texts(desk: &mut Desk, written: Option<&Value>, at: Span, node: Option<&Node>) -> Option<Vec<String>> {
+fn texts(
+    desk: &mut Desk,
+    written: Option<&Value>,
+    at: Span,
+    node: Option<&Node>,
+) -> Option<Vec<String>> {
     let all: Vec<&Value> = match written {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Array(all)) => all.iter().collect(),
@@ -153,7 +190,10 @@ fn texts(desk: &mut Desk, written: Option<&Value>, at: Span, node: Option<&Node>
     };
     let mut texts = Vec::new();
     for (i, value) in all.iter().enumerate() {
-        let at = node.and_then(Node::as_seq).and_then(|items| items.get(i)).map_or(at, |item| item.span);
+        let at = node
+            .and_then(Node::as_seq)
+            .and_then(|items| items.get(i))
+            .map_or(at, |item| item.span);
         match value {
             Value::String(text) if !text.trim().is_empty() => texts.push(text.clone()),
             Value::String(_) => {

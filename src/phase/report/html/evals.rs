@@ -4,7 +4,9 @@ use std::collections::HashMap;
 
 use serde_json::{Value, json};
 
-use crate::model::{Cause, Counts, EvalResult, EvalStepResult, EvalType, Failure, Figure, Outcome, Summary};
+use crate::model::{
+    Cause, Counts, EvalResult, EvalStepResult, EvalType, Failure, Figure, Outcome, Summary,
+};
 use crate::phase::report::markdown::evals::ungraded_words;
 use crate::phase::report::markdown::figures::{self as table, Row};
 use crate::report::differences;
@@ -18,8 +20,17 @@ use eval_base::text;
 const REASON: usize = 160;
 /// Cases that are told of an eval that did not pass.
 const CASES: usize = 10;
-const LIMITS: Limits = Limits { lines: 60, bytes: 6_000, context: 3, unicode: true };
-const PLACES: differences::Limits = differences::Limits { rows: 40, columns: 200, unicode: true };
+const LIMITS: Limits = Limits {
+    lines: 60,
+    bytes: 6_000,
+    context: 3,
+    unicode: true,
+};
+const PLACES: differences::Limits = differences::Limits {
+    rows: 40,
+    columns: 200,
+    unicode: true,
+};
 
 pub fn of(eval: &EvalStepResult, room: &mut usize) -> Value {
     let summary = &eval.eval_report;
@@ -53,9 +64,14 @@ pub fn of(eval: &EvalStepResult, room: &mut usize) -> Value {
 /// A line of the table; what is drawn of it only where it is a share.
 fn metric(summary: &Summary, row: &Row) -> Value {
     let estimate = summary.estimates.get(&row.metric);
-    let value = summary.metrics.get(&row.metric).copied().flatten().or(estimate.and_then(|e| e.value));
-    let is_share =
-        Unit::of_metric(&row.metric) == Unit::Rate && value.is_some_and(|v| (0.0..=1.0).contains(&v));
+    let value = summary
+        .metrics
+        .get(&row.metric)
+        .copied()
+        .flatten()
+        .or(estimate.and_then(|e| e.value));
+    let is_share = Unit::of_metric(&row.metric) == Unit::Rate
+        && value.is_some_and(|v| (0.0..=1.0).contains(&v));
     let threshold = summary.gate.thresholds.iter().find(|threshold| {
         threshold.metric == row.metric && figures::threshold_row(threshold).metric == row.name
     });
@@ -84,11 +100,18 @@ fn metric(summary: &Summary, row: &Row) -> Value {
 }
 
 fn list(summary: &Summary, kind: EvalType, told: &mut Told<'_>) -> Option<Value> {
-    let evals: Vec<&EvalResult> = summary.evals.iter().filter(|eval| eval.kind == kind).collect();
+    let evals: Vec<&EvalResult> = summary
+        .evals
+        .iter()
+        .filter(|eval| eval.kind == kind)
+        .collect();
     if evals.is_empty() {
         return None;
     }
-    let passed = evals.iter().filter(|eval| eval.outcome == Outcome::Passed).count();
+    let passed = evals
+        .iter()
+        .filter(|eval| eval.outcome == Outcome::Passed)
+        .count();
     let number = text::group_digits;
     Some(json!({
         "title": format!("{} evals ({}/{} passed)", type_name(kind), number(passed), number(evals.len())),
@@ -98,10 +121,23 @@ fn list(summary: &Summary, kind: EvalType, told: &mut Told<'_>) -> Option<Value>
 
 fn item(eval: &EvalResult, told: &mut Told<'_>) -> Value {
     let Counts { passed, total, .. } = eval.counts;
-    let cases = (total > 1)
-        .then(|| format!("{} of {} passed", text::group_digits(passed), text::plural(total, "case")));
-    let failures = if eval.outcome == Outcome::Passed { Vec::new() } else { told.cases(eval) };
-    let alike = eval.cases.iter().filter(|case| case.outcome == eval.outcome).count();
+    let cases = (total > 1).then(|| {
+        format!(
+            "{} of {} passed",
+            text::group_digits(passed),
+            text::plural(total, "case")
+        )
+    });
+    let failures = if eval.outcome == Outcome::Passed {
+        Vec::new()
+    } else {
+        told.cases(eval)
+    };
+    let alike = eval
+        .cases
+        .iter()
+        .filter(|case| case.outcome == eval.outcome)
+        .count();
     let more = alike.saturating_sub(failures.len());
     json!({
         "id": eval.id,
@@ -122,12 +158,18 @@ struct Told<'a> {
 impl<'a> Told<'a> {
     fn new(summary: &'a Summary, room: &'a mut usize) -> Self {
         let key = |f: &'a Failure| ((f.eval_id.as_str(), f.case_id.as_str(), f.outcome), f);
-        Told { failures: summary.failures.iter().map(key).collect(), room }
+        Told {
+            failures: summary.failures.iter().map(key).collect(),
+            room,
+        }
     }
 
     /// The first cases that ended as their eval did.
     fn cases(&mut self, eval: &EvalResult) -> Vec<Value> {
-        let alike = eval.cases.iter().filter(|case| case.outcome == eval.outcome);
+        let alike = eval
+            .cases
+            .iter()
+            .filter(|case| case.outcome == eval.outcome);
         alike
             .take(CASES)
             .map(|case| {
@@ -156,22 +198,31 @@ impl<'a> Told<'a> {
                 diff = Some(differences::as_diff(&rows, PLACES.columns));
                 more = rows.more;
             }
-            None => match values::compare(failure.expected.as_ref(), failure.actual.as_ref(), LIMITS) {
-                Comparison::Nothing => {}
-                Comparison::Sides { expected: left, actual: right } => {
-                    (expected, actual) = (left.map(cut), right.map(cut));
+            None => {
+                match values::compare(failure.expected.as_ref(), failure.actual.as_ref(), LIMITS) {
+                    Comparison::Nothing => {}
+                    Comparison::Sides {
+                        expected: left,
+                        actual: right,
+                    } => {
+                        (expected, actual) = (left.map(cut), right.map(cut));
+                    }
+                    Comparison::Diff { lines, more: cut } => {
+                        let line = |line: &values::DiffLine| match line.kind {
+                            LineKind::Gap => format!("@@ {} @@", line.text),
+                            kind => format!("{}{}", kind.sign(), line.text),
+                        };
+                        diff = Some(lines.iter().map(line).collect::<Vec<_>>().join("\n"));
+                        more = cut;
+                    }
                 }
-                Comparison::Diff { lines, more: cut } => {
-                    let line = |line: &values::DiffLine| match line.kind {
-                        LineKind::Gap => format!("@@ {} @@", line.text),
-                        kind => format!("{}{}", kind.sign(), line.text),
-                    };
-                    diff = Some(lines.iter().map(line).collect::<Vec<_>>().join("\n"));
-                    more = cut;
-                }
-            },
+            }
         }
-        let sides: usize = [&diff, &expected, &actual].into_iter().flatten().map(String::len).sum();
+        let sides: usize = [&diff, &expected, &actual]
+            .into_iter()
+            .flatten()
+            .map(String::len)
+            .sum();
         let size = sides + reason.map_or(0, str::len);
         if size > *self.room {
             return json!({ "reason": reason.map(|reason| text::shortened(reason, REASON)), "left_out": true });
@@ -190,6 +241,10 @@ impl<'a> Told<'a> {
 fn cut(excerpt: Excerpt) -> String {
     match excerpt.more {
         0 => excerpt.text,
-        more => format!("{}\n... and {}", excerpt.text, text::plural(more, "more line")),
+        more => format!(
+            "{}\n... and {}",
+            excerpt.text,
+            text::plural(more, "more line")
+        ),
     }
 }

@@ -31,12 +31,22 @@ pub(super) fn render(report: &PhaseReport, out: &mut dyn Write) -> Result<(), Re
 pub(super) fn of(report: &PhaseReport) -> impl Serialize + use<> {
     let (metadata, gate) = (&report.metadata, &report.gate);
     let evals = report.steps.iter().filter_map(|step| step.eval.as_ref());
-    let unsafe_run = evals.into_iter().any(|eval| notices::is_unsandboxed(&eval.eval_report));
+    let unsafe_run = evals
+        .into_iter()
+        .any(|eval| notices::is_unsandboxed(&eval.eval_report));
     let mut room = TOLD_BYTES;
-    let steps: Vec<Value> = report.steps.iter().map(|step| steps::of(step, &mut room)).collect();
+    let steps: Vec<Value> = report
+        .steps
+        .iter()
+        .map(|step| steps::of(step, &mut room))
+        .collect();
     let commit = metadata.git.as_ref().map(|git| {
         let short = text::short_commit(&git.commit);
-        if git.dirty { format!("{short} with changes") } else { short.to_owned() }
+        if git.dirty {
+            format!("{short} with changes")
+        } else {
+            short.to_owned()
+        }
     });
     json!({
         "kind": "phase",
@@ -72,7 +82,10 @@ fn implementation(changed: &Implementation) -> Value {
     let lines = |n: Option<usize>| n.map_or_else(|| "binary".to_owned(), text::group_digits);
     let commit = text::short_commit(&changed.base_commit);
     let named = !commit.is_empty() && !changed.base_commit.starts_with(&changed.base);
-    let files = changed.files.iter().map(|file| (&file.path, lines(file.added), lines(file.removed)));
+    let files = changed
+        .files
+        .iter()
+        .map(|file| (&file.path, lines(file.added), lines(file.removed)));
     json!({
         "files_modified": text::plural(changed.files_modified, "file"),
         "added": text::group_digits(changed.lines_added),
@@ -86,13 +99,28 @@ fn implementation(changed: &Implementation) -> Value {
 
 /// Cases that wait for people, of all suites; nothing when no sample does.
 fn pending(steps: &[StepResult]) -> Option<Value> {
-    let summaries = || steps.iter().filter_map(|step| step.eval.as_ref()).map(|eval| &eval.eval_report);
-    let samples: usize = summaries().map(|summary| summary.summary.samples.pending).sum();
-    let cases = summaries().flat_map(|summary| &summary.evals).flat_map(|eval| {
-        let waiting = eval.cases.iter().filter(|case| case.outcome == Outcome::Pending);
-        waiting.map(move |case| (&eval.id, &case.id, case.name.as_ref().unwrap_or(&eval.name)))
-    });
+    let summaries = || {
+        steps
+            .iter()
+            .filter_map(|step| step.eval.as_ref())
+            .map(|eval| &eval.eval_report)
+    };
+    let samples: usize = summaries()
+        .map(|summary| summary.summary.samples.pending)
+        .sum();
+    let cases = summaries()
+        .flat_map(|summary| &summary.evals)
+        .flat_map(|eval| {
+            let waiting = eval
+                .cases
+                .iter()
+                .filter(|case| case.outcome == Outcome::Pending);
+            waiting.map(move |case| (&eval.id, &case.id, case.name.as_ref().unwrap_or(&eval.name)))
+        });
     let verb = if samples == 1 { "waits" } else { "wait" };
-    let words = format!("{} {verb} for a person's grade.", text::plural(samples, "sample"));
+    let words = format!(
+        "{} {verb} for a person's grade.",
+        text::plural(samples, "sample")
+    );
     (samples > 0).then(|| json!({ "words": words, "cases": cases.collect::<Vec<_>>() }))
 }

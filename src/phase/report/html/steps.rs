@@ -11,7 +11,9 @@ use eval_base::text;
 pub fn of(step: &StepResult, room: &mut usize) -> Value {
     let status = step.status.name().replace('_', " ");
     // What a status means beyond its word.
-    let means = steps::status_words(step.status).strip_prefix(&status).unwrap_or_default();
+    let means = steps::status_words(step.status)
+        .strip_prefix(&status)
+        .unwrap_or_default();
     let ran = !matches!(step.status, StepStatus::NotChecked | StepStatus::NotReached);
     json!({
         "kind": step.kind.name(),
@@ -46,7 +48,11 @@ fn counted(step: &StepResult) -> Option<String> {
     if let Some(eval) = &step.eval {
         let totals = &eval.eval_report.summary;
         let number = text::group_digits;
-        return Some(format!("{}/{} evals passed", number(totals.passed), number(totals.total_evals)));
+        return Some(format!(
+            "{}/{} evals passed",
+            number(totals.passed),
+            number(totals.total_evals)
+        ));
     }
     match &step.tests {
         Some(tests) if tests.total > 0 => Some(format!("tests: {}", steps::counted(tests))),
@@ -58,8 +64,13 @@ fn counted(step: &StepResult) -> Option<String> {
 }
 
 fn tests(tests: &TestResults) -> Value {
-    let failures = tests.failures.iter().map(|failure| (&failure.suite, &failure.name, &failure.message));
-    let told = tests.failed.max(tests.failures.len() + tests.omitted_failures);
+    let failures = tests
+        .failures
+        .iter()
+        .map(|failure| (&failure.suite, &failure.name, &failure.message));
+    let told = tests
+        .failed
+        .max(tests.failures.len() + tests.omitted_failures);
     let more = told.saturating_sub(tests.failures.len());
     json!({
         "source": tests.source,

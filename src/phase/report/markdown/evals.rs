@@ -6,8 +6,8 @@ use std::io::Write;
 
 use super::{figures, steps};
 use crate::model::{
-    CaseResult, Cause, EvalResult, EvalStepResult, EvalType, Failure, Outcome, PhaseReport, StepResult,
-    Summary,
+    CaseResult, Cause, EvalResult, EvalStepResult, EvalType, Failure, Outcome, PhaseReport,
+    StepResult, Summary,
 };
 use crate::report::markdown::escape::{code, fence, inline, sentence};
 use crate::report::markdown::{decision_sign, notes, type_name};
@@ -25,20 +25,41 @@ const CASES: usize = 3;
 const TOLD_BYTES: usize = 120_000;
 /// Columns of a value that stands on the line.
 const ON_THE_LINE: usize = 100;
-const LIMITS: Limits = Limits { lines: 16, bytes: 1_200, context: 2, unicode: true };
-const PLACES: differences::Limits = differences::Limits { rows: 10, columns: 100, unicode: true };
+const LIMITS: Limits = Limits {
+    lines: 16,
+    bytes: 1_200,
+    context: 2,
+    unicode: true,
+};
+const PLACES: differences::Limits = differences::Limits {
+    rows: 10,
+    columns: 100,
+    unicode: true,
+};
 
 pub fn sections(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
-    let steps: Vec<&StepResult> = report.steps.iter().filter(|step| step.kind == StepType::Eval).collect();
+    let steps: Vec<&StepResult> = report
+        .steps
+        .iter()
+        .filter(|step| step.kind == StepType::Eval)
+        .collect();
     let mut room = TOLD_BYTES;
     for step in &steps {
-        let name = if steps.len() > 1 { format!(": {}", inline(&step.name)) } else { String::new() };
+        let name = if steps.len() > 1 {
+            format!(": {}", inline(&step.name))
+        } else {
+            String::new()
+        };
         writeln!(out, "### Eval Results{name}\n")?;
         match &step.eval {
             Some(eval) => section(report, step, eval, &mut room, out)?,
             None => {
                 let reason = sentence(&step.reason);
-                let told = if reason.is_empty() { String::new() } else { format!(": {reason}") };
+                let told = if reason.is_empty() {
+                    String::new()
+                } else {
+                    format!(": {reason}")
+                };
                 let words = steps::status_words(step.status);
                 writeln!(out, "**{}**{}{told}\n", words, steps::blocking(step))?;
             }
@@ -65,10 +86,21 @@ fn section(
         steps::blocking(step)
     )?;
     // A command to go on names the run.
-    let remarks: Vec<Notice> =
-        notices::notices(summary).into_iter().map(|notice| Notice { command: None, ..notice }).collect();
+    let remarks: Vec<Notice> = notices::notices(summary)
+        .into_iter()
+        .map(|notice| Notice {
+            command: None,
+            ..notice
+        })
+        .collect();
     notes(&remarks, out)?;
-    let said = |reason: &&String| !report.gate.reasons.iter().any(|told| told.contains(reason.as_str()));
+    let said = |reason: &&String| {
+        !report
+            .gate
+            .reasons
+            .iter()
+            .any(|told| told.contains(reason.as_str()))
+    };
     let mut reasons = summary.gate.reasons.iter().filter(said).peekable();
     let any = reasons.peek().is_some();
     for reason in reasons {
@@ -97,7 +129,11 @@ fn ungraded(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
 /// Samples that no figure counts, in words; `None` when every sample has a grade.
 pub fn ungraded_words(summary: &Summary) -> Option<String> {
     let samples = &summary.summary.samples;
-    let counted = [(samples.errored, "errored"), (samples.skipped, "skipped"), (samples.pending, "pending")];
+    let counted = [
+        (samples.errored, "errored"),
+        (samples.skipped, "skipped"),
+        (samples.pending, "pending"),
+    ];
     let parts: Vec<String> = counted
         .into_iter()
         .filter(|(n, _)| *n > 0)
@@ -117,26 +153,45 @@ fn list(
     told: &mut Told<'_>,
     out: &mut dyn Write,
 ) -> Result<(), ReportError> {
-    let evals: Vec<&EvalResult> = summary.evals.iter().filter(|eval| eval.kind == kind).collect();
+    let evals: Vec<&EvalResult> = summary
+        .evals
+        .iter()
+        .filter(|eval| eval.kind == kind)
+        .collect();
     if evals.is_empty() {
         return Ok(());
     }
-    let passed = evals.iter().filter(|eval| eval.outcome == Outcome::Passed).count();
+    let passed = evals
+        .iter()
+        .filter(|eval| eval.outcome == Outcome::Passed)
+        .count();
     let number = text::group_digits;
-    writeln!(out, "#### {} Evals ({}/{} passed)\n", type_name(kind), number(passed), number(evals.len()))?;
+    writeln!(
+        out,
+        "#### {} Evals ({}/{} passed)\n",
+        type_name(kind),
+        number(passed),
+        number(evals.len())
+    )?;
     let listed = chosen(&evals);
     for eval in &listed {
         item(eval, told, out)?;
     }
-    let parts: Vec<String> =
-        [Outcome::Failed, Outcome::Errored, Outcome::Pending, Outcome::Skipped, Outcome::Passed]
-            .into_iter()
-            .filter_map(|outcome| {
-                let of = |evals: &[&EvalResult]| evals.iter().filter(|eval| eval.outcome == outcome).count();
-                let more = of(&evals) - of(&listed);
-                (more > 0).then(|| format!("{} {outcome}", number(more)))
-            })
-            .collect();
+    let parts: Vec<String> = [
+        Outcome::Failed,
+        Outcome::Errored,
+        Outcome::Pending,
+        Outcome::Skipped,
+        Outcome::Passed,
+    ]
+    .into_iter()
+    .filter_map(|outcome| {
+        let of =
+            |evals: &[&EvalResult]| evals.iter().filter(|eval| eval.outcome == outcome).count();
+        let more = of(&evals) - of(&listed);
+        (more > 0).then(|| format!("{} {outcome}", number(more)))
+    })
+    .collect();
     if !parts.is_empty() {
         let more = text::plural(evals.len() - listed.len(), "more eval");
         writeln!(out, "- ... and {more}: {}", parts.join(", "))?;
@@ -158,18 +213,29 @@ fn chosen<'a>(evals: &[&'a EvalResult]) -> Vec<&'a EvalResult> {
     order.sort_by_key(|at| evals.get(*at).map(|eval| urgency(eval.outcome)));
     order.truncate(LISTED);
     order.sort_unstable();
-    order.into_iter().filter_map(|at| evals.get(at).copied()).collect()
+    order
+        .into_iter()
+        .filter_map(|at| evals.get(at).copied())
+        .collect()
 }
 
 /// `eval › case`, or the one name of both.
 pub fn place(eval: &str, case: &str) -> String {
-    if eval == case { inline(eval) } else { format!("{} › {}", inline(eval), inline(case)) }
+    if eval == case {
+        inline(eval)
+    } else {
+        format!("{} › {}", inline(eval), inline(case))
+    }
 }
 
 /// `: Name`, unless it is one of the ids that stand before it.
 pub fn named(name: &str, ids: &[&str]) -> String {
     let shown = inline(name);
-    if shown.is_empty() || ids.contains(&name) { String::new() } else { format!(": {shown}") }
+    if shown.is_empty() || ids.contains(&name) {
+        String::new()
+    } else {
+        format!(": {shown}")
+    }
 }
 
 fn item(eval: &EvalResult, told: &mut Told<'_>, out: &mut dyn Write) -> Result<(), ReportError> {
@@ -183,7 +249,11 @@ fn item(eval: &EvalResult, told: &mut Told<'_>, out: &mut dyn Write) -> Result<(
     let cases = match eval.counts.total {
         0 | 1 => String::new(),
         total => {
-            format!(", {} of {} passed", text::group_digits(eval.counts.passed), text::plural(total, "case"))
+            format!(
+                ", {} of {} passed",
+                text::group_digits(eval.counts.passed),
+                text::plural(total, "case")
+            )
         }
     };
     writeln!(out, "- [{tick}] {}{name}{label}{cases}", inline(&eval.id))?;
@@ -202,12 +272,18 @@ struct Told<'a> {
 impl<'a> Told<'a> {
     fn new(summary: &'a Summary, room: &'a mut usize) -> Self {
         let key = |f: &'a Failure| ((f.eval_id.as_str(), f.case_id.as_str(), f.outcome), f);
-        Told { failures: summary.failures.iter().map(key).collect(), room }
+        Told {
+            failures: summary.failures.iter().map(key).collect(),
+            room,
+        }
     }
 
     /// The first cases that ended as their eval did.
     fn below(&mut self, eval: &EvalResult, out: &mut dyn Write) -> Result<(), ReportError> {
-        let mut cases = eval.cases.iter().filter(|case| case.outcome == eval.outcome);
+        let mut cases = eval
+            .cases
+            .iter()
+            .filter(|case| case.outcome == eval.outcome);
         let lone = eval.counts.total <= 1;
         for case in cases.by_ref().take(CASES) {
             if !lone {
@@ -283,10 +359,16 @@ fn told_of(failure: &Failure, indent: &str) -> String {
                     kind => writeln!(diff, "{}{}", kind.sign(), line.text),
                 };
             }
-            let more =
-                if more == 0 { String::new() } else { format!(", and {}", text::plural(more, "more line")) };
+            let more = if more == 0 {
+                String::new()
+            } else {
+                format!(", and {}", text::plural(more, "more line"))
+            };
             let _ = writeln!(body, "{indent}- Expected (`-`) and actual (`+`){more}:");
-            body.push_str(&steps::indented(&fence("diff", &diff), &format!("{indent}  ")));
+            body.push_str(&steps::indented(
+                &fence("diff", &diff),
+                &format!("{indent}  "),
+            ));
         }
     }
     body
@@ -306,5 +388,8 @@ fn side(label: &str, side: Option<Excerpt>, indent: &str, body: &mut String) {
         format!(", and {}", text::plural(side.more, "more line"))
     };
     let _ = writeln!(body, "{indent}- {label}{more}:");
-    body.push_str(&steps::indented(&fence("text", &side.text), &format!("{indent}  ")));
+    body.push_str(&steps::indented(
+        &fence("text", &side.text),
+        &format!("{indent}  "),
+    ));
 }

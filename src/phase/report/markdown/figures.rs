@@ -47,26 +47,41 @@ pub fn rows(eval: &EvalStepResult) -> Vec<Row> {
         })
         .collect();
     let held = |metric: &str| {
-        summary.gate.thresholds.iter().any(|held| held.metric == metric && held.on == Figure::Value)
+        summary
+            .gate
+            .thresholds
+            .iter()
+            .any(|held| held.metric == metric && held.on == Figure::Value)
     };
     let asked: Vec<&str> = match (eval.metrics.as_slice(), rows.as_slice()) {
         ([], []) => shares(summary),
         (asked, _) => asked.iter().map(String::as_str).collect(),
     };
     for metric in asked {
-        if !held(metric) && !rows.iter().any(|row| row.metric == metric && row.threshold == NO_THRESHOLD) {
+        if !held(metric)
+            && !rows
+                .iter()
+                .any(|row| row.metric == metric && row.threshold == NO_THRESHOLD)
+        {
             rows.push(unbounded(summary, metric));
         }
     }
     rows.sort_by(|a, b| {
-        figures::order_of(&a.metric).cmp(&figures::order_of(&b.metric)).then_with(|| a.metric.cmp(&b.metric))
+        figures::order_of(&a.metric)
+            .cmp(&figures::order_of(&b.metric))
+            .then_with(|| a.metric.cmp(&b.metric))
     });
     rows
 }
 
 fn unbounded(summary: &Summary, metric: &str) -> Row {
     let estimate = summary.estimates.get(metric);
-    let value = summary.metrics.get(metric).copied().flatten().or(estimate.and_then(|e| e.value));
+    let value = summary
+        .metrics
+        .get(metric)
+        .copied()
+        .flatten()
+        .or(estimate.and_then(|e| e.value));
     Row {
         metric: metric.to_owned(),
         name: metric_name(metric),
@@ -92,8 +107,14 @@ fn brief(metric: &str, written: &str) -> String {
     if Unit::of_metric(metric) != Unit::Rate {
         return written.to_owned();
     }
-    let Some((whole, decimals)) = written.split_once('.') else { return written.to_owned() };
-    let kept = decimals.trim_end_matches('0').len().max(2).min(decimals.len());
+    let Some((whole, decimals)) = written.split_once('.') else {
+        return written.to_owned();
+    };
+    let kept = decimals
+        .trim_end_matches('0')
+        .len()
+        .max(2)
+        .min(decimals.len());
     match decimals.get(..kept) {
         Some(decimals) if written.bytes().all(|b| b.is_ascii_digit() || b == b'.') => {
             format!("{whole}.{decimals}")
@@ -132,14 +153,24 @@ pub fn section(eval: &EvalStepResult, out: &mut dyn Write) -> Result<(), ReportE
             ]
         })
         .collect();
-    table(out, &["Metric", "Value", &label, "Threshold", "Status"], &[false; 5], &cells)?;
+    table(
+        out,
+        &["Metric", "Value", &label, "Threshold", "Status"],
+        &[false; 5],
+        &cells,
+    )?;
     let notes = figures::interval_notes(summary);
     if !notes.is_empty() {
         writeln!(out, "{}\n", notes.join(" "))?;
     }
     for row in &rows {
         if let Some(why) = undefined(summary, row) {
-            writeln!(out, "{} has no value: {}.\n", inline(&row.name), sentence(why))?;
+            writeln!(
+                out,
+                "{} has no value: {}.\n",
+                inline(&row.name),
+                sentence(why)
+            )?;
         }
     }
     Ok(())
@@ -147,7 +178,10 @@ pub fn section(eval: &EvalStepResult, out: &mut dyn Write) -> Result<(), ReportE
 
 /// Why a metric has no value; `None` when it has one.
 pub fn undefined<'a>(summary: &'a Summary, row: &Row) -> Option<&'a str> {
-    let why = summary.estimates.get(&row.metric).and_then(|estimate| estimate.undefined.as_deref());
+    let why = summary
+        .estimates
+        .get(&row.metric)
+        .and_then(|estimate| estimate.undefined.as_deref());
     (row.value == NO_VALUE).then(|| why.unwrap_or("nothing was measured"))
 }
 

@@ -17,7 +17,10 @@ const TAIL_BYTES: usize = 3_000;
 
 /// The test steps; nothing when there is none.
 pub fn tests(steps: &[StepResult], out: &mut dyn Write) -> Result<(), ReportError> {
-    let of_tests: Vec<&StepResult> = steps.iter().filter(|step| step.kind == StepType::Test).collect();
+    let of_tests: Vec<&StepResult> = steps
+        .iter()
+        .filter(|step| step.kind == StepType::Test)
+        .collect();
     if of_tests.is_empty() {
         return Ok(());
     }
@@ -38,14 +41,27 @@ pub fn others(steps: &[StepResult], out: &mut dyn Write) -> Result<(), ReportErr
     }
     writeln!(out, "### Other Steps\n")?;
     for step in steps.iter().filter(is_other) {
-        let tick = if step.status == StepStatus::Passed { "x" } else { " " };
+        let tick = if step.status == StepStatus::Passed {
+            "x"
+        } else {
+            " "
+        };
         let words = status_words(step.status);
         let counts = step.tests.as_ref().filter(|tests| tests.total > 0);
-        let counts = counts.map(|tests| format!(", {}", counted(tests))).unwrap_or_default();
+        let counts = counts
+            .map(|tests| format!(", {}", counted(tests)))
+            .unwrap_or_default();
         let name = inline(&step.name);
-        let kind =
-            if step.name == step.kind.name() { String::new() } else { format!(" ({})", step.kind.name()) };
-        writeln!(out, "- [{tick}] {name}{kind}: {words}{counts}{}", blocking(step))?;
+        let kind = if step.name == step.kind.name() {
+            String::new()
+        } else {
+            format!(" ({})", step.kind.name())
+        };
+        writeln!(
+            out,
+            "- [{tick}] {name}{kind}: {words}{counts}{}",
+            blocking(step)
+        )?;
         below(step, out)?;
     }
     writeln!(out)?;
@@ -91,7 +107,9 @@ fn marks(step: &StepResult) -> String {
         StepStatus::Failed => " (FAILED)",
         StepStatus::Incomplete => " (INCOMPLETE)",
         StepStatus::Pending => " (PENDING)",
-        StepStatus::Passed | StepStatus::NotChecked | StepStatus::NotReached => return String::new(),
+        StepStatus::Passed | StepStatus::NotChecked | StepStatus::NotReached => {
+            return String::new();
+        }
     };
     format!("{label}{}", blocking(step))
 }
@@ -118,15 +136,25 @@ fn below(step: &StepResult, out: &mut dyn Write) -> Result<(), ReportError> {
     let failures = tests.map_or(&[][..], |tests| &tests.failures);
     for failure in failures.iter().take(FAILURES) {
         let message = sentence(&failure.message);
-        let told = if message.is_empty() { String::new() } else { format!(": {message}") };
+        let told = if message.is_empty() {
+            String::new()
+        } else {
+            format!(": {message}")
+        };
         writeln!(out, "  - {}{told}", test_name(failure))?;
     }
     let listed = failures.len().min(FAILURES);
     let more = tests
-        .map_or(0, |tests| tests.failed.max(failures.len() + tests.omitted_failures))
+        .map_or(0, |tests| {
+            tests.failed.max(failures.len() + tests.omitted_failures)
+        })
         .saturating_sub(listed);
     if more > 0 && listed > 0 {
-        writeln!(out, "  - ... and {}", text::plural(more, "more failed test"))?;
+        writeln!(
+            out,
+            "  - ... and {}",
+            text::plural(more, "more failed test")
+        )?;
     }
     for note in tests.iter().flat_map(|tests| &tests.notes).take(NOTES) {
         writeln!(out, "  - Note: {}", sentence(note))?;
@@ -152,13 +180,19 @@ fn test_name(failure: &TestFailure) -> String {
 /// The last lines, sanitised.
 fn tail(written: &str) -> String {
     let from = written.len().saturating_sub(TAIL_BYTES);
-    let end = written.get(written.ceil_char_boundary(from)..).unwrap_or_default();
+    let end = written
+        .get(written.ceil_char_boundary(from)..)
+        .unwrap_or_default();
     let clean = text::sanitize(end);
     let lines: Vec<&str> = clean.trim_end().lines().collect();
     let skipped = lines.len().saturating_sub(TAIL_LINES);
     let kept = lines.get(skipped..).unwrap_or_default().join("\n");
     let cut = from > 0 || skipped > 0;
-    if cut && !kept.is_empty() { format!("{}\n{kept}", text::ELLIPSIS) } else { kept }
+    if cut && !kept.is_empty() {
+        format!("{}\n{kept}", text::ELLIPSIS)
+    } else {
+        kept
+    }
 }
 
 /// A block as part of a list item; no line of it can end the item.

@@ -63,26 +63,55 @@ pub fn passed() -> Attempt {
 }
 
 pub fn wrong(expected: impl Into<Value>, actual: impl Into<Value>) -> Attempt {
-    let grade = Grade::failed(GraderType::Code, "exact_match", Cause::WrongAnswer, "the output differs");
-    attempt(grade.with_expected(expected.into()).with_actual(actual.into()))
+    let grade = Grade::failed(
+        GraderType::Code,
+        "exact_match",
+        Cause::WrongAnswer,
+        "the output differs",
+    );
+    attempt(
+        grade
+            .with_expected(expected.into())
+            .with_actual(actual.into()),
+    )
 }
 
 pub fn errored(cause: Cause, reason: &str) -> Attempt {
-    attempt(Grade::errored(GraderType::Code, "code_execution", cause, reason))
+    attempt(Grade::errored(
+        GraderType::Code,
+        "code_execution",
+        cause,
+        reason,
+    ))
 }
 
 pub fn pending() -> Attempt {
-    attempt(Grade::pending(GraderType::Human, "human", "waits for a person's grade"))
+    attempt(Grade::pending(
+        GraderType::Human,
+        "human",
+        "waits for a person's grade",
+    ))
 }
 
 /// An eval of one case with its id.
 pub fn eval(info: EvalInfo, samples: Vec<Attempt>) -> RunEval {
-    let case = RunCase { id: info.id.clone(), samples };
-    RunEval { info, cases: vec![case] }
+    let case = RunCase {
+        id: info.id.clone(),
+        samples,
+    };
+    RunEval {
+        info,
+        cases: vec![case],
+    }
 }
 
 pub fn at_least(metric: &str, value: f64) -> Threshold {
-    Threshold { metric: metric.to_owned(), bound: Bound::Min, value, on: Figure::Value }
+    Threshold {
+        metric: metric.to_owned(),
+        bound: Bound::Min,
+        value,
+        on: Figure::Value,
+    }
 }
 
 fn started(gate: GateSpec, ks: &[u32]) -> RunStarted {
@@ -124,10 +153,16 @@ fn started(gate: GateSpec, ks: &[u32]) -> RunStarted {
 
 /// Plans, runs, counts and decides.
 pub fn summary(evals: Vec<RunEval>, thresholds: Vec<Threshold>, ks: &[u32]) -> Summary {
-    let spec = GateSpec { thresholds, ..GateSpec::default() };
+    let spec = GateSpec {
+        thresholds,
+        ..GateSpec::default()
+    };
     let mut events = vec![Event::RunStarted(Box::new(started(spec, ks)))];
     for RunEval { info, cases } in &evals {
-        events.push(Event::EvalPlanned(EvalPlanned { eval: info.clone(), cases: cases.len() }));
+        events.push(Event::EvalPlanned(EvalPlanned {
+            eval: info.clone(),
+            cases: cases.len(),
+        }));
         let planned = cases.iter().map(|case| CasePlanned {
             id: case.id.clone(),
             name: None,
@@ -142,7 +177,10 @@ pub fn summary(evals: Vec<RunEval>, thresholds: Vec<Threshold>, ks: &[u32]) -> S
             input: None,
             combine: None,
         });
-        events.push(Event::CasesPlanned(CasesPlanned { eval: info.id.clone(), cases: planned.collect() }));
+        events.push(Event::CasesPlanned(CasesPlanned {
+            eval: info.id.clone(),
+            cases: planned.collect(),
+        }));
     }
     for RunEval { info, cases } in evals {
         for case in cases {
@@ -167,7 +205,12 @@ pub fn summary(evals: Vec<RunEval>, thresholds: Vec<Threshold>, ks: &[u32]) -> S
     let mut fold = Fold::new();
     events.iter().for_each(|event| fold.push(event).unwrap());
     let report = fold.finish().unwrap();
-    let gate = gate::decide(report.gate_spec(), &report.tallies, report.interrupted, &report.shards);
+    let gate = gate::decide(
+        report.gate_spec(),
+        &report.tallies,
+        report.interrupted,
+        &report.shards,
+    );
     report.with_gate(gate)
 }
 
@@ -208,7 +251,11 @@ pub fn step(kind: StepType, name: &str, status: StepStatus) -> StepResult {
 
 pub fn tests(name: &str, passed: usize, failures: Vec<TestFailure>) -> StepResult {
     let failed = failures.len();
-    let status = if failed == 0 { StepStatus::Passed } else { StepStatus::Failed };
+    let status = if failed == 0 {
+        StepStatus::Passed
+    } else {
+        StepStatus::Failed
+    };
     StepResult {
         exit_code: Some(i32::from(failed > 0)),
         tests: Some(TestResults {
@@ -233,12 +280,24 @@ pub fn report(steps: Vec<StepResult>) -> PhaseReport {
         StepStatus::Pending => 1,
         _ => 0,
     };
-    let blocking = steps.iter().filter(|step| step.action == FailureAction::Block);
-    let worst = blocking.max_by_key(|step| rank(step.status)).map_or(0, |step| rank(step.status));
-    let (decision, exit_code) =
-        [(Decision::Pass, 0), (Decision::Pending, 4), (Decision::Incomplete, 3), (Decision::Fail, 1)][worst];
-    let told = steps.iter().filter(|step| rank(step.status) > 0 && !step.reason.is_empty());
-    let reasons = told.map(|step| format!("{}: {}", step.name, step.reason)).collect();
+    let blocking = steps
+        .iter()
+        .filter(|step| step.action == FailureAction::Block);
+    let worst = blocking
+        .max_by_key(|step| rank(step.status))
+        .map_or(0, |step| rank(step.status));
+    let (decision, exit_code) = [
+        (Decision::Pass, 0),
+        (Decision::Pending, 4),
+        (Decision::Incomplete, 3),
+        (Decision::Fail, 1),
+    ][worst];
+    let told = steps
+        .iter()
+        .filter(|step| rank(step.status) > 0 && !step.reason.is_empty());
+    let reasons = told
+        .map(|step| format!("{}: {}", step.name, step.reason))
+        .collect();
     PhaseReport {
         metadata: PhaseMetadata {
             phase_id: "auth".into(),
@@ -249,9 +308,17 @@ pub fn report(steps: Vec<StepResult>) -> PhaseReport {
             timestamp: "2026-03-04T05:06:07.000Z".into(),
             duration_seconds: 12.5,
             harness_version: "0.1.0".into(),
-            git: Some(GitState { commit: "0123456789abcdef0123456789abcdef01234567".into(), dirty: true }),
+            git: Some(GitState {
+                commit: "0123456789abcdef0123456789abcdef01234567".into(),
+                dirty: true,
+            }),
         },
-        gate: PhaseGate { decision, exit_code, reasons, interrupted: false },
+        gate: PhaseGate {
+            decision,
+            exit_code,
+            reasons,
+            interrupted: false,
+        },
         implementation: Some(Implementation {
             base: "main".into(),
             base_commit: "89abcdef0123456789abcdef0123456789abcdef".into(),

@@ -50,21 +50,36 @@ fn seeds_suite() -> Vec<RunEval> {
                names: &[&'static str],
                kind: EvalType|
      -> Vec<(String, &'static str, EvalType)> {
-        names.iter().enumerate().map(|(n, name)| (format!("{prefix}-{:03}", n + 1), *name, kind)).collect()
+        names
+            .iter()
+            .enumerate()
+            .map(|(n, name)| (format!("{prefix}-{:03}", n + 1), *name, kind))
+            .collect()
     };
-    let all = ids("cap-auth", &capabilities, EvalType::Capability).into_iter().chain(ids(
-        "reg-auth",
-        &regressions,
-        EvalType::Regression,
-    ));
+    let all = ids("cap-auth", &capabilities, EvalType::Capability)
+        .into_iter()
+        .chain(ids("reg-auth", &regressions, EvalType::Regression));
     all.enumerate()
         .map(|(n, (id, name, kind))| {
-            let passes = if id == "cap-auth-003" { 44 } else { [45, 47][usize::from(n >= 10)] };
+            let passes = if id == "cap-auth-003" {
+                44
+            } else {
+                [45, 47][usize::from(n >= 10)]
+            };
             let samples = (0..50).map(|sample| match sample < 50 - passes {
-                true => wrong("Session expires after 30 min", "Session persists indefinitely"),
+                true => wrong(
+                    "Session expires after 30 min",
+                    "Session persists indefinitely",
+                ),
                 false => passed(),
             });
-            eval(EvalInfo { pass_rate_threshold: 0.9, ..info(&id, name, kind) }, samples.collect())
+            eval(
+                EvalInfo {
+                    pass_rate_threshold: 0.9,
+                    ..info(&id, name, kind)
+                },
+                samples.collect(),
+            )
         })
         .collect()
 }
@@ -155,7 +170,10 @@ fn everything() -> PhaseReport {
     let mut unit = tests(
         "Unit tests",
         43,
-        vec![failed("expires", "assertion failed: left 1, right 2"), failed("renews | twice", "")],
+        vec![
+            failed("expires", "assertion failed: left 1, right 2"),
+            failed("renews | twice", ""),
+        ],
     );
     unit.reason = "2 of 45 tests failed".into();
     unit.output_tail = "not shown, since failed tests are named".into();
@@ -167,8 +185,14 @@ fn everything() -> PhaseReport {
         ..step(StepType::Check, "Lint", StepStatus::Failed)
     };
     lint.tests = None;
-    let lines = |from: usize| (from..from + 4).map(|n| format!("line {n}")).collect::<Vec<_>>().join("\n");
-    let listed = json!([{"path": "orders[0].total", "kind": "value", "expected": "13.5", "actual": "14"}]);
+    let lines = |from: usize| {
+        (from..from + 4)
+            .map(|n| format!("line {n}"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    let listed =
+        json!([{"path": "orders[0].total", "kind": "value", "expected": "13.5", "actual": "14"}]);
     let by_path = Grade::failed(
         GraderType::Code,
         "structural_match",
@@ -179,13 +203,23 @@ fn everything() -> PhaseReport {
     .with_actual(json!({"orders": [{"total": 14}]}))
     .with_detail("differences", listed)
     .with_detail("difference_count", 1);
-    let raised =
-        Grade::failed(GraderType::Code, "code_execution", Cause::Exception, "solve(1) raised ValueError: no");
-    let case = |id: &str, sample: Attempt| RunCase { id: id.into(), samples: vec![sample] };
+    let raised = Grade::failed(
+        GraderType::Code,
+        "code_execution",
+        Cause::Exception,
+        "solve(1) raised ValueError: no",
+    );
+    let case = |id: &str, sample: Attempt| RunCase {
+        id: id.into(),
+        samples: vec![sample],
+    };
     let mut tone = info("cap-tone", "Tone of the reply", EvalType::Capability);
     tone.tags = vec!["tone".into()];
     let evals = vec![
-        eval(info("cap-add", "Adds", EvalType::Capability), vec![passed()]),
+        eval(
+            info("cap-add", "Adds", EvalType::Capability),
+            vec![passed()],
+        ),
         RunEval {
             info: info("cap-code", "Writes code", EvalType::Capability),
             cases: vec![
@@ -196,21 +230,48 @@ fn everything() -> PhaseReport {
         },
         eval(
             info("cap-net", "Talks", EvalType::Capability),
-            vec![errored(Cause::TargetUnreachable, "127.0.0.1:9 refuses the connection")],
+            vec![errored(
+                Cause::TargetUnreachable,
+                "127.0.0.1:9 refuses the connection",
+            )],
         ),
-        RunEval { info: tone, cases: vec![case("mail", pending()), case("chat", pending())] },
-        eval(info("reg-orders", "Orders stay", EvalType::Regression), vec![attempt(by_path)]),
-        eval(info("reg-same", "reg-same", EvalType::Regression), vec![wrong("a b", "a  b")]),
+        RunEval {
+            info: tone,
+            cases: vec![case("mail", pending()), case("chat", pending())],
+        },
+        eval(
+            info("reg-orders", "Orders stay", EvalType::Regression),
+            vec![attempt(by_path)],
+        ),
+        eval(
+            info("reg-same", "reg-same", EvalType::Regression),
+            vec![wrong("a b", "a  b")],
+        ),
     ];
-    let run = summary(evals, vec![at_least("pass_at_1", 0.85), at_least("pass_hat_3", 0.5)], &[1, 3]);
+    let run = summary(
+        evals,
+        vec![at_least("pass_at_1", 0.85), at_least("pass_hat_3", 0.5)],
+        &[1, 3],
+    );
     let mut later = eval_step(
         "Regressions",
-        summary(vec![eval(info("reg-1", "One", EvalType::Regression), vec![passed()])], vec![], &[1]),
+        summary(
+            vec![eval(
+                info("reg-1", "One", EvalType::Regression),
+                vec![passed()],
+            )],
+            vec![],
+            &[1],
+        ),
         &[],
     );
     later.action = FailureAction::Continue;
     let mut report = report(vec![
-        step(StepType::Implement, "Build authentication logic", StepStatus::NotChecked),
+        step(
+            StepType::Implement,
+            "Build authentication logic",
+            StepStatus::NotChecked,
+        ),
         unit,
         step(StepType::CodeReview, "code-review", StepStatus::NotChecked),
         lint,
@@ -219,8 +280,16 @@ fn everything() -> PhaseReport {
         step(StepType::Eval, "Never run", StepStatus::NotReached),
     ]);
     report.implementation.as_mut().unwrap().files = vec![
-        FileChange { path: "src/a|b.rs".into(), added: Some(230), removed: Some(45) },
-        FileChange { path: "logo.png".into(), added: None, removed: None },
+        FileChange {
+            path: "src/a|b.rs".into(),
+            added: Some(230),
+            removed: Some(45),
+        },
+        FileChange {
+            path: "logo.png".into(),
+            added: None,
+            removed: None,
+        },
     ];
     report.metadata.description = Some("Login, sessions and tokens".into());
     report
@@ -375,7 +444,10 @@ fn markdown_tells_all_that_happened() {
 
 fn terminal(report: &PhaseReport, options: &TerminalOptions) -> String {
     let mut out = Vec::new();
-    let written = ["results/phases/phase-auth.md".to_owned(), "results/phases/phase-auth.json".to_owned()];
+    let written = [
+        "results/phases/phase-auth.md".to_owned(),
+        "results/phases/phase-auth.json".to_owned(),
+    ];
     super::terminal(report, options, &written, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
@@ -490,10 +562,22 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
 
 #[test]
 fn the_terminal_has_colour_only_when_asked_and_never_a_line_too_long() {
-    let plain = terminal(&everything(), &TerminalOptions { unicode: false, ..TerminalOptions::default() });
+    let plain = terminal(
+        &everything(),
+        &TerminalOptions {
+            unicode: false,
+            ..TerminalOptions::default()
+        },
+    );
     assert!(plain.is_ascii(), "{plain}");
     assert!(plain.lines().all(|line| line.len() <= 80), "{plain}");
-    let coloured = terminal(&everything(), &TerminalOptions { color: true, ..TerminalOptions::default() });
+    let coloured = terminal(
+        &everything(),
+        &TerminalOptions {
+            color: true,
+            ..TerminalOptions::default()
+        },
+    );
     assert!(coloured.contains("\x1b[31mGATE FAIL"), "{coloured:?}");
 }
 
@@ -504,9 +588,13 @@ fn json_reads_back_and_is_what_its_schema_says() {
         super::json(&report, &mut out).unwrap();
         let written: Value = serde_json::from_slice(&out).unwrap();
         let schema: Value =
-            serde_json::from_str(include_str!("../../../../schemas/phase-report.schema.json")).unwrap();
+            serde_json::from_str(include_str!("../../../../schemas/phase-report.schema.json"))
+                .unwrap();
         let validator = jsonschema::validator_for(&schema).unwrap();
-        let faults: Vec<String> = validator.iter_errors(&written).map(|fault| fault.to_string()).collect();
+        let faults: Vec<String> = validator
+            .iter_errors(&written)
+            .map(|fault| fault.to_string())
+            .collect();
         assert_eq!(faults, Vec::<String>::new());
         let read: PhaseReportFile = serde_json::from_slice(&out).unwrap();
         assert_eq!(read.phase_report, report);
@@ -530,11 +618,15 @@ fn markdown_is_the_same_whenever_and_wherever_it_was_made() {
         metadata.timestamp = "2030-01-01T00:00:00Z".into();
         metadata.duration_seconds = 55.0;
         metadata.suite_path = Some("/elsewhere/evals/auth.yaml".into());
-        eval.eval_report.metrics.insert("latency_p95_ms".into(), Some(123.0));
+        eval.eval_report
+            .metrics
+            .insert("latency_p95_ms".into(), Some(123.0));
     }
     let shown = markdown(&everything());
     assert_eq!(markdown(&other), shown);
-    for noise in ["2026", "eval-2", "/home", "0.1.0", "1.5 s", "12.5 s", "journal"] {
+    for noise in [
+        "2026", "eval-2", "/home", "0.1.0", "1.5 s", "12.5 s", "journal",
+    ] {
         assert!(!shown.contains(noise), "{noise}: {shown}");
     }
 }
@@ -544,16 +636,30 @@ fn long_lists_are_cut_with_failed_ones_first() {
     let many = |n: usize, bad: fn(usize) -> bool| {
         let evals = (0..n).map(|at| {
             let id = format!("cap-{at:05}");
-            let sample = if bad(at) { wrong("x\ny".repeat(400), "z\n".repeat(400)) } else { passed() };
+            let sample = if bad(at) {
+                wrong("x\ny".repeat(400), "z\n".repeat(400))
+            } else {
+                passed()
+            };
             eval(info(&id, &id, EvalType::Capability), vec![sample])
         });
-        markdown(&report(vec![eval_step("Many", summary(evals.collect(), vec![], &[1]), &[])]))
+        markdown(&report(vec![eval_step(
+            "Many",
+            summary(evals.collect(), vec![], &[1]),
+            &[],
+        )]))
     };
     let few_bad = many(2_000, |at| at % 200 == 199);
     assert_eq!(few_bad.matches("- [ ] cap-").count(), 10);
     assert_eq!(few_bad.matches("- [x] cap-").count(), 90);
-    assert!(few_bad.contains("#### Capability Evals (1990/2000 passed)"), "{few_bad}");
-    assert!(few_bad.contains("- ... and 1900 more evals: 1900 passed"), "{few_bad}");
+    assert!(
+        few_bad.contains("#### Capability Evals (1990/2000 passed)"),
+        "{few_bad}"
+    );
+    assert!(
+        few_bad.contains("- ... and 1900 more evals: 1900 passed"),
+        "{few_bad}"
+    );
     let all_bad = many(1_000, |_| true);
     assert_eq!(all_bad.matches("- [ ] cap-").count(), 100);
     assert!(all_bad.contains("- ... and 900 more evals: 900 failed"));
@@ -576,7 +682,10 @@ fn a_phase_recommends_in_order_and_says_nothing_twice() {
     ");
     let twice: Vec<StepResult> = report.steps.iter().chain(&report.steps).cloned().collect();
     assert_eq!(
-        super::recommendations(&twice).iter().filter(|advice| advice.contains("reg-orders")).count(),
+        super::recommendations(&twice)
+            .iter()
+            .filter(|advice| advice.contains("reg-orders"))
+            .count(),
         1
     );
     assert_eq!(super::recommendations(&[]), Vec::<String>::new());
@@ -585,12 +694,21 @@ fn a_phase_recommends_in_order_and_says_nothing_twice() {
 #[test]
 fn that_there_is_little_data_is_said_once_of_all_suites() {
     let of = |samples: usize| {
-        let one = eval(info("cap-a", "A", EvalType::Capability), vec![passed(); samples]);
-        eval_step("Evals", summary(vec![one], vec![at_least("pass_rate", 0.5)], &[1]), &[])
+        let one = eval(
+            info("cap-a", "A", EvalType::Capability),
+            vec![passed(); samples],
+        );
+        eval_step(
+            "Evals",
+            summary(vec![one], vec![at_least("pass_rate", 0.5)], &[1]),
+            &[],
+        )
     };
     assert_eq!(
         report(vec![of(2)]).recommendations,
-        ["Don't read small differences into these figures: with 2 samples graded the intervals are wide"]
+        [
+            "Don't read small differences into these figures: with 2 samples graded the intervals are wide"
+        ]
     );
     assert_eq!(
         report(vec![of(2), of(1)]).recommendations,

@@ -19,25 +19,38 @@ fn data(report: &PhaseReport) -> Value {
 /// Each name of an object on a line, with its value.
 fn lines(object: &Value) -> String {
     let object = object.as_object().unwrap();
-    object.iter().map(|(name, value)| format!("{name}: {value}")).collect::<Vec<_>>().join("\n")
+    object
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// A phase of which little is as it should be.
 fn open() -> PhaseReport {
     let evals = vec![
-        eval(info("human", "Human", EvalType::Capability), vec![pending()]),
+        eval(
+            info("human", "Human", EvalType::Capability),
+            vec![pending()],
+        ),
         eval(
             info("lost", "Lost", EvalType::Regression),
             vec![errored(Cause::TargetUnreachable, "connection refused")],
         ),
         eval(
             info("wrong", "Wrong", EvalType::Capability),
-            vec![wrong(json!({"a": 1, "b": [1, 2]}), json!({"a": 2, "b": [1]}))],
+            vec![wrong(
+                json!({"a": 1, "b": [1, 2]}),
+                json!({"a": 2, "b": [1]}),
+            )],
         ),
     ];
     let run = summary(evals, vec![at_least("pass_at_1", 0.85)], &[1, 3]);
-    let failure =
-        TestFailure { suite: "auth".into(), name: "expires".into(), message: "left: 3, right: 4".into() };
+    let failure = TestFailure {
+        suite: "auth".into(),
+        name: "expires".into(),
+        message: "left: 3, right: 4".into(),
+    };
     let mut report = report(vec![
         tests("Unit tests", 3, vec![failure]),
         StepResult {
@@ -54,8 +67,16 @@ fn open() -> PhaseReport {
     report.notes = vec!["the archive could not be written".into()];
     if let Some(changed) = &mut report.implementation {
         changed.files = vec![
-            FileChange { path: "src/auth.rs".into(), added: Some(1234), removed: Some(0) },
-            FileChange { path: "logo.png".into(), added: None, removed: None },
+            FileChange {
+                path: "src/auth.rs".into(),
+                added: Some(1234),
+                removed: Some(0),
+            },
+            FileChange {
+                path: "logo.png".into(),
+                added: None,
+                removed: None,
+            },
         ];
         changed.omitted_files = 3;
     }
@@ -135,9 +156,16 @@ fn values_that_fill_a_page_are_left_out() {
     let long = "x".repeat(5_000);
     let evals = (0..200).map(|n| {
         let samples = vec![wrong(format!("{long}{n}"), format!("{n}{long}"))];
-        eval(info(&format!("cap-{n}"), "Long", EvalType::Capability), samples)
+        eval(
+            info(&format!("cap-{n}"), "Long", EvalType::Capability),
+            samples,
+        )
     });
-    let page = page(&report(vec![eval_step("Evals", summary(evals.collect(), vec![], &[1]), &[])]));
+    let page = page(&report(vec![eval_step(
+        "Evals",
+        summary(evals.collect(), vec![], &[1]),
+        &[],
+    )]));
     assert!(page.len() < 2_000_000, "{}", page.len());
     assert!(page.contains("\"left_out\":true"));
 }

@@ -3,22 +3,43 @@ use super::*;
 fn put(dir: &Path, path: &str, cases: usize) -> PathBuf {
     let file = dir.join(path);
     std::fs::create_dir_all(file.parent().expect("a folder")).expect("folders");
-    let cases: String = (0..cases).map(|n| format!("<testcase name=\"{n}\"/>")).collect();
-    std::fs::write(&file, format!("<testsuite name=\"{path}\">{cases}</testsuite>")).expect("a file");
+    let cases: String = (0..cases)
+        .map(|n| format!("<testcase name=\"{n}\"/>"))
+        .collect();
+    std::fs::write(
+        &file,
+        format!("<testsuite name=\"{path}\">{cases}</testsuite>"),
+    )
+    .expect("a file");
     file
 }
 
 fn told(reading: &Reading) -> String {
     let Reading { tally, files } = reading;
-    let sentences: Vec<String> = [("!", &tally.broken), ("?", &tally.doubts), ("i", &tally.notes)]
-        .iter()
-        .flat_map(|(mark, all)| all.iter().map(move |sentence| format!("\n{mark} {sentence}")))
-        .collect();
-    format!("{}+ {}- of {}{}", tally.passed, tally.failed, files.join(" "), sentences.concat())
+    let sentences: Vec<String> = [
+        ("!", &tally.broken),
+        ("?", &tally.doubts),
+        ("i", &tally.notes),
+    ]
+    .iter()
+    .flat_map(|(mark, all)| {
+        all.iter()
+            .map(move |sentence| format!("\n{mark} {sentence}"))
+    })
+    .collect();
+    format!(
+        "{}+ {}- of {}{}",
+        tally.passed,
+        tally.failed,
+        files.join(" "),
+        sentences.concat()
+    )
 }
 
 fn globs(dir: &Path, all: &[&str]) -> Vec<String> {
-    all.iter().map(|glob| dir.join(glob).display().to_string()).collect()
+    all.iter()
+        .map(|glob| dir.join(glob).display().to_string())
+        .collect()
 }
 
 #[test]
@@ -51,8 +72,11 @@ fn globs_find_files_sorted_and_each_once() {
 #[test]
 fn files_that_cannot_be_read_are_told_with_their_lines() {
     let dir = tempfile::tempdir().expect("a folder");
-    std::fs::write(dir.path().join("cut.xml"), "<testsuite>\n<testcase name=\"a\"/>\n<testcase")
-        .expect("a file");
+    std::fs::write(
+        dir.path().join("cut.xml"),
+        "<testsuite>\n<testcase name=\"a\"/>\n<testcase",
+    )
+    .expect("a file");
     std::fs::write(dir.path().join("empty.xml"), "").expect("a file");
     std::fs::write(dir.path().join("gz.xml"), b"\x1f\x8b\x08").expect("a file");
     insta::assert_snapshot!(told(&read(&globs(dir.path(), &["*.xml"]), dir.path(), None)), @r##"
@@ -100,7 +124,10 @@ fn a_new_name_makes_no_new_file() {
     let dir = tempfile::tempdir().expect("a folder");
     let future = SystemTime::now() + Duration::from_secs(3600);
     let linked = put(dir.path(), "linked.xml", 2);
-    let file = std::fs::File::options().write(true).open(&linked).expect("a file");
+    let file = std::fs::File::options()
+        .write(true)
+        .open(&linked)
+        .expect("a file");
     file.set_modified(future).expect("a time");
     let moved = put(dir.path(), "moved.xml", 3);
     let all = globs(dir.path(), &["*.xml"]);

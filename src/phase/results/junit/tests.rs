@@ -10,9 +10,17 @@ fn told(xml: &[u8]) -> String {
     let (tally, broken) = read(xml);
     let mut told = format!("{}+ {}- {}~\n", tally.passed, tally.failed, tally.skipped);
     for failure in &tally.failures {
-        let _ = writeln!(told, "  [{}] {}: {}", failure.suite, failure.name, failure.message);
+        let _ = writeln!(
+            told,
+            "  [{}] {}: {}",
+            failure.suite, failure.name, failure.message
+        );
     }
-    for (mark, sentences) in [("!", &tally.broken), ("?", &tally.doubts), ("i", &tally.notes)] {
+    for (mark, sentences) in [
+        ("!", &tally.broken),
+        ("?", &tally.doubts),
+        ("i", &tally.notes),
+    ] {
         for sentence in sentences {
             let _ = writeln!(told, "  {mark} {sentence}");
         }
@@ -25,15 +33,26 @@ fn told(xml: &[u8]) -> String {
 
 #[test]
 fn what_real_runners_wrote() {
-    let all: String =
-        ["pytest", "nextest", "nextest-kinds", "nextest-flaky", "vitest", "jest", "gotestsum", "gtest"]
-            .iter()
-            .map(|name| {
-                let path = format!("{}/tests/fixtures/runners/{name}.xml", env!("CARGO_MANIFEST_DIR"));
-                let xml = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
-                format!("{name}: {}", told(&xml))
-            })
-            .collect();
+    let all: String = [
+        "pytest",
+        "nextest",
+        "nextest-kinds",
+        "nextest-flaky",
+        "vitest",
+        "jest",
+        "gotestsum",
+        "gtest",
+    ]
+    .iter()
+    .map(|name| {
+        let path = format!(
+            "{}/tests/fixtures/runners/{name}.xml",
+            env!("CARGO_MANIFEST_DIR")
+        );
+        let xml = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        format!("{name}: {}", told(&xml))
+    })
+    .collect();
     insta::assert_snapshot!(all, @r##"
     pytest: 7+ 4- 2~
       [py.test_a] test_bad: AssertionError: one is not two assert 1 == 2
@@ -131,10 +150,10 @@ fn a_failure_counts_at_any_depth_but_not_in_what_a_program_wrote() {
     1+ 0- 0~
       ! the suite "s" failed as a whole: no
     "#);
-    let wrote = "<system-out><x><failure message='no'/></x></system-out><properties><error/></properties>";
-    insta::assert_snapshot!(told(&format!("<testcase name='a'>{wrote}</testcase>{wrote}")), @"1+ 0- 0~");
     let wrote =
-        "<system-out><![CDATA[</testcase><failure/>]]>&lt;failure/&gt;<!-- <failure/> --></system-out>";
+        "<system-out><x><failure message='no'/></x></system-out><properties><error/></properties>";
+    insta::assert_snapshot!(told(&format!("<testcase name='a'>{wrote}</testcase>{wrote}")), @"1+ 0- 0~");
+    let wrote = "<system-out><![CDATA[</testcase><failure/>]]>&lt;failure/&gt;<!-- <failure/> --></system-out>";
     insta::assert_snapshot!(told(&format!("<testcase name='a'>{wrote}</testcase>")), @"1+ 0- 0~");
 }
 
@@ -199,7 +218,11 @@ fn cut_and_broken_files_say_where() {
       :0: its encoding is utf-7, which can't be read; write UTF-8
     "##);
     let deep = "<testsuite>".repeat(300);
-    assert!(told(deep.as_bytes()).contains("nested deeper than 200"), "{}", told(deep.as_bytes()));
+    assert!(
+        told(deep.as_bytes()).contains("nested deeper than 200"),
+        "{}",
+        told(deep.as_bytes())
+    );
     let tag = format!("<testsuite {}/>", "a=\"1\" ".repeat(1 << 20));
     assert!(told(tag.as_bytes()).contains("a tag of more than 4 MiB"));
 }
@@ -213,14 +236,38 @@ fn encodings_are_told_by_the_bytes() {
     };
     let expected = told(xml("UTF-8").as_bytes());
     assert_eq!(expected, "0+ 1- 0~\n  [] prüft €: é\n");
-    let units =
-        |text: &str, order: fn(u16) -> [u8; 2]| text.encode_utf16().flat_map(order).collect::<Vec<u8>>();
+    let units = |text: &str, order: fn(u16) -> [u8; 2]| {
+        text.encode_utf16().flat_map(order).collect::<Vec<u8>>()
+    };
     let marked = |mark: &[u8], text: Vec<u8>| [mark, &text].concat();
-    assert_eq!(told(&marked(b"\xef\xbb\xbf", xml("UTF-8").into_bytes())), expected);
-    assert_eq!(told(&marked(b"\xff\xfe", units(&xml("UTF-16"), u16::to_le_bytes))), expected);
-    assert_eq!(told(&marked(b"\xfe\xff", units(&xml("UTF-16"), u16::to_be_bytes))), expected);
-    assert_eq!(told(&units(&xml("UTF-16LE"), u16::to_le_bytes)), expected, "without a mark");
-    assert_eq!(told(xml("UTF-16").as_bytes()), expected, "declared as UTF-16 and written as UTF-8");
+    assert_eq!(
+        told(&marked(b"\xef\xbb\xbf", xml("UTF-8").into_bytes())),
+        expected
+    );
+    assert_eq!(
+        told(&marked(
+            b"\xff\xfe",
+            units(&xml("UTF-16"), u16::to_le_bytes)
+        )),
+        expected
+    );
+    assert_eq!(
+        told(&marked(
+            b"\xfe\xff",
+            units(&xml("UTF-16"), u16::to_be_bytes)
+        )),
+        expected
+    );
+    assert_eq!(
+        told(&units(&xml("UTF-16LE"), u16::to_le_bytes)),
+        expected,
+        "without a mark"
+    );
+    assert_eq!(
+        told(xml("UTF-16").as_bytes()),
+        expected,
+        "declared as UTF-16 and written as UTF-8"
+    );
     let latin: Vec<u8> = xml("windows-1252")
         .chars()
         .map(|c| match c {
@@ -282,7 +329,13 @@ impl Read for Repeated {
 #[test]
 fn long_texts_are_cut_and_lines_still_counted() {
     let long = |head: &'static [u8], tail: &'static [u8]| {
-        let source = Repeated { head, body: b"0123456789 &amp; x\n", times: 200_000, tail, at: 0 };
+        let source = Repeated {
+            head,
+            body: b"0123456789 &amp; x\n",
+            times: 200_000,
+            tail,
+            at: 0,
+        };
         let mut text = XmlText::new(source).expect("a text");
         let mut passed = Vec::new();
         text.read_to_end(&mut passed).expect("read");
@@ -290,7 +343,10 @@ fn long_texts_are_cut_and_lines_still_counted() {
     };
     let (bytes, line) = long(b"<testsuite><system-out>", b"</system-out></testsuite>");
     assert!(bytes < 70_000 && line == 200_001, "{bytes} {line}");
-    let (bytes, line) = long(b"<testsuite><system-out><![CDATA[", b"]]></system-out></testsuite>");
+    let (bytes, line) = long(
+        b"<testsuite><system-out><![CDATA[",
+        b"]]></system-out></testsuite>",
+    );
     assert!(bytes < 70_000 && line == 200_001, "{bytes} {line}");
     let source = Repeated {
         head: b"<testsuite><testcase name='a'/><!--",

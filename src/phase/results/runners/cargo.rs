@@ -48,7 +48,9 @@ impl CargoTest {
     }
 
     fn summary(&mut self, result: &str) {
-        let Some((verdict, counts)) = result.split_once(". ") else { return };
+        let Some((verdict, counts)) = result.split_once(". ") else {
+            return;
+        };
         if !matches!(verdict, "ok" | "FAILED") || !counts.contains(" passed; ") {
             return;
         }
@@ -88,14 +90,20 @@ impl CargoTest {
         }
         tally.omitted_failures += self.more_names;
         if self.failed && tally.failed == 0 {
-            tally.broken.push("cargo test says that a test failed".to_owned());
+            tally
+                .broken
+                .push("cargo test says that a test failed".to_owned());
         }
         if self.uncompiled {
-            tally.broken.push("cargo says that code did not compile".to_owned());
+            tally
+                .broken
+                .push("cargo says that code did not compile".to_owned());
         }
         if self.begun > self.summaries {
             let n = plural(self.begun - self.summaries, "binary");
-            tally.doubts.push(format!("{n} of cargo test began and told no result"));
+            tally
+                .doubts
+                .push(format!("{n} of cargo test began and told no result"));
         }
         Some(tally)
     }

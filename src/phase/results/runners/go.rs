@@ -74,7 +74,9 @@ impl GoTest {
         } else if let Some(rest) = line.strip_prefix("=== ") {
             // `=== RUN   TestSub/bad`; CONT, PAUSE and NAME tell who speaks, too.
             self.begun += usize::from(rest.starts_with("RUN "));
-            self.current = rest.split_once(' ').map_or(String::new(), |(_, name)| name.trim().to_owned());
+            self.current = rest
+                .split_once(' ')
+                .map_or(String::new(), |(_, name)| name.trim().to_owned());
         } else if line.starts_with("    ") && !self.current.is_empty() {
             if self.outputs.len() < MOST {
                 let key = (String::new(), self.current.clone());
@@ -104,12 +106,16 @@ impl GoTest {
     }
 
     fn message(&mut self, line: &str) {
-        let Some((test, indent)) = self.awaiting.take() else { return };
+        let Some((test, indent)) = self.awaiting.take() else {
+            return;
+        };
         let text = line.trim_start();
         if (line.len() - text.len() > indent || text.starts_with("panic: "))
             && !text.starts_with("--- ")
-            && let Some(failure) =
-                self.open.last_mut().filter(|(name, said)| *name == test && said.is_empty())
+            && let Some(failure) = self
+                .open
+                .last_mut()
+                .filter(|(name, said)| *name == test && said.is_empty())
         {
             failure.1 = text.to_owned();
         }
@@ -117,12 +123,19 @@ impl GoTest {
 
     /// `FAIL: TestSub/bad (0.00s)`.
     fn test(&mut self, result: &str, indent: usize) {
-        let Some((verdict, rest)) = result.split_once(": ") else { return };
-        let Some((name, time)) = rest.rsplit_once(" (") else { return };
+        let Some((verdict, rest)) = result.split_once(": ") else {
+            return;
+        };
+        let Some((name, time)) = rest.rsplit_once(" (") else {
+            return;
+        };
         if !time.ends_with("s)") {
             return;
         }
-        let said = self.outputs.remove(&(String::new(), name.to_owned())).unwrap_or_default();
+        let said = self
+            .outputs
+            .remove(&(String::new(), name.to_owned()))
+            .unwrap_or_default();
         match verdict {
             "PASS" => add(&mut self.tests.passed, 1),
             "SKIP" => add(&mut self.tests.skipped, 1),
@@ -157,8 +170,17 @@ impl GoTest {
     }
 
     fn event(&mut self, event: Event) {
-        let Event { action, package, test, output, failed_build } = event;
-        if !matches!(action.as_str(), "run" | "pass" | "fail" | "skip" | "output" | "start") {
+        let Event {
+            action,
+            package,
+            test,
+            output,
+            failed_build,
+        } = event;
+        if !matches!(
+            action.as_str(),
+            "run" | "pass" | "fail" | "skip" | "output" | "start"
+        ) {
             return;
         }
         (self.spoke, self.json) = (true, true);
@@ -175,7 +197,11 @@ impl GoTest {
             ("pass", "") => add(&mut self.packages_ok, 1),
             ("skip", "") => self.empty += 1,
             ("fail", "") => {
-                let why = if failed_build.is_empty() { "" } else { "[build failed]" };
+                let why = if failed_build.is_empty() {
+                    ""
+                } else {
+                    "[build failed]"
+                };
                 self.package_failed(&key.0, why);
             }
             ("pass", _) => {
@@ -216,18 +242,30 @@ impl GoTest {
         let told = self.json || self.begun > 0;
         for (package, why) in &self.packages_failed {
             if !self.with_failed_tests.contains(package) {
-                let why = if why.is_empty() { String::new() } else { format!(" {why}") };
-                tally.broken.push(format!("the package {package} failed{why}"));
+                let why = if why.is_empty() {
+                    String::new()
+                } else {
+                    format!(" {why}")
+                };
+                tally
+                    .broken
+                    .push(format!("the package {package} failed{why}"));
             }
         }
-        let over = tally.passed.saturating_add(tally.failed).saturating_add(tally.skipped);
+        let over = tally
+            .passed
+            .saturating_add(tally.failed)
+            .saturating_add(tally.skipped);
         if self.begun > over {
             let n = plural(self.begun - over, "test");
-            tally.doubts.push(format!("{n} of go test began and did not end"));
+            tally
+                .doubts
+                .push(format!("{n} of go test began and did not end"));
         }
         if !told {
             tally.of_packages = true;
-            (tally.passed, tally.failed, tally.skipped) = (self.packages_ok, self.packages_failed.len(), 0);
+            (tally.passed, tally.failed, tally.skipped) =
+                (self.packages_ok, self.packages_failed.len(), 0);
             tally.notes.push(
                 "the numbers are of packages: without -v or -json, go test does not tell how many tests ran"
                     .to_owned(),

@@ -40,7 +40,9 @@ impl Summary {
     fn tests<'a>(&mut self, parts: impl Iterator<Item = &'a str>) -> bool {
         let (mut any, mut counts) = (false, [0usize; 3]);
         for part in parts {
-            let Some((n, word)) = counted(part) else { return false };
+            let Some((n, word)) = counted(part) else {
+                return false;
+            };
             let [passed, failed, skipped] = &mut counts;
             match word {
                 "passed" => add(passed, n),
@@ -83,14 +85,23 @@ impl Summary {
             tally.broken.push(format!("{file} could not be run"));
         }
         if tally.broken.is_empty() && tally.failed == 0 && self.failed_files > 0 {
-            tally.broken.push(format!("{name} says that {} failed", plural(self.failed_files, "file")));
+            tally.broken.push(format!(
+                "{name} says that {} failed",
+                plural(self.failed_files, "file")
+            ));
         }
         if self.errors > 0 {
-            tally.broken.push(format!("{name} met {} outside of tests", plural(self.errors, "error")));
+            tally.broken.push(format!(
+                "{name} met {} outside of tests",
+                plural(self.errors, "error")
+            ));
         }
         tally.omitted_failures = tally.failed.saturating_sub(tally.failures.len());
         if self.summaries > 1 {
-            tally.notes.push(format!("{} of {name} were added up", plural(self.summaries, "summary")));
+            tally.notes.push(format!(
+                "{} of {name} were added up",
+                plural(self.summaries, "summary")
+            ));
         }
         Some(tally)
     }
@@ -119,7 +130,9 @@ impl Vitest {
             self.summary.files(parts(counts));
         } else if line.starts_with("No test files found, exiting with code ") {
             self.summary.summaries += 1;
-        } else if let Some((n, "error" | "errors")) = text.strip_prefix("Errors  ").and_then(counted) {
+        } else if let Some((n, "error" | "errors")) =
+            text.strip_prefix("Errors  ").and_then(counted)
+        {
             add(&mut self.summary.errors, n);
         }
     }
@@ -142,14 +155,19 @@ impl Vitest {
             return tally;
         }
         let mut tally = tally.unwrap_or_default();
-        tally.doubts.push("vitest began and told no summary".to_owned());
+        tally
+            .doubts
+            .push("vitest began and told no summary".to_owned());
         Some(tally)
     }
 }
 
 /// `1 failed | 44 passed (45)` without the sum.
 fn parts(counts: &str) -> impl Iterator<Item = &str> {
-    counts.rsplit_once(" (").map_or(counts, |(counts, _)| counts).split(" | ")
+    counts
+        .rsplit_once(" (")
+        .map_or(counts, |(counts, _)| counts)
+        .split(" | ")
 }
 
 impl Jest {

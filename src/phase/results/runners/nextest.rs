@@ -48,12 +48,17 @@ impl Nextest {
     }
 
     fn summary(&mut self, counts: &str) {
-        let Some((run, rest)) = counts.split_once(" run: ") else { return };
-        let Some((run, _)) = run.split_once(' ') else { return };
+        let Some((run, rest)) = counts.split_once(" run: ") else {
+            return;
+        };
+        let Some((run, _)) = run.split_once(' ') else {
+            return;
+        };
         let (run, all) = run.split_once('/').unwrap_or((run, run));
-        let (Some((run, _)), Some((all, _))) =
-            (counted(&format!("{run} run")), counted(&format!("{all} all")))
-        else {
+        let (Some((run, _)), Some((all, _))) = (
+            counted(&format!("{run} run")),
+            counted(&format!("{all} all")),
+        ) else {
             return;
         };
         let (mut passed, mut skipped) = (0, 0);
@@ -80,17 +85,29 @@ impl Nextest {
 
     /// `TRY 2 FAIL [   0.091s] (5/5) sample tests::bad`.
     fn failure(&mut self, text: &str) {
-        let Some((status, rest)) = text.split_once('[') else { return };
-        let fine = ["PASS", "FLAKY", "SLOW", "LEAK", "SKIP", "START", "SETUP", "TRMNTG"];
+        let Some((status, rest)) = text.split_once('[') else {
+            return;
+        };
+        let fine = [
+            "PASS", "FLAKY", "SLOW", "LEAK", "SKIP", "START", "SETUP", "TRMNTG",
+        ];
         if status.len() > 30 || status.split(' ').any(|word| fine.contains(&word)) {
             return;
         }
-        let Some((_, rest)) = rest.split_once("s] ") else { return };
-        let rest = match rest.trim_start().strip_prefix('(').and_then(|r| r.split_once(") ")) {
+        let Some((_, rest)) = rest.split_once("s] ") else {
+            return;
+        };
+        let rest = match rest
+            .trim_start()
+            .strip_prefix('(')
+            .and_then(|r| r.split_once(") "))
+        {
             Some((_, rest)) => rest,
             None => rest,
         };
-        let Some((binary, test)) = rest.trim().split_once(' ') else { return };
+        let Some((binary, test)) = rest.trim().split_once(' ') else {
+            return;
+        };
         let failure = (binary.to_owned(), test.trim().to_owned());
         if self.failed.len() <= super::super::MAX_FAILURES && !self.failed.contains(&failure) {
             self.failed.push(failure);
@@ -104,21 +121,29 @@ impl Nextest {
             return None;
         }
         if unended > 0 {
-            tally.doubts.push("cargo-nextest began and told no summary".to_owned());
+            tally
+                .doubts
+                .push("cargo-nextest began and told no summary".to_owned());
         }
         for (binary, test) in &self.failed {
             tally.list(binary, test, panics.of(test));
         }
         tally.omitted_failures = tally.failed.saturating_sub(tally.failures.len());
         if self.not_run > 0 {
-            tally.doubts.push(format!("cargo-nextest stopped before {} ran", plural(self.not_run, "test")));
+            tally.doubts.push(format!(
+                "cargo-nextest stopped before {} ran",
+                plural(self.not_run, "test")
+            ));
         }
         if self.flaky > 0 {
             let n = plural(self.flaky, "test");
             tally.notes.push(format!("{n} passed only when run again"));
         }
         if self.summaries > 1 {
-            tally.notes.push(format!("{} of cargo-nextest were added up", plural(self.summaries, "summary")));
+            tally.notes.push(format!(
+                "{} of cargo-nextest were added up",
+                plural(self.summaries, "summary")
+            ));
         }
         Some(tally)
     }
@@ -126,7 +151,9 @@ impl Nextest {
 
 /// `Starting 5 tests across 1 binary (1 test skipped)`.
 fn is_start(text: &str) -> bool {
-    let count = text.strip_prefix("Starting ").and_then(|rest| rest.split_once(" across "));
+    let count = text
+        .strip_prefix("Starting ")
+        .and_then(|rest| rest.split_once(" across "));
     let tests = count.and_then(|(tests, _)| counted(tests));
     let binaries = count.and_then(|(_, binaries)| counted(binaries));
     matches!((tests, binaries), (Some((_, "test" | "tests")), Some((_, word))) if word.starts_with("binar"))

@@ -15,11 +15,17 @@ pub(super) struct Panics {
 impl Panics {
     pub fn hear(&mut self, line: &str) {
         if let Some(thread) = self.next.take() {
-            self.messages.entry(thread).or_insert_with(|| line.trim().to_owned());
+            self.messages
+                .entry(thread)
+                .or_insert_with(|| line.trim().to_owned());
             return;
         }
-        let Some(rest) = line.trim_start().strip_prefix("thread '") else { return };
-        let Some((thread, rest)) = rest.split_once('\'') else { return };
+        let Some(rest) = line.trim_start().strip_prefix("thread '") else {
+            return;
+        };
+        let Some((thread, rest)) = rest.split_once('\'') else {
+            return;
+        };
         if self.messages.len() < MOST && rest.contains(" panicked at ") {
             self.next = Some(thread.to_owned());
         }
@@ -27,6 +33,9 @@ impl Panics {
 
     /// Empty when the test did not panic.
     pub fn of(&self, test: &str) -> &str {
-        self.messages.get(test).map(String::as_str).unwrap_or_default()
+        self.messages
+            .get(test)
+            .map(String::as_str)
+            .unwrap_or_default()
     }
 }

@@ -23,8 +23,14 @@ pub(super) struct Pytest {
 impl Pytest {
     pub fn hear(&mut self, line: &str) {
         if self.in_names {
-            let of_subtest = || line.strip_prefix("SUBFAILED")?.split_once(") ").map(|(_, test)| test);
-            let failure = line.strip_prefix("FAILED ").or_else(|| line.strip_prefix("ERROR "));
+            let of_subtest = || {
+                line.strip_prefix("SUBFAILED")?
+                    .split_once(") ")
+                    .map(|(_, test)| test)
+            };
+            let failure = line
+                .strip_prefix("FAILED ")
+                .or_else(|| line.strip_prefix("ERROR "));
             if let Some(failure) = failure.or_else(of_subtest) {
                 self.name(failure);
                 add(&mut self.named, 1);
@@ -45,17 +51,26 @@ impl Pytest {
     /// `py/test_a.py::test_par[c - d] - AssertionError: ...`.
     fn name(&mut self, failure: &str) {
         let brackets_end = failure.find("] - ").map(|at| at + 1);
-        let end = brackets_end.or_else(|| failure.find(" - ")).unwrap_or(failure.len());
+        let end = brackets_end
+            .or_else(|| failure.find(" - "))
+            .unwrap_or(failure.len());
         let (test, message) = failure.split_at(end);
         let (suite, name) = test.split_once("::").unwrap_or(("", test));
-        self.tally.list(suite, name, message.strip_prefix(" - ").unwrap_or_default());
+        self.tally
+            .list(suite, name, message.strip_prefix(" - ").unwrap_or_default());
     }
 
     fn summary(&mut self, text: &str) {
-        let Some((counts, time)) = text.rsplit_once(" in ") else { return };
+        let Some((counts, time)) = text.rsplit_once(" in ") else {
+            return;
+        };
         // `0.12s`, `61.30s (0:01:01)`.
         let time = time.split_once(' ').map_or(time, |(seconds, _)| seconds);
-        if time.strip_suffix('s').and_then(|n| n.parse::<f64>().ok()).is_none() {
+        if time
+            .strip_suffix('s')
+            .and_then(|n| n.parse::<f64>().ok())
+            .is_none()
+        {
             return;
         }
         if counts == "no tests ran" {
@@ -69,8 +84,16 @@ impl Pytest {
             parts.push(part);
         }
         let known = |word: &str| {
-            let words =
-                ["passed", "failed", "error", "skipped", "xfailed", "xpassed", "deselected", "warning"];
+            let words = [
+                "passed",
+                "failed",
+                "error",
+                "skipped",
+                "xfailed",
+                "xpassed",
+                "deselected",
+                "warning",
+            ];
             words.contains(&word.trim_end_matches('s'))
         };
         if !parts.iter().any(|(_, word)| known(word)) {
@@ -80,7 +103,10 @@ impl Pytest {
         (self.in_names, self.open) = (false, false);
         // A summary without failures is another run's than that in which some were named.
         let named = std::mem::take(&mut self.named);
-        if !parts.iter().any(|(n, word)| *n > 0 && (word.contains("failed") || word.contains("error"))) {
+        if !parts
+            .iter()
+            .any(|(n, word)| *n > 0 && (word.contains("failed") || word.contains("error")))
+        {
             add(&mut self.tally.failed, named);
         }
         for (n, word) in parts {
@@ -88,9 +114,15 @@ impl Pytest {
                 "passed" | "xpassed" => add(&mut self.tally.passed, n),
                 "failed" | "error" | "errors" => add(&mut self.tally.failed, n),
                 "skipped" | "xfailed" => add(&mut self.tally.skipped, n),
-                "rerun" => say_each(&mut self.tally.notes, [format!("{} run again", plural(n, "test"))]),
+                "rerun" => say_each(
+                    &mut self.tally.notes,
+                    [format!("{} run again", plural(n, "test"))],
+                ),
                 other if other.contains("failed") && n > 0 => {
-                    say_each(&mut self.tally.broken, [format!("pytest says: {n} {other}")]);
+                    say_each(
+                        &mut self.tally.broken,
+                        [format!("pytest says: {n} {other}")],
+                    );
                 }
                 _ => {}
             }
@@ -102,16 +134,23 @@ impl Pytest {
         let unended = self.unended.saturating_add(usize::from(self.open));
         add(&mut tally.failed, self.named);
         if self.named > 0 && !self.open {
-            tally.notes.push("pytest told no numbers; those are of what it named (`-qq`)".to_owned());
+            tally
+                .notes
+                .push("pytest told no numbers; those are of what it named (`-qq`)".to_owned());
         }
         if self.summaries == 0 && unended == 0 && self.named == 0 {
             return None;
         }
         if unended > 0 {
-            tally.doubts.push("pytest began and told no summary".to_owned());
+            tally
+                .doubts
+                .push("pytest began and told no summary".to_owned());
         }
         if self.summaries > 1 {
-            tally.notes.push(format!("{} of pytest were added up", plural(self.summaries, "summary")));
+            tally.notes.push(format!(
+                "{} of pytest were added up",
+                plural(self.summaries, "summary")
+            ));
         }
         Some(tally)
     }

@@ -4,7 +4,10 @@ use super::*;
 
 /// What real runners wrote, with their colours and their ways to fail.
 fn sample(name: &str) -> Vec<u8> {
-    let path = format!("{}/tests/fixtures/runners/{name}.txt", env!("CARGO_MANIFEST_DIR"));
+    let path = format!(
+        "{}/tests/fixtures/runners/{name}.txt",
+        env!("CARGO_MANIFEST_DIR")
+    );
     std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
@@ -19,15 +22,28 @@ fn said(output: &[u8]) -> Option<Said> {
 
 /// `cargo-test 5+ 1- 1~` for 5 passed, 1 failed and 1 skipped; what is known beside on lines of its own.
 fn told(output: &[u8]) -> String {
-    let Some(Said { source, tally, .. }) = said(output) else { return "no summary\n".to_owned() };
-    let mut told = format!("{source} {}+ {}- {}~\n", tally.passed, tally.failed, tally.skipped);
+    let Some(Said { source, tally, .. }) = said(output) else {
+        return "no summary\n".to_owned();
+    };
+    let mut told = format!(
+        "{source} {}+ {}- {}~\n",
+        tally.passed, tally.failed, tally.skipped
+    );
     for failure in &tally.failures {
-        let _ = writeln!(told, "  [{}] {}: {}", failure.suite, failure.name, failure.message);
+        let _ = writeln!(
+            told,
+            "  [{}] {}: {}",
+            failure.suite, failure.name, failure.message
+        );
     }
     if tally.omitted_failures > 0 {
         let _ = writeln!(told, "  and {} more", tally.omitted_failures);
     }
-    for (mark, sentences) in [("!", &tally.broken), ("?", &tally.doubts), ("i", &tally.notes)] {
+    for (mark, sentences) in [
+        ("!", &tally.broken),
+        ("?", &tally.doubts),
+        ("i", &tally.notes),
+    ] {
         for sentence in sentences {
             let _ = writeln!(told, "  {mark} {sentence}");
         }
@@ -36,7 +52,10 @@ fn told(output: &[u8]) -> String {
 }
 
 fn told_of(names: &[&str]) -> String {
-    names.iter().map(|name| format!("{name}: {}", told(&sample(name)))).collect()
+    names
+        .iter()
+        .map(|name| format!("{name}: {}", told(&sample(name))))
+        .collect()
 }
 
 #[test]
@@ -184,8 +203,13 @@ fn vitest_and_jest() {
 
 #[test]
 fn several_runs_of_one_runner_and_several_runners_add_up() {
-    let twice =
-        [sample("pytest-good"), sample("pytest-x"), sample("jest-good"), sample("go-good-v")].concat();
+    let twice = [
+        sample("pytest-good"),
+        sample("pytest-x"),
+        sample("jest-good"),
+        sample("go-good-v"),
+    ]
+    .concat();
     insta::assert_snapshot!(told(&twice), @r"
     pytest + go-test + jest 7+ 1- 0~
       [py/test_a.py] test_bad: AssertionError: one is not two
@@ -264,9 +288,14 @@ fn unittest() {
     unittest 0+ 1- 0~
       and 1 more
     ");
-    for words in
-        ["OK", "OK (fine)", "FAILED", "Ran 3 tests in 0.003s", "Ran away in 3s\nOK", "FAILED (all of it)"]
-    {
+    for words in [
+        "OK",
+        "OK (fine)",
+        "FAILED",
+        "Ran 3 tests in 0.003s",
+        "Ran away in 3s\nOK",
+        "FAILED (all of it)",
+    ] {
         assert_eq!(said(format!("{words}\n").as_bytes()), None, "{words}");
     }
 }
@@ -276,18 +305,44 @@ fn unittest() {
 fn a_runner_that_began_and_told_no_end_is_no_pass() {
     let crashed = [
         (sample("cargo-doc"), &b"\nrunning 3 tests\n"[..]),
-        (sample("cargo-doc"), b"error: test failed, to rerun pass `--lib`\n"),
-        (sample("pytest-good"), b"============ test session starts ============\nFatal Python error\n"),
+        (
+            sample("cargo-doc"),
+            b"error: test failed, to rerun pass `--lib`\n",
+        ),
+        (
+            sample("pytest-good"),
+            b"============ test session starts ============\nFatal Python error\n",
+        ),
         (sample("vitest-good"), b"\n RUN  v3.2.7 /home/me/js\n\n"),
-        (sample("nextest-good"), b"    Starting 2 tests across 1 binary\n"),
-        (sample("cargo-good"), b"error: could not compile `sample` (lib) due to 1 previous error\n"),
-        (sample("pytest-good-q"), b"= short test summary info =\nFAILED t.py::test_a - no\n"),
-        (sample("go-good"), b"--- FAIL: TestX (0.00s)\n    x_test.go:4: no\nFAIL\n"),
+        (
+            sample("nextest-good"),
+            b"    Starting 2 tests across 1 binary\n",
+        ),
+        (
+            sample("cargo-good"),
+            b"error: could not compile `sample` (lib) due to 1 previous error\n",
+        ),
+        (
+            sample("pytest-good-q"),
+            b"= short test summary info =\nFAILED t.py::test_a - no\n",
+        ),
+        (
+            sample("go-good"),
+            b"--- FAIL: TestX (0.00s)\n    x_test.go:4: no\nFAIL\n",
+        ),
     ];
     for (passing, rest) in crashed {
-        for output in [rest.to_vec(), [&passing, rest].concat(), [rest, &passing].concat()] {
+        for output in [
+            rest.to_vec(),
+            [&passing, rest].concat(),
+            [rest, &passing].concat(),
+        ] {
             let tally = said(&output).expect("something is told").tally;
-            assert!(tally.is_failing() || !tally.doubts.is_empty(), "{}", told(&output));
+            assert!(
+                tally.is_failing() || !tally.doubts.is_empty(),
+                "{}",
+                told(&output)
+            );
         }
     }
 }
@@ -295,7 +350,8 @@ fn a_runner_that_began_and_told_no_end_is_no_pass() {
 #[test]
 fn a_word_of_nextests_hides_no_failure_of_cargo_test() {
     let fake = "    Starting 1 test across 1 binary\n";
-    let failing = "test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n";
+    let failing =
+        "test result: FAILED. 0 passed; 1 failed; 0 ignored; 0 measured; 0 filtered out\n";
     let end = "     Summary [   0.1s] 1 test run: 1 passed, 0 skipped\n";
     for output in [[fake, failing, ""], [fake, failing, end]] {
         let tally = said(output.concat().as_bytes()).expect("a summary").tally;
@@ -307,7 +363,12 @@ fn a_word_of_nextests_hides_no_failure_of_cargo_test() {
 fn numbers_have_an_end() {
     let line = "Summary [   0.1s] 18446744073709551615 tests run: 1 passed\n";
     assert!(said(line.as_bytes()).is_none_or(|said| said.tally.doubts.len() == 1));
-    let mut tally = Tally { passed: usize::MAX, failed: usize::MAX, skipped: 1, ..Tally::default() };
+    let mut tally = Tally {
+        passed: usize::MAX,
+        failed: usize::MAX,
+        skipped: 1,
+        ..Tally::default()
+    };
     tally.add(tally.clone());
     assert_eq!((tally.ran(), tally.total()), (usize::MAX, usize::MAX));
 }
@@ -321,7 +382,11 @@ fn a_flood_of_failures_takes_time_in_proportion() {
     }
     summaries.hear(b"FAIL\tm\t0.1s\n");
     let tally = summaries.finish().expect("a summary").tally;
-    assert!(tally.is_failing() && tally.notes.len() < 30, "{}", tally.notes.len());
+    assert!(
+        tally.is_failing() && tally.notes.len() < 30,
+        "{}",
+        tally.notes.len()
+    );
 }
 
 #[test]
@@ -332,7 +397,10 @@ fn many_failures_are_counted_and_few_are_listed() {
     }
     output.push_str("= 80 failed, 1 passed in 1.00s =\n");
     let tally = said(output.as_bytes()).expect("a summary").tally;
-    assert_eq!((tally.failed, tally.failures.len(), tally.omitted_failures), (80, 50, 30));
+    assert_eq!(
+        (tally.failed, tally.failures.len(), tally.omitted_failures),
+        (80, 50, 30)
+    );
     assert_eq!(tally.failures[0].message.chars().count(), 500);
 }
 

@@ -48,18 +48,31 @@ impl Unittest {
     fn failure(&mut self, line: &str) {
         self.named = match std::mem::take(&mut self.named) {
             _ if line.len() >= 70 && line.bytes().all(|byte| byte == b'=') => Named::Rule,
-            Named::Rule => match line.strip_prefix("FAIL: ").or_else(|| line.strip_prefix("ERROR: ")) {
+            Named::Rule => match line
+                .strip_prefix("FAIL: ")
+                .or_else(|| line.strip_prefix("ERROR: "))
+            {
                 Some(test) => {
                     let whole = test.split_inclusive(')').next().unwrap_or(test);
-                    let of_class = ["setUpClass", "tearDownClass", "setUpModule", "tearDownModule"];
+                    let of_class = [
+                        "setUpClass",
+                        "tearDownClass",
+                        "setUpModule",
+                        "tearDownModule",
+                    ];
                     if whole == self.last || of_class.iter().any(|of| whole.starts_with(of)) {
                         self.aside += 1;
                     }
                     self.last = whole.to_owned();
                     let (name, rest) = test.split_once(" (").unwrap_or((test, ""));
                     let (suite, part) = rest.split_once(')').unwrap_or((rest, ""));
-                    let suite = suite.strip_suffix(name).map_or(suite, |suite| suite.trim_end_matches('.'));
-                    Named::Test { suite: suite.to_owned(), name: format!("{name}{part}") }
+                    let suite = suite
+                        .strip_suffix(name)
+                        .map_or(suite, |suite| suite.trim_end_matches('.'));
+                    Named::Test {
+                        suite: suite.to_owned(),
+                        name: format!("{name}{part}"),
+                    }
                 }
                 None => Named::Nothing,
             },
@@ -85,7 +98,10 @@ impl Unittest {
         self.last.clear();
         let aside = std::mem::take(&mut self.aside).min(counts.failed);
         let other = (counts.failed - aside).saturating_add(counts.skipped);
-        add(&mut self.tally.passed, ran.unwrap_or(0).saturating_sub(other));
+        add(
+            &mut self.tally.passed,
+            ran.unwrap_or(0).saturating_sub(other),
+        );
         add(&mut self.tally.failed, counts.failed);
         add(&mut self.tally.skipped, counts.skipped);
         if failed && counts.failed == 0 {
@@ -100,7 +116,10 @@ impl Unittest {
         }
         tally.omitted_failures = tally.failed.saturating_sub(tally.failures.len());
         if self.summaries > 1 {
-            tally.notes.push(format!("{} of unittest were added up", plural(self.summaries, "summary")));
+            tally.notes.push(format!(
+                "{} of unittest were added up",
+                plural(self.summaries, "summary")
+            ));
         }
         Some(tally)
     }
@@ -109,7 +128,9 @@ impl Unittest {
 /// 12 of `Ran 12 tests in 0.003s`.
 fn ran(line: &str) -> Option<usize> {
     let (tests, time) = line.strip_prefix("Ran ")?.split_once(" in ")?;
-    let (ran, "test" | "tests") = super::counted(tests)? else { return None };
+    let (ran, "test" | "tests") = super::counted(tests)? else {
+        return None;
+    };
     time.strip_suffix('s')?.parse::<f64>().ok()?;
     Some(ran)
 }

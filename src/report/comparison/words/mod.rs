@@ -8,7 +8,9 @@ mod rows;
 pub use numbers::*;
 pub use rows::*;
 
-use crate::model::{CaseChanges, CaseFlip, ComparedSide, Comparison, ComparisonVerdict, Decision, FlipList};
+use crate::model::{
+    CaseChanges, CaseFlip, ComparedSide, Comparison, ComparisonVerdict, Decision, FlipList,
+};
 use crate::report::figures;
 use crate::spec::words::{Criticality, FailOn};
 use eval_base::text;
@@ -73,20 +75,32 @@ pub fn verdict_words(verdict: ComparisonVerdict) -> &'static str {
 /// True when there is a test that the verdict rests on.
 fn is_tested(comparison: &Comparison) -> bool {
     let groups = comparison.groups.iter().map(|group| &group.metric);
-    let mut tests = comparison.metrics.iter().chain(groups).filter_map(|metric| metric.test.as_ref());
+    let mut tests = comparison
+        .metrics
+        .iter()
+        .chain(groups)
+        .filter_map(|metric| metric.test.as_ref());
     tests.any(|test| test.decides)
 }
 
 /// The first sentence without the verdict that it begins with, which stands before it in letters of its own.
 pub fn first_sentence(comparison: &Comparison) -> String {
-    let sentence = comparison.sentences.first().map(|words| text::one_line(words)).unwrap_or_default();
+    let sentence = comparison
+        .sentences
+        .first()
+        .map(|words| text::one_line(words))
+        .unwrap_or_default();
     let begins = match Headline::of(comparison) {
         Headline::Untested => "no verdict",
         _ => verdict_words(comparison.verdict),
     };
-    let rest = sentence.strip_prefix(begins).and_then(|rest| rest.strip_prefix(": "));
+    let rest = sentence
+        .strip_prefix(begins)
+        .and_then(|rest| rest.strip_prefix(": "));
     match (Headline::of(comparison), rest) {
-        (Headline::Undecided, _) if !sentence.is_empty() => format!("over what was graded: {sentence}"),
+        (Headline::Undecided, _) if !sentence.is_empty() => {
+            format!("over what was graded: {sentence}")
+        }
         (Headline::Undecided, _) | (_, None) => sentence,
         (_, Some(rest)) => rest.to_owned(),
     }
@@ -94,7 +108,11 @@ pub fn first_sentence(comparison: &Comparison) -> String {
 
 /// What the verdict rests on.
 pub fn further_sentences(comparison: &Comparison) -> impl Iterator<Item = String> + '_ {
-    comparison.sentences.iter().skip(1).map(|words| text::one_line(words))
+    comparison
+        .sentences
+        .iter()
+        .skip(1)
+        .map(|words| text::one_line(words))
 }
 
 /// What samples without a grade could make of the verdict; `None` when nothing else.
@@ -125,7 +143,11 @@ pub fn facts(side: &ComparedSide) -> Vec<String> {
             false => format!("target {target} ({kind})"),
         });
     }
-    facts.extend(side.model.as_deref().map(|model| format!("model {}", text::one_line(model))));
+    facts.extend(
+        side.model
+            .as_deref()
+            .map(|model| format!("model {}", text::one_line(model))),
+    );
     // Whoever named it by its id has read it.
     if side.run_id != side.label && !side.run_id.is_empty() {
         facts.push(format!("run {}", text::one_line(&side.run_id)));
@@ -146,7 +168,10 @@ pub fn extent(side: &ComparedSide) -> Vec<String> {
     let mut facts = Vec::new();
     match &side.source {
         crate::model::ScoresSource::ScoreBaseline { path, rev } => {
-            let at = rev.as_deref().map(|rev| format!(" at {}", text::one_line(rev))).unwrap_or_default();
+            let at = rev
+                .as_deref()
+                .map(|rev| format!(" at {}", text::one_line(rev)))
+                .unwrap_or_default();
             facts.push(format!("accepted scores {}{at}", text::one_line(path)));
         }
         crate::model::ScoresSource::Journals(paths) if paths.len() > 1 => {
@@ -154,15 +179,26 @@ pub fn extent(side: &ComparedSide) -> Vec<String> {
         }
         crate::model::ScoresSource::Journals(_) => {}
     }
-    let shards: Vec<String> =
-        side.shards.iter().map(|shard| format!("{}/{}", shard.index, shard.of)).collect();
+    let shards: Vec<String> = side
+        .shards
+        .iter()
+        .map(|shard| format!("{}/{}", shard.index, shard.of))
+        .collect();
     if !shards.is_empty() {
         let noun = if shards.len() == 1 { "shard" } else { "shards" };
         facts.push(format!("only {noun} {}", shards.join(", ")));
     }
-    facts.extend(side.regrade_of.as_deref().map(|run| format!("graded again from {}", text::one_line(run))));
+    facts.extend(
+        side.regrade_of
+            .as_deref()
+            .map(|run| format!("graded again from {}", text::one_line(run))),
+    );
     if !side.filters.is_empty() {
-        let filters: Vec<String> = side.filters.iter().map(|words| text::one_line(words)).collect();
+        let filters: Vec<String> = side
+            .filters
+            .iter()
+            .map(|words| text::one_line(words))
+            .collect();
         facts.push(format!("not the whole suite: {}", filters.join(", ")));
     }
     facts.extend(side.interrupted.then(|| "ended early".to_owned()));
@@ -182,7 +218,11 @@ pub fn label(side: &ComparedSide) -> String {
 pub fn suite(comparison: &Comparison) -> String {
     let name = |side: &ComparedSide| text::one_line(&side.suite);
     let (reference, candidate) = (name(&comparison.reference), name(&comparison.candidate));
-    if reference == candidate { reference } else { format!("{reference} and {candidate}") }
+    if reference == candidate {
+        reference
+    } else {
+        format!("{reference} and {candidate}")
+    }
 }
 
 /// What a flip is, and whether it is a matter of concern.
@@ -198,8 +238,15 @@ pub enum Kind {
 }
 
 impl Kind {
-    pub const ALL: [Kind; 7] =
-        [Kind::Broken, Kind::Fixed, Kind::Ungraded, Kind::Changed, Kind::New, Kind::Gone, Kind::StillFailing];
+    pub const ALL: [Kind; 7] = [
+        Kind::Broken,
+        Kind::Fixed,
+        Kind::Ungraded,
+        Kind::Changed,
+        Kind::New,
+        Kind::Gone,
+        Kind::StillFailing,
+    ];
 
     pub fn of(self, cases: &CaseChanges) -> &FlipList {
         match self {
@@ -215,7 +262,9 @@ impl Kind {
 
     pub fn title(self, list: &FlipList) -> &'static str {
         match self {
-            Kind::Changed if list.only_input_or_grading() => "Changed: input or grading, not compared",
+            Kind::Changed if list.only_input_or_grading() => {
+                "Changed: input or grading, not compared"
+            }
             Kind::Broken => "Broken: passed before, fail now",
             Kind::Fixed => "Fixed: failed before, pass now",
             Kind::StillFailing => "Still failing",
@@ -254,7 +303,11 @@ pub fn passes(case: &CaseFlip, arrow: &str) -> String {
         [passed, graded] => format!("{passed}/{graded}"),
     };
     let parts: Vec<&str> = case.changed.iter().map(|part| part.name()).collect();
-    let changed = if parts.is_empty() { String::new() } else { format!(", {} changed", parts.join(" and ")) };
+    let changed = if parts.is_empty() {
+        String::new()
+    } else {
+        format!(", {} changed", parts.join(" and "))
+    };
     match (case.reference, case.candidate) {
         (Some(reference), Some(candidate)) => {
             format!("{} {arrow} {}{changed}", side(reference), side(candidate))
@@ -267,9 +320,11 @@ pub fn passes(case: &CaseFlip, arrow: &str) -> String {
 
 /// What became of the cases that were compared, and how many were not.
 pub fn case_sentences(cases: &CaseChanges) -> Vec<String> {
-    let counted = |n: usize, what: &str| (n > 0).then(|| format!("{} {what}", text::group_digits(n)));
-    let listed =
-        |parts: Vec<Option<String>>| -> String { parts.into_iter().flatten().collect::<Vec<_>>().join(", ") };
+    let counted =
+        |n: usize, what: &str| (n > 0).then(|| format!("{} {what}", text::group_digits(n)));
+    let listed = |parts: Vec<Option<String>>| -> String {
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    };
     let compared = listed(vec![
         counted(cases.broken.count, "broken"),
         counted(cases.fixed.count, "fixed"),
@@ -291,7 +346,10 @@ pub fn case_sentences(cases: &CaseChanges) -> Vec<String> {
         counted(cases.changed.count, changed),
         counted(cases.new.count, "new"),
         counted(cases.gone.count, "gone"),
-        counted(cases.not_selected, "left out of a side by filters or shards"),
+        counted(
+            cases.not_selected,
+            "left out of a side by filters or shards",
+        ),
     ]);
     if !apart.is_empty() {
         said.push(format!("not compared: {apart}"));
@@ -302,7 +360,11 @@ pub fn case_sentences(cases: &CaseChanges) -> Vec<String> {
 /// How it was computed: what makes the figures come out the same again.
 pub fn method(comparison: &Comparison) -> String {
     let settings = &comparison.settings;
-    let metrics: Vec<String> = settings.metrics.iter().map(|name| figures::metric_name(name)).collect();
+    let metrics: Vec<String> = settings
+        .metrics
+        .iter()
+        .map(|name| figures::metric_name(name))
+        .collect();
     let mut words = format!(
         "tested: {} at {}, one-sided",
         metrics.join(", "),
@@ -313,11 +375,17 @@ pub fn method(comparison: &Comparison) -> String {
         words.push_str(&format!(", and by {}", by.join(", ")));
     }
     if settings.candidates > 1 {
-        words.push_str(&format!(", {} at once", text::plural(settings.candidates, "candidate")));
+        words.push_str(&format!(
+            ", {} at once",
+            text::plural(settings.candidates, "candidate")
+        ));
     }
     let level = figures::percent(settings.level).replace(".0 ", " ");
     let resamples = text::plural(settings.resamples, "resample");
-    words.push_str(&format!("; intervals at {level}, {resamples}, seed {}", settings.seed));
+    words.push_str(&format!(
+        "; intervals at {level}, {resamples}, seed {}",
+        settings.seed
+    ));
     words
 }
 
@@ -325,7 +393,11 @@ pub fn method(comparison: &Comparison) -> String {
 pub fn bearing(fail_on: Option<FailOn>) -> String {
     match fail_on {
         None | Some(FailOn::Never) => "It informs: the gate does not look at it.".to_owned(),
-        Some(word) => format!("The gate looks at it (--fail-on {}): {}.", word.name(), what_fails(word)),
+        Some(word) => format!(
+            "The gate looks at it (--fail-on {}): {}.",
+            word.name(),
+            what_fails(word)
+        ),
     }
 }
 
@@ -341,7 +413,11 @@ pub fn what_fails(word: FailOn) -> &'static str {
 
 /// `PASS (--fail-on significant)`.
 pub fn decision(decision: Decision, word: FailOn) -> String {
-    format!("{} (--fail-on {})", figures::decision_label(decision), word.name())
+    format!(
+        "{} (--fail-on {})",
+        figures::decision_label(decision),
+        word.name()
+    )
 }
 
 /// Where cases are that a list of this report leaves out.
@@ -352,10 +428,21 @@ pub fn properties(comparison: &Comparison) -> Vec<(&'static str, String)> {
     let cases = &comparison.cases;
     let mut all = vec![
         ("comparison.reference", label(&comparison.reference)),
-        ("comparison.reference.run_id", comparison.reference.run_id.clone()),
-        ("comparison.verdict", Headline::of(comparison).words().to_owned()),
+        (
+            "comparison.reference.run_id",
+            comparison.reference.run_id.clone(),
+        ),
+        (
+            "comparison.verdict",
+            Headline::of(comparison).words().to_owned(),
+        ),
     ];
-    all.extend(comparison.sentences.first().map(|sentence| ("comparison.sentence", sentence.clone())));
+    all.extend(
+        comparison
+            .sentences
+            .first()
+            .map(|sentence| ("comparison.sentence", sentence.clone())),
+    );
     all.push(("comparison.cases.compared", cases.compared.to_string()));
     all.push(("comparison.cases.broken", cases.broken.count.to_string()));
     all.push(("comparison.cases.fixed", cases.fixed.count.to_string()));

@@ -18,7 +18,9 @@ fn scale(metric: &str) -> Scale {
     let (name, _) = split_part(metric);
     match name.parse::<Metric>() {
         Ok(Metric::Named(_)) | Err(_) => Scale::Own,
-        Ok(metric) if figures::Unit::of_metric(&metric.to_string()) != figures::Unit::Rate => Scale::Own,
+        Ok(metric) if figures::Unit::of_metric(&metric.to_string()) != figures::Unit::Rate => {
+            Scale::Own
+        }
         Ok(_) => Scale::Points,
     }
 }
@@ -45,7 +47,9 @@ pub fn difference(metric: &str, difference: f64) -> String {
 
 /// An interval of differences in brackets, in the unit of [`difference`], or empty.
 pub fn interval(metric: &str, ci: Option<[f64; 2]>) -> String {
-    let Some([low, high]) = ci else { return String::new() };
+    let Some([low, high]) = ci else {
+        return String::new();
+    };
     let end = |value: f64| match scale(metric) {
         Scale::Points => points(value),
         Scale::Own => own(metric, value),
@@ -93,10 +97,15 @@ fn decimals(value: f64, least: usize, signed: bool) -> String {
         false => format!("{value:.decimals$}"),
     };
     let is_zero = |written: &String| written.trim_matches(['+', '-', '0', '.']).is_empty();
-    (least..=15).map(write).find(|written| !is_zero(written)).unwrap_or_else(|| format!("{value:e}"))
+    (least..=15)
+        .map(write)
+        .find(|written| !is_zero(written))
+        .unwrap_or_else(|| format!("{value:e}"))
 }
 
 /// A size without a sign: `4.1 points`.
 pub fn size(metric: &str, size: f64) -> String {
-    difference(metric, size.abs()).trim_start_matches('+').to_owned()
+    difference(metric, size.abs())
+        .trim_start_matches('+')
+        .to_owned()
 }

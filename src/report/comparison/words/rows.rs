@@ -42,7 +42,11 @@ fn p_of(test: &DifferenceTest, metric: &MetricDifference) -> f64 {
         Some(true) | None => points_up,
         Some(false) => metric.difference.is_some_and(|difference| difference < 0.0),
     };
-    if is_better { p_better(test) } else { p_worse(test) }
+    if is_better {
+        p_better(test)
+    } else {
+        p_worse(test)
+    }
 }
 
 fn p_worse(test: &DifferenceTest) -> f64 {
@@ -65,11 +69,16 @@ fn p_shown(test: &DifferenceTest, metric: &MetricDifference, verdict: Comparison
 /// True when a metric, alone, has moved by more than chance explains: by its test where that was adjusted, else by its test and
 /// its interval.
 fn has_moved(metric: &MetricDifference, alpha: f64) -> bool {
-    match metric.test.as_ref().filter(|test| test.p_worse_adjusted.is_some()) {
+    match metric
+        .test
+        .as_ref()
+        .filter(|test| test.p_worse_adjusted.is_some())
+    {
         Some(test) => p_of(test, metric) < alpha,
         None => {
             let p = metric.test.as_ref().map(|test| p_of(test, metric));
-            metric.ci.is_some_and(|[low, high]| low > 0.0 || high < 0.0) && p.is_none_or(|p| p < alpha)
+            metric.ci.is_some_and(|[low, high]| low > 0.0 || high < 0.0)
+                && p.is_none_or(|p| p < alpha)
         }
     }
 }
@@ -95,7 +104,10 @@ pub struct Row {
 
 pub fn row(metric: &MetricDifference, comparison: &Comparison) -> Row {
     let (alpha, verdict) = (comparison.settings.alpha, comparison.verdict);
-    let p = metric.test.as_ref().map(|test| p_value(p_shown(test, metric, verdict), alpha));
+    let p = metric
+        .test
+        .as_ref()
+        .map(|test| p_value(p_shown(test, metric, verdict), alpha));
     let range = match (metric.worst, metric.best, metric.difference) {
         (Some(worst), Some(best), Some(at)) if differ(worst, at) || differ(best, at) => {
             interval(&metric.name, Some([worst, best]))
@@ -110,7 +122,10 @@ pub fn row(metric: &MetricDifference, comparison: &Comparison) -> Row {
         n: text::plural(metric.n, &text::one_line(&metric.unit)),
         reference: figures::figure_or_none(&metric.name, metric.reference),
         candidate: figures::figure_or_none(&metric.name, metric.candidate),
-        difference: metric.difference.map(|d| difference(&metric.name, d)).unwrap_or_default(),
+        difference: metric
+            .difference
+            .map(|d| difference(&metric.name, d))
+            .unwrap_or_default(),
         interval: interval(&metric.name, metric.ci),
         p: p.unwrap_or_default(),
         range,
@@ -130,7 +145,10 @@ fn differ(a: f64, b: f64) -> bool {
 
 /// The metrics that tell something, those that the verdict rests on first.
 pub fn rows(comparison: &Comparison) -> Vec<Row> {
-    telling(comparison).into_iter().map(|metric| row(metric, comparison)).collect()
+    telling(comparison)
+        .into_iter()
+        .map(|metric| row(metric, comparison))
+        .collect()
 }
 
 /// The metrics of [`rows`], as they were computed.
@@ -138,18 +156,22 @@ pub fn telling(comparison: &Comparison) -> Vec<&MetricDifference> {
     let same = |name: &str, as_this: &MetricDifference| {
         let other = comparison.metrics.iter().find(|metric| metric.name == name);
         other.is_some_and(|other| {
-            (other.n, other.reference, other.candidate) == (as_this.n, as_this.reference, as_this.candidate)
+            (other.n, other.reference, other.candidate)
+                == (as_this.n, as_this.reference, as_this.candidate)
         })
     };
     // Where all evals are of one type its rate is the rate of all.
     let repeats = |metric: &MetricDifference| {
-        matches!(metric.name.parse(), Ok(Metric::CapabilityPassRate | Metric::RegressionPassRate))
-            && !metric.test.as_ref().is_some_and(|test| test.decides)
+        matches!(
+            metric.name.parse(),
+            Ok(Metric::CapabilityPassRate | Metric::RegressionPassRate)
+        ) && !metric.test.as_ref().is_some_and(|test| test.decides)
             && same("pass_rate", metric)
     };
     // What was asked for is told, the more so when there is nothing of it.
     let asked = |metric: &MetricDifference| comparison.settings.metrics.contains(&metric.name);
-    let telling = |metric: &&MetricDifference| asked(metric) || is_telling(metric) && !repeats(metric);
+    let telling =
+        |metric: &&MetricDifference| asked(metric) || is_telling(metric) && !repeats(metric);
     let mut metrics: Vec<&MetricDifference> = comparison.metrics.iter().filter(telling).collect();
     metrics.sort_by_key(|metric| !metric.test.as_ref().is_some_and(|test| test.decides));
     metrics
@@ -169,8 +191,12 @@ fn is_telling(metric: &MetricDifference) -> bool {
 
 /// What the columns mean, in sentences for the foot of the table.
 pub fn legend(comparison: &Comparison, [worse, better]: [&str; 2]) -> String {
-    let tests = comparison.metrics.iter().chain(comparison.groups.iter().map(|group| &group.metric));
-    let decides = |metric: &&MetricDifference| metric.test.as_ref().is_some_and(|test| test.decides);
+    let tests = comparison
+        .metrics
+        .iter()
+        .chain(comparison.groups.iter().map(|group| &group.metric));
+    let decides =
+        |metric: &&MetricDifference| metric.test.as_ref().is_some_and(|test| test.decides);
     let adjusted = |metric: &MetricDifference| {
         metric.test.as_ref().is_some_and(|test| {
             test.p_worse_adjusted.is_some_and(|p| p != test.p_worse)
@@ -181,9 +207,19 @@ pub fn legend(comparison: &Comparison, [worse, better]: [&str; 2]) -> String {
     if comparison.metrics.iter().any(|metric| decides(&metric)) {
         words.push_str("* the verdict rests on it. ");
     }
-    let moved = comparison.metrics.iter().any(|metric| has_moved(metric, comparison.settings.alpha));
-    if moved || comparison.groups.iter().any(|group| group.verdict != ComparisonVerdict::None) {
-        words.push_str(&format!("{worse} {better} more than chance, each metric taken alone. "));
+    let moved = comparison
+        .metrics
+        .iter()
+        .any(|metric| has_moved(metric, comparison.settings.alpha));
+    if moved
+        || comparison
+            .groups
+            .iter()
+            .any(|group| group.verdict != ComparisonVerdict::None)
+    {
+        words.push_str(&format!(
+            "{worse} {better} more than chance, each metric taken alone. "
+        ));
     }
     if tests.clone().all(|metric| metric.test.is_none()) {
         return words.trim_end().to_owned();
@@ -217,11 +253,22 @@ pub fn groups(comparison: &Comparison, all: bool) -> Vec<Groups<'_>> {
     for group in &comparison.groups {
         let decides = comparison.settings.by.contains(&group.by);
         if of_kinds.last().is_none_or(|last| last.by != group.by) {
-            of_kinds.push(Groups { by: group.by, decides, shown: Vec::new(), others: 0 });
+            of_kinds.push(Groups {
+                by: group.by,
+                decides,
+                shown: Vec::new(),
+                others: 0,
+            });
         }
-        let Some(last) = of_kinds.last_mut() else { continue };
+        let Some(last) = of_kinds.last_mut() else {
+            continue;
+        };
         let tells = group.verdict != ComparisonVerdict::None || (decides && differs(group));
-        if all || tells { last.shown.push(group) } else { last.others += 1 }
+        if all || tells {
+            last.shown.push(group)
+        } else {
+            last.others += 1
+        }
     }
     let rank = |group: &GroupDifference| match group.verdict {
         ComparisonVerdict::Regression => 0,
@@ -230,13 +277,20 @@ pub fn groups(comparison: &Comparison, all: bool) -> Vec<Groups<'_>> {
     };
     let size = |group: &GroupDifference| group.metric.difference.map_or(0.0, f64::abs);
     for kind in &mut of_kinds {
-        kind.shown.sort_by(|a, b| rank(a).cmp(&rank(b)).then_with(|| size(b).total_cmp(&size(a))));
+        kind.shown.sort_by(|a, b| {
+            rank(a)
+                .cmp(&rank(b))
+                .then_with(|| size(b).total_cmp(&size(a)))
+        });
     }
     of_kinds
 }
 
 fn differs(group: &GroupDifference) -> bool {
     group.metric.test.as_ref().is_some_and(|test| test.decides)
-        || group.metric.difference.is_some_and(|difference| differ(difference, 0.0))
+        || group
+            .metric
+            .difference
+            .is_some_and(|difference| differ(difference, 0.0))
         || group.broken + group.fixed > 0
 }

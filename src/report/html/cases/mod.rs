@@ -26,9 +26,17 @@ pub(super) struct Cases<'a> {
 /// At most so many cases.
 pub(super) fn of(summary: &Summary, most: usize) -> Cases<'_> {
     let evals = summary.evals.iter().enumerate();
-    let all =
-        evals.flat_map(|(eval_at, eval)| eval.cases.iter().map(move |case| Held { eval_at, eval, case }));
-    Cases { summary, held: select::held(all.collect(), most) }
+    let all = evals.flat_map(|(eval_at, eval)| {
+        eval.cases.iter().map(move |case| Held {
+            eval_at,
+            eval,
+            case,
+        })
+    });
+    Cases {
+        summary,
+        held: select::held(all.collect(), most),
+    }
 }
 
 /// Names in the order of their first appearance, and a number for each.
@@ -107,12 +115,16 @@ impl Cases<'_> {
 
     /// The block `cases`.
     pub fn columns(&self) -> impl Serialize {
-        let (mut categories, mut tags, mut causes) = (Names::default(), Names::default(), Names::default());
+        let (mut categories, mut tags, mut causes) =
+            (Names::default(), Names::default(), Names::default());
         // In the plan's order, as the cases are.
         let mut shown: Vec<&Held<'_>> = self.held.iter().collect();
         shown.dedup_by_key(|held| held.eval_at);
-        let places: HashMap<usize, usize> =
-            shown.iter().enumerate().map(|(place, held)| (held.eval_at, place)).collect();
+        let places: HashMap<usize, usize> = shown
+            .iter()
+            .enumerate()
+            .map(|(place, held)| (held.eval_at, place))
+            .collect();
         let evals = shown.iter().map(|held| held.eval).map(|eval| EvalShown {
             id: &eval.id,
             name: text::truncate_bytes(&eval.name, LINE * 4),
@@ -123,14 +135,22 @@ impl Cases<'_> {
             rerun: commands::only(&[("--eval", &eval.id)]),
         });
         let evals = evals.collect();
-        let numbers: Vec<Numbers> =
-            self.held.iter().map(|held| Numbers::of(self.summary, held.case)).collect();
+        let numbers: Vec<Numbers> = self
+            .held
+            .iter()
+            .map(|held| Numbers::of(self.summary, held.case))
+            .collect();
         let cases = || self.held.iter().map(|held| held.case);
-        let text_of = |value: Option<f64>, words: fn(f64) -> String| value.map(words).unwrap_or_default();
+        let text_of =
+            |value: Option<f64>, words: fn(f64) -> String| value.map(words).unwrap_or_default();
         Columns {
             evals,
-            tag: cases().map(|case| case.tags.iter().map(|tag| tags.number(tag)).collect()).collect(),
-            cause: cases().map(|case| case.cause.map(|cause| causes.number(cause.name()))).collect(),
+            tag: cases()
+                .map(|case| case.tags.iter().map(|tag| tags.number(tag)).collect())
+                .collect(),
+            cause: cases()
+                .map(|case| case.cause.map(|cause| causes.number(cause.name())))
+                .collect(),
             categories,
             tags,
             causes,
@@ -138,24 +158,43 @@ impl Cases<'_> {
             left_out: self.left_out(),
             run: commands::run_some(self.summary),
             run_failed: commands::run_failed_again(self.summary),
-            eval: self.held.iter().filter_map(|held| places.get(&held.eval_at).copied()).collect(),
+            eval: self
+                .held
+                .iter()
+                .filter_map(|held| places.get(&held.eval_at).copied())
+                .collect(),
             id: cases().map(|case| case.id.as_str()).collect(),
             name: cases()
-                .map(|case| case.name.as_deref().map(|name| text::truncate_bytes(name, LINE)))
+                .map(|case| {
+                    case.name
+                        .as_deref()
+                        .map(|name| text::truncate_bytes(name, LINE))
+                })
                 .collect(),
             outcome: cases().map(|case| case.outcome.name()).collect(),
             flaky: cases().map(|case| u8::from(case.flaky)).collect(),
             reason: cases().map(reason).collect(),
             score: cases().map(|case| case.score).collect(),
-            score_text: cases().map(|case| text_of(case.score, figures::rate)).collect(),
+            score_text: cases()
+                .map(|case| text_of(case.score, figures::rate))
+                .collect(),
             passed: numbers.iter().map(|n| n.passed).collect(),
             graded: numbers.iter().map(|n| n.graded).collect(),
             latency: numbers.iter().map(|n| n.latency).collect(),
-            latency_text: numbers.iter().map(|n| text_of(n.latency, figures::duration_ms)).collect(),
+            latency_text: numbers
+                .iter()
+                .map(|n| text_of(n.latency, figures::duration_ms))
+                .collect(),
             tokens: numbers.iter().map(|n| n.tokens).collect(),
-            tokens_text: numbers.iter().map(|n| n.tokens.map(grouped).unwrap_or_default()).collect(),
+            tokens_text: numbers
+                .iter()
+                .map(|n| n.tokens.map(grouped).unwrap_or_default())
+                .collect(),
             cost: numbers.iter().map(|n| n.cost).collect(),
-            cost_text: numbers.iter().map(|n| text_of(n.cost, figures::cost)).collect(),
+            cost_text: numbers
+                .iter()
+                .map(|n| text_of(n.cost, figures::cost))
+                .collect(),
         }
     }
 
@@ -169,16 +208,23 @@ impl Cases<'_> {
         let (total, here) = (self.summary.summary.cases.total, self.held.len());
         if total > here {
             let matters = self.held.iter().filter(|held| held.matters()).count();
-            let [of, kept, bad, passed] = [total, here, matters, here - matters].map(text::group_digits);
+            let [of, kept, bad, passed] =
+                [total, here, matters, here - matters].map(text::group_digits);
             sentences.push(format!(
                 "This page holds {kept} of {of} cases: {bad} that did not pass or were flaky, and {passed} that passed. \
                  Figures count everything; the journal has all."
             ));
             let not_passed = total.saturating_sub(self.summary.summary.cases.passed);
-            let told = self.held.iter().filter(|held| held.case.outcome != Outcome::Passed).count();
+            let told = self
+                .held
+                .iter()
+                .filter(|held| held.case.outcome != Outcome::Passed)
+                .count();
             if told < not_passed {
                 let [all, missing] = [not_passed, not_passed - told].map(text::group_digits);
-                sentences.push(format!("Of {all} cases that did not pass, {missing} are not here."));
+                sentences.push(format!(
+                    "Of {all} cases that did not pass, {missing} are not here."
+                ));
             }
         }
         let lacks = |held: &Held<'_>| held.case.samples.is_empty();
@@ -200,21 +246,31 @@ pub(super) fn grouped(n: u64) -> String {
 
 fn eval_facts(eval: &EvalResult) -> Vec<[String; 2]> {
     let mut facts = Vec::new();
-    let mut fact =
-        |name: &str, words: Option<String>| facts.extend(words.map(|words| [name.to_owned(), words]));
+    let mut fact = |name: &str, words: Option<String>| {
+        facts.extend(words.map(|words| [name.to_owned(), words]))
+    };
     fact("Difficulty", eval.difficulty.as_ref().map(details::word));
     fact("Criticality", eval.criticality.as_ref().map(details::word));
     fact("Weight", Some(figures::count(eval.weight)));
-    fact("Written in", eval.source.as_ref().map(|place| format!("{}:{}", place.file, place.line)));
+    fact(
+        "Written in",
+        eval.source
+            .as_ref()
+            .map(|place| format!("{}:{}", place.file, place.line)),
+    );
     facts
 }
 
 /// The first reason among samples with the case's outcome.
 fn reason(case: &CaseResult) -> String {
     let told = |outcome: Outcome| outcome != Outcome::Passed;
-    let mut samples = case.samples.iter().filter(|s| s.outcome == case.outcome && told(s.outcome));
-    let reason =
-        samples.find_map(|s| (!s.reason.trim().is_empty()).then_some(s.reason.as_str())).unwrap_or_default();
+    let mut samples = case
+        .samples
+        .iter()
+        .filter(|s| s.outcome == case.outcome && told(s.outcome));
+    let reason = samples
+        .find_map(|s| (!s.reason.trim().is_empty()).then_some(s.reason.as_str()))
+        .unwrap_or_default();
     let line = text::one_line(text::truncate_bytes(reason, LINE * 4));
     text::shortened(&line, LINE).into_owned()
 }
@@ -236,10 +292,25 @@ impl Numbers {
             // First attempts are counted even where samples are not kept, and in a flaky case they are not what samples came to.
             let first = |n: u32| usize::try_from(n).ok().filter(|_| !case.flaky);
             let (passed, graded) = (first(case.first_passes), first(case.first_graded));
-            return Numbers { passed, graded, latency: None, tokens: None, cost: None };
+            return Numbers {
+                passed,
+                graded,
+                latency: None,
+                tokens: None,
+                cost: None,
+            };
         }
-        let count = |of: fn(Outcome) -> bool| case.samples.iter().filter(|sample| of(sample.outcome)).count();
-        let latencies: Vec<f64> = case.samples.iter().filter_map(|sample| sample.latency_ms).collect();
+        let count = |of: fn(Outcome) -> bool| {
+            case.samples
+                .iter()
+                .filter(|sample| of(sample.outcome))
+                .count()
+        };
+        let latencies: Vec<f64> = case
+            .samples
+            .iter()
+            .filter_map(|sample| sample.latency_ms)
+            .collect();
         let usages = || case.samples.iter().filter_map(|sample| sample.usage);
         let tokens = usages().map(|usage| usage.input_tokens.saturating_add(usage.output_tokens));
         let tokens = tokens.fold(0u64, u64::saturating_add);
@@ -247,7 +318,8 @@ impl Numbers {
         Numbers {
             passed: Some(count(|outcome| outcome == Outcome::Passed)),
             graded: Some(count(Outcome::is_graded)),
-            latency: (!latencies.is_empty()).then(|| latencies.iter().sum::<f64>() / latencies.len() as f64),
+            latency: (!latencies.is_empty())
+                .then(|| latencies.iter().sum::<f64>() / latencies.len() as f64),
             tokens: (tokens > 0).then_some(tokens),
             cost: (!costs.is_empty()).then(|| costs.iter().sum()),
         }
@@ -273,8 +345,17 @@ mod tests {
     use crate::report::tests::{green, sample};
 
     fn passed(index: u32) -> SampleResult {
-        let usage = Usage { input_tokens: 100, output_tokens: 10, cost_usd: Some(0.5) };
-        SampleResult { index, latency_ms: Some(5.0), usage: Some(usage), ..sample(Outcome::Passed, None, "") }
+        let usage = Usage {
+            input_tokens: 100,
+            output_tokens: 10,
+            cost_usd: Some(0.5),
+        };
+        SampleResult {
+            index,
+            latency_ms: Some(5.0),
+            usage: Some(usage),
+            ..sample(Outcome::Passed, None, "")
+        }
     }
 
     /// What the page says of a run's one case.
@@ -289,19 +370,34 @@ mod tests {
         summary.evals.truncate(1);
         let case = &mut summary.evals[0].cases[0];
         (case.first_passes, case.first_graded, case.outcome) = (2, 3, Outcome::Failed);
-        let failed = SampleResult { outcome: Outcome::Failed, ..passed(2) };
+        let failed = SampleResult {
+            outcome: Outcome::Failed,
+            ..passed(2)
+        };
         case.samples = vec![passed(0), passed(1), failed.clone()];
-        let names = ["passed", "graded", "latency_text", "tokens_text", "cost_text"];
+        let names = [
+            "passed",
+            "graded",
+            "latency_text",
+            "tokens_text",
+            "cost_text",
+        ];
         let whole = json!([2, 3, "5.0 ms", "330", "$1.50"]);
         assert_eq!(json!(told(&summary, &names)), whole);
-        let omitted = Omitted { samples: 2, ..Omitted::default() };
+        let omitted = Omitted {
+            samples: 2,
+            ..Omitted::default()
+        };
         // Samples of other cases are left out, not of this one.
         summary.omitted = Some(omitted);
         assert_eq!(json!(told(&summary, &names)), whole);
         summary.evals[0].cases[0].samples = vec![failed];
         assert_eq!(json!(told(&summary, &names)), json!([2, 3, "", "", ""]));
         assert_eq!(details::unlisted_passes(&summary.evals[0].cases[0]), 2);
-        summary.omitted = Some(Omitted { unpassed_samples: 1, ..omitted });
+        summary.omitted = Some(Omitted {
+            unpassed_samples: 1,
+            ..omitted
+        });
         summary.evals[0].cases[0].samples = vec![passed(0), passed(1)];
         assert_eq!(json!(told(&summary, &names)), json!([2, 3, "", "", ""]));
     }
@@ -339,12 +435,28 @@ mod tests {
     fn sums_and_means_are_of_all_samples_or_none() {
         let mut summary = green(1);
         let mut case = summary.evals[0].cases[0].clone();
-        let usage = Some(Usage { input_tokens: 3, output_tokens: 4, cost_usd: Some(0.5) });
-        case.samples = vec![SampleResult { usage, ..sample(Outcome::Failed, None, "") }];
+        let usage = Some(Usage {
+            input_tokens: 3,
+            output_tokens: 4,
+            cost_usd: Some(0.5),
+        });
+        case.samples = vec![SampleResult {
+            usage,
+            ..sample(Outcome::Failed, None, "")
+        }];
         let numbers = Numbers::of(&summary, &case);
-        assert_eq!((numbers.latency, numbers.tokens, numbers.cost), (Some(12.0), Some(7), Some(0.5)));
-        summary.omitted = Some(Omitted { samples: 9, ..Omitted::default() });
+        assert_eq!(
+            (numbers.latency, numbers.tokens, numbers.cost),
+            (Some(12.0), Some(7), Some(0.5))
+        );
+        summary.omitted = Some(Omitted {
+            samples: 9,
+            ..Omitted::default()
+        });
         let numbers = Numbers::of(&summary, &case);
-        assert_eq!((numbers.latency, numbers.tokens, numbers.cost), (None, None, None));
+        assert_eq!(
+            (numbers.latency, numbers.tokens, numbers.cost),
+            (None, None, None)
+        );
     }
 }

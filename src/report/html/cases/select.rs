@@ -52,19 +52,26 @@ mod tests {
     use crate::model::{CaseResult, EvalType};
 
     fn eval(cases: &[(bool, bool)]) -> EvalResult {
-        let cases = cases.iter().enumerate().map(|(n, (passed, flaky))| CaseResult {
-            id: n.to_string(),
-            name: None,
-            outcome: if *passed { Outcome::Passed } else { Outcome::Failed },
-            score: None,
-            cause: None,
-            flaky: *flaky,
-            first_passes: 0,
-            first_graded: 0,
-            tags: Vec::new(),
-            input: None,
-            samples: Vec::new(),
-        });
+        let cases = cases
+            .iter()
+            .enumerate()
+            .map(|(n, (passed, flaky))| CaseResult {
+                id: n.to_string(),
+                name: None,
+                outcome: if *passed {
+                    Outcome::Passed
+                } else {
+                    Outcome::Failed
+                },
+                score: None,
+                cause: None,
+                flaky: *flaky,
+                first_passes: 0,
+                first_graded: 0,
+                tags: Vec::new(),
+                input: None,
+                samples: Vec::new(),
+            });
         EvalResult {
             id: "e".to_owned(),
             name: "e".to_owned(),

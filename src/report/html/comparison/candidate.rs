@@ -128,7 +128,10 @@ impl Candidate {
             reference: side(&comparison.reference),
             candidate: side(&comparison.candidate),
             level: figures::percent(settings.level).replace(".0 ", " "),
-            metrics: metrics.iter().map(|metric| Line::of(&words::row(metric, comparison))).collect(),
+            metrics: metrics
+                .iter()
+                .map(|metric| Line::of(&words::row(metric, comparison)))
+                .collect(),
             plots: plots::of_metrics(&metrics, comparison),
             legend: words::legend(comparison, ["▼", "▲"]),
             groups: groups(comparison),
@@ -159,9 +162,15 @@ fn readings(comparison: &Comparison) -> Vec<(&'static str, &'static str, &'stati
         (name, tone, words::verdict_words(verdict))
     };
     vec![
-        reading("if all without a grade had gone against the candidate", comparison.verdict_worst),
+        reading(
+            "if all without a grade had gone against the candidate",
+            comparison.verdict_worst,
+        ),
         reading("over what was graded", comparison.verdict),
-        reading("if all without a grade had gone for the candidate", comparison.verdict_best),
+        reading(
+            "if all without a grade had gone for the candidate",
+            comparison.verdict_best,
+        ),
     ]
 }
 
@@ -172,7 +181,11 @@ pub fn side(side: &ComparedSide) -> Side {
     };
     let commit = side.commit.as_ref().map(|commit| {
         let short = text::short_commit(commit);
-        if side.dirty { format!("{short} with changes") } else { short.to_owned() }
+        if side.dirty {
+            format!("{short} with changes")
+        } else {
+            short.to_owned()
+        }
     });
     let suite = match &side.suite_version {
         Some(version) => format!("{} {version}", side.suite),
@@ -187,8 +200,9 @@ pub fn side(side: &ComparedSide) -> Side {
         ("Suite", Some(suite)),
         ("Harness", Some(side.harness_version.clone())),
     ];
-    let known =
-        |(name, fact): (&'static str, Option<String>)| Some((name, fact.filter(|fact| !fact.is_empty())?));
+    let known = |(name, fact): (&'static str, Option<String>)| {
+        Some((name, fact.filter(|fact| !fact.is_empty())?))
+    };
     Side {
         label: words::label(side),
         facts: facts.into_iter().filter_map(known).collect(),
@@ -229,16 +243,25 @@ fn groups(comparison: &Comparison) -> Vec<Groups> {
     let telling = words::groups(comparison, false);
     let all = words::groups(comparison, true);
     let of_kind = |(telling, all): (words::Groups<'_>, words::Groups<'_>)| {
-        let is_told = |group: &&GroupDifference| telling.shown.iter().any(|told| std::ptr::eq(*told, *group));
-        let others: Vec<&GroupDifference> =
-            all.shown.iter().copied().filter(|group| !is_told(group)).collect();
+        let is_told =
+            |group: &&GroupDifference| telling.shown.iter().any(|told| std::ptr::eq(*told, *group));
+        let others: Vec<&GroupDifference> = all
+            .shown
+            .iter()
+            .copied()
+            .filter(|group| !is_told(group))
+            .collect();
         let ordered: Vec<&GroupDifference> = telling.shown.iter().copied().chain(others).collect();
         let first = ordered.first()?;
         let line = |group: &GroupDifference| {
             let row = words::row(&group.metric, comparison);
             let moved = group.verdict != ComparisonVerdict::None;
             Group {
-                line: Line { name: text::one_line(&group.group), moved, ..Line::of(&row) },
+                line: Line {
+                    name: text::one_line(&group.group),
+                    moved,
+                    ..Line::of(&row)
+                },
                 verdict: group.verdict,
                 broken: group.broken,
                 fixed: group.fixed,
@@ -259,12 +282,23 @@ fn groups(comparison: &Comparison) -> Vec<Groups> {
 impl Cases {
     fn of(comparison: &Comparison) -> Cases {
         let cases = &comparison.cases;
-        let kinds: Vec<Kind> = Kind::ALL.into_iter().filter(|kind| kind.of(cases).count > 0).collect();
+        let kinds: Vec<Kind> = Kind::ALL
+            .into_iter()
+            .filter(|kind| kind.of(cases).count > 0)
+            .collect();
         let flips = kinds.iter().enumerate().flat_map(|(at, kind)| {
-            words::critical_first(kind.of(cases)).into_iter().map(move |flip| {
-                let critical = u8::from(words::is_critical(flip));
-                (at, flip.eval_id.clone(), flip.case_id.clone(), words::passes(flip, "→"), critical)
-            })
+            words::critical_first(kind.of(cases))
+                .into_iter()
+                .map(move |flip| {
+                    let critical = u8::from(words::is_critical(flip));
+                    (
+                        at,
+                        flip.eval_id.clone(),
+                        flip.case_id.clone(),
+                        words::passes(flip, "→"),
+                        critical,
+                    )
+                })
         });
         let shown = |kind: &Kind| {
             let list = kind.of(cases);

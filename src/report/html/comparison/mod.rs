@@ -80,10 +80,21 @@ impl Columns {
             }
         }
         let rows = names.into_iter().map(|(name, decides)| {
-            let of = |rows: &Vec<Row>| rows.iter().find(|row| row.name == name).map(candidate::Line::of);
-            ColumnsRow { name: name.to_owned(), decides, cells: lines.iter().map(of).collect() }
+            let of = |rows: &Vec<Row>| {
+                rows.iter()
+                    .find(|row| row.name == name)
+                    .map(candidate::Line::of)
+            };
+            ColumnsRow {
+                name: name.to_owned(),
+                decides,
+                cells: lines.iter().map(of).collect(),
+            }
         });
-        Columns { rows: rows.collect(), plots: plots::across(candidates) }
+        Columns {
+            rows: rows.collect(),
+            plots: plots::across(candidates),
+        }
     }
 }
 

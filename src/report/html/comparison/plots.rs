@@ -62,12 +62,17 @@ impl Axis {
     }
 
     fn title(&self) -> String {
-        let scale = if self.points { "percentage points" } else { "per cent of the reference" };
+        let scale = if self.points {
+            "percentage points"
+        } else {
+            "per cent of the reference"
+        };
         format!("Difference in {scale}, {unit} by {unit}", unit = self.unit)
     }
 
     fn worse(&self) -> Option<&'static str> {
-        self.higher_is_better.map(|higher| if higher { "left" } else { "right" })
+        self.higher_is_better
+            .map(|higher| if higher { "left" } else { "right" })
     }
 }
 
@@ -77,16 +82,22 @@ pub fn of_metrics(metrics: &[&MetricDifference], comparison: &Comparison) -> Vec
     for metric in metrics {
         let axis = Axis::of(metric);
         let row = words::row(metric, comparison);
-        let Some(point) = point(metric, &row, row.name.clone(), row.moved) else { continue };
+        let Some(point) = point(metric, &row, row.name.clone(), row.moved) else {
+            continue;
+        };
         match axes.iter_mut().find(|(known, _)| *known == axis) {
             Some((_, points)) => points.push(point),
             None => axes.push((axis, vec![point])),
         }
     }
     // Where nothing differs and nobody knows by how much it could, there is nothing to see.
-    let tells =
-        |(_, points): &(Axis, Vec<Point>)| points.iter().any(|at| at.value != 0.0 || at.low.is_some());
-    axes.into_iter().filter(tells).map(|(axis, points)| plot(&axis, axis.title(), points)).collect()
+    let tells = |(_, points): &(Axis, Vec<Point>)| {
+        points.iter().any(|at| at.value != 0.0 || at.low.is_some())
+    };
+    axes.into_iter()
+        .filter(tells)
+        .map(|(axis, points)| plot(&axis, axis.title(), points))
+        .collect()
 }
 
 /// One metric by group; nothing when no group has a difference.
@@ -111,7 +122,9 @@ pub fn across(candidates: &[Comparison]) -> Vec<Plot> {
                 continue;
             }
             let name = words::label(&comparison.candidate);
-            let Some(point) = point(metric, &row, name, row.moved) else { continue };
+            let Some(point) = point(metric, &row, name, row.moved) else {
+                continue;
+            };
             match plots.iter_mut().find(|(metric, ..)| *metric == row.name) {
                 Some((.., points)) => points.push(point),
                 None => plots.push((row.name.clone(), Axis::of(metric), vec![point])),
@@ -119,7 +132,11 @@ pub fn across(candidates: &[Comparison]) -> Vec<Plot> {
         }
     }
     let drawn = |(name, axis, points): (String, Axis, Vec<Point>)| {
-        let unit = if axis.points { "percentage points" } else { "per cent of the reference" };
+        let unit = if axis.points {
+            "percentage points"
+        } else {
+            "per cent of the reference"
+        };
         plot(&axis, format!("{name}: difference in {unit}"), points)
     };
     plots.into_iter().map(drawn).collect()
@@ -129,11 +146,16 @@ fn point(metric: &MetricDifference, row: &Row, name: String, moved: bool) -> Opt
     // Shares lie on one axis as they are; what has a unit of its own as a share of the reference.
     let whole = match Axis::of(metric).points {
         true => 1.0,
-        false => metric.reference.map(f64::abs).filter(|whole| *whole > 0.0)?,
+        false => metric
+            .reference
+            .map(f64::abs)
+            .filter(|whole| *whole > 0.0)?,
     };
     let at = |value: f64| Some(value / whole).filter(|at| at.is_finite());
     let value = at(metric.difference?)?;
-    let ends = metric.ci.and_then(|[low, high]| Some([at(low)?, at(high)?]));
+    let ends = metric
+        .ci
+        .and_then(|[low, high]| Some([at(low)?, at(high)?]));
     let range = match (metric.worst.and_then(at), metric.best.and_then(at)) {
         (Some(worst), Some(best)) if !row.range.is_empty() => Some([worst, best]),
         _ => None,
@@ -144,7 +166,11 @@ fn point(metric: &MetricDifference, row: &Row, name: String, moved: bool) -> Opt
         value,
         low: ends.map(|[low, _]| low),
         high: ends.map(|[_, high]| high),
-        text: said.into_iter().filter(|words| !words.is_empty()).collect::<Vec<_>>().join(" "),
+        text: said
+            .into_iter()
+            .filter(|words| !words.is_empty())
+            .collect::<Vec<_>>()
+            .join(" "),
         leaning: leaning_name(if moved { row.leaning } else { Leaning::Neither }),
         decides: row.decides,
         range,
@@ -155,22 +181,37 @@ fn point(metric: &MetricDifference, row: &Row, name: String, moved: bool) -> Opt
 fn plot(axis: &Axis, title: String, rows: Vec<Point>) -> Plot {
     let places = rows.iter().flat_map(|row| {
         let ends = row.range.into_iter().flatten();
-        [Some(row.value), row.low, row.high].into_iter().flatten().chain(ends)
+        [Some(row.value), row.low, row.high]
+            .into_iter()
+            .flatten()
+            .chain(ends)
     });
-    let (low, high) = places.fold((0.0_f64, 0.0_f64), |(low, high), at| (low.min(at), high.max(at)));
+    let (low, high) = places.fold((0.0_f64, 0.0_f64), |(low, high), at| {
+        (low.min(at), high.max(at))
+    });
     let span = if high - low > 0.0 { high - low } else { 0.02 };
     // Both sides of zero are there, so that it is seen which one is empty.
     let room = 0.12 * span;
     let (min, max) = ((low - room).min(-room), (high + room).max(room));
-    Plot { title, worse: axis.worse(), min, max, ticks: ticks(min, max, axis.points), rows }
+    Plot {
+        title,
+        worse: axis.worse(),
+        min,
+        max,
+        ticks: ticks(min, max, axis.points),
+        rows,
+    }
 }
 
 /// Round numbers within, zero among them.
 fn ticks(min: f64, max: f64, points: bool) -> Vec<Tick> {
     let least = (max - min) / TICKS;
     let power = 10_f64.powf(least.log10().floor());
-    let step =
-        [1.0, 2.0, 5.0, 10.0].into_iter().map(|n| n * power).find(|step| *step >= least).unwrap_or(least);
+    let step = [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|n| n * power)
+        .find(|step| *step >= least)
+        .unwrap_or(least);
     let (from, to) = ((min / step).ceil(), (max / step).floor());
     if !(step > 0.0 && from.is_finite() && to.is_finite()) {
         return Vec::new();
@@ -186,7 +227,10 @@ fn ticks(min: f64, max: f64, points: bool) -> Vec<Tick> {
         };
         Tick { at, text }
     };
-    (from as i64..=to as i64).take(2 * TICKS as usize).map(tick).collect()
+    (from as i64..=to as i64)
+        .take(2 * TICKS as usize)
+        .map(tick)
+        .collect()
 }
 
 #[cfg(test)]
@@ -196,16 +240,26 @@ mod tests {
     use super::*;
 
     fn texts(min: f64, max: f64, points: bool) -> Vec<String> {
-        ticks(min, max, points).into_iter().map(|tick| tick.text).collect()
+        ticks(min, max, points)
+            .into_iter()
+            .map(|tick| tick.text)
+            .collect()
     }
 
     #[test]
     fn axes_have_round_numbers_and_zero() {
         assert_eq!(texts(-0.1, 0.03, true), ["-10", "-5", "0"]);
-        assert_eq!(texts(-0.0007, 0.0012, true), ["-0.05", "0", "+0.05", "+0.10"]);
+        assert_eq!(
+            texts(-0.0007, 0.0012, true),
+            ["-0.05", "0", "+0.05", "+0.10"]
+        );
         assert_eq!(
             texts(-0.1, 2.4, false),
-            ["0 %", "+50 %", "+100 %", "+150 %", "+200 %"].map(|t| if t == "0 %" { "0" } else { t })
+            ["0 %", "+50 %", "+100 %", "+150 %", "+200 %"].map(|t| if t == "0 %" {
+                "0"
+            } else {
+                t
+            })
         );
         assert_eq!(texts(-3e20, 1e20, false).len(), 5);
     }

@@ -73,7 +73,10 @@ struct Place {
 
 /// `graded` is what the sample shows of its output.
 pub fn told<'a>(grade: &'a Grade, graded: Option<&Shown<'a>>, limit: usize) -> GradeTold<'a> {
-    let actual = grade.actual.as_ref().map(|actual| shown::of_value(actual, limit));
+    let actual = grade
+        .actual
+        .as_ref()
+        .map(|actual| shown::of_value(actual, limit));
     let actual_is_output = actual.is_some() && actual.as_ref() == graded;
     let places = places(grade, limit);
     // What is told place by place need not be read again as data.
@@ -90,7 +93,10 @@ pub fn told<'a>(grade: &'a Grade, graded: Option<&Shown<'a>>, limit: usize) -> G
         score: grade.score.map(figures::rate).unwrap_or_default(),
         cause: grade.cause.map(|cause| cause.name()),
         reason: (!grade.reason.trim().is_empty()).then(|| shown::of_text(&grade.reason, limit)),
-        expected: grade.expected.as_ref().map(|expected| shown::of_value(expected, limit)),
+        expected: grade
+            .expected
+            .as_ref()
+            .map(|expected| shown::of_value(expected, limit)),
         actual: actual.filter(|_| !actual_is_output),
         actual_is_output,
         places,
@@ -98,7 +104,12 @@ pub fn told<'a>(grade: &'a Grade, graded: Option<&Shown<'a>>, limit: usize) -> G
             .take(MANY)
             .map(|(key, value)| (shown::name(key, limit), shown::of_value(value, limit)))
             .collect(),
-        metrics: grade.metrics.iter().take(MANY).map(|(name, value)| measured(name, *value, limit)).collect(),
+        metrics: grade
+            .metrics
+            .iter()
+            .take(MANY)
+            .map(|(name, value)| measured(name, *value, limit))
+            .collect(),
         unmeasured: grade
             .unmeasured
             .iter()
@@ -107,29 +118,47 @@ pub fn told<'a>(grade: &'a Grade, graded: Option<&Shown<'a>>, limit: usize) -> G
             .collect(),
         informative: grade.informative,
         adjudicated: grade.adjudicated,
-        trust: grade.trust.map(|level| [level.name(), notices::trust_meaning(level)]),
-        judged: grade.judged.as_deref().map(|judged| judged::told(grade, judged, limit)),
+        trust: grade
+            .trust
+            .map(|level| [level.name(), notices::trust_meaning(level)]),
+        judged: grade
+            .judged
+            .as_deref()
+            .map(|judged| judged::told(grade, judged, limit)),
     }
 }
 
 fn places(grade: &Grade, limit: usize) -> Option<Places> {
     let columns = COLUMNS.min(limit);
-    let rows = differences::of_details(&grade.details, Limits { rows: PLACES, columns, unicode: true })?;
-    let short = |side: differences::Side| pieces(text::truncate_bytes(&side.text, columns * 4), &side.marks);
+    let rows = differences::of_details(
+        &grade.details,
+        Limits {
+            rows: PLACES,
+            columns,
+            unicode: true,
+        },
+    )?;
+    let short = |side: differences::Side| {
+        pieces(text::truncate_bytes(&side.text, columns * 4), &side.marks)
+    };
     let place = |row: differences::Row| Place {
         path: shown::name(&row.path, limit).into_owned(),
         note: row.note,
         expected: row.expected.map(short),
         actual: row.actual.map(short),
     };
-    Some(Places { more: rows.more, rows: rows.rows.into_iter().map(place).collect() })
+    Some(Places {
+        more: rows.more,
+        rows: rows.rows.into_iter().map(place).collect(),
+    })
 }
 
 /// A line in pieces; every second one is what differs.
 fn pieces(line: &str, marks: &Marks) -> Vec<String> {
     let (mut pieces, mut from) = (Vec::new(), 0);
     for mark in marks {
-        let (Some(before), Some(marked)) = (line.get(from..mark.start), line.get(mark.start..mark.end))
+        let (Some(before), Some(marked)) =
+            (line.get(from..mark.start), line.get(mark.start..mark.end))
         else {
             break;
         };

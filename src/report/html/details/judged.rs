@@ -56,23 +56,40 @@ pub fn told<'a>(grade: &'a Grade, judged: &'a Judged, limit: usize) -> JudgedTol
     let told = words::one(grade, judged);
     let owned = |text: &str| Cow::Owned(shown::name(text, limit).into_owned());
     let rows = told.rows.iter().take(MANY);
-    let criteria =
-        rows.map(|row| [row.name, &row.weight, &row.score, &row.scale, &row.share, &row.spread].map(owned));
+    let criteria = rows.map(|row| {
+        [
+            row.name,
+            &row.weight,
+            &row.score,
+            &row.scale,
+            &row.share,
+            &row.spread,
+        ]
+        .map(owned)
+    });
     let check = |(met, words): &(bool, String)| (*met, shown::name(words, limit).into_owned());
     let votes = judged.votes.iter().zip(&told.votes).take(MANY);
-    let texts =
-        |texts: &'a [String]| texts.iter().take(MANY).map(|text| shown::of_text(text, limit)).collect();
+    let texts = |texts: &'a [String]| {
+        texts
+            .iter()
+            .take(MANY)
+            .map(|text| shown::of_text(text, limit))
+            .collect()
+    };
     JudgedTold {
         criteria: criteria.collect(),
         checks: told.checks.iter().take(MANY).map(check).collect(),
-        more: [told.rows.len(), told.checks.len(), judged.votes.len()].map(|n| n.saturating_sub(MANY)),
+        more: [told.rows.len(), told.checks.len(), judged.votes.len()]
+            .map(|n| n.saturating_sub(MANY)),
         panel: shown::name(&judged.panel, limit),
         justification: shown::of_text(&judged.justification, limit),
         feedback: texts(&judged.feedback),
         notices: texts(&judged.notices),
         system: shown::of_text(&judged.asked.system, limit),
         prompt: shown::of_text(&judged.asked.prompt, limit),
-        votes: votes.map(|(vote, words)| one_vote(vote, words, limit)).collect(),
+        votes: votes
+            .map(|(vote, words)| one_vote(vote, words, limit))
+            .collect(),
         score: told.score,
     }
 }
@@ -92,7 +109,12 @@ fn one_vote<'a>(vote: &'a JudgeVote, told: &words::VoteTold<'_>, limit: usize) -
             })
             .collect(),
         justification: shown::of_text(&vote.justification, limit),
-        replies: vote.replies.iter().take(MANY).map(|reply| one_reply(reply, limit)).collect(),
+        replies: vote
+            .replies
+            .iter()
+            .take(MANY)
+            .map(|reply| one_reply(reply, limit))
+            .collect(),
         facts: facts(vote, limit),
     }
 }
@@ -112,7 +134,10 @@ fn facts(vote: &JudgeVote, limit: usize) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
     for call in vote.calls.iter().take(MANY) {
         facts.extend(call_facts(&call.call, limit));
-        facts.extend(call.latency_ms.map(|ms| ("Latency", figures::duration_ms(ms))));
+        facts.extend(
+            call.latency_ms
+                .map(|ms| ("Latency", figures::duration_ms(ms))),
+        );
         if let Some(usage) = &call.usage {
             facts.push(("Tokens", tokens(usage)));
             facts.extend(usage.cost_usd.map(|cost| ("Cost", figures::cost(cost))));

@@ -43,7 +43,11 @@ pub(super) fn word(value: &impl Serialize) -> String {
     }
 }
 
-pub(super) fn write(held: &[Held<'_>], budget: usize, out: &mut dyn Write) -> Result<(), ReportError> {
+pub(super) fn write(
+    held: &[Held<'_>],
+    budget: usize,
+    out: &mut dyn Write,
+) -> Result<(), ReportError> {
     for (at, chunk) in details(held, budget)?.chunks(CHUNK).enumerate() {
         embed::list(&format!("details-{at}"), chunk, out)?;
     }
@@ -155,7 +159,10 @@ impl<'a> CaseShown<'a> {
         let case = held.case;
         let (samples, more) = sample::told(case, limit);
         CaseShown {
-            input: case.input.as_deref().map(|input| sample::input(input, limit)),
+            input: case
+                .input
+                .as_deref()
+                .map(|input| sample::input(input, limit)),
             samples,
             more,
             never_ran: never_ran(case),

@@ -38,7 +38,10 @@ pub fn input(input: &InputShown, limit: usize) -> InputTold<'_> {
         kind: input.kind.name(),
         path: input.path.as_deref().map(|path| shown::name(path, limit)),
         parts: parts(&input.value, limit),
-        context: input.context.as_ref().map(|context| shown::of_value(context, limit)),
+        context: input
+            .context
+            .as_ref()
+            .map(|context| shown::of_value(context, limit)),
         truncated: input.truncated,
     }
 }
@@ -50,7 +53,10 @@ fn parts(value: &Value, limit: usize) -> Vec<(Cow<'_, str>, Shown<'_>)> {
         Value::Null => Vec::new(),
         Value::Array(messages) if !messages.is_empty() && messages.iter().all(message) => {
             let told = messages.iter().take(MANY).map(|message| {
-                let role = message.get("role").and_then(Value::as_str).unwrap_or_default();
+                let role = message
+                    .get("role")
+                    .and_then(Value::as_str)
+                    .unwrap_or_default();
                 let plain = message.as_object().is_some_and(|object| object.len() == 2);
                 let content = message.get("content").filter(|_| plain).unwrap_or(message);
                 (shown::name(role, limit), shown::of_value(content, limit))
@@ -58,19 +64,37 @@ fn parts(value: &Value, limit: usize) -> Vec<(Cow<'_, str>, Shown<'_>)> {
             let mut told: Vec<_> = told.collect();
             if messages.len() > MANY {
                 let more = text::plural(messages.len() - MANY, "more message");
-                told.push((Cow::Borrowed("..."), Shown { text: Cow::Owned(more), json: false, cut: None }));
+                told.push((
+                    Cow::Borrowed("..."),
+                    Shown {
+                        text: Cow::Owned(more),
+                        json: false,
+                        cut: None,
+                    },
+                ));
             }
             told
         }
-        Value::Object(request) if request.contains_key("endpoint") && request.contains_key("method") => {
+        Value::Object(request)
+            if request.contains_key("endpoint") && request.contains_key("method") =>
+        {
             let line = |key: &str| request.get(key).and_then(Value::as_str).unwrap_or_default();
             let line = format!("{} {}", line("method"), line("endpoint"));
             let kept = shown::of_text(&line, limit);
-            let first = Shown { text: Cow::Owned(kept.text.into_owned()), json: false, cut: kept.cut };
-            let rest = request.iter().filter(|(key, _)| !matches!(key.as_str(), "method" | "endpoint"));
-            let rest =
-                rest.take(MANY).map(|(key, value)| (shown::name(key, limit), shown::of_value(value, limit)));
-            std::iter::once((Cow::Borrowed("request"), first)).chain(rest).collect()
+            let first = Shown {
+                text: Cow::Owned(kept.text.into_owned()),
+                json: false,
+                cut: kept.cut,
+            };
+            let rest = request
+                .iter()
+                .filter(|(key, _)| !matches!(key.as_str(), "method" | "endpoint"));
+            let rest = rest
+                .take(MANY)
+                .map(|(key, value)| (shown::name(key, limit), shown::of_value(value, limit)));
+            std::iter::once((Cow::Borrowed("request"), first))
+                .chain(rest)
+                .collect()
         }
         other => vec![(Cow::Borrowed(""), shown::of_value(other, limit))],
     }
@@ -112,13 +136,21 @@ pub fn told(case: &CaseResult, limit: usize) -> (Vec<SampleTold<'_>>, usize) {
     let mut samples: Vec<&SampleResult> = case.samples.iter().collect();
     samples.sort_by_key(|sample| rank(sample.outcome));
     let more = samples.len().saturating_sub(SAMPLES) + unlisted_passes(case);
-    (samples.into_iter().take(SAMPLES).map(|sample| one(sample, limit)).collect(), more)
+    (
+        samples
+            .into_iter()
+            .take(SAMPLES)
+            .map(|sample| one(sample, limit))
+            .collect(),
+        more,
+    )
 }
 
 /// Samples that passed and that the summary does not list, at least.
 pub fn unlisted_passes(case: &CaseResult) -> usize {
     let listed = |flaky: bool| {
-        let such = |sample: &&SampleResult| sample.outcome == Outcome::Passed && sample.flaky == flaky;
+        let such =
+            |sample: &&SampleResult| sample.outcome == Outcome::Passed && sample.flaky == flaky;
         case.samples.iter().filter(such).count()
     };
     let at_once = usize::try_from(case.first_passes).unwrap_or(usize::MAX);
@@ -137,14 +169,29 @@ fn rank(outcome: Outcome) -> u8 {
 }
 
 fn one(sample: &SampleResult, limit: usize) -> SampleTold<'_> {
-    let output = sample.output.as_ref().map(|output| shown::of_value(output, limit));
-    let extracted = sample.extracted.as_ref().map(|extracted| shown::of_value(extracted, limit));
+    let output = sample
+        .output
+        .as_ref()
+        .map(|output| shown::of_value(output, limit));
+    let extracted = sample
+        .extracted
+        .as_ref()
+        .map(|extracted| shown::of_value(extracted, limit));
     let graded = extracted.as_ref().or(output.as_ref());
-    let grades = sample.grades.iter().take(MANY).map(|grade| grade::told(grade, graded, limit)).collect();
+    let grades = sample
+        .grades
+        .iter()
+        .take(MANY)
+        .map(|grade| grade::told(grade, graded, limit))
+        .collect();
     let metrics = sample.metrics.iter().take(MANY);
     let earlier = sample.earlier.iter().take(MANY).map(|attempt| {
         let cause = attempt.cause.map(|cause| cause.name());
-        (attempt.outcome.name(), cause, shown::of_text(&attempt.reason, limit))
+        (
+            attempt.outcome.name(),
+            cause,
+            shown::of_text(&attempt.reason, limit),
+        )
     });
     SampleTold {
         index: sample.index,
@@ -156,8 +203,13 @@ fn one(sample: &SampleResult, limit: usize) -> SampleTold<'_> {
         extracted,
         output,
         output_truncated: sample.output_truncated,
-        thoughts: sample.thoughts.as_ref().map(|thoughts| shown::of_text(thoughts, limit)),
-        metrics: metrics.map(|(name, value)| measured(name, *value, limit)).collect(),
+        thoughts: sample
+            .thoughts
+            .as_ref()
+            .map(|thoughts| shown::of_text(thoughts, limit)),
+        metrics: metrics
+            .map(|(name, value)| measured(name, *value, limit))
+            .collect(),
         flaky: sample.flaky,
         earlier: earlier.collect(),
         facts: facts(sample, limit),
@@ -172,7 +224,8 @@ pub fn measured(name: &str, value: f64, limit: usize) -> Fact<'static> {
 
 fn facts(sample: &SampleResult, limit: usize) -> Vec<Fact<'_>> {
     let mut facts: Vec<Fact<'_>> = Vec::new();
-    let mut fact = |label: &'static str, words: String| facts.push((Cow::Borrowed(label), Cow::Owned(words)));
+    let mut fact =
+        |label: &'static str, words: String| facts.push((Cow::Borrowed(label), Cow::Owned(words)));
     if let Some(latency) = sample.latency_ms {
         fact("Latency", figures::duration_ms(latency));
     }
@@ -181,7 +234,10 @@ fn facts(sample: &SampleResult, limit: usize) -> Vec<Fact<'_>> {
         fact("Attempts", text::group_digits(sample.attempts));
     }
     if sample.infrastructure_retries > 0 {
-        fact("Calls made again", grouped(u64::from(sample.infrastructure_retries)));
+        fact(
+            "Calls made again",
+            grouped(u64::from(sample.infrastructure_retries)),
+        );
     }
     if let Some(usage) = &sample.usage {
         fact("Tokens", tokens(usage));
@@ -202,13 +258,20 @@ fn facts(sample: &SampleResult, limit: usize) -> Vec<Fact<'_>> {
 }
 
 pub fn tokens(usage: &Usage) -> String {
-    format!("{} in, {} out", grouped(usage.input_tokens), grouped(usage.output_tokens))
+    format!(
+        "{} in, {} out",
+        grouped(usage.input_tokens),
+        grouped(usage.output_tokens)
+    )
 }
 
 /// How a model was asked; what there is nothing to say of is left out.
 pub fn call_facts(call: &ModelCall, limit: usize) -> Vec<(&'static str, String)> {
     let mut facts = Vec::new();
-    let at = call.answered_at.as_deref().map(|at| format!(", first given {}", shown::name(at, limit)));
+    let at = call
+        .answered_at
+        .as_deref()
+        .map(|at| format!(", first given {}", shown::name(at, limit)));
     let at = at.unwrap_or_default();
     facts.push((
         "Answer",
@@ -220,17 +283,34 @@ pub fn call_facts(call: &ModelCall, limit: usize) -> Vec<(&'static str, String)>
     ));
     if call.requests > 1 || !call.faults.is_empty() {
         let faults = call.faults.iter().take(MANY);
-        let faults: Vec<String> =
-            faults.map(|(label, n)| format!("{}: {n}", shown::name(label, limit))).collect();
-        let faults = if faults.is_empty() { String::new() } else { format!(" ({})", faults.join(", ")) };
+        let faults: Vec<String> = faults
+            .map(|(label, n)| format!("{}: {n}", shown::name(label, limit)))
+            .collect();
+        let faults = if faults.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", faults.join(", "))
+        };
         facts.push(("Requests", format!("{}{faults}", call.requests)));
     }
-    let waits = [("Waited for its turn", call.throttled_ms), ("Waited between tries", call.backoff_ms)];
-    facts.extend(waits.into_iter().filter_map(|(label, ms)| Some((label, figures::duration_ms(ms?)))));
-    for (label, usage) in [("Spent without an answer", &call.wasted), ("Taken to have cost", &call.estimated)]
-    {
+    let waits = [
+        ("Waited for its turn", call.throttled_ms),
+        ("Waited between tries", call.backoff_ms),
+    ];
+    facts.extend(
+        waits
+            .into_iter()
+            .filter_map(|(label, ms)| Some((label, figures::duration_ms(ms?)))),
+    );
+    for (label, usage) in [
+        ("Spent without an answer", &call.wasted),
+        ("Taken to have cost", &call.estimated),
+    ] {
         if let Some(usage) = usage {
-            let cost = usage.cost_usd.map(|cost| format!(", {}", figures::cost(cost))).unwrap_or_default();
+            let cost = usage
+                .cost_usd
+                .map(|cost| format!(", {}", figures::cost(cost)))
+                .unwrap_or_default();
             facts.push((label, format!("{}{cost}", tokens(usage))));
         }
     }

@@ -30,7 +30,11 @@ fn cut(kept: usize, of: usize) -> String {
 pub fn of_text(whole: &str, limit: usize) -> Shown<'_> {
     let kept = text::truncate_bytes(whole, limit);
     let cut = (kept.len() < whole.len()).then(|| cut(kept.len(), whole.len()));
-    Shown { text: Cow::Borrowed(kept), json: false, cut }
+    Shown {
+        text: Cow::Borrowed(kept),
+        json: false,
+        cut,
+    }
 }
 
 pub fn of_value(value: &Value, limit: usize) -> Shown<'_> {
@@ -39,7 +43,11 @@ pub fn of_value(value: &Value, limit: usize) -> Shown<'_> {
     }
     let (kept, of) = pretty(value, limit);
     let cut = (kept.len() < of).then(|| cut(kept.len(), of));
-    Shown { text: Cow::Owned(kept), json: true, cut }
+    Shown {
+        text: Cow::Owned(kept),
+        json: true,
+        cut,
+    }
 }
 
 /// A text on its own, cut without a word: for names and labels.
@@ -49,7 +57,11 @@ pub fn name(whole: &str, limit: usize) -> Cow<'_, str> {
 
 /// The beginning of the data, and how long it is in all.
 fn pretty(value: &Value, limit: usize) -> (String, usize) {
-    let mut beginning = Beginning { kept: Vec::new(), limit, of: 0 };
+    let mut beginning = Beginning {
+        kept: Vec::new(),
+        limit,
+        of: 0,
+    };
     // The writer never fails, and a value always is JSON.
     let _ = serde_json::to_writer_pretty(&mut beginning, value);
     let Beginning { mut kept, of, .. } = beginning;
@@ -70,7 +82,8 @@ impl Write for Beginning {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.of += bytes.len();
         let room = self.limit.saturating_sub(self.kept.len()).min(bytes.len());
-        self.kept.extend_from_slice(bytes.get(..room).unwrap_or_default());
+        self.kept
+            .extend_from_slice(bytes.get(..room).unwrap_or_default());
         Ok(bytes.len())
     }
 

@@ -3,8 +3,8 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::model::{
-    CaseResult, Cause, EvalResult, EvalType, Grade, GraderType, InputKind, InputShown, Outcome, SampleResult,
-    Trust, Usage,
+    CaseResult, Cause, EvalResult, EvalType, Grade, GraderType, InputKind, InputShown, Outcome,
+    SampleResult, Trust, Usage,
 };
 
 fn sample(outcome: Outcome, output: Value) -> SampleResult {
@@ -67,19 +67,27 @@ fn eval(cases: Vec<CaseResult>) -> EvalResult {
 }
 
 fn all(eval: &EvalResult) -> Vec<Held<'_>> {
-    eval.cases.iter().map(|case| Held { eval_at: 0, eval, case }).collect()
+    eval.cases
+        .iter()
+        .map(|case| Held {
+            eval_at: 0,
+            eval,
+            case,
+        })
+        .collect()
 }
 
 /// What a page reads of a case.
 fn read(eval: &EvalResult, budget: usize) -> Vec<Value> {
     let told = details(&all(eval), budget).expect("details");
-    told.iter().map(|json| serde_json::from_slice(json).expect("JSON")).collect()
+    told.iter()
+        .map(|json| serde_json::from_slice(json).expect("JSON"))
+        .collect()
 }
 
 fn rich() -> CaseResult {
     let expected = json!({"id": 7, "price": serde_json::from_str::<Value>("1.10").unwrap()});
-    let actual =
-        json!({"id": 7, "price": serde_json::from_str::<Value>("1.1000000000000000000001").unwrap()});
+    let actual = json!({"id": 7, "price": serde_json::from_str::<Value>("1.1000000000000000000001").unwrap()});
     let mut grade = Grade::failed(GraderType::Code, "exact_match", Cause::WrongAnswer, "another price")
         .with_expected(expected)
         .with_actual(actual.clone())
@@ -99,9 +107,14 @@ fn rich() -> CaseResult {
     let sample = &mut case.samples[0];
     sample.grades = vec![grade];
     sample.reason = "another price".to_owned();
-    sample.usage = Some(Usage { input_tokens: 12_345, output_tokens: 6, cost_usd: Some(0.5) });
+    sample.usage = Some(Usage {
+        input_tokens: 12_345,
+        output_tokens: 6,
+        cost_usd: Some(0.5),
+    });
     sample.metrics.insert("latency_ms".to_owned(), 1_234.0);
-    case.samples.insert(0, self::sample(Outcome::Passed, json!("fine")));
+    case.samples
+        .insert(0, self::sample(Outcome::Passed, json!("fine")));
     case
 }
 
@@ -241,7 +254,9 @@ fn nothing_that_is_said_ends_a_block() {
     let mut out = Vec::new();
     write(&all(&eval), BUDGET, &mut out).unwrap();
     let page = String::from_utf8(out).unwrap();
-    let json = page.strip_prefix(r#"<script type="application/json" id="details-0">"#).unwrap();
+    let json = page
+        .strip_prefix(r#"<script type="application/json" id="details-0">"#)
+        .unwrap();
     let json = json.strip_suffix("</script>\n").unwrap();
     assert!(!json.contains(['<', '>', '&', '\u{2028}']));
     let read: Value = serde_json::from_str(json).unwrap();
@@ -259,8 +274,20 @@ fn one_large_case_does_not_shorten_the_others() {
     large.samples = vec![large.samples[0].clone(); 400];
     let eval = eval(vec![large, case("small", Outcome::Failed, json!(long))]);
     let read = read(&eval, 2 << 20);
-    assert_eq!(read[1]["samples"][0]["output"]["text"].as_str().unwrap().len(), long.len());
-    assert_eq!((read[0]["samples"].as_array().unwrap().len(), &read[0]["more"]), (100, &json!(300)));
+    assert_eq!(
+        read[1]["samples"][0]["output"]["text"]
+            .as_str()
+            .unwrap()
+            .len(),
+        long.len()
+    );
+    assert_eq!(
+        (
+            read[0]["samples"].as_array().unwrap().len(),
+            &read[0]["more"]
+        ),
+        (100, &json!(300))
+    );
 }
 
 #[test]
@@ -268,7 +295,10 @@ fn a_cut_says_how_much_is_there() {
     let eval = eval(vec![case("a", Outcome::Passed, json!("é".repeat(30_000)))]);
     let output = &read(&eval, BUDGET)[0]["samples"][0]["output"];
     assert_eq!(output["text"].as_str().unwrap().len(), 32 << 10);
-    assert_eq!(output["cut"], "Cut: 32,768 of 60,000 bytes are shown; the journal has all.");
+    assert_eq!(
+        output["cut"],
+        "Cut: 32,768 of 60,000 bytes are shown; the journal has all."
+    );
 }
 
 proptest! {

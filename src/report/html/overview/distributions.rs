@@ -19,7 +19,9 @@ const WIDE: f64 = 25.0;
 const EVALS: usize = 100;
 
 pub(super) fn of(summary: &Summary) -> Value {
-    let left_out = summary.omitted.is_some_and(|omitted| omitted.cases + omitted.samples > 0);
+    let left_out = summary
+        .omitted
+        .is_some_and(|omitted| omitted.cases + omitted.samples > 0);
     if summary.truncated || left_out {
         return json!({ "scores": null, "latency": null, "usage": null });
     }
@@ -27,7 +29,11 @@ pub(super) fn of(summary: &Summary) -> Value {
 }
 
 fn samples(summary: &Summary) -> impl Iterator<Item = &SampleResult> {
-    summary.evals.iter().flat_map(|eval| &eval.cases).flat_map(|case| &case.samples)
+    summary
+        .evals
+        .iter()
+        .flat_map(|eval| &eval.cases)
+        .flat_map(|case| &case.samples)
 }
 
 /// Scores of cases: none, ten tenths, and the whole; `null` when there is nothing between none and the whole.
@@ -55,8 +61,11 @@ fn scores(summary: &Summary) -> Option<Value> {
         10 => "0.9 to below 1".to_owned(),
         bin => format!("0.{} to below 0.{bin}", bin - 1),
     };
-    let bins: Vec<Value> =
-        bins.iter().enumerate().map(|(bin, count)| json!({ "text": name(bin), "count": count })).collect();
+    let bins: Vec<Value> = bins
+        .iter()
+        .enumerate()
+        .map(|(bin, count)| json!({ "text": name(bin), "count": count }))
+        .collect();
     Some(json!({ "bins": bins }))
 }
 
@@ -83,7 +92,10 @@ fn latency(summary: &Summary) -> Option<Value> {
             json!({ "from": figures::duration_ms(from), "to": figures::duration_ms(to), "count": count })
         })
         .collect();
-    let edges: Vec<String> = edges.iter().map(|edge| figures::duration_ms(*edge)).collect();
+    let edges: Vec<String> = edges
+        .iter()
+        .map(|edge| figures::duration_ms(*edge))
+        .collect();
     Some(json!({ "bins": bins, "edges": edges, "samples": text::plural(times.len(), "sample") }))
 }
 
@@ -97,12 +109,18 @@ fn edges(low: f64, high: f64) -> Vec<f64> {
             decade *= 10.0;
         }
         let first = edges.iter().rposition(|edge| *edge <= low).unwrap_or(0);
-        let last = edges.iter().position(|edge| *edge >= high).unwrap_or(edges.len() - 1);
+        let last = edges
+            .iter()
+            .position(|edge| *edge >= high)
+            .unwrap_or(edges.len() - 1);
         return edges.get(first..=last).unwrap_or_default().to_vec();
     }
     let rough = (high - low) / BINS;
     let decade = 10f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 5.0, 10.0].map(|step| step * decade).into_iter().find(|step| *step >= rough);
+    let step = [1.0, 2.0, 5.0, 10.0]
+        .map(|step| step * decade)
+        .into_iter()
+        .find(|step| *step >= rough);
     let step = step.unwrap_or(10.0 * decade);
     let first = (low / step).floor();
     let count = ((high / step).ceil() - first).max(1.0) as usize;
@@ -117,9 +135,14 @@ fn usage(summary: &Summary) -> Option<Value> {
         for sample in eval.cases.iter().flat_map(|case| &case.samples) {
             let Some(usage) = &sample.usage else { continue };
             told += 1;
-            let (sum, priced) = by_eval
-                .entry(&eval.id)
-                .or_insert((Usage { input_tokens: 0, output_tokens: 0, cost_usd: None }, true));
+            let (sum, priced) = by_eval.entry(&eval.id).or_insert((
+                Usage {
+                    input_tokens: 0,
+                    output_tokens: 0,
+                    cost_usd: None,
+                },
+                true,
+            ));
             sum.input_tokens = sum.input_tokens.saturating_add(usage.input_tokens);
             sum.output_tokens = sum.output_tokens.saturating_add(usage.output_tokens);
             match usage.cost_usd {
@@ -128,12 +151,16 @@ fn usage(summary: &Summary) -> Option<Value> {
             }
         }
     }
-    let mut rows: Vec<(&str, Usage, bool)> =
-        by_eval.into_iter().map(|(eval, (usage, priced))| (eval, usage, priced)).collect();
+    let mut rows: Vec<(&str, Usage, bool)> = by_eval
+        .into_iter()
+        .map(|(eval, (usage, priced))| (eval, usage, priced))
+        .collect();
     let tokens = |usage: &Usage| usage.input_tokens.saturating_add(usage.output_tokens);
     rows.sort_by(|(_, a, _), (_, b, _)| {
         let cost = |usage: &Usage| usage.cost_usd.unwrap_or(0.0);
-        cost(b).total_cmp(&cost(a)).then_with(|| tokens(b).cmp(&tokens(a)))
+        cost(b)
+            .total_cmp(&cost(a))
+            .then_with(|| tokens(b).cmp(&tokens(a)))
     });
     let more = rows.len().saturating_sub(EVALS);
     let costly = rows.iter().any(|(_, usage, _)| usage.cost_usd.is_some());
@@ -153,8 +180,11 @@ fn usage(summary: &Summary) -> Option<Value> {
             })
         })
         .collect();
-    (told > 0 && rows.iter().any(|(_, usage, _)| tokens(usage) > 0 || usage.cost_usd.is_some()))
-        .then(|| json!({ "rows": told_rows, "more": more, "costly": costly }))
+    (told > 0
+        && rows
+            .iter()
+            .any(|(_, usage, _)| tokens(usage) > 0 || usage.cost_usd.is_some()))
+    .then(|| json!({ "rows": told_rows, "more": more, "costly": costly }))
 }
 
 #[cfg(test)]
@@ -168,7 +198,9 @@ mod tests {
         assert_eq!(edges(3.0, 97.0), [2.0, 5.0, 10.0, 20.0, 50.0, 100.0]);
         assert_eq!(
             edges(100.0, 190.0),
-            [100.0, 110.0, 120.0, 130.0, 140.0, 150.0, 160.0, 170.0, 180.0, 190.0]
+            [
+                100.0, 110.0, 120.0, 130.0, 140.0, 150.0, 160.0, 170.0, 180.0, 190.0
+            ]
         );
     }
 

@@ -21,8 +21,11 @@ const LEVEL: f64 = 0.95;
 /// intervals are about evals like these, of which it would be too narrow.
 pub(super) fn of(summary: &Summary) -> Vec<Value> {
     let totals = &summary.summary;
-    let by_type: BTreeMap<String, Counts> =
-        totals.by_type.iter().map(|(kind, counts)| (type_name(*kind).to_owned(), *counts)).collect();
+    let by_type: BTreeMap<String, Counts> = totals
+        .by_type
+        .iter()
+        .map(|(kind, counts)| (type_name(*kind).to_owned(), *counts))
+        .collect();
     let independent = summary.metadata.interval_scope != IntervalScope::SimilarEvals;
     let kinds = [
         ("type", "evals", &by_type, true),
@@ -40,8 +43,11 @@ pub(super) fn of(summary: &Summary) -> Vec<Value> {
                 let rate = |counts: &Counts| counts.pass_rate.unwrap_or(-1.0);
                 rate(of_a).total_cmp(&rate(of_b)).then_with(|| a.cmp(b))
             });
-            let rows: Vec<Value> =
-                sorted.iter().take(GROUPS).map(|(name, counts)| row(name, counts, independent)).collect();
+            let rows: Vec<Value> = sorted
+                .iter()
+                .take(GROUPS)
+                .map(|(name, counts)| row(name, counts, independent))
+                .collect();
             let more = sorted.len().saturating_sub(GROUPS);
             json!({ "by": by, "unit": unit, "rows": rows, "more": more, "intervals": independent })
         })
@@ -50,7 +56,9 @@ pub(super) fn of(summary: &Summary) -> Vec<Value> {
 
 fn row(name: &str, counts: &Counts, independent: bool) -> Value {
     let graded = counts.passed + counts.failed;
-    let interval = independent.then(|| of_counts(counts.passed as f64, graded as f64, LEVEL).ok()).flatten();
+    let interval = independent
+        .then(|| of_counts(counts.passed as f64, graded as f64, LEVEL).ok())
+        .flatten();
     json!({
         "name": name,
         "counts": counted(counts),
@@ -92,7 +100,9 @@ fn causes_of(summary: &Summary, is_asked: impl Fn(Option<Outcome>) -> bool) -> V
 }
 
 fn outcome_of(cause: &str) -> Option<Outcome> {
-    serde_json::from_value::<Cause>(Value::String(cause.to_owned())).ok().map(Cause::outcome)
+    serde_json::from_value::<Cause>(Value::String(cause.to_owned()))
+        .ok()
+        .map(Cause::outcome)
 }
 
 /// What verdicts over candidates' code rest on.
@@ -126,7 +136,12 @@ pub(super) fn evals(summary: &Summary) -> Value {
         room = room.saturating_sub(names);
         fits
     };
-    let rows: Vec<Value> = sorted.iter().take(EVALS).take_while(fits).map(|eval| one(eval)).collect();
+    let rows: Vec<Value> = sorted
+        .iter()
+        .take(EVALS)
+        .take_while(fits)
+        .map(|eval| one(eval))
+        .collect();
     json!({ "more": sorted.len() - rows.len(), "rows": rows })
 }
 

@@ -9,7 +9,9 @@ use crate::report::figures::{self, Unit};
 pub(super) fn of(summary: &Summary) -> Value {
     let names = figures::telling_metrics(summary);
     let rows: Vec<Value> = names.iter().map(|metric| row(summary, metric)).collect();
-    let ranged = names.iter().any(|metric| !figures::metric_row(summary, metric).range.is_empty());
+    let ranged = names
+        .iter()
+        .any(|metric| !figures::metric_row(summary, metric).range.is_empty());
     json!({
         "rows": rows,
         "interval_label": figures::interval_label(summary),
@@ -21,9 +23,16 @@ pub(super) fn of(summary: &Summary) -> Value {
 fn row(summary: &Summary, metric: &str) -> Value {
     let row = figures::metric_row(summary, metric);
     let estimate = summary.estimates.get(metric);
-    let value = summary.metrics.get(metric).copied().flatten().or(estimate.and_then(|e| e.value));
+    let value = summary
+        .metrics
+        .get(metric)
+        .copied()
+        .flatten()
+        .or(estimate.and_then(|e| e.value));
     let ci = estimate.and_then(|e| e.ci);
-    let range = estimate.filter(|_| !row.range.is_empty()).and_then(|e| Some([e.worst?, e.best?]));
+    let range = estimate
+        .filter(|_| !row.range.is_empty())
+        .and_then(|e| Some([e.worst?, e.best?]));
     let limits: Vec<Value> = summary
         .gate
         .thresholds
@@ -36,9 +45,12 @@ fn row(summary: &Summary, metric: &str) -> Value {
                 "status": told.status.name() })
         })
         .collect();
-    let places = value.into_iter().chain(ci.into_iter().flatten()).chain(range.into_iter().flatten());
-    let drawn =
-        Unit::of_metric(metric) == Unit::Rate && places.into_iter().all(|at| (0.0..=1.0).contains(&at));
+    let places = value
+        .into_iter()
+        .chain(ci.into_iter().flatten())
+        .chain(range.into_iter().flatten());
+    let drawn = Unit::of_metric(metric) == Unit::Rate
+        && places.into_iter().all(|at| (0.0..=1.0).contains(&at));
     json!({
         "name": row.name,
         "value": row.value,
@@ -62,8 +74,15 @@ fn worst_status(summary: &Summary, metric: &str) -> Option<&'static str> {
         Decision::Pending | Decision::Undecided => 1,
         Decision::Pass => 0,
     };
-    let of_it = summary.gate.thresholds.iter().filter(|threshold| threshold.metric == metric);
-    of_it.map(|threshold| threshold.status).max_by_key(grave).map(Decision::name)
+    let of_it = summary
+        .gate
+        .thresholds
+        .iter()
+        .filter(|threshold| threshold.metric == metric);
+    of_it
+        .map(|threshold| threshold.status)
+        .max_by_key(grave)
+        .map(Decision::name)
 }
 
 /// How an interval was made, in words.
@@ -83,7 +102,9 @@ pub(super) fn curve(summary: &Summary) -> Vec<Value> {
     let kinds: [(&str, IsOf); 3] = [
         ("pass@k", |metric| matches!(metric, Metric::PassAt(_))),
         ("pass^k", |metric| matches!(metric, Metric::PassHat(_))),
-        ("pass^k (unbiased)", |metric| matches!(metric, Metric::PassHatUnbiased(_))),
+        ("pass^k (unbiased)", |metric| {
+            matches!(metric, Metric::PassHatUnbiased(_))
+        }),
     ];
     let all: Vec<(u32, Metric, &str)> = figures::metrics_in_order(summary)
         .into_iter()

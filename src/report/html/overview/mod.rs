@@ -102,13 +102,18 @@ fn gate(summary: &Summary) -> Value {
 /// What a decision says, in a sentence; exit code 130 says that somebody ended the run.
 fn meaning(summary: &Summary) -> &'static str {
     let gate = &summary.gate;
-    let all_graded = without_grade(&summary.summary.samples) + without_grade(&summary.summary.cases) == 0;
+    let all_graded =
+        without_grade(&summary.summary.samples) + without_grade(&summary.summary.cases) == 0;
     match gate.decision {
         _ if gate.exit_code == 130 => "The run was ended before it was done.",
         Decision::Pass if all_graded => "The gate passed.",
-        Decision::Pass => "The gate passed, whatever the samples without a grade would have come to.",
+        Decision::Pass => {
+            "The gate passed, whatever the samples without a grade would have come to."
+        }
         Decision::Fail if all_graded => "The gate failed.",
-        Decision::Fail => "The gate failed, whatever the samples without a grade would have come to.",
+        Decision::Fail => {
+            "The gate failed, whatever the samples without a grade would have come to."
+        }
         Decision::Incomplete => {
             "Undecided: something could not be graded, and what it would have come to decides."
         }
@@ -133,7 +138,15 @@ fn notices(summary: &Summary) -> Vec<Value> {
 
 /// Counts by outcome, as numbers of things.
 fn counted(counts: &Counts) -> Value {
-    let Counts { total, passed, failed, errored, skipped, pending, pass_rate } = counts;
+    let Counts {
+        total,
+        passed,
+        failed,
+        errored,
+        skipped,
+        pending,
+        pass_rate,
+    } = counts;
     json!({
         "total": total, "passed": passed, "failed": failed, "errored": errored, "skipped": skipped, "pending": pending,
         "rate": figures::percent_or_none(*pass_rate),
@@ -142,9 +155,18 @@ fn counted(counts: &Counts) -> Value {
 
 fn counts(summary: &Summary) -> Value {
     let totals = &summary.summary;
-    let mut remarks = vec!["Pass rates are over what was graded: passed / (passed + failed).".to_owned()];
-    remarks.extend(totals.weighted_score.map(|score| format!("Weighted score: {}.", figures::rate(score))));
-    remarks.extend(notices::retries(summary).into_iter().map(|words| format!("{words}.")));
+    let mut remarks =
+        vec!["Pass rates are over what was graded: passed / (passed + failed).".to_owned()];
+    remarks.extend(
+        totals
+            .weighted_score
+            .map(|score| format!("Weighted score: {}.", figures::rate(score))),
+    );
+    remarks.extend(
+        notices::retries(summary)
+            .into_iter()
+            .map(|words| format!("{words}.")),
+    );
     json!({
         "evals": counted(&figures::eval_counts(totals)),
         "cases": counted(&totals.cases),
@@ -161,7 +183,9 @@ fn unknown(summary: &Summary) -> Option<Value> {
     }
     let groups: Vec<Value> = [Outcome::Errored, Outcome::Skipped, Outcome::Pending]
         .into_iter()
-        .filter(|outcome| figures::count_of(samples, *outcome) + figures::count_of(cases, *outcome) > 0)
+        .filter(|outcome| {
+            figures::count_of(samples, *outcome) + figures::count_of(cases, *outcome) > 0
+        })
         .map(|outcome| {
             json!({
                 "outcome": outcome.name(),
@@ -173,7 +197,13 @@ fn unknown(summary: &Summary) -> Option<Value> {
         .collect();
     let mut open = figures::telling_metrics(summary);
     // What the gate asks about comes first.
-    open.sort_by_key(|metric| !summary.gate.thresholds.iter().any(|threshold| threshold.metric == *metric));
+    open.sort_by_key(|metric| {
+        !summary
+            .gate
+            .thresholds
+            .iter()
+            .any(|threshold| threshold.metric == *metric)
+    });
     let ranges: Vec<Value> = open
         .into_iter()
         .map(|metric| figures::metric_row(summary, metric))
@@ -185,18 +215,35 @@ fn unknown(summary: &Summary) -> Option<Value> {
 
 /// The first that did not pass, cases before samples of cases that passed all the same.
 fn failures(summary: &Summary) -> Value {
-    let cases = summary.evals.iter().flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)));
+    let cases = summary
+        .evals
+        .iter()
+        .flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)));
     let passed: HashMap<(&str, &str), bool> = cases
-        .map(|(eval, case)| ((eval.id.as_str(), case.id.as_str()), case.outcome == Outcome::Passed))
+        .map(|(eval, case)| {
+            (
+                (eval.id.as_str(), case.id.as_str()),
+                case.outcome == Outcome::Passed,
+            )
+        })
         .collect();
     let has_passed = |failure: &Failure| {
-        passed.get(&(failure.eval_id.as_str(), failure.case_id.as_str())).copied().unwrap_or(false)
+        passed
+            .get(&(failure.eval_id.as_str(), failure.case_id.as_str()))
+            .copied()
+            .unwrap_or(false)
     };
-    let mut sorted: Vec<(bool, &Failure)> =
-        summary.failures.iter().map(|failure| (has_passed(failure), failure)).collect();
+    let mut sorted: Vec<(bool, &Failure)> = summary
+        .failures
+        .iter()
+        .map(|failure| (has_passed(failure), failure))
+        .collect();
     sorted.sort_by_key(|(passed, _)| *passed);
-    let first: Vec<Value> =
-        sorted.into_iter().take(FAILURES).map(|(passed, told)| failure(told, passed)).collect();
+    let first: Vec<Value> = sorted
+        .into_iter()
+        .take(FAILURES)
+        .map(|(passed, told)| failure(told, passed))
+        .collect();
     let total = summary.failures.len() + notices::unlisted_failures(summary);
     json!({ "first": first, "total": total })
 }
@@ -204,8 +251,12 @@ fn failures(summary: &Summary) -> Value {
 fn failure(failure: &Failure, case_passed: bool) -> Value {
     // The reason names the first path that differs: the beginnings of two documents say less.
     let by_path = differences::are_listed(&failure.details);
-    let side =
-        |value: &Option<Value>| value.as_ref().filter(|_| !by_path).map(|value| values::inline(value, SIDE));
+    let side = |value: &Option<Value>| {
+        value
+            .as_ref()
+            .filter(|_| !by_path)
+            .map(|value| values::inline(value, SIDE))
+    };
     let named = failure.name != failure.eval_id && failure.name != failure.case_id;
     json!({
         "eval": failure.eval_id,
@@ -248,14 +299,23 @@ fn history(summary: &Summary) -> Option<Vec<Value>> {
     let this = PastRate {
         run_id: metadata.run_id.clone(),
         timestamp: metadata.timestamp.clone(),
-        commit: metadata.environment.git.as_ref().filter(|git| !git.dirty).map(|git| git.commit.clone()),
+        commit: metadata
+            .environment
+            .git
+            .as_ref()
+            .filter(|git| !git.dirty)
+            .map(|git| git.commit.clone()),
         decision: Some(summary.gate.decision),
         passed: cases.passed,
         graded: cases.passed + cases.failed,
     };
     let told = |run: &PastRate| {
         let rate = (run.graded > 0).then(|| run.passed as f64 / run.graded as f64);
-        let counts = format!("{} of {}", text::group_digits(run.passed), text::group_digits(run.graded));
+        let counts = format!(
+            "{} of {}",
+            text::group_digits(run.passed),
+            text::group_digits(run.graded)
+        );
         json!({
             "run": run.run_id,
             "timestamp": run.timestamp,

@@ -33,21 +33,38 @@ fn the_overview_of_a_rich_run() {
 fn figures_are_those_of_the_other_formats() {
     for summary in [rich(), unsandboxed(), green(3)] {
         let page = data(&summary);
-        for (row, shown) in
-            figures::metric_rows(&summary).iter().zip(page["metrics"]["rows"].as_array().expect("rows"))
+        for (row, shown) in figures::metric_rows(&summary)
+            .iter()
+            .zip(page["metrics"]["rows"].as_array().expect("rows"))
         {
-            let cells = [&row.name, &row.value, &row.interval, &row.range, &row.cases, &row.undefined];
+            let cells = [
+                &row.name,
+                &row.value,
+                &row.interval,
+                &row.range,
+                &row.cases,
+                &row.undefined,
+            ];
             let names = ["name", "value", "interval", "range", "cases", "undefined"];
-            assert_eq!(names.map(|name| shown[name].as_str().expect("text")), cells.map(String::as_str));
+            assert_eq!(
+                names.map(|name| shown[name].as_str().expect("text")),
+                cells.map(String::as_str)
+            );
         }
-        for (threshold, shown) in
-            summary.gate.thresholds.iter().zip(page["gate"]["thresholds"].as_array().expect("rows"))
+        for (threshold, shown) in summary
+            .gate
+            .thresholds
+            .iter()
+            .zip(page["gate"]["thresholds"].as_array().expect("rows"))
         {
             let row = figures::threshold_row(threshold);
             assert_eq!(shown["value"], row.value.as_str());
             assert_eq!(shown["label"], figures::decision_label(row.status));
         }
-        assert_eq!(page["gate"]["reasons"].as_array().map(Vec::len), Some(summary.gate.reasons.len()));
+        assert_eq!(
+            page["gate"]["reasons"].as_array().map(Vec::len),
+            Some(summary.gate.reasons.len())
+        );
         let notices = crate::report::notices::notices(&summary);
         let headlines: Vec<&str> = page["notices"]
             .as_array()
@@ -55,7 +72,13 @@ fn figures_are_those_of_the_other_formats() {
             .iter()
             .filter_map(|notice| notice["headline"].as_str())
             .collect();
-        assert_eq!(headlines, notices.iter().map(|notice| notice.headline.as_str()).collect::<Vec<_>>());
+        assert_eq!(
+            headlines,
+            notices
+                .iter()
+                .map(|notice| notice.headline.as_str())
+                .collect::<Vec<_>>()
+        );
     }
 }
 
@@ -102,9 +125,20 @@ fn earlier_runs_come_before_this_one() {
     };
     summary.history = vec![past(Some(Decision::Fail), 1_999, 2_000), past(None, 0, 0)];
     let data = data(&summary);
-    let texts: Vec<&str> =
-        data["history"].as_array().expect("runs").iter().filter_map(|run| run["text"].as_str()).collect();
-    assert_eq!(texts, [">99.9 % (1999 of 2000 cases)", "no case was graded", "100 % (3 of 3 cases)"]);
+    let texts: Vec<&str> = data["history"]
+        .as_array()
+        .expect("runs")
+        .iter()
+        .filter_map(|run| run["text"].as_str())
+        .collect();
+    assert_eq!(
+        texts,
+        [
+            ">99.9 % (1999 of 2000 cases)",
+            "no case was graded",
+            "100 % (3 of 3 cases)"
+        ]
+    );
 }
 
 #[test]
@@ -118,18 +152,27 @@ fn hostile_texts_stay_data_and_pages_are_the_same_twice() {
     assert_eq!(page_, page());
     assert!(!page_.contains("<img"));
     assert!(
-        data(&rich())["gate"]["reasons"].as_array().expect("list").iter().any(|reason| reason == HOSTILE)
+        data(&rich())["gate"]["reasons"]
+            .as_array()
+            .expect("list")
+            .iter()
+            .any(|reason| reason == HOSTILE)
     );
 }
 
 #[test]
 fn many_evals_and_groups_are_bounded() {
     let mut summary = green(2_500);
-    summary.summary.by_category = (0..600).map(|n| (format!("c{n}"), summary.summary.cases)).collect();
+    summary.summary.by_category = (0..600)
+        .map(|n| (format!("c{n}"), summary.summary.cases))
+        .collect();
     let data = data(&summary);
     assert_eq!(data["evals"]["rows"].as_array().map(Vec::len), Some(2_000));
     assert_eq!(data["evals"]["more"], 500);
-    assert_eq!(data["groups"][0]["rows"].as_array().map(Vec::len), Some(500));
+    assert_eq!(
+        data["groups"][0]["rows"].as_array().map(Vec::len),
+        Some(500)
+    );
     assert_eq!(data["groups"][0]["more"], 100);
 }
 
@@ -146,9 +189,18 @@ fn no_picture_is_drawn_of_the_failures_alone() {
         }
     }
     let pictures = data(&summary)["distributions"].clone();
-    assert!(pictures["latency"].is_object() && pictures["scores"].is_object(), "{pictures}");
+    assert!(
+        pictures["latency"].is_object() && pictures["scores"].is_object(),
+        "{pictures}"
+    );
     summary.truncated = true;
-    summary.omitted = Some(crate::model::Omitted { samples: 40_000, ..Default::default() });
+    summary.omitted = Some(crate::model::Omitted {
+        samples: 40_000,
+        ..Default::default()
+    });
     let pictures = data(&summary)["distributions"].clone();
-    assert!(pictures["latency"].is_null() && pictures["scores"].is_null(), "{pictures}");
+    assert!(
+        pictures["latency"].is_null() && pictures["scores"].is_null(),
+        "{pictures}"
+    );
 }

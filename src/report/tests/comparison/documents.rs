@@ -7,7 +7,11 @@ use super::*;
 /// A regression with few cases to list.
 fn short() -> Comparison {
     let mut short = regression();
-    for list in [&mut short.cases.broken, &mut short.cases.fixed, &mut short.cases.still_failing] {
+    for list in [
+        &mut short.cases.broken,
+        &mut short.cases.fixed,
+        &mut short.cases.still_failing,
+    ] {
         list.cases.truncate(2);
         list.count = list.cases.len();
     }
@@ -162,7 +166,11 @@ fn markdown_says_what_is_undecided() {
 fn markdown_has_a_column_for_each_candidate() {
     let mut all = several();
     for candidate in &mut all.candidates {
-        candidate.cases = CaseChanges { compared: 400, still_passing: 400, ..CaseChanges::default() };
+        candidate.cases = CaseChanges {
+            compared: 400,
+            still_passing: 400,
+            ..CaseChanges::default()
+        };
         candidate.metrics.truncate(2);
     }
     assert_snapshot!(as_markdown(&all), @r"
@@ -245,14 +253,25 @@ fn markdown_has_a_column_for_each_candidate() {
 fn a_comment_names_the_targets_and_not_the_runs() {
     let shown = as_comment(&of(vec![short()], Decision::Fail, &[]));
     let mut lines = shown.lines();
-    assert_eq!(lines.next(), Some("<!-- eval-harness comparison: Parser%20suite%20solver -->"));
-    assert_eq!(lines.next(), Some("# ❌ Regression: Parser suite, latest against main"));
+    assert_eq!(
+        lines.next(),
+        Some("<!-- eval-harness comparison: Parser%20suite%20solver -->")
+    );
+    assert_eq!(
+        lines.next(),
+        Some("# ❌ Regression: Parser suite, latest against main")
+    );
 }
 
 #[test]
 fn no_comparison_is_too_large_for_a_comment() {
     let mut huge = regression();
-    for list in [&mut huge.cases.broken, &mut huge.cases.fixed, &mut huge.cases.gone, &mut huge.cases.new] {
+    for list in [
+        &mut huge.cases.broken,
+        &mut huge.cases.fixed,
+        &mut huge.cases.gone,
+        &mut huge.cases.new,
+    ] {
         *list = flips(5_000, [Some([1, 1]), Some([0, 1])]);
         for case in &mut list.cases {
             case.case_id = "|<".repeat(300);
@@ -262,7 +281,10 @@ fn no_comparison_is_too_large_for_a_comment() {
     huge.sentences = vec!["regression: |".repeat(500); 9];
     let group = huge.groups[0].clone();
     huge.groups = (0..500)
-        .map(|n| GroupDifference { group: format!("{n} {}", "日".repeat(500)), ..group.clone() })
+        .map(|n| GroupDifference {
+            group: format!("{n} {}", "日".repeat(500)),
+            ..group.clone()
+        })
         .collect();
     for candidates in [1, 8] {
         let shown = as_comment(&of(
@@ -273,7 +295,9 @@ fn no_comparison_is_too_large_for_a_comment() {
         assert!(shown.contains("# ❌ Regression: "), "{shown}");
         assert!(shown.contains("**Cut here: "), "{shown}");
     }
-    assert!(as_markdown(&of(vec![huge], Decision::Fail, &[])).contains("- ... and 4800 more cases"));
+    assert!(
+        as_markdown(&of(vec![huge], Decision::Fail, &[])).contains("- ... and 4800 more cases")
+    );
 }
 
 #[test]
@@ -294,8 +318,14 @@ fn json_is_the_comparison_as_it_is_and_fits_its_schema() {
             "{written}"
         );
         let value: serde_json::Value = serde_json::from_str(&written).unwrap();
-        let faults: Vec<String> = validator.iter_errors(&value).map(|fault| fault.to_string()).collect();
+        let faults: Vec<String> = validator
+            .iter_errors(&value)
+            .map(|fault| fault.to_string())
+            .collect();
         assert!(faults.is_empty(), "{faults:?}");
-        assert_eq!(serde_json::from_str::<Comparisons>(&written).unwrap(), comparisons);
+        assert_eq!(
+            serde_json::from_str::<Comparisons>(&written).unwrap(),
+            comparisons
+        );
     }
 }

@@ -5,7 +5,10 @@ use insta::assert_snapshot;
 use super::*;
 
 fn page(candidate: Comparison, decision: Decision, reasons: &[&str]) -> String {
-    on_terminal(&of(vec![candidate], decision, reasons), &TerminalOptions::default())
+    on_terminal(
+        &of(vec![candidate], decision, reasons),
+        &TerminalOptions::default(),
+    )
 }
 
 #[test]
@@ -399,12 +402,20 @@ fn several_candidates_have_a_column_each() {
 #[test]
 fn all_is_shown_when_it_is_asked_for_and_ascii_where_nothing_else_is() {
     let mut short = regression();
-    for list in [&mut short.cases.broken, &mut short.cases.fixed, &mut short.cases.still_failing] {
+    for list in [
+        &mut short.cases.broken,
+        &mut short.cases.fixed,
+        &mut short.cases.still_failing,
+    ] {
         list.cases.truncate(2);
         list.count = list.cases.len();
     }
     short.cases.still_failing.count = 61;
-    let options = TerminalOptions { verbose: true, unicode: false, ..TerminalOptions::default() };
+    let options = TerminalOptions {
+        verbose: true,
+        unicode: false,
+        ..TerminalOptions::default()
+    };
     let shown = on_terminal(&of(vec![short], Decision::Fail, &[]), &options);
     assert!(shown.is_ascii(), "{shown}");
     assert_snapshot!(shown, @"
@@ -481,8 +492,15 @@ fn all_is_shown_when_it_is_asked_for_and_ascii_where_nothing_else_is() {
 #[test]
 fn a_narrow_terminal_has_sentences_in_place_of_tables() {
     let mut short = regression();
-    short.cases = CaseChanges { compared: 398, still_passing: 398, ..CaseChanges::default() };
-    let options = TerminalOptions { width: 46, ..TerminalOptions::default() };
+    short.cases = CaseChanges {
+        compared: 398,
+        still_passing: 398,
+        ..CaseChanges::default()
+    };
+    let options = TerminalOptions {
+        width: 46,
+        ..TerminalOptions::default()
+    };
     assert_snapshot!(on_terminal(&of(vec![short], Decision::Fail, &[]), &options), @"
     Parser suite: latest against main
       reference  main · target solver (model) ·
@@ -536,7 +554,10 @@ fn a_narrow_terminal_has_sentences_in_place_of_tables() {
 
 #[test]
 fn colours_are_on_what_matters() {
-    let options = TerminalOptions { color: true, ..TerminalOptions::default() };
+    let options = TerminalOptions {
+        color: true,
+        ..TerminalOptions::default()
+    };
     let red = on_terminal(&of(vec![regression()], Decision::Fail, &[]), &options);
     for told in [
         "\x1b[1;7;31m▼ REGRESSION\x1b[0m\n",
@@ -548,21 +569,36 @@ fn colours_are_on_what_matters() {
         assert!(red.contains(told), "{told:?} in {red:?}");
     }
     let green = on_terminal(&of(vec![improvement()], Decision::Pass, &[]), &options);
-    assert!(green.contains("\x1b[1;7;32m▲ IMPROVEMENT\x1b[0m\n"), "{green:?}");
+    assert!(
+        green.contains("\x1b[1;7;32m▲ IMPROVEMENT\x1b[0m\n"),
+        "{green:?}"
+    );
     let open = on_terminal(&of(vec![undecided()], Decision::Incomplete, &[]), &options);
     assert!(open.contains("\x1b[33m! UNDECIDED\x1b[0m\n"), "{open:?}");
     let none = on_terminal(&of(vec![none_with_power()], Decision::Pass, &[]), &options);
-    assert!(none.contains("\x1b[1m○ NO EVIDENCE OF A DIFFERENCE"), "{none:?}");
+    assert!(
+        none.contains("\x1b[1m○ NO EVIDENCE OF A DIFFERENCE"),
+        "{none:?}"
+    );
 }
 
 /// What never fails a gate says so.
 #[test]
 fn a_comparison_that_fails_nothing_informs() {
-    let never = Comparisons { fail_on: FailOn::Never, ..of(vec![regression()], Decision::Pass, &[]) };
+    let never = Comparisons {
+        fail_on: FailOn::Never,
+        ..of(vec![regression()], Decision::Pass, &[])
+    };
     let shown = on_terminal(&never, &TerminalOptions::default());
-    assert!(shown.ends_with("\nGATE PASS (--fail-on never): it informs\n"), "{shown}");
+    assert!(
+        shown.ends_with("\nGATE PASS (--fail-on never): it informs\n"),
+        "{shown}"
+    );
     let shown = as_markdown(&never);
-    assert!(shown.contains("\nGate: ✅ **PASS** (`--fail-on never`: nothing here fails it)\n"), "{shown}");
+    assert!(
+        shown.contains("\nGate: ✅ **PASS** (`--fail-on never`: nothing here fails it)\n"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -572,8 +608,14 @@ fn columns_of_runs_of_one_day_are_told_apart_by_their_ends() {
         candidate.candidate.label = format!("eval-20260103-09300{at}");
     }
     let shown = on_terminal(&all, &TerminalOptions::default());
-    let head = shown.lines().find(|line| line.contains("…260103-093000")).unwrap_or_default();
-    assert_eq!(head.trim(), "1: …260103-093000  2: …260103-093001  3: …260103-093002");
+    let head = shown
+        .lines()
+        .find(|line| line.contains("…260103-093000"))
+        .unwrap_or_default();
+    assert_eq!(
+        head.trim(),
+        "1: …260103-093000  2: …260103-093001  3: …260103-093002"
+    );
     assert!(shown.contains("\n2: eval-20260103-093001\n"), "{shown}");
 }
 
@@ -589,10 +631,21 @@ fn a_metric_that_was_asked_for_is_told_when_nothing_is_known_of_it() {
         undefined: Some("no pair of cases has it on both sides".to_owned()),
         ..metric(name, [0.0, 0.0], [0.0, 0.0], 0.5)
     };
-    comparison.metrics.extend([nothing("latency_mean_ms"), nothing("tokens_per_sample")]);
-    comparison.settings.metrics.push("latency_mean_ms".to_owned());
-    let shown = on_terminal(&of(vec![comparison], Decision::Fail, &[]), &TerminalOptions::default());
-    assert!(shown.contains("latency mean  n/a  no pair of cases has it on both sides"), "{shown}");
+    comparison
+        .metrics
+        .extend([nothing("latency_mean_ms"), nothing("tokens_per_sample")]);
+    comparison
+        .settings
+        .metrics
+        .push("latency_mean_ms".to_owned());
+    let shown = on_terminal(
+        &of(vec![comparison], Decision::Fail, &[]),
+        &TerminalOptions::default(),
+    );
+    assert!(
+        shown.contains("latency mean  n/a  no pair of cases has it on both sides"),
+        "{shown}"
+    );
     assert!(!shown.contains("tokens"), "{shown}");
 }
 
@@ -600,8 +653,14 @@ fn a_metric_that_was_asked_for_is_told_when_nothing_is_known_of_it() {
 fn cells_without_an_interval_have_no_gap() {
     let mut all = several();
     for candidate in &mut all.candidates {
-        candidate.metrics.iter_mut().for_each(|metric| metric.ci = None);
+        candidate
+            .metrics
+            .iter_mut()
+            .for_each(|metric| metric.ci = None);
     }
     let page = as_markdown(&all);
-    assert!(page.contains("points, p ") && !page.contains(" , p "), "{page}");
+    assert!(
+        page.contains("points, p ") && !page.contains(" , p "),
+        "{page}"
+    );
 }

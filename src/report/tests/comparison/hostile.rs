@@ -10,14 +10,21 @@ pub(super) fn hostile_comparison() -> impl Strategy<Value = Comparisons> {
     (prop::collection::vec(hostile_text(), 8), 1usize..4).prop_map(|(texts, candidates)| {
         let text = |at: usize| texts[at % texts.len()].clone();
         let mut one = regression();
-        for (at, side) in [&mut one.reference, &mut one.candidate].into_iter().enumerate() {
+        for (at, side) in [&mut one.reference, &mut one.candidate]
+            .into_iter()
+            .enumerate()
+        {
             (side.label, side.suite, side.target) = (text(at), text(at + 1), text(at + 2));
-            (side.target_type, side.run_id, side.timestamp) = (text(at + 3), text(at + 4), text(at + 5));
+            (side.target_type, side.run_id, side.timestamp) =
+                (text(at + 3), text(at + 4), text(at + 5));
             (side.model, side.commit, side.regrade_of) =
                 (Some(text(at)), Some(text(at + 6)), Some(text(at + 7)));
             side.filters = vec![text(at + 1), text(at + 2)];
         }
-        one.reference.source = ScoresSource::ScoreBaseline { path: text(3), rev: Some(text(4)) };
+        one.reference.source = ScoresSource::ScoreBaseline {
+            path: text(3),
+            rev: Some(text(4)),
+        };
         (one.sentences, one.notes) = (vec![text(0), text(1)], vec![text(2), text(3)]);
         for (at, metric) in one.metrics.iter_mut().enumerate().skip(2) {
             (metric.name, metric.unit) = (text(at), text(at + 1));
@@ -27,14 +34,23 @@ pub(super) fn hostile_comparison() -> impl Strategy<Value = Comparisons> {
             group.group = text(at);
         }
         let cases = &mut one.cases;
-        for list in [&mut cases.broken, &mut cases.fixed, &mut cases.new, &mut cases.gone, &mut cases.changed]
-        {
+        for list in [
+            &mut cases.broken,
+            &mut cases.fixed,
+            &mut cases.new,
+            &mut cases.gone,
+            &mut cases.changed,
+        ] {
             for (at, case) in list.cases.iter_mut().enumerate() {
                 (case.eval_id, case.case_id) = (text(at), text(at + 1));
             }
         }
         one.settings.metrics = vec![text(5)];
-        one.verdict_worst = if texts[0].len() % 2 == 0 { one.verdict } else { ComparisonVerdict::None };
+        one.verdict_worst = if texts[0].len() % 2 == 0 {
+            one.verdict
+        } else {
+            ComparisonVerdict::None
+        };
         of(vec![one; candidates], Decision::Fail, &[&text(6), &text(7)])
     })
 }

@@ -12,14 +12,19 @@ fn compared(fail_on: Option<FailOn>) -> Summary {
     let mut summary = green(1);
     let mut comparison = improvement();
     let worse = regression();
-    (comparison.verdict, comparison.verdict_worst, comparison.verdict_best) =
-        (worse.verdict, worse.verdict, worse.verdict);
+    (
+        comparison.verdict,
+        comparison.verdict_worst,
+        comparison.verdict_best,
+    ) = (worse.verdict, worse.verdict, worse.verdict);
     (comparison.sentences, comparison.notes) = (worse.sentences, worse.notes);
     comparison.metrics = vec![worse.metrics[1].clone()];
     comparison.cases.broken = flips(1, [Some([5, 5]), Some([1, 5])]);
     comparison.cases.broken.cases[0].criticality = Some(Criticality::Critical);
-    comparison.reference.source =
-        ScoresSource::ScoreBaseline { path: "baselines/scores/Parser.solver.json".to_owned(), rev: None };
+    comparison.reference.source = ScoresSource::ScoreBaseline {
+        path: "baselines/scores/Parser.solver.json".to_owned(),
+        rev: None,
+    };
     summary.comparison = Some(Box::new(comparison));
     summary.fail_on = fail_on;
     summary
@@ -27,7 +32,9 @@ fn compared(fail_on: Option<FailOn>) -> Summary {
 
 /// From this line on, up to the next section.
 fn section(page: &str, from: &str, to: &str) -> String {
-    let start = page.find(from).unwrap_or_else(|| panic!("no {from:?} in {page}"));
+    let start = page
+        .find(from)
+        .unwrap_or_else(|| panic!("no {from:?} in {page}"));
     let end = page[start..].find(to).map_or(page.len(), |end| start + end);
     page[start..end].to_owned()
 }
@@ -64,7 +71,8 @@ fn the_terminal_has_a_section_of_it() {
       It informs: the gate does not look at it.
     ");
     let shown = rendered(ReportFormat::Terminal, &compared(Some(FailOn::Critical)));
-    let words = "The gate looks at it (--fail-on critical): a broken case of a critical eval fails it.";
+    let words =
+        "The gate looks at it (--fail-on critical): a broken case of a critical eval fails it.";
     assert!(shown.replace("\n  ", " ").contains(words), "{shown}");
 }
 
@@ -113,8 +121,14 @@ fn markdown_has_a_section_of_it() {
 fn a_comment_has_a_section_of_it_that_leaves_room_for_the_failures() {
     let mut summary = compared(None);
     let shown = rendered(ReportFormat::Comment, &summary);
-    assert!(shown.contains("## Compared with main\n\n❌ **Regression**\n"), "{shown}");
-    assert!(shown.contains("It informs: the gate does not look at it.\n"), "{shown}");
+    assert!(
+        shown.contains("## Compared with main\n\n❌ **Regression**\n"),
+        "{shown}"
+    );
+    assert!(
+        shown.contains("It informs: the gate does not look at it.\n"),
+        "{shown}"
+    );
     let red = crate::report::tests::red(40, true);
     (summary.evals, summary.failures, summary.summary) = (red.evals, red.failures, red.summary);
     if let Some(comparison) = &mut summary.comparison {
@@ -127,14 +141,20 @@ fn a_comment_has_a_section_of_it_that_leaves_room_for_the_failures() {
     }
     let shown = rendered(ReportFormat::Comment, &summary);
     assert!(shown.len() <= comment::LARGEST, "{}", shown.len());
-    assert!(shown.matches("<details><summary>❌ <code>").count() >= 30, "{shown}");
+    assert!(
+        shown.matches("<details><summary>❌ <code>").count() >= 30,
+        "{shown}"
+    );
 }
 
 #[test]
 fn junit_has_properties_of_it() {
     let shown = rendered(ReportFormat::Junit, &compared(None));
-    let properties: Vec<&str> =
-        shown.lines().map(str::trim).filter(|line| line.contains("\"comparison.")).collect();
+    let properties: Vec<&str> = shown
+        .lines()
+        .map(str::trim)
+        .filter(|line| line.contains("\"comparison."))
+        .collect();
     assert_snapshot!(properties.join("\n"), @r#"
     <property name="comparison.reference" value="main"/>
     <property name="comparison.reference.run_id" value="eval-20260101-120000"/>
@@ -156,7 +176,10 @@ fn json_has_the_comparison_and_reads_back() {
         serde_json::from_str(include_str!("../../../../schemas/report.schema.json")).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let value: serde_json::Value = serde_json::from_str(&written).unwrap();
-    let faults: Vec<String> = validator.iter_errors(&value).map(|fault| fault.to_string()).collect();
+    let faults: Vec<String> = validator
+        .iter_errors(&value)
+        .map(|fault| fault.to_string())
+        .collect();
     assert!(faults.is_empty(), "{faults:?}");
 }
 
@@ -164,7 +187,10 @@ fn json_has_the_comparison_and_reads_back() {
 fn broken_cases_are_annotated_at_their_eval() {
     let mut summary = compared(Some(FailOn::Any));
     summary.evals[0].id = "cap-code-002".to_owned();
-    summary.evals[0].source = Some(Place { file: "evals/a.yaml".to_owned(), line: 7 });
+    summary.evals[0].source = Some(Place {
+        file: "evals/a.yaml".to_owned(),
+        line: 7,
+    });
     if let Some(comparison) = &mut summary.comparison {
         comparison.cases.broken = flips(5, [Some([5, 5]), Some([1, 5])]);
         comparison.cases.broken.cases[4].eval_id = "gone-001".to_owned();
@@ -180,5 +206,8 @@ fn broken_cases_are_annotated_at_their_eval() {
     summary.fail_on = None;
     summary.gate.decision = Decision::Pass;
     let commands = as_commands(&of_run(&summary));
-    assert!(commands.matches("::warning ").count() == 3 && !commands.contains("::error "), "{commands}");
+    assert!(
+        commands.matches("::warning ").count() == 3 && !commands.contains("::error "),
+        "{commands}"
+    );
 }

@@ -8,8 +8,9 @@ mod page;
 mod words;
 
 use crate::model::{
-    CaseChanges, CaseFlip, ComparedSide, Comparison, ComparisonSettings, ComparisonVerdict, Comparisons,
-    Decision, Detectable, DifferenceTest, FlipList, GroupDifference, MetricDifference, ScoresSource,
+    CaseChanges, CaseFlip, ComparedSide, Comparison, ComparisonSettings, ComparisonVerdict,
+    Comparisons, Decision, Detectable, DifferenceTest, FlipList, GroupDifference, MetricDifference,
+    ScoresSource,
 };
 use crate::report::comparison;
 use crate::report::{TerminalOptions, comment};
@@ -85,7 +86,9 @@ pub(super) fn flip(eval: &str, case: &str, counts: [Option<[u32; 2]>; 2]) -> Cas
 }
 
 pub(super) fn flips(count: usize, counts: [Option<[u32; 2]>; 2]) -> FlipList {
-    let cases = (0..count).map(|n| flip("cap-code-002", &format!("case-{n:02}"), counts)).collect();
+    let cases = (0..count)
+        .map(|n| flip("cap-code-002", &format!("case-{n:02}"), counts))
+        .collect();
     FlipList { count, cases }
 }
 
@@ -113,7 +116,10 @@ pub(super) fn regression() -> Comparison {
     let mut code = group(
         Grouping::Category,
         "code",
-        deciding(metric("pass_at_1", [0.9, 0.76], [-0.19, -0.092], 0.000_02), 3.0),
+        deciding(
+            metric("pass_at_1", [0.9, 0.76], [-0.19, -0.092], 0.000_02),
+            3.0,
+        ),
         [22, 4],
     );
     code.metric.n = 200;
@@ -125,8 +131,12 @@ pub(super) fn regression() -> Comparison {
         [2, 8],
     );
     math.metric.n = 190;
-    let mut alike =
-        group(Grouping::Category, "chat", metric("pass_at_1", [0.7, 0.7], [-0.1, 0.1], 0.5), [0, 0]);
+    let mut alike = group(
+        Grouping::Category,
+        "chat",
+        metric("pass_at_1", [0.7, 0.7], [-0.1, 0.1], 0.5),
+        [0, 0],
+    );
     (alike.metric.n, alike.metric.test) = (10, None);
     Comparison {
         scope: crate::model::IntervalScope::TheseCases,
@@ -223,7 +233,10 @@ fn small(sides: [f64; 2], ci: [f64; 2], p_worse: f64, n: usize, sentences: &[&st
         verdict_worst: verdict,
         verdict_best: verdict,
         sentences: sentences.iter().map(|&words| words.to_owned()).collect(),
-        metrics: vec![MetricDifference { n, ..deciding(metric("pass_at_1", sides, ci, p_worse), 1.0) }],
+        metrics: vec![MetricDifference {
+            n,
+            ..deciding(metric("pass_at_1", sides, ci, p_worse), 1.0)
+        }],
         groups: Vec::new(),
         cases: CaseChanges {
             compared: n,
@@ -286,7 +299,10 @@ pub(super) fn none_with_few_cases() -> Comparison {
 /// Errors of the target leave the verdict open.
 pub(super) fn undecided() -> Comparison {
     let mut open = none_with_few_cases();
-    (open.verdict_worst, open.verdict_best) = (ComparisonVerdict::Regression, ComparisonVerdict::Improvement);
+    (open.verdict_worst, open.verdict_best) = (
+        ComparisonVerdict::Regression,
+        ComparisonVerdict::Improvement,
+    );
     (open.metrics[0].worst, open.metrics[0].best) = (Some(-0.4), Some(0.3));
     open.cases.ungraded = flips(6, [Some([1, 1]), Some([0, 0])]);
     open.sentences.push("7 samples of the compared cases have no grade (1 of the reference, 6 of the candidate): had they gone against the candidate, the verdict would be `regression`, and had they gone for it, `improvement`.".to_owned());
@@ -310,13 +326,19 @@ pub(super) fn all_changed() -> Comparison {
         undefined: Some("no pairs".to_owned()),
         ..comparison.metrics[0].clone()
     };
-    comparison.cases =
-        CaseChanges { changed: flips(400, [Some([1, 1]), Some([0, 1])]), ..CaseChanges::default() };
+    comparison.cases = CaseChanges {
+        changed: flips(400, [Some([1, 1]), Some([0, 1])]),
+        ..CaseChanges::default()
+    };
     comparison
 }
 
 pub(super) fn of(candidates: Vec<Comparison>, decision: Decision, reasons: &[&str]) -> Comparisons {
-    let worst = candidates.iter().map(|one| one.verdict).min().unwrap_or(ComparisonVerdict::None);
+    let worst = candidates
+        .iter()
+        .map(|one| one.verdict)
+        .min()
+        .unwrap_or(ComparisonVerdict::None);
     Comparisons {
         format_version: 1,
         verdict: worst,
@@ -354,7 +376,12 @@ pub(super) fn several() -> Comparisons {
         Decision::Fail,
         &["small: regression: pass@1 fell from 0.850 to 0.790"],
     );
-    let labels = ["small", "results/2026-01-03/run-093000", "eval-20260103-093001", "v2"];
+    let labels = [
+        "small",
+        "results/2026-01-03/run-093000",
+        "eval-20260103-093001",
+        "v2",
+    ];
     for (candidate, label) in all.candidates.iter_mut().zip(labels) {
         candidate.candidate.label = label.to_owned();
         candidate.settings.candidates = 4;

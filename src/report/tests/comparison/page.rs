@@ -29,7 +29,11 @@ fn told(comparisons: &Comparisons) -> String {
 
 #[test]
 fn a_page_holds_all_that_is_said_of_a_regression() {
-    let comparisons = of(vec![regression()], Decision::Fail, &["regression: pass@1 fell"]);
+    let comparisons = of(
+        vec![regression()],
+        Decision::Fail,
+        &["regression: pass@1 fell"],
+    );
     let mut whole = data(&comparisons);
     // The version changes with each release.
     let _ = (whole["candidates"].take(), whole["harness_version"].take());
@@ -70,8 +74,12 @@ fn readings_of_what_has_no_grade_are_told() {
     let comparisons = of(vec![undecided()], Decision::Incomplete, &[]);
     let whole = data(&comparisons);
     let candidate = &whole["candidates"][0];
-    let told = ["headline", "undecided", "readings", "first", "plots"].map(|key| (key, &candidate[key]));
-    let told: Vec<String> = told.into_iter().map(|(key, value)| format!("{key}: {value}")).collect();
+    let told =
+        ["headline", "undecided", "readings", "first", "plots"].map(|key| (key, &candidate[key]));
+    let told: Vec<String> = told
+        .into_iter()
+        .map(|(key, value)| format!("{key}: {value}"))
+        .collect();
     assert_snapshot!(told.join("\n"), @r#"
 headline: {"name":"undecided","title":"Undecided","words":"undecided"}
 undecided: "samples without a grade leave it open: at worst a regression, at best an improvement"
@@ -90,7 +98,10 @@ plots: [{"max":0.3852,"min":-0.4952,"rows":[{"decides":true,"high":-0.029,"leani
 rows: [{"cells":[{"candidate":"0.790","decides":true,"difference":"-6.0 points","interval":"[-9.1, -2.9]","leaning":"worse","moved":true,"n":"400 cases","name":"pass@1","p":"0.0004","range":"","reference":"0.850","undefined":""},{"candidate":"0.850","decides":true,"difference":"+6.0 points","interval":"[+2.9, +9.1]","leaning":"better","moved":true,"n":"400 cases","name":"pass@1","p":"0.0004","range":"","reference":"0.790","undefined":""},{"candidate":"0.800","decides":true,"difference":"-10.0 points","interval":"[-41.0, +22.0]","leaning":"worse","moved":false,"n":"10 cases","name":"pass@1","p":"0.31","range":"[-40.0, +30.0]","reference":"0.900","undefined":""},{"candidate":"0.850","decides":true,"difference":"-0.04 points","interval":"[-1.1, +1.0]","leaning":"worse","moved":false,"n":"4000 cases","name":"pass@1","p":"0.47","range":"","reference":"0.850","undefined":""}],"decides":true,"name":"pass@1"},{"cells":[{"candidate":"934 ms","decides":false,"difference":"+122 ms","interval":"[+80 ms, +164 ms]","leaning":"worse","moved":true,"n":"400 cases","name":"latency mean","p":"<0.0001","range":"","reference":"812 ms","undefined":""},null,null,null],"decides":false,"name":"latency mean"},{"cells":[{"candidate":"0.950","decides":false,"difference":"-0.04 points","interval":"[-1.0, +0.9]","leaning":"worse","moved":false,"n":"400 cases","name":"pass@5","p":"0.46","range":"","reference":"0.950","undefined":""},null,null,null],"decides":false,"name":"pass@5"},{"cells":[{"candidate":"0.541","decides":false,"difference":"-7.3 points","interval":"[-12.0, -2.6]","leaning":"worse","moved":true,"n":"400 cases","name":"pass^5 (unbiased)","p":"0.001","range":"","reference":"0.614","undefined":""},null,null,null],"decides":false,"name":"pass^5 (unbiased)"},{"cells":[{"candidate":"n/a","decides":false,"difference":"","interval":"","leaning":null,"moved":false,"n":"0 cases","name":"pass@10","p":"","range":"","reference":"n/a","undefined":"10 samples of a case are needed; there are 5"},null,null,null],"decides":false,"name":"pass@10"},{"cells":[{"candidate":"0.500","decides":false,"difference":"=","interval":"[-10.0, +10.0]","leaning":null,"moved":false,"n":"38 evals","name":"pass rate","p":"0.50","range":"","reference":"0.500","undefined":""},null,null,null],"decides":false,"name":"pass rate"},{"cells":[{"candidate":"3.250","decides":false,"difference":"+0.0004","interval":"[-0.200, +0.210]","leaning":null,"moved":false,"n":"400 cases","name":"edits","p":"0.50","range":"","reference":"3.250","undefined":""},null,null,null],"decides":false,"name":"edits"}]
 "#);
     // One candidate has no need of it.
-    assert_eq!(data(&of(vec![improvement()], Decision::Pass, &[]))["overview"], Value::Null);
+    assert_eq!(
+        data(&of(vec![improvement()], Decision::Pass, &[]))["overview"],
+        Value::Null
+    );
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! Numbers and names as they are written.
 
 use super::*;
-use crate::report::comparison::words::{Headline, difference, facts, interval, p_value, passes, points};
+use crate::report::comparison::words::{
+    Headline, difference, facts, interval, p_value, passes, points,
+};
 
 #[test]
 fn nothing_that_is_not_0_is_written_as_0() {
@@ -26,7 +28,10 @@ fn nothing_that_is_not_0_is_written_as_0() {
         assert_eq!(difference(metric, value), written, "{metric} {value}");
     }
     assert_eq!(interval("pass_at_1", Some([-0.091, 0.0])), "[-9.1, 0]");
-    assert_eq!(interval("latency_mean_ms", Some([-80.0, 1_640.0])), "[-80 ms, +1.64 s]");
+    assert_eq!(
+        interval("latency_mean_ms", Some([-80.0, 1_640.0])),
+        "[-80 ms, +1.64 s]"
+    );
     assert_eq!(interval("pass_at_1", None), "");
     assert_eq!(points(1.0), "+100.0");
 }
@@ -66,9 +71,14 @@ fn counts_of_a_flip_say_which_side_they_are_of() {
 #[test]
 fn a_side_says_all_that_it_is_not() {
     let mut side = side("main", "main");
-    side.source =
-        ScoresSource::ScoreBaseline { path: "baselines/x.yaml".to_owned(), rev: Some("v1".to_owned()) };
-    side.shards = vec![crate::model::Shard { index: 1, of: 3 }, crate::model::Shard { index: 2, of: 3 }];
+    side.source = ScoresSource::ScoreBaseline {
+        path: "baselines/x.yaml".to_owned(),
+        rev: Some("v1".to_owned()),
+    };
+    side.shards = vec![
+        crate::model::Shard { index: 1, of: 3 },
+        crate::model::Shard { index: 2, of: 3 },
+    ];
     side.filters = vec!["tag fast".to_owned()];
     side.interrupted = true;
     side.regrade_of = Some("eval-1".to_owned());
@@ -91,7 +101,11 @@ fn readings_that_differ_are_undecided_whatever_they_are() {
         ([Improvement, None, Improvement], Headline::Undecided),
     ] {
         let mut comparison = improvement();
-        [comparison.verdict, comparison.verdict_worst, comparison.verdict_best] = readings;
+        [
+            comparison.verdict,
+            comparison.verdict_worst,
+            comparison.verdict_best,
+        ] = readings;
         assert_eq!(Headline::of(&comparison), headline, "{readings:?}");
     }
 }

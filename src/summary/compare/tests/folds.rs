@@ -11,7 +11,8 @@ use eval_base::redact::Redactor;
 
 fn scores(mut fold: Fold, events: &[Event]) -> RunScores {
     events.iter().for_each(|event| fold.push(event).unwrap());
-    fold.run_scores("label".into(), ScoresSource::Journals(vec!["x".into()])).unwrap()
+    fold.run_scores("label".into(), ScoresSource::Journals(vec!["x".into()]))
+        .unwrap()
 }
 
 /// As text, in which a number that is none is equal to itself.
@@ -101,13 +102,19 @@ proptest! {
 }
 
 fn started(run: &Run) -> Box<RunStarted> {
-    let Event::RunStarted(started) = run.started("now", None) else { unreachable!() };
+    let Event::RunStarted(started) = run.started("now", None) else {
+        unreachable!()
+    };
     started
 }
 
 #[test]
 fn another_input_grading_or_share_that_must_pass_is_another_case() {
-    let run = Run { evals: vec![], ks: vec![1], include_details: true };
+    let run = Run {
+        evals: vec![],
+        ks: vec![1],
+        include_details: true,
+    };
     let info = |share: f64| EvalInfo {
         pass_rate_threshold: share,
         ..testing::eval("e", Cases::written(vec![])).info
@@ -129,14 +136,27 @@ fn another_input_grading_or_share_that_must_pass_is_another_case() {
         };
         let events = [
             Event::RunStarted(started(&run)),
-            Event::EvalPlanned(EvalPlanned { eval: info(share), cases: 1 }),
-            Event::CasesPlanned(CasesPlanned { eval: "e".into(), cases: vec![case] }),
+            Event::EvalPlanned(EvalPlanned {
+                eval: info(share),
+                cases: 1,
+            }),
+            Event::CasesPlanned(CasesPlanned {
+                eval: "e".into(),
+                cases: vec![case],
+            }),
         ];
-        scores(Fold::scoring(), &events).evals[0].cases[0].fingerprint.clone().unwrap()
+        scores(Fold::scoring(), &events).evals[0].cases[0]
+            .fingerprint
+            .clone()
+            .unwrap()
     };
     let own = planned("i", "g", 1.0);
     assert_eq!(planned("i", "g", 1.0), own);
-    for other in [planned("j", "g", 1.0), planned("i", "h", 1.0), planned("i", "g", 0.5)] {
+    for other in [
+        planned("j", "g", 1.0),
+        planned("i", "h", 1.0),
+        planned("i", "g", 0.5),
+    ] {
         assert_ne!(other, own);
     }
 }

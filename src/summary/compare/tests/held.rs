@@ -4,68 +4,134 @@ use super::*;
 use crate::model::IntervalScope;
 
 fn with(settings: CompareSettings, reference: &RunScores, candidate: &RunScores) -> Comparison {
-    compare(reference, &[candidate], &settings).unwrap().remove(0)
+    compare(reference, &[candidate], &settings)
+        .unwrap()
+        .remove(0)
 }
 
 fn cases(n: usize, of: impl Fn(usize) -> (u32, u32)) -> Vec<CaseScores> {
-    (0..n).map(|at| (at, of(at))).map(|(at, (n, c))| case(&format!("c{at}"), n, n, c)).collect()
+    (0..n)
+        .map(|at| (at, of(at)))
+        .map(|(at, (n, c))| case(&format!("c{at}"), n, n, c))
+        .collect()
 }
 
 #[test]
 fn rounding_is_no_difference() {
     // In each of 12 evals a case goes from 2/5 to 3/5 and one from 2/5 to 1/5, which in binary sums to -5.6e-17.
     let run = |label: &str, c: [u32; 2]| {
-        side(label, (0..12).map(|e| eval(&format!("e{e}"), cases(2, |at| (5, c[at])))).collect())
+        side(
+            label,
+            (0..12)
+                .map(|e| eval(&format!("e{e}"), cases(2, |at| (5, c[at]))))
+                .collect(),
+        )
     };
     let compared = one(&run("a", [2, 2]), &run("b", [3, 1]));
     let metric = &compared.metrics[0];
     let test = metric.test.as_ref().unwrap();
     assert_eq!(test.method, "within_cases");
-    assert!((test.p_worse - 0.5).abs() < 1e-9 && (test.p_better - 0.5).abs() < 1e-9, "{test:?}");
-    assert_eq!((compared.verdict, metric.difference), (ComparisonVerdict::None, Some(0.0)));
-    assert!(metric.ci.is_some_and(|[low, high]| low < -0.05 && high > 0.05), "{:?}", metric.ci);
-    assert!(compared.sentences[0].contains("pass@1 is 0.400 on both sides"), "{:?}", compared.sentences);
+    assert!(
+        (test.p_worse - 0.5).abs() < 1e-9 && (test.p_better - 0.5).abs() < 1e-9,
+        "{test:?}"
+    );
+    assert_eq!(
+        (compared.verdict, metric.difference),
+        (ComparisonVerdict::None, Some(0.0))
+    );
+    assert!(
+        metric
+            .ci
+            .is_some_and(|[low, high]| low < -0.05 && high > 0.05),
+        "{:?}",
+        metric.ci
+    );
+    assert!(
+        compared.sentences[0].contains("pass@1 is 0.400 on both sides"),
+        "{:?}",
+        compared.sentences
+    );
 }
 
 /// As many suites are: some evals written by hand, and a benchmark.
 #[test]
 fn a_benchmark_beside_small_evals_can_regress() {
     let run = |label: &str, passed: usize| {
-        let mut evals: Vec<EvalScores> =
-            (0..30).map(|e| eval(&format!("e{e}"), cases(5, |at| (1, u32::from(at > 0))))).collect();
-        evals.push(eval("humaneval", cases(164, |at| (1, u32::from(at < passed)))));
+        let mut evals: Vec<EvalScores> = (0..30)
+            .map(|e| eval(&format!("e{e}"), cases(5, |at| (1, u32::from(at > 0)))))
+            .collect();
+        evals.push(eval(
+            "humaneval",
+            cases(164, |at| (1, u32::from(at < passed))),
+        ));
         side(label, evals)
     };
     let compared = one(&run("a", 140), &run("b", 80));
-    assert_eq!(compared.verdict, ComparisonVerdict::Regression, "{:?}", compared.sentences);
-    assert_eq!(compared.metrics[0].test.as_ref().unwrap().method, "mcnemar_mid_p");
-    assert_eq!(one(&run("b", 80), &run("a", 140)).verdict, ComparisonVerdict::Improvement);
+    assert_eq!(
+        compared.verdict,
+        ComparisonVerdict::Regression,
+        "{:?}",
+        compared.sentences
+    );
+    assert_eq!(
+        compared.metrics[0].test.as_ref().unwrap().method,
+        "mcnemar_mid_p"
+    );
+    assert_eq!(
+        one(&run("b", 80), &run("a", 140)).verdict,
+        ComparisonVerdict::Improvement
+    );
 }
 
 #[test]
 fn that_everything_broke_is_seen_among_hundreds_of_groups() {
     let run = |label: &str, c: u32| {
-        side(label, (0..600).map(|e| eval(&format!("e{e}"), cases(2, |_| (1, c)))).collect())
+        side(
+            label,
+            (0..600)
+                .map(|e| eval(&format!("e{e}"), cases(2, |_| (1, c))))
+                .collect(),
+        )
     };
-    let settings = || CompareSettings { by: vec![Grouping::Eval], ..CompareSettings::default() };
+    let settings = || CompareSettings {
+        by: vec![Grouping::Eval],
+        ..CompareSettings::default()
+    };
     let compared = with(settings(), &run("a", 1), &run("b", 0));
-    assert_eq!(compared.verdict, ComparisonVerdict::Regression, "{}", compared.sentences[0]);
-    assert_eq!(with(settings(), &run("a", 0), &run("b", 1)).verdict, ComparisonVerdict::Improvement);
+    assert_eq!(
+        compared.verdict,
+        ComparisonVerdict::Regression,
+        "{}",
+        compared.sentences[0]
+    );
+    assert_eq!(
+        with(settings(), &run("a", 0), &run("b", 1)).verdict,
+        ComparisonVerdict::Improvement
+    );
 }
 
 #[test]
 fn more_samples_see_more_failures_and_are_not_worse() {
     // Of 20 cases that all passed at one sample 8 fail once of ten: as of equals that pass 19 times of 20.
     let once = side("a", vec![eval("e", cases(20, |_| (1, 1)))]);
-    let often = side("b", vec![eval("e", cases(20, |at| (10, if at < 8 { 9 } else { 10 })))]);
+    let often = side(
+        "b",
+        vec![eval("e", cases(20, |at| (10, if at < 8 { 9 } else { 10 })))],
+    );
     let compared = one(&once, &often);
     let test = compared.metrics[0].test.as_ref().unwrap();
     // The failure is dealt to the ten with chance 10/11: (10/11)^8 that all are, of which half counts.
-    assert!((test.p_worse - (10.0f64 / 11.0).powi(8) / 2.0).abs() < 1e-9, "{test:?}");
+    assert!(
+        (test.p_worse - (10.0f64 / 11.0).powi(8) / 2.0).abs() < 1e-9,
+        "{test:?}"
+    );
     assert_eq!(compared.verdict, ComparisonVerdict::None);
     assert_eq!(one(&often, &once).verdict, ComparisonVerdict::None);
     // What is worse is still found.
-    let worse = side("b", vec![eval("e", cases(20, |at| (10, if at < 8 { 2 } else { 10 })))]);
+    let worse = side(
+        "b",
+        vec![eval("e", cases(20, |at| (10, if at < 8 { 2 } else { 10 })))],
+    );
     assert_eq!(one(&once, &worse).verdict, ComparisonVerdict::Regression);
 }
 
@@ -92,7 +158,12 @@ fn four_cases_that_lose_all_samples_are_a_regression() {
 fn whole_evals_are_tested_where_the_suite_asks_for_evals_like_these() {
     let run = |label: &str, c: [u32; 2], evals: usize| RunScores {
         interval_scope: IntervalScope::SimilarEvals,
-        ..side(label, (0..evals).map(|e| eval(&format!("e{e}"), cases(4, |at| (3, c[at % 2])))).collect())
+        ..side(
+            label,
+            (0..evals)
+                .map(|e| eval(&format!("e{e}"), cases(4, |at| (3, c[at % 2]))))
+                .collect(),
+        )
     };
     let compared = one(&run("a", [3, 3], 8), &run("b", [3, 1], 8));
     assert_eq!(compared.scope, IntervalScope::SimilarEvals);

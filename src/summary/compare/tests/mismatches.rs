@@ -9,7 +9,10 @@ fn notes(reference: &RunScores, candidate: &RunScores) -> String {
 
 fn names(list: &FlipList) -> Vec<&str> {
     assert_eq!(list.count, list.cases.len());
-    list.cases.iter().map(|case| case.case_id.as_str()).collect()
+    list.cases
+        .iter()
+        .map(|case| case.case_id.as_str())
+        .collect()
 }
 
 #[test]
@@ -17,12 +20,26 @@ fn other_suites_and_no_case_in_common_are_refused() {
     let a = of("a", "11");
     let mut b = of("b", "11");
     b.side.suite = "T".into();
-    let error =
-        compare(&a, &[&a, &b], &CompareSettings { pairs: 10, ..CompareSettings::default() }).unwrap_err();
+    let error = compare(
+        &a,
+        &[&a, &b],
+        &CompareSettings {
+            pairs: 10,
+            ..CompareSettings::default()
+        },
+    )
+    .unwrap_err();
     let mut apart = of("b", "1");
     apart.evals[0].id = "other".into();
-    let none =
-        compare(&a, &[&apart], &CompareSettings { pairs: 10, ..CompareSettings::default() }).unwrap_err();
+    let none = compare(
+        &a,
+        &[&apart],
+        &CompareSettings {
+            pairs: 10,
+            ..CompareSettings::default()
+        },
+    )
+    .unwrap_err();
     let told = |error: Incomparable| format!("{error}\n  {}", error.hint().unwrap());
     insta::assert_snapshot!([told(error), told(none)].join("\n"), @r"
     b is a run of suite `T`, and the reference is one of suite `S`
@@ -32,11 +49,20 @@ fn other_suites_and_no_case_in_common_are_refused() {
     ");
     // A report has to be made nevertheless.
     for other in [&b, &apart] {
-        let compared =
-            compare_anyway(&a, &[other], &CompareSettings { pairs: 10, ..CompareSettings::default() })
-                .unwrap()
-                .remove(0);
-        assert_eq!((compared.verdict, compared.cases.compared), (ComparisonVerdict::None, 0));
+        let compared = compare_anyway(
+            &a,
+            &[other],
+            &CompareSettings {
+                pairs: 10,
+                ..CompareSettings::default()
+            },
+        )
+        .unwrap()
+        .remove(0);
+        assert_eq!(
+            (compared.verdict, compared.cases.compared),
+            (ComparisonVerdict::None, 0)
+        );
         assert!(
             compared.sentences[0].starts_with("no verdict: no case is the same on both sides"),
             "{compared:?}"
@@ -48,10 +74,24 @@ fn other_suites_and_no_case_in_common_are_refused() {
 fn suites_of_other_names_share_no_case_in_a_report_either() {
     let (a, mut b) = (of("a", "11"), of("b", "10"));
     b.side.suite = "T".into();
-    let compared = compare_anyway(&a, &[&b], &CompareSettings { pairs: 10, ..CompareSettings::default() })
-        .unwrap()
-        .remove(0);
-    assert_eq!((compared.cases.broken.count, compared.cases.new.count, compared.cases.gone.count), (0, 2, 2));
+    let compared = compare_anyway(
+        &a,
+        &[&b],
+        &CompareSettings {
+            pairs: 10,
+            ..CompareSettings::default()
+        },
+    )
+    .unwrap()
+    .remove(0);
+    assert_eq!(
+        (
+            compared.cases.broken.count,
+            compared.cases.new.count,
+            compared.cases.gone.count
+        ),
+        (0, 2, 2)
+    );
     insta::assert_snapshot!(compared.notes.join("\n"), @"the reference is of suite `S` and the candidate of suite `T`: no case is the same");
 }
 
@@ -61,20 +101,41 @@ fn a_changed_case_flips_nothing_and_enters_no_figure() {
     let mut b = of("b", "0011");
     b.evals[0].cases[0].fingerprint = Some("another".into());
     let compared = one(&a, &b);
-    assert_eq!((names(&compared.cases.changed), names(&compared.cases.broken)), (vec!["c0"], vec!["c1"]));
+    assert_eq!(
+        (
+            names(&compared.cases.changed),
+            names(&compared.cases.broken)
+        ),
+        (vec!["c0"], vec!["c1"])
+    );
     assert_eq!((compared.metrics[0].n, compared.cases.compared), (3, 3));
     // Figures over evals are of whole evals.
-    assert!(compared.metrics.iter().all(|metric| metric.name != "pass_rate"), "{compared:?}");
+    assert!(
+        compared
+            .metrics
+            .iter()
+            .all(|metric| metric.name != "pass_rate"),
+        "{compared:?}"
+    );
     insta::assert_snapshot!(compared.notes.join("\n"), @"1 case changed in input or grading and is not compared: one of the sides was recorded by an earlier version, which does not record which of them changed; run or accept that side again, or pass `--allow-changed` to compare it anyway");
     for case in &mut b.evals[0].cases {
         case.fingerprint = Some("another".into());
     }
     let all = one(&a, &b);
-    assert_eq!((all.verdict, all.cases.changed.count, all.cases.compared), (ComparisonVerdict::None, 4, 0));
-    assert_eq!(all.metrics[0].undefined.as_deref(), Some("no pair of cases has it on both sides"));
+    assert_eq!(
+        (all.verdict, all.cases.changed.count, all.cases.compared),
+        (ComparisonVerdict::None, 4, 0)
+    );
+    assert_eq!(
+        all.metrics[0].undefined.as_deref(),
+        Some("no pair of cases has it on both sides")
+    );
     insta::assert_snapshot!(all.sentences.join("\n"), @"no verdict: every case of both changed in input or grading, and the recorded fingerprints do not show which; run or accept the side of the earlier version again, or pass `--allow-changed`");
     // Where one side does not tell, nobody says that it changed.
-    b.evals[0].cases.iter_mut().for_each(|case| case.fingerprint = None);
+    b.evals[0]
+        .cases
+        .iter_mut()
+        .for_each(|case| case.fingerprint = None);
     assert_eq!(one(&a, &b).cases.changed.count, 0);
     assert_eq!(
         notes(&a, &b),
@@ -85,14 +146,22 @@ fn a_changed_case_flips_nothing_and_enters_no_figure() {
 /// `input`, `data` and `grading` of a case.
 fn content([input, data, grading]: [u64; 3], target: Option<u64>) -> Option<CaseContent> {
     let [input, data, grading] = [input, data, grading].map(ShortPrint);
-    Some(CaseContent { input, data, grading, target: target.map(ShortPrint) })
+    Some(CaseContent {
+        input,
+        data,
+        grading,
+        target: target.map(ShortPrint),
+    })
 }
 
 #[test]
 fn another_way_to_ask_is_compared_and_another_task_is_not() {
     let (mut a, mut b) = (of("a", "11111"), of("b", "00001"));
     for run in [&mut a, &mut b] {
-        run.evals[0].cases.iter_mut().for_each(|case| case.content = content([1, 1, 1], None));
+        run.evals[0]
+            .cases
+            .iter_mut()
+            .for_each(|case| case.content = content([1, 1, 1], None));
     }
     let cases = &mut b.evals[0].cases;
     cases[0].content = content([2, 1, 1], None);
@@ -105,11 +174,26 @@ fn another_way_to_ask_is_compared_and_another_task_is_not() {
     let compared = one(&a, &b);
     assert_eq!(names(&compared.cases.changed), ["c1", "c2"]);
     assert_eq!(names(&compared.cases.broken), ["c0", "c3"]);
-    let parts = |list: &FlipList| list.cases.iter().flat_map(|case| case.changed.clone()).collect::<Vec<_>>();
-    assert_eq!(parts(&compared.cases.changed), [CasePart::Data, CasePart::Grading]);
-    assert_eq!(parts(&compared.cases.broken), [CasePart::Input, CasePart::Target]);
+    let parts = |list: &FlipList| {
+        list.cases
+            .iter()
+            .flat_map(|case| case.changed.clone())
+            .collect::<Vec<_>>()
+    };
     assert_eq!(
-        (compared.cases.changed_input, compared.cases.changed_target, compared.cases.allowed),
+        parts(&compared.cases.changed),
+        [CasePart::Data, CasePart::Grading]
+    );
+    assert_eq!(
+        parts(&compared.cases.broken),
+        [CasePart::Input, CasePart::Target]
+    );
+    assert_eq!(
+        (
+            compared.cases.changed_input,
+            compared.cases.changed_target,
+            compared.cases.allowed
+        ),
         (1, 1, 0)
     );
     let said = [compared.sentences[1].clone(), compared.notes.join("\n")].join("\n");
@@ -118,10 +202,21 @@ fn another_way_to_ask_is_compared_and_another_task_is_not() {
     2 cases changed in data or grading and are not compared: they are other tasks than in the reference; `--allow-changed` compares them all the same
     ");
 
-    let settings = CompareSettings { allow_changed: true, pairs: 10, ..CompareSettings::default() };
+    let settings = CompareSettings {
+        allow_changed: true,
+        pairs: 10,
+        ..CompareSettings::default()
+    };
     let allowed = compare(&a, &[&b], &settings).unwrap().remove(0);
     assert_eq!(names(&allowed.cases.broken), ["c0", "c1", "c2", "c3"]);
-    assert_eq!((allowed.cases.changed.count, allowed.cases.allowed, allowed.metrics[0].n), (0, 2, 5));
+    assert_eq!(
+        (
+            allowed.cases.changed.count,
+            allowed.cases.allowed,
+            allowed.metrics[0].n
+        ),
+        (0, 2, 5)
+    );
     assert!(allowed.settings.allow_changed);
     insta::assert_snapshot!(allowed.sentences[1], @"Changed since the reference: the input of 1 of 5 cases, the target's settings, the target of 1 of 5 cases, the data or grading of 2 of 5 cases (--allow-changed).");
 }
@@ -132,17 +227,34 @@ fn cases_of_one_side_are_new_or_gone_unless_a_side_is_a_part() {
     b.evals.push(eval("f", vec![case("x", 1, 1, 0)]));
     a.evals.push(eval("g", vec![case("y", 1, 1, 0)]));
     let compared = one(&a, &b);
-    assert_eq!((names(&compared.cases.new), names(&compared.cases.gone)), (vec!["x"], vec!["c2", "y"]));
+    assert_eq!(
+        (names(&compared.cases.new), names(&compared.cases.gone)),
+        (vec!["x"], vec!["c2", "y"])
+    );
     assert_eq!(compared.cases.new.cases[0].reference, None);
     assert_eq!(compared.cases.gone.cases[0].candidate, None);
     assert_eq!((compared.cases.not_selected, compared.metrics[0].n), (0, 2));
     // Of the suite's cases the candidate had only some.
     b.side.filters = vec!["eval e".into()];
     let part = one(&a, &b);
-    assert_eq!((part.cases.gone.count, part.cases.not_selected, names(&part.cases.new)), (0, 2, vec!["x"]));
+    assert_eq!(
+        (
+            part.cases.gone.count,
+            part.cases.not_selected,
+            names(&part.cases.new)
+        ),
+        (0, 2, vec!["x"])
+    );
     a.side.shards = vec![Shard { index: 1, of: 3 }, Shard { index: 2, of: 3 }];
     let both = one(&a, &b);
-    assert_eq!((both.cases.gone.count, both.cases.new.count, both.cases.not_selected), (0, 0, 3));
+    assert_eq!(
+        (
+            both.cases.gone.count,
+            both.cases.new.count,
+            both.cases.not_selected
+        ),
+        (0, 0, 3)
+    );
     insta::assert_snapshot!(both.notes.join("\n"), @r"
     the reference had the whole suite, and the candidate a part of the suite (eval e): only cases of both count
     the reference is shards 1, 2 of 3: only cases of both count
@@ -159,12 +271,23 @@ fn other_numbers_of_samples_leave_out_what_moves_with_them() {
     let compared = one(&a, &b);
     let row = |name: &str| compared.metrics.iter().find(|metric| metric.name == name);
     let n = |name: &str| row(name).map(|row| row.n);
-    assert_eq!((n("pass_at_1"), n("pass_at_2"), n("pass_hat_2_unbiased")), (Some(4), Some(4), Some(4)));
     assert_eq!(
-        (n("pass_at_3"), n("pass_hat_2"), n("case_pass_rate"), n("pass_rate")),
+        (n("pass_at_1"), n("pass_at_2"), n("pass_hat_2_unbiased")),
+        (Some(4), Some(4), Some(4))
+    );
+    assert_eq!(
+        (
+            n("pass_at_3"),
+            n("pass_hat_2"),
+            n("case_pass_rate"),
+            n("pass_rate")
+        ),
         (None, Some(1), Some(1), None)
     );
-    assert_eq!(row("pass_at_1").unwrap().reference, Some((1.0 + 3.0 * 0.75) / 4.0));
+    assert_eq!(
+        row("pass_at_1").unwrap().reference,
+        Some((1.0 + 3.0 * 0.75) / 4.0)
+    );
     assert_eq!(compared.cases.other_samples, 3);
     insta::assert_snapshot!(compared.notes.join("\n"), @r"
     k was 1, 2, 3 and is 1, 2
@@ -174,14 +297,30 @@ fn other_numbers_of_samples_leave_out_what_moves_with_them() {
 
 #[test]
 fn evals_that_count_otherwise_are_left_out_of_figures_over_evals() {
-    for (weight, threshold, known) in [(1.0, None, true), (3.0, None, false), (1.0, Some(0.5), false)] {
+    for (weight, threshold, known) in [
+        (1.0, None, true),
+        (3.0, None, false),
+        (1.0, Some(0.5), false),
+    ] {
         let (mut a, b) = (of("a", "1"), of("b", "0"));
         (a.evals[0].weight, a.evals[0].score_threshold) = (Some(weight), threshold);
         let compared = one(&a, &b);
-        let delta = |name: &str| compared.metrics.iter().find(|m| m.name == name).and_then(|m| m.difference);
+        let delta = |name: &str| {
+            compared
+                .metrics
+                .iter()
+                .find(|m| m.name == name)
+                .and_then(|m| m.difference)
+        };
         let of_evals = known.then_some(-1.0);
-        assert_eq!((delta("weighted_score"), delta("pass_rate")), (of_evals, of_evals));
-        assert_eq!((delta("pass_at_1"), compared.notes.is_empty()), (Some(-1.0), known));
+        assert_eq!(
+            (delta("weighted_score"), delta("pass_rate")),
+            (of_evals, of_evals)
+        );
+        assert_eq!(
+            (delta("pass_at_1"), compared.notes.is_empty()),
+            (Some(-1.0), known)
+        );
     }
 }
 
@@ -210,7 +349,10 @@ fn what_else_differs_is_said() {
     the candidate graded the reference's outputs again: no target was asked
     ");
     let own = of("a", "11");
-    assert_eq!(notes(&own, &own), "both sides are run a: a run does not differ from itself");
+    assert_eq!(
+        notes(&own, &own),
+        "both sides are run a: a run does not differ from itself"
+    );
     // Of another machine, in the same second.
     let mut elsewhere = own.clone();
     elsewhere.side.timestamp = own.side.timestamp.replace("Z", "1Z");
@@ -221,7 +363,10 @@ fn what_else_differs_is_said() {
 /// What a cut journal never told has no grade, and so no part in the verdict as graded.
 #[test]
 fn a_cut_run_is_compared_over_what_it_got_to() {
-    let (a, mut b) = (of("a", &"1".repeat(40)), of("b", &format!("{}{}", "1".repeat(10), "?".repeat(30))));
+    let (a, mut b) = (
+        of("a", &"1".repeat(40)),
+        of("b", &format!("{}{}", "1".repeat(10), "?".repeat(30))),
+    );
     b.side.interrupted = true;
     for case in b.evals[0].cases.iter_mut().skip(10) {
         case.outcome = Some(Outcome::Skipped);
@@ -229,7 +374,11 @@ fn a_cut_run_is_compared_over_what_it_got_to() {
     b.evals[0].outcome = Outcome::Skipped;
     let compared = one(&a, &b);
     assert_eq!(
-        (compared.cases.compared, compared.cases.ungraded.count, compared.cases.gone.count),
+        (
+            compared.cases.compared,
+            compared.cases.ungraded.count,
+            compared.cases.gone.count
+        ),
         (10, 30, 0)
     );
     assert_eq!(compared.cases.ungraded_samples_candidate, 30);
@@ -243,10 +392,19 @@ fn a_cut_run_is_compared_over_what_it_got_to() {
 #[test]
 fn a_run_that_was_cut_in_its_plan_has_lost_no_case() {
     let (a, mut b) = (of("a", "111"), of("b", "?"));
-    assert_eq!((one(&a, &b).cases.gone.count, one(&a, &b).cases.not_selected), (2, 0));
+    assert_eq!(
+        (one(&a, &b).cases.gone.count, one(&a, &b).cases.not_selected),
+        (2, 0)
+    );
     b.side.interrupted = true;
-    assert_eq!((one(&a, &b).cases.gone.count, one(&a, &b).cases.not_selected), (0, 2));
-    assert_eq!((one(&b, &a).cases.new.count, one(&b, &a).cases.not_selected), (0, 2));
+    assert_eq!(
+        (one(&a, &b).cases.gone.count, one(&a, &b).cases.not_selected),
+        (0, 2)
+    );
+    assert_eq!(
+        (one(&b, &a).cases.new.count, one(&b, &a).cases.not_selected),
+        (0, 2)
+    );
 }
 
 #[test]
@@ -263,16 +421,34 @@ fn critical_cases_are_counted_by_either_sides_word() {
     let cases = one(&a, &b).cases;
     assert_eq!((cases.broken.count, cases.broken_critical), (4, 2));
     assert_eq!((cases.may_be_broken, cases.may_be_broken_critical), (2, 1));
-    let marked: Vec<_> = cases.broken.cases.iter().map(|case| case.criticality.is_some()).collect();
+    let marked: Vec<_> = cases
+        .broken
+        .cases
+        .iter()
+        .map(|case| case.criticality.is_some())
+        .collect();
     assert_eq!(marked, [false, false, true, true]);
     assert_eq!((cases.reference_critical, cases.compared_critical), (3, 2));
     // Written anew, renamed, removed: none of them is compared.
-    b.evals[1].cases.iter_mut().for_each(|case| case.fingerprint = Some("another".into()));
+    b.evals[1]
+        .cases
+        .iter_mut()
+        .for_each(|case| case.fingerprint = Some("another".into()));
     let anew = one(&a, &b).cases;
-    assert_eq!((anew.reference_critical, anew.compared_critical, anew.broken_critical), (3, 0, 0));
+    assert_eq!(
+        (
+            anew.reference_critical,
+            anew.compared_critical,
+            anew.broken_critical
+        ),
+        (3, 0, 0)
+    );
     b.evals[1].id = "g".into();
     let renamed = one(&a, &b).cases;
-    assert_eq!((renamed.reference_critical, renamed.compared_critical), (3, 0));
+    assert_eq!(
+        (renamed.reference_critical, renamed.compared_critical),
+        (3, 0)
+    );
     // What is critical in the candidate alone is new.
     let added = one(&b, &a).cases;
     assert_eq!((added.reference_critical, added.compared_critical), (0, 0));
@@ -281,8 +457,13 @@ fn critical_cases_are_counted_by_either_sides_word() {
 #[test]
 fn lists_are_bounded_and_counts_are_not() {
     let (a, b) = (of("a", &"1".repeat(30)), of("b", &"0".repeat(30)));
-    let settings =
-        CompareSettings { listed: 7, ..CompareSettings { pairs: 10, ..CompareSettings::default() } };
+    let settings = CompareSettings {
+        listed: 7,
+        ..CompareSettings {
+            pairs: 10,
+            ..CompareSettings::default()
+        }
+    };
     let cases = compare(&a, &[&b], &settings).unwrap().remove(0).cases;
     assert_eq!((cases.broken.count, cases.broken.cases.len()), (30, 7));
 }
@@ -299,9 +480,17 @@ fn a_cut_list_names_critical_cases_first() {
     };
     let (a, b) = (flipped('1'), flipped('0'));
     let broken = |listed: usize| {
-        let settings =
-            CompareSettings { listed, ..CompareSettings { pairs: 10, ..CompareSettings::default() } };
-        let broken = compare(&a, &[&b], &settings).unwrap()[0].cases.broken.clone();
+        let settings = CompareSettings {
+            listed,
+            ..CompareSettings {
+                pairs: 10,
+                ..CompareSettings::default()
+            }
+        };
+        let broken = compare(&a, &[&b], &settings).unwrap()[0]
+            .cases
+            .broken
+            .clone();
         assert_eq!(broken.count, 9);
         broken
             .cases

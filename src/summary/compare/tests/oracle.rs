@@ -9,8 +9,16 @@ use super::*;
 /// A case of whose samples some were graded at their first attempt, and some (others, after retries) in the end.
 fn a_case() -> impl Strategy<Value = CaseScores> {
     let metrics = prop::option::of(prop::sample::select(vec![0.0, 0.25, 7.0]));
-    (1u32..4, 0u32..4, 0u32..4, 0u32..4, 0u32..4, prop::bool::weighted(0.1), metrics).prop_map(
-        |(samples, n, c, passed, failed, changed, metric)| {
+    (
+        1u32..4,
+        0u32..4,
+        0u32..4,
+        0u32..4,
+        0u32..4,
+        prop::bool::weighted(0.1),
+        metrics,
+    )
+        .prop_map(|(samples, n, c, passed, failed, changed, metric)| {
             let n = n.min(samples);
             let c = c.min(n);
             let passed = passed.min(samples);
@@ -28,13 +36,16 @@ fn a_case() -> impl Strategy<Value = CaseScores> {
                 n,
                 c,
                 ungraded,
-                score: (passed + failed > 0).then(|| f64::from(passed) / f64::from(passed + failed)),
+                score: (passed + failed > 0)
+                    .then(|| f64::from(passed) / f64::from(passed + failed)),
                 fingerprint: Some(if changed { "changed" } else { "same" }.to_owned()),
-                metrics: metric.map(|m| ("edit_rate".to_owned(), m)).into_iter().collect(),
+                metrics: metric
+                    .map(|m| ("edit_rate".to_owned(), m))
+                    .into_iter()
+                    .collect(),
                 ..CaseScores::default()
             }
-        },
-    )
+        })
 }
 
 /// A side of up to 4 evals with up to 6 cases each, of which some are missing.
@@ -44,10 +55,15 @@ fn a_side(label: &'static str) -> impl Strategy<Value = RunScores> {
     prop::collection::vec(prop::option::weighted(0.9, an_eval()), 1..5).prop_map(move |evals| {
         let mut all = Vec::new();
         for (e, found) in evals.into_iter().enumerate() {
-            let Some((cases, weight, regression)) = found else { continue };
+            let Some((cases, weight, regression)) = found else {
+                continue;
+            };
             let mut of = Vec::new();
             for (c, case) in cases.into_iter().enumerate() {
-                of.extend(case.map(|case| CaseScores { id: format!("c{c}"), ..case }));
+                of.extend(case.map(|case| CaseScores {
+                    id: format!("c{c}"),
+                    ..case
+                }));
             }
             if of.is_empty() {
                 continue;
@@ -55,11 +71,17 @@ fn a_side(label: &'static str) -> impl Strategy<Value = RunScores> {
             let mut one = eval(&format!("e{e}"), of);
             // As a fold says it: open unless every case passed or one failed.
             one.weight = Some(f64::from(if e % 2 == 0 { 2 } else { weight }));
-            one.kind =
-                Some(if e % 2 == 1 && regression { EvalType::Regression } else { EvalType::Capability });
+            one.kind = Some(if e % 2 == 1 && regression {
+                EvalType::Regression
+            } else {
+                EvalType::Capability
+            });
             all.push(one);
         }
-        RunScores { ks: vec![1, 2, 3], ..side(label, all) }
+        RunScores {
+            ks: vec![1, 2, 3],
+            ..side(label, all)
+        }
     })
 }
 
@@ -133,7 +155,11 @@ fn of_case(name: &str, case: &CaseScores, how: As) -> Option<f64> {
 }
 
 fn mean_score(eval: &EvalScores, how: As) -> Option<f64> {
-    let scores: Vec<f64> = eval.cases.iter().filter_map(|case| score(case, how)).collect();
+    let scores: Vec<f64> = eval
+        .cases
+        .iter()
+        .filter_map(|case| score(case, how))
+        .collect();
     (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64)
 }
 
@@ -141,13 +167,20 @@ fn mean_score(eval: &EvalScores, how: As) -> Option<f64> {
 fn pairs(name: &str, a: &RunScores, b: &RunScores, how: As) -> Vec<(f64, f64, f64)> {
     let mut found = Vec::new();
     for now in &b.evals {
-        let Some(then) = a.evals.iter().find(|eval| eval.id == now.id) else { continue };
+        let Some(then) = a.evals.iter().find(|eval| eval.id == now.id) else {
+            continue;
+        };
         let twin = |case: &CaseScores| {
-            let same = |other: &&CaseScores| other.id == case.id && other.fingerprint == case.fingerprint;
+            let same =
+                |other: &&CaseScores| other.id == case.id && other.fingerprint == case.fingerprint;
             then.cases.iter().find(same)
         };
-        let whole = then.cases.len() == now.cases.len() && now.cases.iter().all(|case| twin(case).is_some());
-        let even = now.cases.iter().all(|case| twin(case).is_some_and(|twin| twin.samples == case.samples));
+        let whole = then.cases.len() == now.cases.len()
+            && now.cases.iter().all(|case| twin(case).is_some());
+        let even = now
+            .cases
+            .iter()
+            .all(|case| twin(case).is_some_and(|twin| twin.samples == case.samples));
         let same_weight = then.weight == now.weight;
         match name {
             "pass_rate" | "regression_pass_rate" => {
@@ -158,7 +191,8 @@ fn pairs(name: &str, a: &RunScores, b: &RunScores, how: As) -> Vec<(f64, f64, f6
                 }
             }
             "weighted_score" => {
-                let graded = how != As::Graded || then.outcome.is_graded() && now.outcome.is_graded();
+                let graded =
+                    how != As::Graded || then.outcome.is_graded() && now.outcome.is_graded();
                 let values = (mean_score(then, other(how)), mean_score(now, how));
                 if let ((Some(x), Some(y)), true) = (values, graded && whole && same_weight) {
                     found.push((x, y, now.weight.unwrap()));
@@ -185,7 +219,13 @@ fn pairs(name: &str, a: &RunScores, b: &RunScores, how: As) -> Vec<(f64, f64, f6
 
 fn difference(pairs: &[(f64, f64, f64)]) -> Option<f64> {
     let total: f64 = pairs.iter().map(|(.., weight)| weight).sum();
-    (!pairs.is_empty()).then(|| pairs.iter().map(|(x, y, weight)| weight * (y - x)).sum::<f64>() / total)
+    (!pairs.is_empty()).then(|| {
+        pairs
+            .iter()
+            .map(|(x, y, weight)| weight * (y - x))
+            .sum::<f64>()
+            / total
+    })
 }
 
 fn close(a: Option<f64>, b: Option<f64>) -> bool {
@@ -196,7 +236,13 @@ fn close(a: Option<f64>, b: Option<f64>) -> bool {
 }
 
 fn settings() -> CompareSettings {
-    CompareSettings { resamples: 200, pairs: 10, seed: 7, listed: 1000, ..CompareSettings::default() }
+    CompareSettings {
+        resamples: 200,
+        pairs: 10,
+        seed: 7,
+        listed: 1000,
+        ..CompareSettings::default()
+    }
 }
 
 fn anyway(a: &RunScores, b: &RunScores) -> Comparison {

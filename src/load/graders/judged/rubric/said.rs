@@ -52,7 +52,8 @@ impl Said {
             here = bracket(here).map_or("", |(_, after)| after.trim_start());
         }
         if self.weight.is_none() {
-            let bare = here.trim_start_matches(|c: char| SEPARATORS.contains(&c) || c.is_whitespace());
+            let bare =
+                here.trim_start_matches(|c: char| SEPARATORS.contains(&c) || c.is_whitespace());
             if let Some((weight, rest)) = leading(bare) {
                 self.weight = Some(weight);
                 return rest.to_owned();
@@ -80,14 +81,20 @@ impl Said {
 
     /// Whether the bracket that a text begins with says nothing but weights and scales; they are noted then.
     fn takes(&mut self, group: &str) -> bool {
-        let Some((inside, _)) = bracket(group) else { return false };
+        let Some((inside, _)) = bracket(group) else {
+            return false;
+        };
         self.reads(inside)
     }
 
     fn reads(&mut self, inside: &str) -> bool {
         let parts: Vec<&str> = inside.split([',', ';']).map(str::trim).collect();
         let weights: Vec<Option<f64>> = parts.iter().map(|part| weight(part)).collect();
-        if !parts.iter().zip(&weights).all(|(part, weight)| weight.is_some() || is_scale(part)) {
+        if !parts
+            .iter()
+            .zip(&weights)
+            .all(|(part, weight)| weight.is_some() || is_scale(part))
+        {
             return false;
         }
         self.weight = self.weight.or(weights.into_iter().flatten().next());
@@ -97,9 +104,10 @@ impl Said {
 
 /// What stands inside of the bracket that a text begins with, and behind it.
 fn bracket(text: &str) -> Option<(&str, &str)> {
-    let (inside, after) = text
-        .strip_prefix('(')
-        .map_or_else(|| text.strip_prefix('[')?.split_once(']'), |t| t.split_once(')'))?;
+    let (inside, after) = text.strip_prefix('(').map_or_else(
+        || text.strip_prefix('[')?.split_once(']'),
+        |t| t.split_once(')'),
+    )?;
     Some((inside, after))
 }
 
@@ -107,18 +115,28 @@ fn bracket(text: &str) -> Option<(&str, &str)> {
 fn weight(text: &str) -> Option<f64> {
     static FORM: OnceLock<Option<Regex>> = OnceLock::new();
     let form = r"(?i)^(weight(?:ing|age)?\s*(?:of|is|:|=)?\s*)?(\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})\s*(%|percent\b)?\s*(points?|pts|marks|weight(?:ing|age)?|of (?:the )?(?:\w{1,20} )?(?:total|score|grade|mark))?$";
-    let found = FORM.get_or_init(|| Regex::new(form).ok()).as_ref()?.captures(text.trim())?;
+    let found = FORM
+        .get_or_init(|| Regex::new(form).ok())
+        .as_ref()?
+        .captures(text.trim())?;
     let number: f64 = found.get(2)?.as_str().parse().ok()?;
     let said = found.get(1).is_some() || found.get(3).is_some() || found.get(4).is_some();
     let share = number > 0.0 && number < 1.0;
-    (said || share).then_some(if found.get(3).is_some() { number / 100.0 } else { number })
+    (said || share).then_some(if found.get(3).is_some() {
+        number / 100.0
+    } else {
+        number
+    })
 }
 
 /// A weight that a text begins with, said to be one, and what follows: `40%: is it so?`, `weight 0.4`.
 fn leading(text: &str) -> Option<(f64, &str)> {
     static FORM: OnceLock<Option<Regex>> = OnceLock::new();
     let form = r"(?i)^(weight(?:ing|age)?\s*(?:of|is|:|=)?\s*)?(\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})\s*(%|percent\b)?(?:$|[:;,.|]|\s+[-–—])";
-    let found = FORM.get_or_init(|| Regex::new(form).ok()).as_ref()?.captures(text)?;
+    let found = FORM
+        .get_or_init(|| Regex::new(form).ok())
+        .as_ref()?
+        .captures(text)?;
     let number = found.get(2)?;
     let percent = found.get(3);
     if found.get(1).is_none() && percent.is_none() {
@@ -126,27 +144,45 @@ fn leading(text: &str) -> Option<(f64, &str)> {
     }
     let value: f64 = number.as_str().parse().ok()?;
     let rest = text.get(percent.map_or(number.end(), |percent| percent.end())..)?;
-    Some((if percent.is_some() { value / 100.0 } else { value }, rest.trim_start()))
+    Some((
+        if percent.is_some() {
+            value / 100.0
+        } else {
+            value
+        },
+        rest.trim_start(),
+    ))
 }
 
 /// `Name - 40%`, `Name, weight: 0.4`: the name, and all from what parts the two.
 pub(super) fn dashed(text: &str) -> Option<(&str, &str)> {
-    let before_colon = text.char_indices().take_while(|(at, c)| *c != ':' && *at <= NAME_BYTES);
+    let before_colon = text
+        .char_indices()
+        .take_while(|(at, c)| *c != ':' && *at <= NAME_BYTES);
     let parting = before_colon.filter(|(_, c)| *c == ',' || *c != ':' && SEPARATORS.contains(c));
-    parting.map(|(at, c)| (at, at + c.len_utf8())).find_map(|(at, behind)| {
-        let name = text.get(..at).filter(|name| !name.trim().is_empty())?;
-        leading(text.get(behind..)?.trim_start())?;
-        Some((name, text.get(at..)?.trim_start_matches(',')))
-    })
+    parting
+        .map(|(at, c)| (at, at + c.len_utf8()))
+        .find_map(|(at, behind)| {
+            let name = text.get(..at).filter(|name| !name.trim().is_empty())?;
+            leading(text.get(behind..)?.trim_start())?;
+            Some((name, text.get(at..)?.trim_start_matches(',')))
+        })
 }
 
 /// A line that says nothing but a weight: `Weight: 0.4`, `- **Weight**: 40%`.
 pub(super) fn line_weight(text: &str) -> Option<f64> {
     static FORM: OnceLock<Option<Regex>> = OnceLock::new();
     let form = r"(?i)^(?:[-*+•]\s+)?[*_(\[]*weight(?:ing|age)?[*_]*\s*(?::|=|is|of)?[*_]*\s*(\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})\s*(%|percent\b)?[*_)\].]*$";
-    let found = FORM.get_or_init(|| Regex::new(form).ok()).as_ref()?.captures(text)?;
+    let found = FORM
+        .get_or_init(|| Regex::new(form).ok())
+        .as_ref()?
+        .captures(text)?;
     let number: f64 = found.get(1)?.as_str().parse().ok()?;
-    Some(if found.get(2).is_some() { number / 100.0 } else { number })
+    Some(if found.get(2).is_some() {
+        number / 100.0
+    } else {
+        number
+    })
 }
 
 /// Whether a text speaks of weights in whatever form: by the word, as `(x2)`, or by shares that make a whole.
@@ -158,14 +194,21 @@ pub(super) fn speaks_of_weights(text: &str) -> bool {
     let shares = SHARES.get_or_init(|| {
         let all = [
             (r"(?i)(\d{1,3}(?:\.\d{1,3})?)\s*(?:%|percent\b)", 100.0),
-            (r"(?i)(\d{1,3}(?:\.\d{1,3})?)\s*(?:points\b|pts\b|marks\b)", 100.0),
+            (
+                r"(?i)(\d{1,3}(?:\.\d{1,3})?)\s*(?:points\b|pts\b|marks\b)",
+                100.0,
+            ),
             (r"\b(0\.\d{1,3})\b", 1.0),
         ];
-        all.into_iter().filter_map(|(form, whole)| Some((Regex::new(form).ok()?, whole))).collect()
+        all.into_iter()
+            .filter_map(|(form, whole)| Some((Regex::new(form).ok()?, whole)))
+            .collect()
     });
     let make_a_whole = |(form, whole): &(Regex, f64)| {
-        let numbers: Vec<f64> =
-            form.captures_iter(text).filter_map(|found| found.get(1)?.as_str().parse().ok()).collect();
+        let numbers: Vec<f64> = form
+            .captures_iter(text)
+            .filter_map(|found| found.get(1)?.as_str().parse().ok())
+            .collect();
         numbers.len() > 1 && (numbers.iter().sum::<f64>() / whole - 1.0).abs() < 0.005
     };
     word.as_ref().is_some_and(|word| word.is_match(text)) || shares.iter().any(make_a_whole)
@@ -174,7 +217,9 @@ pub(super) fn speaks_of_weights(text: &str) -> bool {
 fn is_scale(text: &str) -> bool {
     static FORM: OnceLock<Option<Regex>> = OnceLock::new();
     let form = r"(?i)^(?:scored?|scale|rated?|points)?\s*:?\s*-?\d{1,6}\s*(?:-|–|—|to)\s*\d{1,6}\s*(?:scale|points?|pts)?$";
-    FORM.get_or_init(|| Regex::new(form).ok()).as_ref().is_some_and(|form| form.is_match(text))
+    FORM.get_or_init(|| Regex::new(form).ok())
+        .as_ref()
+        .is_some_and(|form| form.is_match(text))
 }
 
 /// The scales that a text names: `(0-5)`, `1-5 scale`, `from 0 to 10`, `out of 10`. Only those that begin with 0 or 1 and end with
@@ -202,9 +247,16 @@ pub(in super::super) fn scales(text: &str) -> Vec<(Option<f64>, f64, String)> {
     });
     let mut found = Vec::new();
     for captures in forms.iter().flat_map(|form| form.captures_iter(text)) {
-        let number = |at: usize| captures.get(at).and_then(|text| text.as_str().parse::<f64>().ok());
+        let number = |at: usize| {
+            captures
+                .get(at)
+                .and_then(|text| text.as_str().parse::<f64>().ok())
+        };
         let (low, high) = (number(1), number(2));
-        let words = captures.get(0).map(|all| all.as_str().trim().to_owned()).unwrap_or_default();
+        let words = captures
+            .get(0)
+            .map(|all| all.as_str().trim().to_owned())
+            .unwrap_or_default();
         if let Some(high) = high.filter(|high| (2.0..=100.0).contains(high)) {
             found.push((low, high, words));
         }
@@ -237,7 +289,10 @@ pub(in super::super) fn named_scale(text: &str) -> Option<[f64; 2]> {
         "with",
     ];
     let is_firm = |words: &str| {
-        let behind = text.split_once(words).map_or("", |(_, behind)| behind).trim_start_matches([' ', '\t']);
+        let behind = text
+            .split_once(words)
+            .map_or("", |(_, behind)| behind)
+            .trim_start_matches([' ', '\t']);
         let word: String = behind.chars().take_while(|c| c.is_alphanumeric()).collect();
         let in_brackets = words.starts_with('(') && words.ends_with(')');
         let follows = word.is_empty() || BEHIND.contains(&word.to_lowercase().as_str());
@@ -256,7 +311,9 @@ pub(in super::super) fn named_scale(text: &str) -> Option<[f64; 2]> {
 fn counts_parts(words: &str) -> bool {
     static FORM: OnceLock<Option<Regex>> = OnceLock::new();
     let form = r"(?i)\b(?:sections?|parts?|paragraphs?|questions?|steps?|chapters?|pages?|lines?|items?|criteri(?:a|on)|examples?|tasks?|levels?)\s+[01]\s*(?:-|–|—|to)\s*\d{1,3}$";
-    FORM.get_or_init(|| Regex::new(form).ok()).as_ref().is_some_and(|form| form.is_match(words))
+    FORM.get_or_init(|| Regex::new(form).ok())
+        .as_ref()
+        .is_some_and(|form| form.is_match(words))
 }
 
 /// True when a text says that the high end is the worse one, or the low end the better one.

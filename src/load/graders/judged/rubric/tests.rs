@@ -11,11 +11,25 @@ fn number(name: &str) -> bool {
 }
 
 fn told(text: &str) -> String {
-    let Some(items) = split(text, &number) else { return "whole".to_owned() };
+    let Some(items) = split(text, &number) else {
+        return "whole".to_owned();
+    };
     let one = |item: &Item| {
-        let weight = item.weight.map(|weight| format!(" {weight}")).unwrap_or_default();
-        let levels: Vec<String> = item.levels.iter().map(|(name, text)| format!("{name}={text}")).collect();
-        format!("{}{weight} {:?} [{}]", item.name, item.description, levels.join("; "))
+        let weight = item
+            .weight
+            .map(|weight| format!(" {weight}"))
+            .unwrap_or_default();
+        let levels: Vec<String> = item
+            .levels
+            .iter()
+            .map(|(name, text)| format!("{name}={text}"))
+            .collect();
+        format!(
+            "{}{weight} {:?} [{}]",
+            item.name,
+            item.description,
+            levels.join("; ")
+        )
     };
     items.iter().map(one).collect::<Vec<_>>().join("\n")
 }
@@ -127,7 +141,9 @@ fn lists_that_are_no_criteria_stay_a_text() {
     for text in all {
         assert_eq!(told(text), "whole", "{text}");
     }
-    assert!(mentions_weights("1. **Clarity** (weight: 0.5)\n2. Read all of it twice, please."));
+    assert!(mentions_weights(
+        "1. **Clarity** (weight: 0.5)\n2. Read all of it twice, please."
+    ));
     assert!(!mentions_weights("1. Clarity: is it?\n2. Depth: is it?"));
     let unread = [
         "- Clarity counts 40%, depth 60 %.",
@@ -138,9 +154,12 @@ fn lists_that_are_no_criteria_stay_a_text() {
     ];
     assert!(unread.iter().all(|text| mentions_weights(text)));
     assert!(
-        !["At least 80% of it, not 100%.", "the weighted average from 1 to 5"]
-            .iter()
-            .any(|text| mentions_weights(text))
+        ![
+            "At least 80% of it, not 100%.",
+            "the weighted average from 1 to 5"
+        ]
+        .iter()
+        .any(|text| mentions_weights(text))
     );
 }
 
@@ -159,12 +178,17 @@ fn scales_are_told_from_other_numbers() {
         ("1 (worst) to 10 (best)", "Some(1.0)..10"),
         ("on a 10-point scale", "None..10"),
         ("score it x/10, at most 24/7", "None..10"),
-        ("2-4 sentences (2020-2024), 1 to 3 words, tests (3 out of 5)", ""),
+        (
+            "2-4 sentences (2020-2024), 1 to 3 words, tests (3 out of 5)",
+            "",
+        ),
         ("steps 1-3 are done", ""),
     ];
     for (text, expected) in all {
-        let mut found: Vec<String> =
-            scales(text).iter().map(|(low, high, _)| format!("{low:?}..{high}")).collect();
+        let mut found: Vec<String> = scales(text)
+            .iter()
+            .map(|(low, high, _)| format!("{low:?}..{high}"))
+            .collect();
         found.dedup();
         assert_eq!(found.join(" "), expected, "{text}");
     }
@@ -180,7 +204,10 @@ fn named_scale_is_the_only_one_with_both_ends() {
         ("1-5 scale", Some([1.0, 5.0])),
         ("A (0-5)\nB (0-10)", None),
         ("score it out of 100", None),
-        ("Rate the accuracy (0-5) and clarity (0-5).", Some([0.0, 5.0])),
+        (
+            "Rate the accuracy (0-5) and clarity (0-5).",
+            Some([0.0, 5.0]),
+        ),
         ("Score from 0 to 10 overall", Some([0.0, 10.0])),
         ("Score it from 1 to 7 using the criteria", Some([1.0, 7.0])),
         ("Rate it from 1 (worst) to 10 (best).", Some([1.0, 10.0])),
