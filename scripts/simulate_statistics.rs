@@ -1,7 +1,9 @@
-//! Fills the tables of docs/statistics.md: 2,000 simulated runs, or pairs of them, a line, with fixed seeds.
+//! Fills the tables of docs/statistics.md: 2,000 simulated runs, or pairs of them, a line, with
+//! fixed seeds.
 //!
-//! `scripts/simulate-statistics` builds it in release and hands it the page. With `--check` as second argument it prints the tables
-//! only; further arguments name the tables to make. Ends with 1 when a figure lies outside of what the page promises.
+//! `scripts/simulate-statistics` builds it in release and hands it the page. With `--check` as
+//! second argument it prints the tables only; further arguments name the tables to make. Ends with
+//! 1 when a figure lies outside of what the page promises.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,5 @@
-//! Comparisons, simulated: false alarms, power, and whether the drop that is said to be found with 80 % chance is found that often.
+//! Comparisons, simulated: false alarms, power, and whether the drop that is said to be found with
+//! 80 % chance is found that often.
 
 use std::fmt::Write as _;
 
@@ -217,7 +218,8 @@ pub fn equals() -> Vec<(String, Design)> {
     all
 }
 
-/// How often pairs without a difference are called one, and pairs with a drop of a fifth a regression.
+/// How often pairs without a difference are called one, and pairs with a drop of a fifth a
+/// regression.
 pub fn verdicts(pairs: u64, wrong: &mut Vec<String>) -> String {
     let mut table = "| Design | No difference: `regression` | `improvement` | A fifth lost: `regression` |\n| --- | --- | --- | --- |\n".to_owned();
     for (at, (name, design)) in equals().into_iter().enumerate() {
@@ -292,7 +294,8 @@ pub fn planned() -> Vec<(String, Design)> {
     all
 }
 
-/// The drop that `power` says is found with 80 % chance, and how often it is found; and the same of what comparisons of equals say.
+/// The drop that `power` says is found with 80 % chance, and how often it is found; and the same of
+/// what comparisons of equals say.
 pub fn claims(pairs: u64, wrong: &mut Vec<String>) -> String {
     let mut table =
         "| Design | `power`: drop | found | `compare` of equals: median drop | found |\n| --- | --- | --- | --- | --- |\n"

@@ -1,5 +1,6 @@
-//! Intervals of single runs, simulated: how often they hold the truth, how often their lower end is above it, and how wide they are
-//! beside other methods, for each of the three scopes. The intervals come from the code that reports use.
+//! Intervals of single runs, simulated: how often they hold the truth, how often their lower end is
+//! above it, and how wide they are beside other methods, for each of the three scopes. The
+//! intervals come from the code that reports use.
 
 use eval_harness::model::{IntervalScope, Metric};
 use eval_harness::summary::{OverCases, Samples};
@@ -66,7 +67,8 @@ fn round(value: f64) -> f64 {
     (value * 1e6).round() / 1e6
 }
 
-/// The grid of the audit: cases alike, and U-shaped populations. Of cases that always or never pass there is no more than their mean.
+/// The grid of the audit: cases alike, and U-shaped populations. Of cases that always or never pass
+/// there is no more than their mean.
 pub const GRID: [Chances; 8] = [
     Chances::Alike(0.5),
     Chances::Alike(0.8),
@@ -78,7 +80,8 @@ pub const GRID: [Chances; 8] = [
     Chances::Beta(0.99),
 ];
 
-/// Populations that are no Beta: cases that always or never pass, some broken ones among good ones, two kinds.
+/// Populations that are no Beta: cases that always or never pass, some broken ones among good ones,
+/// two kinds.
 pub const MORE: [Chances; 10] = [
     Chances::Mix(1.0, 0.0, 0.27),
     Chances::Mix(1.0, 0.0, 0.14),
@@ -135,7 +138,8 @@ impl Number {
 /// How evals differ in what passes.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Evals {
-    /// The mean q of an eval follows Beta(5 mean, 5 (1 - mean)), chances of its cases Beta(1.5 q, 1.5 (1 - q)).
+    /// The mean q of an eval follows Beta(5 mean, 5 (1 - mean)), chances of its cases Beta(1.5 q,
+    /// 1.5 (1 - q)).
     Beta(f64),
     /// The same with q of 0.97, in one of five evals 0.25.
     TwoKinds,
@@ -261,7 +265,8 @@ impl Score {
         self.width / self.runs as f64
     }
 
-    /// At least 93 % coverage, and at most 3.5 % of lower ends above the truth, but for what chance explains of so many runs.
+    /// At least 93 % coverage, and at most 3.5 % of lower ends above the truth, but for what chance
+    /// explains of so many runs.
     pub fn holds(&self) -> bool {
         let runs = self.runs as f64;
         let slack = |p: f64| 2.0 * (p * (1.0 - p) / runs).sqrt();
@@ -372,8 +377,8 @@ impl Setting {
         cases
     }
 
-    /// What stays the same in every run: for these cases the cases, for cases like these the evals with their means, for evals like
-    /// these nothing. With the truth.
+    /// What stays the same in every run: for these cases the cases, for cases like these the evals
+    /// with their means, for evals like these nothing. With the truth.
     fn fixed(&self, dice: &mut Dice) -> (Vec<Case>, f64) {
         let power = |p: f64| 1.0 - (1.0 - p).powi(self.k as i32);
         match (self.scope, self.subject) {
@@ -417,7 +422,8 @@ impl Setting {
     /// Scores of the program's own method, and then of the others.
     pub fn simulate(&self, runs: u64, seed: u64) -> Vec<Score> {
         let one = |at: u64| {
-            // For these cases and for cases like these the fixed part differs from run to run, too, so that a line is about many of them.
+            // For these cases and for cases like these the fixed part differs from run to run, too,
+            // so that a line is about many of them.
             let mut dice = Dice::new(seed, at);
             let (fixed, truth) = self.fixed(&mut dice);
             let cases = self.run(&mut dice, &fixed);
@@ -618,7 +624,8 @@ fn sizes(cases: &[Case]) -> Vec<f64> {
     sizes
 }
 
-/// Evals as strata, each with the variance of its cases; those of one case count as of the mean variance.
+/// Evals as strata, each with the variance of its cases; those of one case count as of the mean
+/// variance.
 fn stratified(cases: &[Case], values: &[f64], weights: &[f64], mean: f64) -> [f64; 2] {
     let mut evals: Vec<Vec<f64>> = vec![Vec::new(); weights.len()];
     for (case, value) in cases.iter().zip(values) {
@@ -647,7 +654,8 @@ fn stratified(cases: &[Case], values: &[f64], weights: &[f64], mean: f64) -> [f6
     )
 }
 
-/// Beta-binomial over cases, on a grid over mean and concentration (after Bowyer, Aitchison & Ivanova 2025, arXiv:2503.01747).
+/// Beta-binomial over cases, on a grid over mean and concentration (after Bowyer, Aitchison &
+/// Ivanova 2025, arXiv:2503.01747).
 fn beta_binomial(cases: &[Case], k: u32) -> [f64; 2] {
     posterior(
         cases
@@ -736,7 +744,8 @@ fn ln_gamma(x: f64) -> f64 {
     (x + 0.5) * base.ln() - base + (2.506_628_274_631_000_5 * sum / x).ln()
 }
 
-/// Student's t at 97.5 %, by Cornish and Fisher's expansion; its error is below 0.5 % from 4 degrees of freedom on.
+/// Student's t at 97.5 %, by Cornish and Fisher's expansion; its error is below 0.5 % from 4
+/// degrees of freedom on.
 fn student(freedom: f64) -> f64 {
     match freedom {
         f if f < 1.5 => 12.706,
@@ -878,7 +887,8 @@ pub fn settings(scope: IntervalScope) -> Vec<Setting> {
     }
 }
 
-/// A table of settings: coverage, lower ends above the truth, mean width, and that width beside the narrowest method that holds there.
+/// A table of settings: coverage, lower ends above the truth, mean width, and that width beside the
+/// narrowest method that holds there.
 pub fn table(scope: IntervalScope, runs: u64, wrong: &mut Vec<String>) -> String {
     let first = match scope {
         IntervalScope::SimilarEvals => "Evals | Means",

@@ -1,6 +1,8 @@
-//! Simulated runs whose truth is known: what intervals should cover and how often tests should speak.
+//! Simulated runs whose truth is known: what intervals should cover and how often tests should
+//! speak.
 //!
-//! Used by `scripts/simulate_statistics.rs`, which fills the tables of docs/statistics.md, and smaller by `tests/cli/statistics.rs`.
+//! Used by `scripts/simulate_statistics.rs`, which fills the tables of docs/statistics.md, and
+//! smaller by `tests/cli/statistics.rs`.
 
 use eval_harness::model::{CaseScores, ComparedSide, EvalScores, Outcome, RunScores};
 use rand_chacha::ChaCha8Rng;
@@ -84,7 +86,8 @@ impl Population {
         }
     }
 
-    /// The expectation over cases and samples of what an estimator says of `n` samples, when chances are multiplied by `times`.
+    /// The expectation over cases and samples of what an estimator says of `n` samples, when
+    /// chances are multiplied by `times`.
     pub fn expected(self, n: u32, times: f64, estimator: impl Fn(u32) -> f64) -> f64 {
         let choose = |n: u32, k: u32| {
             (0..k)

@@ -1,8 +1,9 @@
 //! `eval-harness`: author evals of AI output as YAML, run them, and let the result gate work.
 //!
-//! The program is this package; what it rests on has crates of its own, whose order the compiler keeps: `eval-base` (texts,
-//! files, redaction), `eval-stats`, `eval-match` (comparisons) and `eval-sandbox`. The modules here are in layers; each may use
-//! what is below it in this list and nothing above or beside it (`tests/rules` fails on a breach):
+//! The program is this package; what it rests on has crates of its own, whose order the compiler
+//! keeps: `eval-base` (texts, files, redaction), `eval-stats`, `eval-match` (comparisons) and
+//! `eval-sandbox`. The modules here are in layers; each may use what is below it in this list and
+//! nothing above or beside it (`tests/rules` fails on a breach):
 //!
 //! ```text
 //! cli

@@ -1,4 +1,5 @@
-//! Any bytes from a child: no panic, no hang, and no value under an index that its line does not name.
+//! Any bytes from a child: no panic, no hang, and no value under an index that its line does not
+//! name.
 #![no_main]
 
 use eval_match::{Comparator, Datum, compare};

@@ -1,8 +1,10 @@
-//! A model that always says the same after the same time, for many connections at little cost; and a bare client of it.
+//! A model that always says the same after the same time, for many connections at little cost; and
+//! a bare client of it.
 //!
-//! `mock_model_server --serve MS` prints its address and answers until it is killed. `mock_model_server --client URL CALLS AT_ONCE`
-//! asks it as often, with so many calls in flight and nothing else around them: what a harness is held against. Asked as a judge
-//! it gives a verdict with the token of the question.
+//! `mock_model_server --serve MS` prints its address and answers until it is killed.
+//! `mock_model_server --client URL CALLS AT_ONCE` asks it as often, with so many calls in flight
+//! and nothing else around them: what a harness is held against. Asked as a judge it gives a
+//! verdict with the token of the question.
 
 use std::error::Error;
 use std::sync::Arc;

@@ -1,8 +1,9 @@
-//! Runs every canonical solution of HumanEval and MBPP, and five hostile stand-ins for HumanEval's, through the sandbox
-//! and prints how many passed and how the others ended.
+//! Runs every canonical solution of HumanEval and MBPP, and five hostile stand-ins for HumanEval's,
+//! through the sandbox and prints how many passed and how the others ended.
 //!
-//! `cargo run --example sandbox_benchmarks -- HELPER DATA [TIER]`: HELPER is the built `eval-harness`, DATA a folder with
-//! `humaneval/HumanEval.jsonl`, `mbpp/mbpp.jsonl` and `mbpp/sanitized-mbpp.json`.
+//! `cargo run --example sandbox_benchmarks -- HELPER DATA [TIER]`: HELPER is the built
+//! `eval-harness`, DATA a folder with `humaneval/HumanEval.jsonl`, `mbpp/mbpp.jsonl` and
+//! `mbpp/sanitized-mbpp.json`.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -120,7 +121,8 @@ async fn run(name: &str, sandbox: &Sandbox, jobs: Vec<(String, TestJob)>, expect
     }
 }
 
-/// The median of 60 starts, in milliseconds: the bare interpreter with the same program, and the sandbox.
+/// The median of 60 starts, in milliseconds: the bare interpreter with the same program, and the
+/// sandbox.
 async fn overhead(sandbox: &Sandbox) -> Result<(), Error> {
     let python = sandbox.python()?.path.clone();
     let program = "print(sum(range(10)))";

@@ -1,7 +1,8 @@
 //! What a Python job costs, in CPU time, beside a bare fork of a warm interpreter.
 //!
-//! `cargo run --release --example sandbox_speed -- HELPER [JOBS]`: HELPER is the built `eval-harness`. Of each kind of job the
-//! mean is printed of what the process itself used, what its fork server used for it, what we used, and the wall time.
+//! `cargo run --release --example sandbox_speed -- HELPER [JOBS]`: HELPER is the built
+//! `eval-harness`. Of each kind of job the mean is printed of what the process itself used, what
+//! its fork server used for it, what we used, and the wall time.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -11,7 +12,8 @@ use serde_json::json;
 
 type Error = Box<dyn std::error::Error>;
 
-/// Bare forks of an interpreter that is as warm: the bound. Prints the mean CPU time in ms of parent and child together.
+/// Bare forks of an interpreter that is as warm: the bound. Prints the mean CPU time in ms of
+/// parent and child together.
 const BARE: &str = "
 import gc, os, resource, sys, typing, math, re, itertools, functools, heapq, dataclasses, datetime, traceback
 code = 'def f(x):\\n    return x + 1\\n'

@@ -1,7 +1,7 @@
 //! What a structural comparison costs beside parsing the two documents.
 //!
-//! `cargo run --release --example structural_speed [MEGABYTES]` prints, for each kind of comparison, the wall time and its ratio
-//! to that of parsing both documents.
+//! `cargo run --release --example structural_speed [MEGABYTES]` prints, for each kind of
+//! comparison, the wall time and its ratio to that of parsing both documents.
 
 use std::time::Instant;
 

@@ -1,4 +1,5 @@
-//! From the outputs of a run to what a pending baseline holds. Pure: which outputs they are and where they go is others' work.
+//! From the outputs of a run to what a pending baseline holds. Pure: which outputs they are and
+//! where they go is others' work.
 
 use serde_json::{Map, Value};
 
@@ -11,7 +12,8 @@ use eval_match::{each_once, makes_template};
 #[derive(Debug, Clone, Copy)]
 pub struct Capture<'a> {
     pub rules: &'a Rules,
-    /// Names of HTTP response headers that are kept besides those that the accepted baseline names, in lower case.
+    /// Names of HTTP response headers that are kept besides those that the accepted baseline names,
+    /// in lower case.
     pub keep_headers: &'a [String],
     /// The accepted output; `None` when there is none, or when it is to leave no trace.
     pub accepted: Option<&'a Value>,
@@ -56,8 +58,8 @@ fn with_headers(output: &Value, keep: &[String], accepted: Option<&Value>) -> Va
     output
 }
 
-/// The value without templates that nobody wrote: an array whose only element got a matcher, and that is no template in the
-/// accepted baseline, stands for one element alone.
+/// The value without templates that nobody wrote: an array whose only element got a matcher, and
+/// that is no template in the accepted baseline, stands for one element alone.
 fn without_new_templates(written: Value, accepted: Option<&Value>) -> Value {
     let is_template = |value: &Value| matches!(value.as_array().map(Vec::as_slice), Some([one]) if makes_template(one));
     match written {
@@ -101,8 +103,8 @@ pub fn structural(grading: &Grading) -> Option<&Structural> {
         })
 }
 
-/// The part of a grading by which a new baseline is tried on its own output: what looks at it and runs nothing. `None` when
-/// nothing is left: then only a run can tell.
+/// The part of a grading by which a new baseline is tried on its own output: what looks at it and
+/// runs nothing. `None` when nothing is left: then only a run can tell.
 pub fn trial(grading: &Grading) -> Option<Grading> {
     let looks = |grader: &&Grader| {
         !grader.informative
@@ -292,7 +294,8 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(256))]
-        /// A captured output passes against itself, whatever it holds, and with one leaf changed it does not.
+        /// A captured output passes against itself, whatever it holds, and with one leaf changed it
+        /// does not.
         #[test]
         fn what_was_captured_passes_and_nothing_else_does(output in json(), strict: bool, pick: prop::sample::Index) {
             let written = captured(&output, None);

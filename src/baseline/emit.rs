@@ -1,8 +1,8 @@
-//! Baseline files as YAML that people like to review: one key a line, keys of outputs sorted, long texts as literal blocks,
-//! numbers with the digits that they have.
+//! Baseline files as YAML that people like to review: one key a line, keys of outputs sorted, long
+//! texts as literal blocks, numbers with the digits that they have.
 //!
-//! A text stands without quotes where YAML 1.2 (and an older reader, too) takes it for the same text; in quotes else.
-//! Whatever is written here, [`crate::load`] reads back as the same value.
+//! A text stands without quotes where YAML 1.2 (and an older reader, too) takes it for the same
+//! text; in quotes else. Whatever is written here, [`crate::load`] reads back as the same value.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,8 @@ use crate::load::tree::NodeValue;
 use crate::spec::BaselineFile;
 use eval_base::text::is_visible;
 
-/// Keys of more bytes are written as `? key`: other readers of YAML look for a `:` no further than 1,024 characters.
+/// Keys of more bytes are written as `? key`: other readers of YAML look for a `:` no further than
+/// 1,024 characters.
 const LONGEST_KEY: usize = 200;
 
 /// The text of a baseline file: the header in the order of [`BaselineFile`], the output last.
@@ -158,7 +159,8 @@ fn leaf(out: &mut String, value: &Value, level: usize) {
     out.push('\n');
 }
 
-/// A text of several lines that a literal block can hold: every character visible, and something to see in it.
+/// A text of several lines that a literal block can hold: every character visible, and something to
+/// see in it.
 fn is_block(text: &str) -> bool {
     text.contains('\n')
         && text.chars().all(is_visible)

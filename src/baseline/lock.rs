@@ -1,5 +1,6 @@
-//! One writer of a folder at a time: an advisory lock on the folder itself, which the system releases when the process ends,
-//! however it ends. Reading needs no lock, since files are replaced whole.
+//! One writer of a folder at a time: an advisory lock on the folder itself, which the system
+//! releases when the process ends, however it ends. Reading needs no lock, since files are replaced
+//! whole.
 
 use std::fs::{File, TryLockError};
 use std::io;
@@ -44,7 +45,8 @@ pub(super) fn lock(dir: &Path, longest: Duration) -> Result<FolderLock, NoLock> 
                 Err(TryLockError::Error(error)) => return Err(NoLock::Io(error)),
             }
         };
-        // The folder may have been replaced while we waited; then the lock is on what is no longer there.
+        // The folder may have been replaced while we waited; then the lock is on what is no longer
+        // there.
         let (ours, there) = (
             folder.metadata().map_err(NoLock::Io)?,
             dir.metadata().map_err(NoLock::Io)?,
@@ -61,7 +63,8 @@ pub(super) fn lock(dir: &Path, longest: Duration) -> Result<FolderLock, NoLock> 
     }
 }
 
-/// The process that holds the lock, from Linux's list of locks: `1: FLOCK  ADVISORY  WRITE 4711 08:02:131 0 EOF`.
+/// The process that holds the lock, from Linux's list of locks:
+/// `1: FLOCK  ADVISORY  WRITE 4711 08:02:131 0 EOF`.
 fn holder(folder: &File) -> Option<u32> {
     let inode = format!(":{}", folder.metadata().ok()?.ino());
     let locks = std::fs::read_to_string("/proc/locks").ok()?;

@@ -1,7 +1,8 @@
-//! A captured output in the spelling of the accepted one, so that a git diff shows just what changed.
+//! A captured output in the spelling of the accepted one, so that a git diff shows just what
+//! changed.
 //!
-//! What people wrote into the accepted baseline stays where it still holds: matchers, element templates, values that are not
-//! compared. Everything else is as captured.
+//! What people wrote into the accepted baseline stays where it still holds: matchers, element
+//! templates, values that are not compared. Everything else is as captured.
 
 use std::collections::BTreeMap;
 
@@ -14,8 +15,8 @@ use eval_match::{fits, is_matcher, makes_template, structural};
 /// Pairs of elements that are compared to keep the order of an accepted array.
 const MAX_PAIRS: usize = 2_500;
 
-/// `written` is `output` as a baseline (see [`super::redact::Rules::written`]); `rules` is how the eval compares, when it
-/// compares structures.
+/// `written` is `output` as a baseline (see [`super::redact::Rules::written`]); `rules` is how the
+/// eval compares, when it compares structures.
 pub fn merge(
     accepted: &Value,
     output: &Value,
@@ -164,7 +165,8 @@ impl Merge<'_> {
         Value::Array(merged.collect())
     }
 
-    /// The captured elements in the order of the accepted ones that they fit; the others take the free places.
+    /// The captured elements in the order of the accepted ones that they fit; the others take the
+    /// free places.
     fn in_old_order(
         &mut self,
         old: &[Value],
@@ -216,8 +218,8 @@ impl Merge<'_> {
             .rules
             .cloned()
             .unwrap_or_else(|| Structural::as_it_stands(Value::Null));
-        // Fields that the baseline lacks are to be captured: only an exact fit keeps what is there. Whether a path leads
-        // anywhere is for the comparison of the whole.
+        // Fields that the baseline lacks are to be captured: only an exact fit keeps what is there.
+        // Whether a path leads anywhere is for the comparison of the whole.
         rule.allow_additional_fields = false;
         rule.require_keys = Vec::new();
         let values = std::mem::take(&mut rule.ignore_values);

@@ -1,8 +1,9 @@
-//! Accepted results in git: capture, diff, review, accept. `load` reads baselines; this module writes them.
+//! Accepted results in git: capture, diff, review, accept. `load` reads baselines; this module
+//! writes them.
 //!
-//! `emit` is the one form in which baseline files are written, `lock` keeps writers apart, `replace` puts a whole file in
-//! the place of another, `store` is what the verbs use;
-//! `scores` does all of that for score baselines.
+//! `emit` is the one form in which baseline files are written, `lock` keeps writers apart,
+//! `replace` puts a whole file in the place of another, `store` is what the verbs use; `scores`
+//! does all of that for score baselines.
 
 pub mod capture;
 mod emit;

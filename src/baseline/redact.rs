@@ -1,4 +1,5 @@
-//! From an output to what is written of it: texts that vary become matchers, all other texts mean just themselves.
+//! From an output to what is written of it: texts that vary become matchers, all other texts mean
+//! just themselves.
 
 use serde_json::{Map, Value};
 
@@ -72,8 +73,9 @@ impl Rules {
             .map(|rules| Rules { rules })
     }
 
-    /// The value as a baseline that accepts it: by the rules, with what was cut out as a secret (`secrets_cut`) free, and
-    /// with texts that look like matchers written as literals. Keys stay as they are.
+    /// The value as a baseline that accepts it: by the rules, with what was cut out as a secret
+    /// (`secrets_cut`) free, and with texts that look like matchers written as literals. Keys stay
+    /// as they are.
     ///
     /// # Errors
     /// The first text that a rule can't be used on, with its path.
@@ -364,7 +366,8 @@ mod tests {
 
     proptest::proptest! {
         #![proptest_config(proptest::prelude::ProptestConfig::with_cases(256))]
-        /// Whatever the text, a rule that cuts parts out of it leaves a matcher that accepts it and not another rest.
+        /// Whatever the text, a rule that cuts parts out of it leaves a matcher that accepts it and
+        /// not another rest.
         #[test]
         fn a_text_with_free_parts_accepts_itself(parts in proptest::collection::vec("[ -~\n\\\\\"(){}\\[\\]äß]{0,6}", 1..5)) {
             let text = parts.join("12");

@@ -1,4 +1,5 @@
-//! A whole file in the place of another: whoever reads, or is killed, meets the old one or the new one.
+//! A whole file in the place of another: whoever reads, or is killed, meets the old one or the new
+//! one.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -13,7 +14,8 @@ pub fn is_leftover(name: &str) -> bool {
     name.starts_with(UNFINISHED) && name.ends_with(".tmp")
 }
 
-/// Writes `dir/name`: first beside it under another name, kept by the device, then renamed, then the folder is kept.
+/// Writes `dir/name`: first beside it under another name, kept by the device, then renamed, then
+/// the folder is kept.
 pub(super) fn replace(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
     static NUMBER: AtomicU64 = AtomicU64::new(0);
     let number = NUMBER.fetch_add(1, Ordering::Relaxed);
@@ -45,7 +47,8 @@ pub(super) fn remove(dir: &Path, name: &str) -> io::Result<bool> {
     }
 }
 
-/// Asks the device to keep what a folder lists. Some file systems don't do that for folders; the files are kept anyway.
+/// Asks the device to keep what a folder lists. Some file systems don't do that for folders; the
+/// files are kept anyway.
 fn keep(dir: &Path) -> io::Result<()> {
     match File::open(dir)?.sync_all() {
         Err(error)
@@ -60,7 +63,8 @@ fn keep(dir: &Path) -> io::Result<()> {
     }
 }
 
-/// Removes what writers left that were killed. Only for who holds the lock: then no writer is at work.
+/// Removes what writers left that were killed. Only for who holds the lock: then no writer is at
+/// work.
 pub(super) fn clear(dir: &Path) {
     let Ok(entries) = dir.read_dir() else { return };
     for entry in entries.flatten() {

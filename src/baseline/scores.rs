@@ -1,6 +1,8 @@
-//! Score baselines on disk: `scores/` in the folder of baselines, one file a suite and target, and what is pending beside it.
+//! Score baselines on disk: `scores/` in the folder of baselines, one file a suite and target, and
+//! what is pending beside it.
 //!
-//! Files are written whole and in one form, a case a line, so that a diff of git shows what changed and nothing else.
+//! Files are written whole and in one form, a case a line, so that a diff of git shows what changed
+//! and nothing else.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -175,8 +177,8 @@ impl ScoreStore {
         parsed(path, &text)
     }
 
-    /// Everything that is kept of a suite, ascending by target. Of a file that can't be used nobody knows the suite, so that
-    /// every such file is told.
+    /// Everything that is kept of a suite, ascending by target. Of a file that can't be used nobody
+    /// knows the suite, so that every such file is told.
     pub fn of_suite(&self, suite: &str) -> Result<Vec<ScoresEntry>, ScoresError> {
         let mut entries: Vec<ScoresEntry> = Vec::new();
         let names = match self.dir.read_dir() {
@@ -246,7 +248,8 @@ impl ScoreStore {
     /// Makes the pending scores the accepted ones. Returns the file.
     ///
     /// # Errors
-    /// When nothing is pending, or when it was captured beside other accepted scores (unless `force`).
+    /// When nothing is pending, or when it was captured beside other accepted scores (unless
+    /// `force`).
     pub fn accept(&self, of: ScoresOf<'_>, force: bool) -> Result<PathBuf, ScoresError> {
         let _lock = self.lock()?;
         let Some(mut file) = self.read(of, Standing::Pending)? else {

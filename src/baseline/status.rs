@@ -71,7 +71,8 @@ pub struct Regression<'a> {
     pub input_hash: Fingerprint,
 }
 
-/// The standing of one eval id, the most telling word first. `eval` is `None` when the suite has no such regression.
+/// The standing of one eval id, the most telling word first. `eval` is `None` when the suite has no
+/// such regression.
 pub fn states(eval: Option<Regression>, accepted: File, pending: File) -> Vec<State> {
     let mut states = Vec::new();
     if accepted == File::Broken || pending == File::Broken {

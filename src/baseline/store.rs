@@ -1,7 +1,8 @@
-//! The folder of a suite's baselines: what is accepted, what is pending, and the ways from one to the other.
+//! The folder of a suite's baselines: what is accepted, what is pending, and the ways from one to
+//! the other.
 //!
-//! Reading takes no lock. Writing does, and every change is one rename, or a series of them in which each state is either
-//! readable or tells how it is finished: accept again.
+//! Reading takes no lock. Writing does, and every change is one rename, or a series of them in
+//! which each state is either readable or tells how it is finished: accept again.
 
 mod transitions;
 
@@ -206,8 +207,8 @@ impl Store {
         Ok(entries.into_values().collect())
     }
 
-    /// What is pending, ascending by eval id, each with what is accepted; of the evals that `wanted` takes. Reads no accepted
-    /// baseline beside which nothing is pending.
+    /// What is pending, ascending by eval id, each with what is accepted; of the evals that
+    /// `wanted` takes. Reads no accepted baseline beside which nothing is pending.
     ///
     /// # Errors
     /// When the folder cannot be listed.

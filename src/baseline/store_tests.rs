@@ -289,7 +289,8 @@ fn every_state_that_a_killed_accept_leaves_is_finished_by_the_next() {
             "e.pending.yaml",
             "e.pending.output.json",
         ];
-        // An output file that is written comes first; one that is dropped goes after the file that named it.
+        // An output file that is written comes first; one that is dropped goes after the file that
+        // named it.
         let written = after.contains_key("e.output.json");
         let steps: Vec<&str> = order
             .iter()
@@ -311,7 +312,8 @@ fn every_state_that_a_killed_accept_leaves_is_finished_by_the_next() {
             for (name, bytes) in &state {
                 std::fs::write(store.dir().join(name), bytes).expect("a file");
             }
-            // Whoever reads sees the old output, the new one, or is told to accept again: never anything else.
+            // Whoever reads sees the old output, the new one, or is told to accept again: never
+            // anything else.
             match store.accepted("e") {
                 Ok(Some(kept)) => assert!(kept.output == old || kept.output == new),
                 Ok(None) => panic!("the accepted baseline is gone after {done} steps"),

@@ -78,9 +78,11 @@ pub enum Command {
     Regrade(Box<RegradeArgs>),
     /// Render a run again from its journal, or join the shards of one.
     Report(ReportArgs),
-    /// Compare runs, paired by case: is the candidate worse than the reference, and could that be chance?
+    /// Compare runs, paired by case: is the candidate worse than the reference, and could that be
+    /// chance?
     Compare(CompareArgs),
-    /// Tell what a suite could find: the smallest drop, and the cases and samples that a smaller one takes.
+    /// Tell what a suite could find: the smallest drop, and the cases and samples that a smaller
+    /// one takes.
     Power(PowerArgs),
     /// Show past runs: pass rates over time, flaky and slow cases, last passes.
     History(HistoryArgs),
@@ -141,8 +143,8 @@ pub struct SuiteArgs {
     /// A suite variable.
     #[arg(long = "var", value_name = "KEY=VALUE", value_parser = key_value, add = by(NameKind::Vars))]
     pub vars: Vec<(String, String)>,
-    /// The target to use, by its name under `targets:`. With `run` several: each runs the whole plan, and a report puts them
-    /// side by side.
+    /// The target to use, by its name under `targets:`. With `run` several: each runs the whole
+    /// plan, and a report puts them side by side.
     #[arg(long, value_name = "NAME", add = by(NameKind::Targets))]
     pub target: Vec<String>,
     /// Recorded outputs, in place of any target.
@@ -164,8 +166,8 @@ pub struct SuiteArgs {
     pub filters: FilterArgs,
 }
 
-/// The same kind repeated means or, different kinds mean and. Each names its heading: `next_help_heading` would hold for what
-/// comes after them, too.
+/// The same kind repeated means or, different kinds mean and. Each names its heading:
+/// `next_help_heading` would hold for what comes after them, too.
 #[derive(Debug, Clone, Default, Args)]
 pub struct FilterArgs {
     /// `capability`, `regression`, or a category.
@@ -245,16 +247,16 @@ Examples:
 pub struct RunArgs {
     #[command(flatten)]
     pub suite: SuiteArgs,
-    /// Go on with a run (`latest`, a run id, or the path of a journal): what is finished is kept, and errored samples are run
-    /// again. Its own arguments hold, except `--events`, `--progress`, `--quiet` and `--verbose`, and those typed now come on
-    /// top.
+    /// Go on with a run (`latest`, a run id, or the path of a journal): what is finished is kept,
+    /// and errored samples are run again. Its own arguments hold, except `--events`, `--progress`,
+    /// `--quiet` and `--verbose`, and those typed now come on top.
     #[arg(long, value_name = "RUN", add = by(NameKind::Runs))]
     pub resume: Option<String>,
     /// Seconds for one call of the target.
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true, value_parser = positive_seconds)]
     pub timeout: Option<f64>,
-    /// What may be spent on models, such as `usd=2.5` or `usd=2.5,tokens=1000000`, in place of the suite's `budget`. What is left
-    /// then is skipped.
+    /// What may be spent on models, such as `usd=2.5` or `usd=2.5,tokens=1000000`, in place of the
+    /// suite's `budget`. What is left then is skipped.
     #[arg(long, value_name = "LIMITS", value_parser = budget::budget)]
     pub budget: Option<Budget>,
     /// Start nothing more after this many failed samples.
@@ -271,7 +273,8 @@ pub struct RunArgs {
     pub session: SessionArgs,
 }
 
-/// What a run and a regrade have in common: how samples are worked off, and what is written and shown.
+/// What a run and a regrade have in common: how samples are worked off, and what is written and
+/// shown.
 #[derive(Debug, Args)]
 pub struct SessionArgs {
     /// Samples in flight at once.
@@ -280,7 +283,8 @@ pub struct SessionArgs {
     /// Run model-written code without isolation when there is none; every report then says so.
     #[arg(long)]
     pub allow_unsandboxed: bool,
-    /// A demand on a metric, such as `pass@1=0.9` or `lint_warnings<=3`; `require=all_evals` requires that every eval passes, too.
+    /// A demand on a metric, such as `pass@1=0.9` or `lint_warnings<=3`; `require=all_evals`
+    /// requires that every eval passes, too.
     #[arg(long = "threshold", value_name = "METRIC=VALUE")]
     pub thresholds: Vec<String>,
     /// A set of thresholds: development, staging, production, critical, or one of the suite's.
@@ -317,8 +321,8 @@ Examples:
   eval-harness report --run shard-1.journal.jsonl --run shard-2.journal.jsonl
   eval-harness report --run eval-20260304-101500 --run eval-20260304-101712     two targets, side by side")]
 pub struct ReportArgs {
-    /// `latest`, a run id, or the path of a journal. Several: all shards of one suite, joined to one report; or runs of one suite,
-    /// put side by side.
+    /// `latest`, a run id, or the path of a journal. Several: all shards of one suite, joined to
+    /// one report; or runs of one suite, put side by side.
     #[arg(long, default_value = "latest", add = by(NameKind::Runs))]
     pub run: Vec<String>,
     /// terminal, json, markdown, junit or comment.
@@ -409,7 +413,8 @@ Examples:
 pub struct DoctorArgs {
     #[arg(long, value_enum, default_value_t = ListFormat::Human)]
     pub format: ListFormat,
-    /// Run a command in the sandbox and list the system calls that it makes. Everything behind it is the command's.
+    /// Run a command in the sandbox and list the system calls that it makes. Everything behind it
+    /// is the command's.
     #[arg(long, value_name = "COMMAND", num_args = 1.., allow_hyphen_values = true)]
     pub observe: Vec<String>,
 }

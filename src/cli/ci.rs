@@ -1,7 +1,7 @@
 //! Where GitHub's users look: annotations of files, the summary of a step, and its outputs.
 //!
-//! Annotations go to stderr, which the runner reads as it reads stdout: what stdout carries stays whole. Nothing that goes
-//! wrong here changes an exit code.
+//! Annotations go to stderr, which the runner reads as it reads stdout: what stdout carries stays
+//! whole. Nothing that goes wrong here changes an exit code.
 
 use std::fs::OpenOptions;
 use std::io::{Read, Seek, SeekFrom, Write};
@@ -163,7 +163,8 @@ fn append_summary(file: &Path, markdown: &str, rest: &str) -> std::io::Result<()
     )
 }
 
-/// True where nothing stands before on the line: a value that somebody wrote without its line end would swallow our first name.
+/// True where nothing stands before on the line: a value that somebody wrote without its line end
+/// would swallow our first name.
 fn begins_line(file: &Path) -> std::io::Result<bool> {
     let mut file = match std::fs::File::open(file) {
         Ok(file) => file,
@@ -187,7 +188,8 @@ fn append(file: &Path, text: &str) -> std::io::Result<()> {
         .write_all(text.as_bytes())
 }
 
-/// What the steps of a phase are to be looked at for. Of a step that does not block everything is a warning.
+/// What the steps of a phase are to be looked at for. Of a step that does not block everything is a
+/// warning.
 fn of_phase(report: &PhaseReport) -> Vec<Annotation> {
     let mut all = Vec::new();
     for step in &report.steps {

@@ -1,4 +1,5 @@
-//! What a run is compared with, found before anything runs: `--compare-to`, `--baseline`, `--fail-on`.
+//! What a run is compared with, found before anything runs: `--compare-to`, `--baseline`,
+//! `--fail-on`.
 
 use std::collections::HashSet;
 
@@ -21,7 +22,8 @@ pub struct Compared {
     pub allow_changed: bool,
 }
 
-/// What the arguments ask for. A run that goes on keeps what it began with unless the words typed now name something else.
+/// What the arguments ask for. A run that goes on keeps what it began with unless the words typed
+/// now name something else.
 ///
 /// # Errors
 /// When there is no such thing, or when it can't be compared with: nothing ran.
@@ -139,7 +141,8 @@ fn side(
             Failure::wrong(message).hint("`previous` is the latest run of this suite and target")
         );
     }
-    // A shard has a part of the cases, and need share none with a run that had another part of them.
+    // A shard has a part of the cases, and need share none with a run that had another part of
+    // them.
     if plan.shard.is_none() && !shares_a_case(&side, plan) {
         let cases = plural(side.evals.iter().map(|eval| eval.cases.len()).sum(), "case");
         return Err(Failure::wrong(format!(

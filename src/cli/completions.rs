@@ -1,7 +1,9 @@
-//! `eval-harness completions`, and the answers that its scripts ask for: what may follow the words that were typed.
+//! `eval-harness completions`, and the answers that its scripts ask for: what may follow the words
+//! that were typed.
 //!
-//! Options and verbs come from the arguments' one definition. Names of evals, cases, tags, targets and presets are read from the
-//! suite that the words name, run ids from the results. Nothing is checked, rendered or run, and what can't be read has no names.
+//! Options and verbs come from the arguments' one definition. Names of evals, cases, tags, targets
+//! and presets are read from the suite that the words name, run ids from the results. Nothing is
+//! checked, rendered or run, and what can't be read has no names.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -41,9 +43,9 @@ pub fn completions(console: &Console, args: &CompletionsArgs) -> Exit {
     Ok(ExitCode::Pass)
 }
 
-/// Answers a completion script, which puts `--` before the words of its line; the variable alone, in an environment, never stands
-/// in for a command. A shell shows what comes on stderr in the middle of the line that is being typed,
-/// so that failing is silent.
+/// Answers a completion script, which puts `--` before the words of its line; the variable alone,
+/// in an environment, never stands in for a command. A shell shows what comes on stderr in the
+/// middle of the line that is being typed, so that failing is silent.
 pub fn answered() -> bool {
     let by_script = std::env::args_os().nth(1).is_some_and(|word| word == "--");
     if !by_script || std::env::var_os(ASKED_BY).is_none_or(|shell| shell.is_empty()) {
@@ -140,7 +142,8 @@ struct TypedWords {
 }
 
 impl TypedWords {
-    /// The words of a script stand behind `--`. A shell that breaks words at `=` gives it as a word.
+    /// The words of a script stand behind `--`. A shell that breaks words at `=` gives it as a
+    /// word.
     fn of(words: impl Iterator<Item = OsString>) -> TypedWords {
         let words: Vec<String> = words
             .skip_while(|word| word != "--")

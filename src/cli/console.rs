@@ -45,7 +45,8 @@ impl Console {
             .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()))
             .unwrap_or_default();
         let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        // Without any locale a modern terminal is likelier than an old one; with `C` the user asked for ASCII.
+        // Without any locale a modern terminal is likelier than an old one; with `C` the user asked
+        // for ASCII.
         let unicode = !dumb && locale != "C" && locale != "POSIX";
         let workflow = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
         Console {
@@ -100,8 +101,8 @@ impl Console {
         }
     }
 
-    /// A file as people are shown it: seen from the current folder; a page for a browser, at a terminal, as an address to open,
-    /// where that is short.
+    /// A file as people are shown it: seen from the current folder; a page for a browser, at a
+    /// terminal, as an address to open, where that is short.
     pub fn path(&self, cwd: &Path, path: &Path) -> String {
         let address = if io::stdout().is_terminal() {
             address(path)
@@ -111,8 +112,8 @@ impl Console {
         address.unwrap_or_else(|| path.strip_prefix(cwd).unwrap_or(path).display().to_string())
     }
 
-    /// Writes a whole result to stdout. That nobody reads on is no failure, and no success either: what was decided
-    /// before stays decided, so that `run | head` does not open a gate.
+    /// Writes a whole result to stdout. That nobody reads on is no failure, and no success either:
+    /// what was decided before stays decided, so that `run | head` does not open a gate.
     pub fn result(&self, bytes: &[u8]) -> io::Result<()> {
         let mut out = io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {

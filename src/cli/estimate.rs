@@ -24,7 +24,8 @@ struct Asked {
     price: Option<Price>,
 }
 
-/// Calls of targets that a run would make, and how many of them at once at most. What is recorded is not called for.
+/// Calls of targets that a run would make, and how many of them at once at most. What is recorded
+/// is not called for.
 pub fn calls(prepared: &Prepared) -> (u64, usize) {
     let plan = &prepared.plan;
     let (mut calls, mut others) = (0u64, 0);
@@ -47,7 +48,8 @@ pub fn calls(prepared: &Prepared) -> (u64, usize) {
     (calls, at_once.min(plan.settings.in_flight))
 }
 
-/// True when a run asks this model nothing, because all its answers are recorded, or come from the cache alone.
+/// True when a run asks this model nothing, because all its answers are recorded, or come from the
+/// cache alone.
 fn is_offline(plan: &Plan, endpoint: &Endpoint) -> bool {
     let settings = &plan.settings.models;
     settings.replay.is_some() || settings.cache == CacheMode::Only || endpoint.replay.is_some()

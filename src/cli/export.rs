@@ -80,7 +80,8 @@ fn counted(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Ids that a flag takes: all without a pattern. A pattern that is exactly an id means that id, and `*` crosses slashes.
+/// Ids that a flag takes: all without a pattern. A pattern that is exactly an id means that id, and
+/// `*` crosses slashes.
 struct Globs(Vec<(String, GlobMatcher)>);
 
 impl Globs {

@@ -174,8 +174,8 @@ fn eval_methods(eval: &Eval) -> String {
     all.join(", ")
 }
 
-/// Where the known-good output of a regression comes from: `Some(None)` when it has none yet, `None` of an eval that needs
-/// none.
+/// Where the known-good output of a regression comes from: `Some(None)` when it has none yet,
+/// `None` of an eval that needs none.
 fn baseline_of(eval: &Eval) -> io::Result<Option<Option<BaselineOrigin>>> {
     if eval.info.kind != EvalType::Regression || eval.cases.len() != 1 {
         return Ok(None);
@@ -261,7 +261,8 @@ fn table(page: &mut impl Write, plan: &Plan, verbose: bool) -> io::Result<()> {
     Ok(())
 }
 
-/// A plan as JSON, written as it is read. The fields are in the order of their names, as they have always been.
+/// A plan as JSON, written as it is read. The fields are in the order of their names, as they have
+/// always been.
 struct Listing<'a>(&'a Plan);
 
 #[derive(Serialize)]

@@ -41,7 +41,8 @@ fn install_skill(console: &Console, args: &InitArgs, folder: Option<&Path>) -> E
     Ok(ExitCode::Pass)
 }
 
-/// Writes files below the project's folder; none when one of them is there with another text, unless that was asked for.
+/// Writes files below the project's folder; none when one of them is there with another text,
+/// unless that was asked for.
 fn write_new(
     console: &Console,
     args: &InitArgs,

@@ -4,7 +4,8 @@ use super::console::Console;
 use crate::model::Channel;
 use crate::notify::{self, Message};
 
-/// Tells the channels that want to know. What goes wrong is a warning on stderr, and returned; it changes no exit code.
+/// Tells the channels that want to know. What goes wrong is a warning on stderr, and returned; it
+/// changes no exit code.
 pub fn tell(console: &Console, channels: &[Channel], message: &Message) -> Vec<String> {
     if channels.is_empty() {
         return Vec::new();
@@ -28,7 +29,8 @@ pub fn tell(console: &Console, channels: &[Channel], message: &Message) -> Vec<S
     warnings
 }
 
-/// Until somebody has had enough: the handlers of the run before this have taken the signals' own effect away.
+/// Until somebody has had enough: the handlers of the run before this have taken the signals' own
+/// effect away.
 async fn told(channels: &[Channel], message: &Message) -> Vec<String> {
     tokio::select! {
         warnings = notify::tell(channels, message) => warnings,

@@ -44,8 +44,8 @@ pub fn power(console: &Console, args: &PowerArgs) -> Exit {
     Ok(ExitCode::Pass)
 }
 
-/// The plan with its numbers of samples, and the filters in words. Nothing is run, so that a suite that only lacks what a run would
-/// give it does.
+/// The plan with its numbers of samples, and the filters in words. Nothing is run, so that a suite
+/// that only lacks what a run would give it does.
 fn plan(console: &Console, args: &PowerArgs) -> Result<(Plan, Vec<String>), Failure> {
     let of = SuiteArgs {
         suite: args.suite.clone(),

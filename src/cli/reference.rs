@@ -1,6 +1,8 @@
-//! The generated pages of `docs/`: the reference of formats from the schemas, and the table of validation codes.
+//! The generated pages of `docs/`: the reference of formats from the schemas, and the table of
+//! validation codes.
 //!
-//! Pure: schemas and codes in, Markdown out. `eval-harness schema` writes the pages and `--check` compares them.
+//! Pure: schemas and codes in, Markdown out. `eval-harness schema` writes the pages and `--check`
+//! compares them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -70,7 +72,8 @@ const KINDS: [(&str, &str, &str); 9] = [
     ),
 ];
 
-/// `docs/formats.md`: every key of every kind of file. Schemas come by name, with other spellings as `x-aliases`.
+/// `docs/formats.md`: every key of every kind of file. Schemas come by name, with other spellings
+/// as `x-aliases`.
 pub fn formats_markdown(schemas: &BTreeMap<&str, Value>) -> String {
     let mut page = Page {
         out: format!("{NOTE}# Formats\n\n{INTRODUCTION}"),
@@ -180,7 +183,8 @@ impl Types {
         listed
     }
 
-    /// A type's name for people: without the `Spec` of our types' names, where that is no other type's name.
+    /// A type's name for people: without the `Spec` of our types' names, where that is no other
+    /// type's name.
     fn title(&self, name: &str) -> String {
         match name.strip_suffix("Spec") {
             Some(short) if !short.is_empty() && !self.0.contains_key(short) => short.to_owned(),
@@ -195,7 +199,8 @@ struct Page {
 }
 
 impl Page {
-    /// Tables of a schema: its own keys, those of its branches, and of whatever object it holds unnamed.
+    /// Tables of a schema: its own keys, those of its branches, and of whatever object it holds
+    /// unnamed.
     fn body(&mut self, schema: &Value, tag: Option<&str>) {
         if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
             self.table(schema, properties, tag);
@@ -252,7 +257,8 @@ impl Page {
         self.table(branch, properties, tag.map(|(key, _)| key.as_str()));
     }
 
-    /// A value that may be written in two ways: both in words, and the keys of an object that has no name.
+    /// A value that may be written in two ways: both in words, and the keys of an object that has
+    /// no name.
     fn either(&mut self, condition: &Value, schema: &Value) {
         if !is_eval(schema) {
             let _ = write!(

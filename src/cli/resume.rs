@@ -21,7 +21,8 @@ pub fn typed(verb: &str, naming: &str) -> Vec<String> {
     let words: Option<Vec<String>> = words
         .map(|word: OsString| word.into_string().ok())
         .collect();
-    // Words that are no UTF-8 can't be journalled; then a resumed run needs all of its arguments again.
+    // Words that are no UTF-8 can't be journalled; then a resumed run needs all of its arguments
+    // again.
     without(words.unwrap_or_default(), naming)
 }
 
@@ -40,7 +41,8 @@ pub fn without(words: Vec<String>, name: &str) -> Vec<String> {
     kept
 }
 
-/// The words without `--events`, `--progress`, `--quiet` and `--verbose`: what is shown is not part of a run.
+/// The words without `--events`, `--progress`, `--quiet` and `--verbose`: what is shown is not part
+/// of a run.
 fn without_display(words: Vec<String>) -> Vec<String> {
     let words = without(words, "--progress").into_iter();
     let words = words.filter(|word| !matches!(word.as_str(), "--events" | "--quiet" | "--verbose"));
@@ -57,7 +59,8 @@ fn without_display(words: Vec<String>) -> Vec<String> {
     words.filter_map(shorts).collect()
 }
 
-/// What is journalled of the arguments: `--failed-in latest` must mean the same run when this one goes on.
+/// What is journalled of the arguments: `--failed-in latest` must mean the same run when this one
+/// goes on.
 pub fn recorded(words: Vec<String>, failed_in: Option<&str>) -> Vec<String> {
     let Some(run) = failed_in else { return words };
     let mut words = without(words, "--failed-in");
@@ -96,8 +99,8 @@ pub fn again(results: &Path, run: &str, typed: Vec<String>) -> Result<Again, Fai
     })
 }
 
-/// Refuses arguments of which the journal does not hold all: a request with `[redacted]` for its token would be answered, and the
-/// answer judged.
+/// Refuses arguments of which the journal does not hold all: a request with `[redacted]` for its
+/// token would be answered, and the answer judged.
 pub fn secrets_are_given(args: &RunArgs) -> Result<(), Failure> {
     let given: BTreeMap<&String, &String> = args
         .suite
@@ -125,8 +128,8 @@ pub fn parse(words: &[String]) -> Result<RunArgs, clap::Error> {
     }
 }
 
-/// The arguments of a session with those typed now on top. Relative paths of the session start in its own folder.
-/// True beside them when the words typed now name something to compare with.
+/// The arguments of a session with those typed now on top. Relative paths of the session start in
+/// its own folder. True beside them when the words typed now name something to compare with.
 fn merged(
     session: &RunStarted,
     typed: Vec<String>,

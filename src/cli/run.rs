@@ -195,7 +195,8 @@ pub fn conclude_with(
     Ok(code)
 }
 
-/// The report that people are pointed to, as seen from the project root: Markdown before the others, else the journal.
+/// The report that people are pointed to, as seen from the project root: Markdown before the
+/// others, else the journal.
 fn report_of(after: &AfterRun, finished: &Finished, written: &[PathBuf]) -> String {
     let markdown = written
         .iter()
@@ -260,8 +261,8 @@ impl AfterRun {
     }
 }
 
-/// Runs `work` with everything that it needs of this process: the program that builds cells, a switch that signals turn, and
-/// those who watch.
+/// Runs `work` with everything that it needs of this process: the program that builds cells, a
+/// switch that signals turn, and those who watch.
 pub fn drive<W>(console: &Console, args: &RunArgs, work: W) -> Result<Finished, Failure>
 where
     W: AsyncFnOnce(PathBuf, Cancel, Vec<&mut dyn Observer>) -> Result<Finished, RunError>,

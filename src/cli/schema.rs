@@ -1,5 +1,5 @@
-//! `eval-harness schema`: what is generated from the types, written or checked. The pages of this program's own `docs/` are
-//! generated beside the schemas, in the folder of its own source only.
+//! `eval-harness schema`: what is generated from the types, written or checked. The pages of this
+//! program's own `docs/` are generated beside the schemas, in the folder of its own source only.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -49,8 +49,8 @@ pub fn schema(console: &Console, args: &SchemaArgs) -> Exit {
     Ok(ExitCode::Pass)
 }
 
-/// True when a folder holds the source that this program was built from: this very file. A project of a user, whatever it is
-/// called and whatever it keeps in `docs/`, does not.
+/// True when a folder holds the source that this program was built from: this very file. A project
+/// of a user, whatever it is called and whatever it keeps in `docs/`, does not.
 fn is_own_source(folder: &Path) -> bool {
     let source = std::fs::read(folder.join("src/cli/schema.rs"));
     source.is_ok_and(|source| source == include_bytes!("schema.rs"))

@@ -7,7 +7,8 @@ use super::{Failure, suite};
 use crate::baseline::{ScoreStore, ScoresError, ScoresOf};
 use crate::model::{Plan, ScoreBaselineRead, Standing};
 
-/// The score baseline that the arguments ask for: a file, or the accepted one, with `--against` as it was at that revision.
+/// The score baseline that the arguments ask for: a file, or the accepted one, with `--against` as
+/// it was at that revision.
 ///
 /// # Errors
 /// When there is none, or when it can't be used: nothing ran.

@@ -1,4 +1,5 @@
-//! `eval-harness run` on several targets: a run on each, one after the other, and a report that puts them side by side.
+//! `eval-harness run` on several targets: a run on each, one after the other, and a report that
+//! puts them side by side.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

@@ -14,8 +14,8 @@ pub struct Extent {
     pub judged: bool,
 }
 
-/// Thresholds that the planned samples can't answer, in sentences. A threshold on a composite needs what its components need.
-/// `extent` of `None` is that of the whole run.
+/// Thresholds that the planned samples can't answer, in sentences. A threshold on a composite needs
+/// what its components need. `extent` of `None` is that of the whole run.
 pub fn unanswerable(
     spec: &GateSpec,
     composites: &[Composite],

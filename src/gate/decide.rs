@@ -10,8 +10,8 @@ use eval_stats::{reaches, stays_within};
 /// The row of `require: all_evals` among thresholds.
 const ALL_EVALS: &str = "all_evals";
 
-/// Decides. `interrupted` sets the exit code, not the decision. `shards` are the parts of a suite that were run, when they are
-/// not all of them: these decide nothing.
+/// Decides. `interrupted` sets the exit code, not the decision. `shards` are the parts of a suite
+/// that were run, when they are not all of them: these decide nothing.
 pub fn decide(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[Shard]) -> Gate {
     if !shards.is_empty() {
         return undecided(spec, tallies, interrupted, shards);
@@ -32,7 +32,8 @@ pub fn decide(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[S
         .map(|threshold| hold(threshold, tallies, undecided))
         .collect();
     thresholds.extend(all_evals(spec, tallies, undecided));
-    // One after the other: what misses one demand at worst and another at best may meet both in between.
+    // One after the other: what misses one demand at worst and another at best may meet both in
+    // between.
     let demands = demands(spec, tallies);
     let decision = if demands.iter().all(|both| *both == (Some(true), Some(true))) {
         Decision::Pass
@@ -40,7 +41,8 @@ pub fn decide(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[S
         .iter()
         .any(|both| matches!(both, (Some(false) | None, Some(false))))
     {
-        // An upper bound on a pass rate is met by the worst reading and missed by the best: that decides nothing.
+        // An upper bound on a pass rate is met by the worst reading and missed by the best: that
+        // decides nothing.
         Decision::Fail
     } else {
         undecided
@@ -89,7 +91,8 @@ fn undecided(spec: &GateSpec, tallies: &Tallies, interrupted: bool, shards: &[Sh
     }
 }
 
-/// Whether each demand of the gate is met at worst and at best; `None` when a metric that it needs has no value there.
+/// Whether each demand of the gate is met at worst and at best; `None` when a metric that it needs
+/// has no value there.
 fn demands(spec: &GateSpec, tallies: &Tallies) -> Vec<(Option<bool>, Option<bool>)> {
     let Tallies { worst, best, .. } = tallies;
     let evals = |tally: &Tally| Some(!tally.evals.is_empty() && evals_allow(spec, tally));
@@ -106,8 +109,9 @@ fn evals_must_pass(spec: &GateSpec) -> bool {
     spec.thresholds.is_empty() || spec.require_all_evals
 }
 
-/// The part of the gate that is about evals: without thresholds every eval must pass, with them only regressions count unless all
-/// evals are required; `max_regressions` forgives regressions that are not critical.
+/// The part of the gate that is about evals: without thresholds every eval must pass, with them
+/// only regressions count unless all evals are required; `max_regressions` forgives regressions
+/// that are not critical.
 fn evals_allow(spec: &GateSpec, tally: &Tally) -> bool {
     let bad = |eval: &&EvalTally| eval.outcome != Outcome::Passed;
     let failed = |kind: EvalType| {
@@ -359,8 +363,8 @@ fn named(evals: &[&EvalTally], noun: &str) -> String {
     )
 }
 
-/// A value with up to 4 decimals, or with as many more as it takes to see on which side of the bound it is; and the bound as it
-/// was written.
+/// A value with up to 4 decimals, or with as many more as it takes to see on which side of the
+/// bound it is; and the bound as it was written.
 fn apart(value: f64, bound: f64) -> (String, String) {
     let written = if bound.abs() >= 1e12 {
         number(bound, 0)

@@ -3,8 +3,9 @@
 use super::ExitCode;
 use crate::model::{Decision, Gate, RunWarning};
 
-/// The gate with the warnings of its run: one that would pass is incomplete, since a sample may be missing or a verdict is not
-/// what its grades say. A gate that fails, or is open for another reason, stays what it is.
+/// The gate with the warnings of its run: one that would pass is incomplete, since a sample may be
+/// missing or a verdict is not what its grades say. A gate that fails, or is open for another
+/// reason, stays what it is.
 pub fn doubted(gate: Gate, warnings: &[RunWarning], interrupted: bool) -> Gate {
     if warnings.is_empty() || gate.decision != Decision::Pass {
         return gate;
@@ -18,7 +19,8 @@ pub fn doubted(gate: Gate, warnings: &[RunWarning], interrupted: bool) -> Gate {
     }
 }
 
-/// A decision and its reasons with the warnings of every run that was read for it, by the rule of [`doubted`].
+/// A decision and its reasons with the warnings of every run that was read for it, by the rule of
+/// [`doubted`].
 pub fn doubted_decision(
     (decision, mut reasons): (Decision, Vec<String>),
     warnings: &[RunWarning],

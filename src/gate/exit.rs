@@ -2,7 +2,8 @@
 
 use crate::model::Decision;
 
-/// What the process ends with. When several apply the order is wrong, interrupted, fail, incomplete, pending, pass.
+/// What the process ends with. When several apply the order is wrong, interrupted, fail,
+/// incomplete, pending, pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitCode {
     /// The gate passed.
@@ -36,7 +37,8 @@ impl ExitCode {
         }
     }
 
-    /// The code of several runs: of those that any of them has the first in the order 2, 130, 1, 3, 4, 0.
+    /// The code of several runs: of those that any of them has the first in the order 2, 130, 1, 3,
+    /// 4, 0.
     pub fn gravest(codes: &[ExitCode]) -> ExitCode {
         use ExitCode::{Fail, Incomplete, Interrupted, Pass, Pending, Wrong};
         let order = [Wrong, Interrupted, Fail, Incomplete, Pending];

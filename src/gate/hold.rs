@@ -7,11 +7,13 @@ use crate::model::{
 };
 use eval_base::text::plural;
 
-/// Holds comparisons against the word that says which difference fails: `pass`, `fail` or `incomplete`, and why it is no pass.
+/// Holds comparisons against the word that says which difference fails: `pass`, `fail` or
+/// `incomplete`, and why it is no pass.
 ///
-/// `significant` fails where the verdict is `regression` under all three readings, and is incomplete where it is under some of
-/// them. `any` and `critical` fail where a case that passed fails now, and are incomplete where one may have, for want of a grade.
-/// With nothing to compare only `never` passes; `critical` neither where no critical case of the reference was compared.
+/// `significant` fails where the verdict is `regression` under all three readings, and is
+/// incomplete where it is under some of them. `any` and `critical` fail where a case that passed
+/// fails now, and are incomplete where one may have, for want of a grade. With nothing to compare
+/// only `never` passes; `critical` neither where no critical case of the reference was compared.
 pub fn hold(fail_on: FailOn, comparisons: &[&Comparison]) -> (Decision, Vec<String>) {
     if fail_on == FailOn::Never {
         return (Decision::Pass, Vec::new());
@@ -168,8 +170,8 @@ fn flips(what: &str, broken: usize, open: usize, comparison: &Comparison) -> (De
     (Decision::Pass, String::new())
 }
 
-/// Critical cases of the reference that were all written anew, renamed, removed or left out are none that are well. A suite that
-/// has none has none to lose.
+/// Critical cases of the reference that were all written anew, renamed, removed or left out are
+/// none that are well. A suite that has none has none to lose.
 fn no_critical(cases: &CaseChanges) -> (Decision, String) {
     if cases.reference_critical == 0 || cases.compared_critical > 0 {
         return (Decision::Pass, String::new());
@@ -188,8 +190,9 @@ fn no_critical(cases: &CaseChanges) -> (Decision, String) {
     )
 }
 
-/// The gate of a run that is held against a reference, too: one more demand beside its own. `comparison` is `None` when it could
-/// not be made. A gate that decides nothing, of shards, is left alone. Where only human grades of this run are missing people decide.
+/// The gate of a run that is held against a reference, too: one more demand beside its own.
+/// `comparison` is `None` when it could not be made. A gate that decides nothing, of shards, is
+/// left alone. Where only human grades of this run are missing people decide.
 pub fn held(
     gate: Gate,
     fail_on: FailOn,

@@ -1,7 +1,7 @@
 //! Thresholds held against a run: the decision and the exit code.
 //!
-//! A gate is decided three times: from the run as graded, and as if every sample without a grade had failed or had passed.
-//! Only when the two extremes agree is there a decision.
+//! A gate is decided three times: from the run as graded, and as if every sample without a grade
+//! had failed or had passed. Only when the two extremes agree is there a decision.
 
 mod answerable;
 mod decide;

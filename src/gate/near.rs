@@ -1,7 +1,8 @@
-//! How far a missed threshold is from being met: by how many evals or cases, or whether only data is lacking.
+//! How far a missed threshold is from being met: by how many evals or cases, or whether only data
+//! is lacking.
 //!
-//! Nothing here is a guess that is sold as a fact: where a number is exact, giving just that many more meets the threshold and
-//! one fewer does not; else it says "about", or nothing.
+//! Nothing here is a guess that is sold as a fact: where a number is exact, giving just that many
+//! more meets the threshold and one fewer does not; else it says "about", or nothing.
 
 use super::decide::{number, within};
 use crate::model::{Bound, Estimate, Figure, Lack, Metric, MetricName, Threshold};
@@ -9,8 +10,9 @@ use eval_base::text::{group_digits, two_digits};
 use eval_stats::likelihood::of_counts;
 use eval_stats::power::{self, Demand, MANY};
 
-/// The words after the reason of a threshold that failed, for an estimate that is settled; `share` as in
-/// [`Tally::shares`](crate::model::Tally::shares), and `lack` what the summary found to be lacking. `None`: there is nothing to add.
+/// The words after the reason of a threshold that failed, for an estimate that is settled; `share`
+/// as in [`Tally::shares`](crate::model::Tally::shares), and `lack` what the summary found to be
+/// lacking. `None`: there is nothing to add.
 pub(super) fn miss(
     threshold: &Threshold,
     estimate: &Estimate,
@@ -69,7 +71,8 @@ fn unit(metric: &Metric) -> &'static str {
     }
 }
 
-/// True when what passes are evals or cases: not scores or what graders measure, of which 1 is no verdict.
+/// True when what passes are evals or cases: not scores or what graders measure, of which 1 is no
+/// verdict.
 fn is_of_verdicts(threshold: &Threshold) -> bool {
     use Metric::*;
     matches!(

@@ -1,4 +1,5 @@
-//! Tables of what gates decide: presets, bounds and parts with samples that errored, wait or were skipped (DESIGN 4).
+//! Tables of what gates decide: presets, bounds and parts with samples that errored, wait or were
+//! skipped (DESIGN 4).
 
 use std::collections::BTreeMap;
 

@@ -233,7 +233,8 @@ fn exact_one(
     let by_value = match (expected, value) {
         (Value::String(_), _) | (_, OutputValue::Json(Value::String(_))) => None,
         (_, OutputValue::Json(actual)) => Some(actual.clone()),
-        // A text that is to equal an object or array is read as JSON: no two programs space them alike.
+        // A text that is to equal an object or array is read as JSON: no two programs space them
+        // alike.
         (Value::Object(_) | Value::Array(_), _) => as_json(value).ok(),
         _ => None,
     };
@@ -392,7 +393,8 @@ fn json_value(
     })
 }
 
-/// A baseline that is a text is compared with the output as a text, any other with the output as JSON.
+/// A baseline that is a text is compared with the output as a text, any other with the output as
+/// JSON.
 fn structure(rule: &Structural, value: &OutputValue) -> Judged {
     if let Value::String(wanted) = &rule.expected
         && let Some(judged) = text_structure(rule, wanted, value)

@@ -1,10 +1,10 @@
 //! From an output to the program that is run.
 //!
 //! - A `solution` is a whole program and taken as it is.
-//! - An answer with fenced blocks gives one block: Python's before those without a language, and among them the last one
-//!   that defines what the tests ask for.
-//! - A text that defines the entry point itself follows what the prompt has before that function (its imports and
-//!   helpers); any other text continues the prompt, its indentation untouched.
+//! - An answer with fenced blocks gives one block: Python's before those without a language, and
+//!   among them the last one that defines what the tests ask for.
+//! - A text that defines the entry point itself follows what the prompt has before that function
+//!   (its imports and helpers); any other text continues the prompt, its indentation untouched.
 
 use std::borrow::Cow;
 
@@ -66,8 +66,8 @@ fn code_of(text: &str, wanted: Wanted) -> Result<String, String> {
         Some(name) => defines(code, name),
         None => defined_names(code).any(|name| has_word(wanted.tests, name)),
     };
-    // Code that stands before the first fence, when no block has it: an indented fence is part of it (an example in a
-    // docstring), any other ends it.
+    // Code that stands before the first fence, when no block has it: an indented fence is part of
+    // it (an example in a docstring), any other ends it.
     let is_body = !wanted.prefix.trim().is_empty()
         && before
             .lines()
@@ -139,7 +139,8 @@ fn assemble(code: &str, wanted: Wanted) -> String {
     }
 }
 
-/// The `from __future__` imports that a program begins with, and the program without them: nothing may stand before them.
+/// The `from __future__` imports that a program begins with, and the program without them: nothing
+/// may stand before them.
 fn futures_first(code: &str) -> (String, Cow<'_, str>) {
     let mut futures = String::new();
     let mut before = String::new();
@@ -163,7 +164,8 @@ fn futures_first(code: &str) -> (String, Cow<'_, str>) {
     }
 }
 
-/// What a prompt has before the function that it asks for; only its imports when it does not begin that function.
+/// What a prompt has before the function that it asks for; only its imports when it does not begin
+/// that function.
 fn head(prefix: &str, entry_point: &str) -> String {
     let mut head = String::new();
     for line in prefix.split_inclusive('\n') {

@@ -1,7 +1,7 @@
 //! From grades to one verdict, in three values.
 //!
-//! An errored, pending or unasked grade may still have been a pass or a failure. The verdict is passed or failed only if
-//! it would be the same whatever those had said.
+//! An errored, pending or unasked grade may still have been a pass or a failure. The verdict is
+//! passed or failed only if it would be the same whatever those had said.
 
 use crate::model::{Cause, Combine, Grade, Outcome, Verdict};
 use eval_stats::reaches;
@@ -92,7 +92,8 @@ fn known_score(grade: &Grade) -> Option<f64> {
 
 /// The verdict over all grades, in the order written.
 ///
-/// Scores: the lowest for `all`, the highest for `any`, the weighted mean otherwise, in which what is not known counts 0.
+/// Scores: the lowest for `all`, the highest for `any`, the weighted mean otherwise, in which what
+/// is not known counts 0.
 pub(super) fn combine(combine: Combine, weights: &[f64], grades: Vec<Option<Grade>>) -> Verdict {
     let paired: Vec<Graded> = grades
         .iter()
@@ -114,7 +115,8 @@ pub(super) fn combine(combine: Combine, weights: &[f64], grades: Vec<Option<Grad
             let decisive = first(Outcome::Failed);
             let cause = match combine {
                 Combine::Weighted { .. } if grades.len() > 1 => Some(Cause::Threshold),
-                // Without a failed grade: what passed has too low a score, or there are fewer graders than must pass.
+                // Without a failed grade: what passed has too low a score, or there are fewer
+                // graders than must pass.
                 _ => decisive.and_then(|g| g.cause).or(Some(Cause::Threshold)),
             };
             (
@@ -190,8 +192,9 @@ fn named_reason(grade: &Grade, graders: usize) -> String {
     )
 }
 
-/// Passed and failed change places, the score with them; what is not known stays unknown. A failure that says nothing of
-/// what was asked (no code, an exception, a time-out, a forged verdict) stays a failure: the opposite of it was not shown either.
+/// Passed and failed change places, the score with them; what is not known stays unknown. A failure
+/// that says nothing of what was asked (no code, an exception, a time-out, a forged verdict) stays
+/// a failure: the opposite of it was not shown either.
 pub(super) fn negate(grade: Grade) -> Grade {
     let judged = |cause: &Cause| matches!(cause, Cause::WrongAnswer | Cause::Threshold);
     if grade.outcome == Outcome::Failed && !grade.cause.as_ref().is_some_and(judged) {

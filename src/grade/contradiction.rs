@@ -1,4 +1,5 @@
-//! Whether a recorded verdict follows from its own grades: a journal is trusted, and may have been changed by hand.
+//! Whether a recorded verdict follows from its own grades: a journal is trusted, and may have been
+//! changed by hand.
 
 use super::combine::{Decision, Graded, combined_score, decide};
 use crate::model::{Combine, CombineRule, Grade, Outcome, Verdict};
@@ -42,7 +43,8 @@ pub enum RecordedRule<'a> {
     Written(&'a CombineRule),
 }
 
-/// Decides again by the rules that made the verdict. Verdicts other than `passed` are not checked: nothing is gained by them.
+/// Decides again by the rules that made the verdict. Verdicts other than `passed` are not checked:
+/// nothing is gained by them.
 pub fn contradiction(verdict: &Verdict, rule: RecordedRule<'_>) -> Option<Contradiction> {
     if verdict.outcome != Outcome::Passed {
         return None;
@@ -74,8 +76,8 @@ pub fn contradiction(verdict: &Verdict, rule: RecordedRule<'_>) -> Option<Contra
     if passed().any(|grade| is_below_threshold(grade)) {
         return Some(Contradiction::BelowThreshold);
     }
-    // With `all` and `any` grades that were not needed are absent, and weights mean nothing. Otherwise a part of the grades
-    // decides nothing.
+    // With `all` and `any` grades that were not needed are absent, and weights mean nothing.
+    // Otherwise a part of the grades decides nothing.
     let all_there = weights.len() == deciding.len();
     if deciding.is_empty() || !all_there && !matches!(how, Combine::All | Combine::Any) {
         return None;
@@ -114,7 +116,8 @@ fn is_below_threshold(grade: &Grade) -> bool {
     else {
         return false;
     };
-    // Without criteria nothing but the vote itself counts, and journals of counts hold no thresholds.
+    // Without criteria nothing but the vote itself counts, and journals of counts hold no
+    // thresholds.
     let counts = judged.pass_threshold > 0.0 && !judged.criteria.is_empty();
     counts
         && !grade.negated

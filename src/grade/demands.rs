@@ -29,7 +29,8 @@ pub(super) fn trust_of(mode: TestMode) -> Trust {
     }
 }
 
-/// The grade of tests that would rest on less than is demanded. It follows from the tests alone: no candidate is looked at.
+/// The grade of tests that would rest on less than is demanded. It follows from the tests alone: no
+/// candidate is looked at.
 pub(super) async fn refuse(
     code: &CodeGrader,
     demand: &SandboxDemand,
@@ -107,8 +108,9 @@ impl Modes {
     }
 }
 
-/// A grade that rests on less than is demanded is an error. The exception: where an answer that the harness can't compare took
-/// the tests to a judge, a failure remains one, so that no candidate turns its failure into an error.
+/// A grade that rests on less than is demanded is an error. The exception: where an answer that the
+/// harness can't compare took the tests to a judge, a failure remains one, so that no candidate
+/// turns its failure into an error.
 pub(super) fn keep(demand: &SandboxDemand, grade: Grade) -> Grade {
     match grade.trust {
         Some(Trust::Split) if grade.outcome == Outcome::Failed => grade,

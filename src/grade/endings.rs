@@ -126,8 +126,8 @@ pub(super) fn exception(raised: &Raised) -> String {
     }
 }
 
-/// A failed grade names the first system call that the sandbox refused the program; so does the reason where the program did
-/// not live on.
+/// A failed grade names the first system call that the sandbox refused the program; so does the
+/// reason where the program did not live on.
 pub(super) fn with_refused_call(mut grade: Grade, call: Option<&str>) -> Grade {
     let Some(call) = call.filter(|_| grade.outcome == Outcome::Failed) else {
         return grade;

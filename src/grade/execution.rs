@@ -1,4 +1,5 @@
-//! `code_execution`: the candidate's program against tests in its language, against what it should print, or against rows.
+//! `code_execution`: the candidate's program against tests in its language, against what it should
+//! print, or against rows.
 
 use crate::model::{
     Cause, CodeExecution, Executor, Grade, GraderType, OutputValue, SandboxDemand, Tests, Trust,
@@ -132,7 +133,8 @@ async fn judged_tests(
     {
         let why = why.clone();
         job.mode = Some(TestMode::InProcess);
-        // Code that also fails beside the tests is wrong; anything else leaves the verdict open and is never a pass.
+        // Code that also fails beside the tests is wrong; anything else leaves the verdict open and
+        // is never a pass.
         if let Ok(shared) = sandbox.run_tests(job).await
             && fails(&shared.verdict)
         {

@@ -46,7 +46,8 @@ pub(super) fn as_text(value: &OutputValue) -> String {
     }
 }
 
-/// An output as JSON: a text must be one JSON value and nothing else, and its objects have each key once.
+/// An output as JSON: a text must be one JSON value and nothing else, and its objects have each key
+/// once.
 pub(super) fn as_json(value: &OutputValue) -> Result<Value, serde_json::Error> {
     match value {
         OutputValue::Json(value) => Ok(value.clone()),
@@ -154,8 +155,9 @@ fn json(text: &str, mode: JsonMode) -> Result<Value, Nothing> {
     })
 }
 
-/// A JSON text as a value; `None` when it is not JSON. A repeated key is an error: readers disagree on which value counts. So is
-/// nesting that no comparison reads, and that the journal could not read again.
+/// A JSON text as a value; `None` when it is not JSON. A repeated key is an error: readers disagree
+/// on which value counts. So is nesting that no comparison reads, and that the journal could not
+/// read again.
 fn value_of(text: &str) -> Result<Option<Value>, Nothing> {
     let Ok(value) = serde_json::from_str(text) else {
         return Ok(None);
@@ -194,10 +196,12 @@ fn fenced_value(text: &str) -> Result<Option<Value>, Nothing> {
         .transpose()
 }
 
-/// The last object or array that is complete in a text. Bare numbers and words of a sentence are not JSON.
+/// The last object or array that is complete in a text. Bare numbers and words of a sentence are
+/// not JSON.
 ///
-/// Each try reads from a bracket to where the text stops being JSON. A text of many brackets that nothing closes would be read
-/// once for each level that the parser allows (128), so all tries that find nothing share [`tries`] bytes.
+/// Each try reads from a bracket to where the text stops being JSON. A text of many brackets that
+/// nothing closes would be read once for each level that the parser allows (128), so all tries that
+/// find nothing share [`tries`] bytes.
 fn embedded_value(text: &str) -> Result<Option<Value>, Nothing> {
     embedded_within(text, tries(text))
 }
@@ -238,8 +242,9 @@ fn embedded_within(text: &str, mut left: usize) -> Result<Option<Value>, Nothing
     }
 }
 
-/// Bytes that the tries of a search for JSON may read. A text of up to 64 KiB can't need more: its bytes are read once for each of
-/// the 128 levels that the parser allows, and at most as often again where brackets are in strings.
+/// Bytes that the tries of a search for JSON may read. A text of up to 64 KiB can't need more: its
+/// bytes are read once for each of the 128 levels that the parser allows, and at most as often
+/// again where brackets are in strings.
 fn tries(text: &str) -> usize {
     text.len().saturating_mul(4).saturating_add(16 << 20)
 }
@@ -259,7 +264,8 @@ fn search_ended(text: &str) -> Nothing {
     ))
 }
 
-/// A path that can name one place only gives its value; any other gives the array of what it names, also of one.
+/// A path that can name one place only gives its value; any other gives the array of what it names,
+/// also of one.
 fn json_path(path: &str, value: &OutputValue) -> Result<OutputValue, Nothing> {
     let compiled = JsonPath::parse(path)
         .map_err(|error| Nothing::Broken(format!("the path `{path}`: {error}")))?;
@@ -280,7 +286,8 @@ fn json_path(path: &str, value: &OutputValue) -> Result<OutputValue, Nothing> {
     };
     match value {
         Value::String(text) => Ok(OutputValue::Text(text)),
-        // An array of what is found is one level deeper than the output, and may be more than can be read again.
+        // An array of what is found is one level deeper than the output, and may be more than can
+        // be read again.
         value if is_deeper(&value, MAX_DEPTH) => Err(too_deep()),
         value => Ok(OutputValue::Json(value)),
     }

@@ -3,7 +3,8 @@
 /// A fenced block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fence {
-    /// The first word of the info string in one spelling (`python` for `py`); empty when there is none.
+    /// The first word of the info string in one spelling (`python` for `py`); empty when there is
+    /// none.
     pub language: String,
     pub content: String,
     /// Byte offset of the opening fence's line.
@@ -12,8 +13,9 @@ pub(super) struct Fence {
     pub closed: bool,
 }
 
-/// A fence that is indented this much deeper than the one that opened its block belongs to what the block holds, such as a
-/// docstring (CommonMark 4.5: a closing fence may be indented by up to three columns).
+/// A fence that is indented this much deeper than the one that opened its block belongs to what the
+/// block holds, such as a docstring (CommonMark 4.5: a closing fence may be indented by up to three
+/// columns).
 const FOREIGN: usize = 4;
 
 struct Open {
@@ -24,7 +26,8 @@ struct Open {
     fence: Fence,
 }
 
-/// All blocks of a text, in order. Fences may be indented (as in lists): their content then loses as much indentation.
+/// All blocks of a text, in order. Fences may be indented (as in lists): their content then loses
+/// as much indentation.
 pub(super) fn fences(text: &str) -> Vec<Fence> {
     let mut found = Vec::new();
     let mut open: Option<Open> = None;
@@ -129,7 +132,8 @@ pub(super) fn canonical(name: &str) -> String {
     .to_owned()
 }
 
-/// The blocks that may be meant by `wanted`: those of that language, else those that name none; never another language's.
+/// The blocks that may be meant by `wanted`: those of that language, else those that name none;
+/// never another language's.
 pub(super) fn of_language<'a>(blocks: &'a [Fence], wanted: Option<&str>) -> Vec<&'a Fence> {
     let Some(wanted) = wanted.map(canonical) else {
         return blocks.iter().collect();

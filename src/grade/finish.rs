@@ -2,7 +2,8 @@
 
 use crate::model::{Cause, Finish, Outcome, Verdict};
 
-/// A failed verdict says that the answer was cut, or that the model declined. What passed has passed, however it ended.
+/// A failed verdict says that the answer was cut, or that the model declined. What passed has
+/// passed, however it ended.
 pub fn apply_finish(mut verdict: Verdict, finish: Option<Finish>) -> Verdict {
     if verdict.outcome != Outcome::Failed {
         return verdict;

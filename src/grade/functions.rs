@@ -196,7 +196,8 @@ impl Prepared {
     }
 }
 
-/// `{"$undefined": true}` and `{"$date": "2024-01-31T00:00:00.000Z"}`: what a function may return that JSON does not have.
+/// `{"$undefined": true}` and `{"$date": "2024-01-31T00:00:00.000Z"}`: what a function may return
+/// that JSON does not have.
 fn special(value: &Value) -> Option<(&'static str, String)> {
     let map = value.as_object().filter(|map| map.len() == 1)?;
     if map.get("$undefined") == Some(&Value::Bool(true)) {
@@ -305,7 +306,8 @@ fn judge_call(
         CallOutcome::Value(returned) => returned?,
         CallOutcome::Raised(raised) => judge_raised(call, &raised, &grader.function_name),
         CallOutcome::Failed(failure) => {
-            // A time-out of a single call is that of `timeout_per_case`, unless the program never came to its calls.
+            // A time-out of a single call is that of `timeout_per_case`, unless the program never
+            // came to its calls.
             let wall = if loaded {
                 grader.timeout_per_case.min(grader.limits.wall)
             } else {
@@ -460,7 +462,8 @@ fn judge_raised(call: &Prepared, raised: &Raised, entry_point: &str) -> JudgedCa
     let shown = &call.shown;
     let error = Some(exception(raised));
     let verdict = match &call.case.expected {
-        // The runner's own error, which is no behaviour of the function: it would pass for `raises: Exception`.
+        // The runner's own error, which is no behaviour of the function: it would pass for
+        // `raises: Exception`.
         Expectation::Raises(name) if is_undefined(raised, entry_point) => Err((
             Cause::Exception,
             format!(

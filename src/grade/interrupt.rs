@@ -33,8 +33,8 @@ impl GraderInterrupt {
         self.0.borrow().is_some()
     }
 
-    /// Performs work until [`GRACE`] after the interrupt. All work of a run ends at the same instant, and later work does not
-    /// start.
+    /// Performs work until [`GRACE`] after the interrupt. All work of a run ends at the same
+    /// instant, and later work does not start.
     pub async fn bound<T>(&self, work: impl Future<Output = T>) -> Result<T, TaskFailure> {
         let mut instant = self.0.subscribe();
         let over = async {

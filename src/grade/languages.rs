@@ -81,8 +81,8 @@ fn lost(language: Language) -> Missing {
     }
 }
 
-/// The language whose interpreter runs programs of an executor; `None` for Python, which the sandbox finds, and for those that
-/// the suite describes.
+/// The language whose interpreter runs programs of an executor; `None` for Python, which the
+/// sandbox finds, and for those that the suite describes.
 pub(super) fn language_of(executor: &Executor) -> Option<Language> {
     match executor {
         Executor::Javascript => Some(Language::Javascript),

@@ -4,8 +4,9 @@ use crate::model::{
     Case, Cause, CodeGrader, Grade, Grader, GraderKind, Measured, Outcome, Verdict,
 };
 
-/// A grade with the metrics that its grader promises: a score under the author's name, the numbers of the method under
-/// theirs. What is missing, because the grade is errored or pending, is named as unmeasured.
+/// A grade with the metrics that its grader promises: a score under the author's name, the numbers
+/// of the method under theirs. What is missing, because the grade is errored or pending, is named
+/// as unmeasured.
 pub(super) fn record(grader: &Grader, mut grade: Grade) -> Grade {
     if let Some(name) = &grader.metric {
         let number = match &grader.kind {
@@ -27,8 +28,8 @@ pub(super) fn record(grader: &Grader, mut grade: Grade) -> Grade {
     grade
 }
 
-/// The verdict over an output that is not there to be graded, or not whole. Scores of a failure are 0, as the sample's own is;
-/// other numbers are not known of what nobody saw.
+/// The verdict over an output that is not there to be graded, or not whole. Scores of a failure are
+/// 0, as the sample's own is; other numbers are not known of what nobody saw.
 pub fn without_output(case: &Case, cause: Cause, reason: impl Into<String>) -> Verdict {
     let verdict = Verdict::without_grades(cause, reason);
     let grades = case

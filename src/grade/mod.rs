@@ -1,8 +1,8 @@
 //! From a target's output to a verdict: extraction, graders, and how their grades become one.
 //!
-//! Nothing here knows where the output came from. What only looks at the output lies in `answers`; what runs the
-//! candidate's code in `functions` and `execution`, by way of the sandbox; what runs the author's program in `program`; what asks
-//! models in `judge`.
+//! Nothing here knows where the output came from. What only looks at the output lies in `answers`;
+//! what runs the candidate's code in `functions` and `execution`, by way of the sandbox; what runs
+//! the author's program in `program`; what asks models in `judge`.
 
 mod answers;
 mod candidate;
@@ -157,14 +157,15 @@ impl Graders {
         }
     }
 
-    /// With the workers of the run: work waits for one of them, and who waits for a judge holds none. Without them whoever asks
-    /// for grades bounds the work.
+    /// With the workers of the run: work waits for one of them, and who waits for a judge holds
+    /// none. Without them whoever asks for grades bounds the work.
     pub fn sharing(self, places: Option<Arc<Semaphore>>) -> Graders {
         Graders { places, ..self }
     }
 
-    /// The run is being ended: graders that look at an output, commands and judges are given up half a second later. Such an
-    /// output's verdict has the cause `interrupted`, which is not recorded. Candidates' programs keep their own limits.
+    /// The run is being ended: graders that look at an output, commands and judges are given up
+    /// half a second later. Such an output's verdict has the cause `interrupted`, which is not
+    /// recorded. Candidates' programs keep their own limits.
     pub fn interrupt(&self) {
         self.text.interrupt();
     }
@@ -175,8 +176,8 @@ impl Graders {
 
     /// Opens the sandbox when a case of the plan runs a program in it; `None` when none does.
     ///
-    /// Fails when what the suite demands is not possible here and, where it demands nothing, the user did not allow to go
-    /// without isolation.
+    /// Fails when what the suite demands is not possible here and, where it demands nothing, the
+    /// user did not allow to go without isolation.
     pub async fn prepare(&self, plan: &Plan) -> Result<Option<SandboxState>, GradeError> {
         let (mut isolated, mut open, mut commands) = (false, false, false);
         let mut needed: Vec<Language> = plan
@@ -277,7 +278,8 @@ impl Graders {
             .collect()
     }
 
-    /// Grace periods of the sandbox that expired so far (`ServerReport::expired_graces`); `None` when no sandbox was opened.
+    /// Grace periods of the sandbox that expired so far (`ServerReport::expired_graces`); `None`
+    /// when no sandbox was opened.
     pub fn expired_graces(&self) -> Option<u64> {
         let isolated = self.sandbox.get().and_then(|opened| opened.as_ref().ok());
         let open = self
@@ -292,7 +294,8 @@ impl Graders {
             .reduce(|a, b| a + b)
     }
 
-    /// Grades one output of a case: that of the sample and attempt, by which judges tell outputs apart that are the same.
+    /// Grades one output of a case: that of the sample and attempt, by which judges tell outputs
+    /// apart that are the same.
     pub async fn grade(&self, case: &Case, output: &Output, asked: Asked) -> Graded {
         if output.truncated {
             // Whatever the graders would say of the beginning, the rest could belie it.
@@ -326,8 +329,9 @@ impl Graders {
         value.map_err(|nothing| not_extracted(case, nothing).reason)
     }
 
-    /// Grades in the order written, those that cost nothing first; with `all` and `any` the others are left out once the
-    /// verdict stands. Those that measure are always asked: a mean over only the outputs that passed otherwise would flatter.
+    /// Grades in the order written, those that cost nothing first; with `all` and `any` the others
+    /// are left out once the verdict stands. Those that measure are always asked: a mean over only
+    /// the outputs that passed otherwise would flatter.
     async fn verdict(
         &self,
         case: &Case,
@@ -454,7 +458,8 @@ impl Graders {
             .await
     }
 
-    /// Runs the candidate's code; what the grade rests on is what it says, and at least what is demanded.
+    /// Runs the candidate's code; what the grade rests on is what it says, and at least what is
+    /// demanded.
     async fn run(&self, code: &CodeGrader, value: &OutputValue, sandbox: &Sandbox) -> Grade {
         let (demand, languages) = (&self.config.demand, &self.languages);
         let program = match self.text.program(code, value).await {
@@ -587,8 +592,8 @@ fn stands(grading: &Grading, grades: &[Option<Grade>]) -> bool {
         && decide(grading.combine, &known) != Decision::Open
 }
 
-/// A verdict under a latency limit: an answer that came too late fails, whatever the graders say of it. Errored and
-/// pending stay what they are.
+/// A verdict under a latency limit: an answer that came too late fails, whatever the graders say of
+/// it. Errored and pending stay what they are.
 pub fn apply_latency(
     verdict: Verdict,
     latency: Option<Duration>,
@@ -638,7 +643,8 @@ fn not_extracted(case: &Case, nothing: Nothing) -> Verdict {
     }
 }
 
-/// What the graders saw, if it differs from what the target said. Compared by spelling: nothing is graded by it.
+/// What the graders saw, if it differs from what the target said. Compared by spelling: nothing is
+/// graded by it.
 fn changed(before: &OutputValue, after: &OutputValue) -> Option<Value> {
     (before != after).then(|| match after {
         OutputValue::Text(text) | OutputValue::Program(text) => Value::String(text.clone()),

@@ -1,8 +1,9 @@
 //! Whether a language is whole here: a probe program of each executor, which does nothing.
 //!
-//! A toolchain that lacks a part (a linker, a configuration file of the JVM) fails whatever it is given, and that is no failure of
-//! the candidate's. So when a program failed, the probe of its language is run in the same way with the same memory, once a run.
-//! Only the probe decides: nothing is read out of what a candidate's program or its compiler printed.
+//! A toolchain that lacks a part (a linker, a configuration file of the JVM) fails whatever it is
+//! given, and that is no failure of the candidate's. So when a program failed, the probe of its
+//! language is run in the same way with the same memory, once a run. Only the probe decides:
+//! nothing is read out of what a candidate's program or its compiler printed.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -76,9 +77,11 @@ impl Probes {
                 method: grade.method,
                 ..(**broken).clone()
             },
-            // A busy machine or a cold compiler: nothing is known, and the next failure runs the probe again.
+            // A busy machine or a cold compiler: nothing is known, and the next failure runs the
+            // probe again.
             Err(Unprobed::Timeout) => grade,
-            // The sandbox could not run it, which says nothing of the language: the next one tries again.
+            // The sandbox could not run it, which says nothing of the language: the next one tries
+            // again.
             Err(Unprobed::Lost(lost)) => Grade {
                 method: grade.method,
                 ..*lost
@@ -107,7 +110,8 @@ impl Probes {
     }
 }
 
-/// Whether some run of a program must end with another exit code than 0, as in a language that lacks something.
+/// Whether some run of a program must end with another exit code than 0, as in a language that
+/// lacks something.
 fn expects_failure(code: &CodeGrader) -> bool {
     match code {
         CodeGrader::CodeExecution(CodeExecution {
@@ -122,8 +126,8 @@ fn shows_that_the_language_works(code: &CodeGrader, grade: &Grade) -> bool {
     grade.outcome == Outcome::Passed && !expects_failure(code)
 }
 
-/// Whether a grade may be due to a language that lacks something: a program that ran to its end and was wrong is not, unless the
-/// end that is expected of it is one that a broken language has, too.
+/// Whether a grade may be due to a language that lacks something: a program that ran to its end and
+/// was wrong is not, unless the end that is expected of it is one that a broken language has, too.
 fn may_be_the_languages(code: &CodeGrader, grade: &Grade) -> bool {
     match (grade.outcome, grade.cause) {
         (Outcome::Passed, _) | (Outcome::Failed, Some(Cause::WrongAnswer)) => expects_failure(code),

@@ -1,7 +1,8 @@
 //! The author's own program as grader.
 //!
-//! The output comes on stdin: text as it is, other JSON as JSON. `EVAL_CASE` holds the case's id and `EVAL_EXPECTED` what is
-//! expected (a text as it is, other values as JSON; absent when there is none or when it is too long for the environment).
+//! The output comes on stdin: text as it is, other JSON as JSON. `EVAL_CASE` holds the case's id
+//! and `EVAL_EXPECTED` what is expected (a text as it is, other values as JSON; absent when there
+//! is none or when it is too long for the environment).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -21,13 +22,15 @@ const METHOD: &str = "command";
 /// Bytes kept of the program's stdout.
 const KEEP_STDOUT: usize = 64 << 10;
 
-/// Of its stderr, from the end. Room for a traceback of several chained exceptions: its head must still be there.
+/// Of its stderr, from the end. Room for a traceback of several chained exceptions: its head must
+/// still be there.
 const KEEP_STDERR: usize = 64 << 10;
 
 /// One variable may hold 128 KiB on Linux.
 const LONGEST_VARIABLE: usize = 100 << 10;
 
-/// How a Python program that died of an exception says so; it exits with 1, which would read as "failed".
+/// How a Python program that died of an exception says so; it exits with 1, which would read as
+/// "failed".
 const TRACEBACK: &str = "Traceback (most recent call last):";
 
 pub(super) async fn grade(
@@ -168,7 +171,8 @@ fn read_verdict(grader: &CommandGrader, ended: &TreeOutput) -> Grade {
     }
 }
 
-/// `{"passed": bool, "score": 0..1, "reason": text, "metrics": {name: number}}`; other keys go into the details.
+/// `{"passed": bool, "score": 0..1, "reason": text, "metrics": {name: number}}`; other keys go into
+/// the details.
 fn parse(stdout: &[u8], names: &[String]) -> Result<Grade, String> {
     let mut verdict: Map<String, Value> =
         serde_json::from_slice(stdout).map_err(|error| error.to_string())?;
@@ -225,8 +229,8 @@ fn parse(stdout: &[u8], names: &[String]) -> Result<Grade, String> {
     Ok(grade)
 }
 
-/// The numbers that the grader's `metrics:` declares: each of them, and no other. A number that is there for some outputs
-/// only would be averaged over those.
+/// The numbers that the grader's `metrics:` declares: each of them, and no other. A number that is
+/// there for some outputs only would be averaged over those.
 fn numbers(said: Option<Value>, names: &[String]) -> Result<BTreeMap<String, f64>, String> {
     let mut said = match said {
         None | Some(Value::Null) => Map::new(),

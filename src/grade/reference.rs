@@ -1,8 +1,8 @@
-//! Limits of time relative to a reference solution: what the author's own solution takes, on this machine and in this sandbox,
-//! times a factor.
+//! Limits of time relative to a reference solution: what the author's own solution takes, on this
+//! machine and in this sandbox, times a factor.
 //!
-//! The reference is graded as a candidate is, once for each grader and run, while no other program of the run is graded. It must
-//! pass: tests that refuse their own solution say nothing of others.
+//! The reference is graded as a candidate is, once for each grader and run, while no other program
+//! of the run is graded. It must pass: tests that refuse their own solution say nothing of others.
 
 use std::collections::HashMap;
 use std::pin::Pin;
@@ -52,8 +52,8 @@ impl References {
         self.quiet.read().await
     }
 
-    /// The grader with the limit that its reference gives; `None` when it has none. `grade` grades an output with the grader as
-    /// it is. The caller must hold no place.
+    /// The grader with the limit that its reference gives; `None` when it has none. `grade` grades
+    /// an output with the grader as it is. The caller must hold no place.
     pub async fn limited<'g>(
         &self,
         code: &CodeGrader,
@@ -87,7 +87,8 @@ async fn measure<'g>(
     reference: &Reference,
     grade: &(dyn Fn(OutputValue) -> Grading<'g> + Sync),
 ) -> Measured {
-    // As a model would have answered: a completion continues the case's prefix, a whole program does not.
+    // As a model would have answered: a completion continues the case's prefix, a whole program
+    // does not.
     let prefix =
         matches!(code, CodeGrader::CodeExecution(execution) if !execution.prefix.trim().is_empty());
     let output = if prefix {
@@ -112,7 +113,8 @@ async fn measure<'g>(
     Ok(best)
 }
 
-/// Of a program that is run once for each input: every run has the whole limit, and the compiler one of its own.
+/// Of a program that is run once for each input: every run has the whole limit, and the compiler
+/// one of its own.
 fn slowest_run(graded: &Grade) -> Option<Duration> {
     let ms = graded.details.get(SLOWEST)?.as_f64()?;
     Duration::try_from_secs_f64(ms / 1e3).ok()
@@ -130,7 +132,8 @@ fn useless(code: &CodeGrader, graded: &Grade) -> Grade {
     Grade::errored(GraderType::Code, code.method(), cause, reason)
 }
 
-/// `factor` times what the reference took, at least [`FLOOR`], and never more than the limit that was set.
+/// `factor` times what the reference took, at least [`FLOOR`], and never more than the limit that
+/// was set.
 fn with_limit(code: &CodeGrader, time: Duration, factor: f64) -> CodeGrader {
     let relative =
         Duration::try_from_secs_f64(time.as_secs_f64() * factor).unwrap_or(Duration::MAX);

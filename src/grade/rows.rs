@@ -160,7 +160,8 @@ fn compared(test: &RowsTest, actual: &Table, wanted: &Table) -> Result<Compariso
             return Ok(Comparison::differs(reason));
         }
     }
-    // A table without rows still has columns. Rows that an author wrote tell theirs only by their width.
+    // A table without rows still has columns. Rows that an author wrote tell theirs only by their
+    // width.
     let width = |table: &Table| table.rows.first().map_or(table.columns.len(), Vec::len);
     if actual.columns.is_empty()
         && !(wanted.columns.is_empty() && matches!(test.wanted, WantedRows::Reference(_)))

@@ -22,7 +22,8 @@ pub(super) fn bounded(value: &Value) -> Value {
     }
 }
 
-/// The beginning of a value's JSON, when it is too long to be kept whole; no more of it than that is written.
+/// The beginning of a value's JSON, when it is too long to be kept whole; no more of it than that
+/// is written.
 fn beginning(value: &Value) -> Option<String> {
     let mut out = Beginning(Vec::new());
     // It fails when it has enough.

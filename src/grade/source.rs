@@ -5,8 +5,9 @@ use crate::model::{Executor, OutputValue};
 use super::extract::as_text;
 use super::fences::{Fence, canonical, fences};
 
-/// The program's text, or why there is none, as a sentence. Of fenced blocks those of the language come before those
-/// that name none; among them the last that defines `entry`, else the first (of SQL the last: queries follow their tables).
+/// The program's text, or why there is none, as a sentence. Of fenced blocks those of the language
+/// come before those that name none; among them the last that defines `entry`, else the first (of
+/// SQL the last: queries follow their tables).
 pub(super) fn source(
     value: &OutputValue,
     executor: &Executor,

@@ -511,7 +511,8 @@ fn printed_as(stdout: &str, wanted: &str, expected: &Expected) -> Comparison {
     }
 }
 
-/// What an interpreter says last of a program that failed, and whether it was that it can't read it.
+/// What an interpreter says last of a program that failed, and whether it was that it can't read
+/// it.
 fn complaint<'s>(executor: &Executor, code: i32, stderr: &'s str) -> (Cause, &'s str) {
     let lines = || {
         stderr
@@ -538,7 +539,8 @@ fn complaint<'s>(executor: &Executor, code: i32, stderr: &'s str) -> (Cause, &'s
                 !line.starts_with(' ') && (head.ends_with("Error") || line.starts_with("Uncaught "))
             };
             let said = lines().find(is_error).unwrap_or(last);
-            // An error of its own, of JSON.parse for instance, is thrown in some frame of the program.
+            // An error of its own, of JSON.parse for instance, is thrown in some frame of the
+            // program.
             let thrown =
                 lines().any(|line| line.trim_start().starts_with("at ") && line.contains("/main."));
             (

@@ -1,7 +1,8 @@
 //! Commands of a suite's author, run inside a sandbox of their own.
 //!
-//! Not in the one that candidates run in: these see the folder that they run in (read-only), where tests and expected answers
-//! lie. Besides that, streams, exit codes and limits of time are those of [`eval_sandbox::process_tree`].
+//! Not in the one that candidates run in: these see the folder that they run in (read-only), where
+//! tests and expected answers lie. Besides that, streams, exit codes and limits of time are those
+//! of [`eval_sandbox::process_tree`].
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -13,7 +14,8 @@ use eval_sandbox::{Ending, Limits, Program, Sandbox, SandboxError, SandboxReport
 
 use super::{Refused, Wanted};
 
-/// Stands for the private folder in the words of a command; no word that an author writes can hold it.
+/// Stands for the private folder in the words of a command; no word that an author writes can hold
+/// it.
 pub const PRIVATE_FOLDER: &str = "\0";
 
 /// MiB that a command's processes may hold when the suite does not say.
@@ -60,8 +62,9 @@ impl CommandSandbox {
         opened.as_ref().map_err(Clone::clone)
     }
 
-    /// Runs a command to its end or its time limit, with `files` in its private folder. When this future is dropped, all that
-    /// it started is ended too. The command's own `dir` is not looked at.
+    /// Runs a command to its end or its time limit, with `files` in its private folder. When this
+    /// future is dropped, all that it started is ended too. The command's own `dir` is not looked
+    /// at.
     pub async fn run(
         &self,
         command: &TreeCommand,
@@ -88,7 +91,8 @@ impl CommandSandbox {
             .iter()
             .filter(|(name, _)| name != "TMPDIR")
             .filter_map(|(name, value)| {
-                // Names and values travel as text; what is no text is left out, as what is not listed is.
+                // Names and values travel as text; what is no text is left out, as what is not
+                // listed is.
                 Some((name.clone(), value.to_str()?.to_owned()))
             });
         let job = Program {
@@ -152,8 +156,8 @@ impl CommandSandbox {
     }
 }
 
-/// The absolute path of a program as it is found inside: with a slash relative to `dir`, else in the folders of `path` that are
-/// shown. An error says in words why there is none.
+/// The absolute path of a program as it is found inside: with a slash relative to `dir`, else in
+/// the folders of `path` that are shown. An error says in words why there is none.
 fn find(
     argv0: &str,
     dir: &Path,

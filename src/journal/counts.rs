@@ -1,4 +1,5 @@
-//! Lines of a journal without what samples said, for who only counts: texts are passed over, not kept.
+//! Lines of a journal without what samples said, for who only counts: texts are passed over, not
+//! kept.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Asks the device to keep what was written, every few seconds and beside the writing: a lost power then costs little.
+//! Asks the device to keep what was written, every few seconds and beside the writing: a lost power
+//! then costs little.
 
 use std::fs::File;
 use std::io;

@@ -1,11 +1,12 @@
-//! One writer a run: an advisory lock on the journal itself, which the system releases when the process ends, however it
-//! ends. Reading needs no lock.
+//! One writer a run: an advisory lock on the journal itself, which the system releases when the
+//! process ends, however it ends. Reading needs no lock.
 
 use std::fs::{File, TryLockError};
 use std::io;
 use std::time::Duration;
 
-/// Tries, with pauses between them. A child that was being started when its parent was killed holds the lock for a moment.
+/// Tries, with pauses between them. A child that was being started when its parent was killed holds
+/// the lock for a moment.
 const TRIES: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(50);
 

@@ -1,8 +1,9 @@
 //! The run on disk: an append-only file of events, read back by everything that looks at a run.
 //!
-//! One JSON object a line. A line is handed to the operating system before anyone is told of its event, so that what was
-//! shown survives a `kill -9`. A torn last line (the machine died inside a write) is not an error: it is left out, and cut
-//! off before anything is appended. Outputs that are too large for a line lie in files of their own beside the journal.
+//! One JSON object a line. A line is handed to the operating system before anyone is told of its
+//! event, so that what was shown survives a `kill -9`. A torn last line (the machine died inside a
+//! write) is not an error: it is left out, and cut off before anything is appended. Outputs that
+//! are too large for a line lie in files of their own beside the journal.
 
 mod counts;
 mod durable;

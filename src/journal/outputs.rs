@@ -1,4 +1,5 @@
-//! Keeps a line of the journal short: a large output goes into a file of its own beside the journal.
+//! Keeps a line of the journal short: a large output goes into a file of its own beside the
+//! journal.
 
 use std::collections::HashSet;
 use std::fs;
@@ -20,8 +21,8 @@ pub(super) const LARGE: usize = 64 << 10;
 /// Bytes above which a line is made shorter by all means.
 const LONGEST_LINE: usize = 1 << 20;
 
-/// Levels of arrays and objects that a value in a line may have: with what is around it, a reader of JSON (128 levels) and a report
-/// take it.
+/// Levels of arrays and objects that a value in a line may have: with what is around it, a reader
+/// of JSON (128 levels) and a report take it.
 const DEEPEST: usize = 96;
 
 /// Bytes of an output that stay in the journal, for reports.
@@ -40,7 +41,8 @@ const LEFT_OUT: &str = "(left out: too long)";
 #[derive(Debug)]
 pub(super) struct OutputStore {
     dir: PathBuf,
-    /// Written by this process. What an earlier one left may be incomplete (it lost its power) and is written again.
+    /// Written by this process. What an earlier one left may be incomplete (it lost its power) and
+    /// is written again.
     written: HashSet<[u8; 32]>,
 }
 
@@ -69,8 +71,8 @@ impl OutputStore {
         outputs.into_iter().any(large) || sample.attempts.iter().any(holds_deep)
     }
 
-    /// Stores large outputs, and shortens what else makes the line too long. `line` is the length of the line as it is, or
-    /// `None` when that is not known.
+    /// Stores large outputs, and shortens what else makes the line too long. `line` is the length
+    /// of the line as it is, or `None` when that is not known.
     pub fn shrink(
         &mut self,
         sample: &mut SampleFinished,
@@ -252,8 +254,8 @@ fn shorten(grade: &mut Grade) {
     }
 }
 
-/// Words are shortened, and where there are too many votes those of them are left out. What is counted stays: outcomes, scores,
-/// faults, calls, and that a repair was asked for.
+/// Words are shortened, and where there are too many votes those of them are left out. What is
+/// counted stays: outcomes, scores, faults, calls, and that a repair was asked for.
 fn shorten_judged(judged: &mut Judged) {
     let Judged {
         justification,

@@ -22,7 +22,8 @@ pub struct RunPaths {
 }
 
 impl RunPaths {
-    /// Takes the first free name of this second by creating the (empty) journal, and points `latest` at the day.
+    /// Takes the first free name of this second by creating the (empty) journal, and points
+    /// `latest` at the day.
     pub fn create(output_dir: &Path, at: Timestamp) -> Result<RunPaths, JournalError> {
         let (day, date, time) = calendar(at);
         let dir = output_dir.join(&day);
@@ -109,7 +110,8 @@ pub(super) fn run_of(file: &Path) -> Option<String> {
     paths.map(|paths| paths.run_id)
 }
 
-/// Makes `latest` a link to the day's folder. Best effort: a file system without links has no `latest`.
+/// Makes `latest` a link to the day's folder. Best effort: a file system without links has no
+/// `latest`.
 fn point_latest(output_dir: &Path, day: &str) {
     let link = output_dir.join("latest");
     let fresh = output_dir.join(format!(".latest-{}", std::process::id()));
@@ -125,7 +127,8 @@ pub fn list_runs(output_dir: &Path) -> Vec<RunPaths> {
     scan_runs(output_dir).0
 }
 
-/// All runs below an output folder, oldest first, and what of the folder can't be read. A folder that is not there has none.
+/// All runs below an output folder, oldest first, and what of the folder can't be read. A folder
+/// that is not there has none.
 pub fn scan_runs(output_dir: &Path) -> (Vec<RunPaths>, Vec<JournalError>) {
     let (mut runs, mut unreadable) = (Vec::new(), Vec::new());
     let is_day = |name: &str| name.len() == 10 && name.as_bytes().get(4) == Some(&b'-');
@@ -175,8 +178,9 @@ fn sort_key(run: &RunPaths) -> (PathBuf, String, u32) {
     (run.dir.clone(), time.to_owned(), n.parse().unwrap_or(0))
 }
 
-/// Finds a run by id, by `latest`, or by the path of its journal, which may have been copied to anywhere under any name
-/// that ends in `.journal.jsonl`; the run id is then the file's stem, where the place does not tell it.
+/// Finds a run by id, by `latest`, or by the path of its journal, which may have been copied to
+/// anywhere under any name that ends in `.journal.jsonl`; the run id is then the file's stem, where
+/// the place does not tell it.
 pub fn find_run(output_dir: &Path, run: &str) -> Result<RunPaths, JournalError> {
     let given = Path::new(run);
     if given.is_file()

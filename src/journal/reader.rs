@@ -31,8 +31,8 @@ pub fn read(
     read_by(path, |line| serde_json::from_slice(line))
 }
 
-/// As [`read`], without what samples said: outputs and reasons are empty, and grades hold nothing but the numbers that they
-/// measured. Several times as fast; for who only counts.
+/// As [`read`], without what samples said: outputs and reasons are empty, and grades hold nothing
+/// but the numbers that they measured. Several times as fast; for who only counts.
 pub fn read_counts(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<Event, JournalError>> + use<>, JournalError> {
@@ -70,7 +70,8 @@ fn read_by(
     Ok(std::iter::once(Ok(first)).chain(journal))
 }
 
-/// What was said at the start of each session of a run: the first one, then every one that resumed it. At least one.
+/// What was said at the start of each session of a run: the first one, then every one that resumed
+/// it. At least one.
 pub fn sessions(path: &Path) -> Result<Vec<RunStarted>, JournalError> {
     let mut journal = Journal::open(path)?;
     let mut sessions = Vec::new();
@@ -433,7 +434,8 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// A report from the journal has the same bytes only if every number comes back to the last bit.
+        /// A report from the journal has the same bytes only if every number comes back to the last
+        /// bit.
         #[test]
         fn numbers_come_back_to_the_last_bit(score in 0.0f64..1.0, duration in 0.0f64..1e7) {
             let event = finished_sample(Output::text("x"), score, duration);

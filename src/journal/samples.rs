@@ -1,5 +1,5 @@
-//! The finished samples of a journal in the plan's order, in bounded memory: where each one's line lies is found in a first
-//! pass, and its line is read when it is asked for.
+//! The finished samples of a journal in the plan's order, in bounded memory: where each one's line
+//! lies is found in a first pass, and its line is read when it is asked for.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -95,8 +95,8 @@ impl Ranks {
     }
 }
 
-/// Finds the finished samples that `wanted` (by ids of eval and case) takes. Of a sample that is there twice the later one
-/// counts. A torn tail is left out, as everywhere.
+/// Finds the finished samples that `wanted` (by ids of eval and case) takes. Of a sample that is
+/// there twice the later one counts. A torn tail is left out, as everywhere.
 pub fn index_samples(
     path: &Path,
     wanted: impl Fn(&str, &str) -> bool,

@@ -1,7 +1,7 @@
 //! Outputs that lie beside the journal, in files named by their content.
 //!
-//! `<day>/<stem>.outputs/<sha256>`: a text and a program as they are, a JSON value as JSON. A file that is not there or
-//! doesn't hold what its name says is an error, never another output.
+//! `<day>/<stem>.outputs/<sha256>`: a text and a program as they are, a JSON value as JSON. A file
+//! that is not there or doesn't hold what its name says is an error, never another output.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

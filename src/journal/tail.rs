@@ -1,7 +1,8 @@
 //! Where a journal ends: after its last whole line, whatever a crash left behind it.
 //!
-//! A killed process leaves half a line. A machine that lost its power may leave zeros or garbage where a file system had
-//! already lengthened the file. Both count as torn only at the very end: behind them no line is JSON.
+//! A killed process leaves half a line. A machine that lost its power may leave zeros or garbage
+//! where a file system had already lengthened the file. Both count as torn only at the very end:
+//! behind them no line is JSON.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -16,7 +17,8 @@ pub(super) fn is_json(line: &[u8]) -> bool {
     serde_json::from_slice::<IgnoredAny>(line).is_ok()
 }
 
-/// The length of the file without a torn tail: 0, or just behind the newline of the last line that is JSON.
+/// The length of the file without a torn tail: 0, or just behind the newline of the last line that
+/// is JSON.
 pub(super) fn sound_length(mut file: &File) -> io::Result<u64> {
     let mut end = newline_before(file, file.metadata()?.len())?;
     while end > 0 {

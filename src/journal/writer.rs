@@ -20,7 +20,8 @@ use crate::model::{Attempt, Event};
 use eval_base::json;
 use eval_base::redact::Redactor;
 
-/// Fields that hold words of the journal's own format and nothing from outside. A secret may well be such a word (`passed`).
+/// Fields that hold words of the journal's own format and nothing from outside. A secret may well
+/// be such a word (`passed`).
 const OWN_WORDS: [&str; 27] = [
     "outcome",
     "cause",
@@ -54,11 +55,12 @@ const OWN_WORDS: [&str; 27] = [
 const SOURCE: &str = "source";
 /// Fields that hold any JSON from outside, keys and numbers included.
 const FROM_OUTSIDE: [&str; 5] = ["json", "extracted", "expected", "actual", "details"];
-/// What a case gives its target: fields of the journal's own, and beside them all that comes from outside.
+/// What a case gives its target: fields of the journal's own, and beside them all that comes from
+/// outside.
 const INPUT: &str = "input";
 
-/// The event without secrets. Only what came from outside is looked at: a secret that is also a word of the journal's
-/// format, or a number in it, must not break the line.
+/// The event without secrets. Only what came from outside is looked at: a secret that is also a
+/// word of the journal's format, or a number in it, must not break the line.
 fn redacted(event: &Event, redactor: &Redactor) -> serde_json::Result<Event> {
     let mut value = serde_json::to_value(event)?;
     redact_fields(&mut value, redactor);
@@ -108,7 +110,8 @@ fn redact_fields(value: &mut Value, redactor: &Redactor) {
 /// Memory that is kept for lines between two writes.
 const KEPT_BUFFER: usize = 4 << 20;
 
-/// Appends events to a journal, without secrets. As long as it lives no other process can write the same run.
+/// Appends events to a journal, without secrets. As long as it lives no other process can write the
+/// same run.
 #[derive(Debug)]
 pub struct JournalWriter {
     path: PathBuf,
@@ -119,7 +122,8 @@ pub struct JournalWriter {
     lines: Vec<u8>,
     /// Bytes of whole lines in the file.
     length: u64,
-    /// Set when a write failed: nothing may follow, for events that were lost can't be told from events that never were.
+    /// Set when a write failed: nothing may follow, for events that were lost can't be told from
+    /// events that never were.
     broken: bool,
 }
 
@@ -160,15 +164,15 @@ impl JournalWriter {
         })
     }
 
-    /// Writes one event and returns it as it was recorded, that is, without secrets and with large outputs stored beside the
-    /// journal. When this returns, the event survives the process.
+    /// Writes one event and returns it as it was recorded, that is, without secrets and with large
+    /// outputs stored beside the journal. When this returns, the event survives the process.
     pub fn append(&mut self, mut event: Event) -> Result<Event, JournalError> {
         self.append_all(slice::from_mut(&mut event))?;
         Ok(event)
     }
 
-    /// Writes events with one call of the system, and leaves them as they were recorded. When this fails, some of them may
-    /// have been recorded, from the first on; no line is torn.
+    /// Writes events with one call of the system, and leaves them as they were recorded. When this
+    /// fails, some of them may have been recorded, from the first on; no line is torn.
     pub fn append_all(&mut self, events: &mut [Event]) -> Result<(), JournalError> {
         if self.broken {
             return Err(self.failed(io::Error::other("an earlier write failed")));
@@ -229,7 +233,8 @@ impl JournalWriter {
         Ok(())
     }
 
-    /// Without the escapes of [`json`]: which characters of a secret they change depends on what follows it.
+    /// Without the escapes of [`json`]: which characters of a secret they change depends on what
+    /// follows it.
     fn serialise(&mut self, event: &Event, start: usize) -> Result<(), JournalError> {
         self.lines.truncate(start);
         serde_json::to_writer(&mut self.lines, event).map_err(|e| self.failed(e.into()))
@@ -273,7 +278,8 @@ impl JournalWriter {
             .map_or(0, |at| at + 1);
         self.length += whole as u64;
         if whole < done {
-            // Best effort: what can't be cut off now is cut off by the next session, and readers leave it out.
+            // Best effort: what can't be cut off now is cut off by the next session, and readers
+            // leave it out.
             let _ = self.file.set_len(self.length);
         }
         outcome
@@ -575,7 +581,8 @@ mod tests {
         );
     }
 
-    /// What a case gives its target is from outside, keys and numbers included; what kind of input it is is not.
+    /// What a case gives its target is from outside, keys and numbers included; what kind of input
+    /// it is is not.
     #[test]
     fn secrets_in_inputs_are_redacted_and_the_line_stays_whole() {
         use crate::model::{CasePlanned, CasesPlanned, InputKind, InputShown};

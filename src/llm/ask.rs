@@ -75,17 +75,19 @@ impl Models {
         }
     }
 
-    /// The run goes on that began then: what was answered since counts as fresh. To be said before anything is asked.
+    /// The run goes on that began then: what was answered since counts as fresh. To be said before
+    /// anything is asked.
     pub fn resumes(&self, began: Timestamp) {
         // Whoever says it later says the same.
         _ = self.began.set(began);
     }
 
-    /// Opens what a model's answers come from and go to. Called before a run for each of its models, it finds what would stop
-    /// the run.
+    /// Opens what a model's answers come from and go to. Called before a run for each of its
+    /// models, it finds what would stop the run.
     ///
     /// # Errors
-    /// When all answers are to come from a place that can't be read, or all are to be recorded where nothing can be.
+    /// When all answers are to come from a place that can't be read, or all are to be recorded
+    /// where nothing can be.
     pub fn prepare(&self, endpoint: &Endpoint) -> Result<(), KeptError> {
         self.kept().prepare(endpoint)
     }
@@ -106,15 +108,17 @@ impl Models {
         })
     }
 
-    /// Asks, as often as it takes and is allowed, unless the answer is known. It is kept before it is given back, so that a run
-    /// that is killed finds it again. Dropping the future ends the call.
+    /// Asks, as often as it takes and is allowed, unless the answer is known. It is kept before it
+    /// is given back, so that a run that is killed finds it again. Dropping the future ends the
+    /// call.
     pub async fn ask(&self, endpoint: &Endpoint, call: &Call) -> Answer {
         let look = self.kept().look(endpoint, call).await;
         self.ask_unless(look, endpoint, call).await
     }
 
-    /// As [`Models::ask`], for an answer whose time is judged: that of a cache has none, and would always be fast enough. So the
-    /// model is asked, unless the run's settings forbid to ask anybody.
+    /// As [`Models::ask`], for an answer whose time is judged: that of a cache has none, and would
+    /// always be fast enough. So the model is asked, unless the run's settings forbid to ask
+    /// anybody.
     pub async fn ask_timed(&self, endpoint: &Endpoint, call: &Call) -> Answer {
         let look = self.kept().look_timed(endpoint, call).await;
         self.ask_unless(look, endpoint, call).await
@@ -157,14 +161,16 @@ impl Models {
         }
     }
 
-    /// Removes answers from the cache that whoever asked can't use, so that the model is asked again instead of giving them for ever.
+    /// Removes answers from the cache that whoever asked can't use, so that the model is asked
+    /// again instead of giving them for ever.
     pub async fn forget(&self, keys: &[Key]) {
         for key in keys {
             self.kept().remove(key).await;
         }
     }
 
-    /// Counts what was spent before: in earlier sessions of the run, or on targets that share its budget.
+    /// Counts what was spent before: in earlier sessions of the run, or on targets that share its
+    /// budget.
     pub fn spent_before(&self, before: Spent) {
         self.purse.spent_before(before);
     }
@@ -174,7 +180,8 @@ impl Models {
         self.purse.spent()
     }
 
-    /// True when the run may spend no more: nothing is asked then, and only what is known is answered.
+    /// True when the run may spend no more: nothing is asked then, and only what is known is
+    /// answered.
     pub fn is_spent(&self) -> bool {
         self.purse.is_spent()
     }

@@ -9,16 +9,19 @@ use super::providers::ANTHROPIC_MAX_TOKENS;
 use super::{Call, Tokens};
 use crate::model::{Api, Attempt, Budget, Endpoint, Price, SampleFinished, Sampling, Usage};
 
-/// Tokens that an answer is taken to have while none has come and nothing limits it. Few answers are longer, so that a small budget
-/// waits for the first answer instead of asking everything at once.
+/// Tokens that an answer is taken to have while none has come and nothing limits it. Few answers
+/// are longer, so that a small budget waits for the first answer instead of asking everything at
+/// once.
 const UNKNOWN_ANSWER: u64 = 16_384;
 
 /// Sums of floats are a little off: ten times 0.005 is less than 0.05.
 const DUST: f64 = 1e-9;
 
-/// Dollars: `(rest x input + cached x cached_input + written x cache_write + output x output) / 1,000,000`, where `rest` is the
-/// question without what the provider's cache of prompts held or took. Both cost what `input` costs unless the price says more.
-/// Never negative; parts that are more than the whole are charged as they are told.
+/// Dollars:
+/// `(rest x input + cached x cached_input + written x cache_write + output x output) / 1,000,000`,
+/// where `rest` is the question without what the provider's cache of prompts held or took. Both
+/// cost what `input` costs unless the price says more. Never negative; parts that are more than the
+/// whole are charged as they are told.
 pub fn cost_of(price: &Price, tokens: Tokens) -> f64 {
     let rest = tokens
         .input
@@ -44,12 +47,14 @@ pub fn usage_of(endpoint: &Endpoint, tokens: Tokens) -> Usage {
     }
 }
 
-/// About how many tokens a text has: one for four bytes of it, which is what English and code come to.
+/// About how many tokens a text has: one for four bytes of it, which is what English and code come
+/// to.
 pub fn about_tokens(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(4)
 }
 
-/// What was spent on calls: tries without a usable answer count, answers from a cache or a recording don't.
+/// What was spent on calls: tries without a usable answer count, answers from a cache or a
+/// recording don't.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Spent {
     pub tokens: u64,
@@ -92,11 +97,12 @@ struct Seen {
 
 /// What is spent against what may be.
 ///
-/// A try is let through when what is spent, what the tries under way are expected to take, and what it is itself expected to
-/// take fit the budget. When that is too much it waits for those under way; when none is, it is let through as long as anything
-/// is left. So a budget is used up, and passed by no more than the last try and what tries under way take beyond what is
-/// expected of them: of the question by its length, of the answer as the longest of the model so far, also for tries that began
-/// before that one came, and before the first one as many tokens as it may have.
+/// A try is let through when what is spent, what the tries under way are expected to take, and what
+/// it is itself expected to take fit the budget. When that is too much it waits for those under
+/// way; when none is, it is let through as long as anything is left. So a budget is used up, and
+/// passed by no more than the last try and what tries under way take beyond what is expected of
+/// them: of the question by its length, of the answer as the longest of the model so far, also for
+/// tries that began before that one came, and before the first one as many tokens as it may have.
 #[derive(Debug, Default)]
 pub(super) struct Purse {
     budget: Budget,
@@ -147,7 +153,8 @@ impl Purse {
         self.state().closed
     }
 
-    /// Waits until a try may be made; `None` when the run may spend no more. A hold that is dropped counts nothing.
+    /// Waits until a try may be made; `None` when the run may spend no more. A hold that is dropped
+    /// counts nothing.
     pub async fn admit(&self, endpoint: &Endpoint, call: &Call) -> Option<Hold<'_>> {
         if self.budget == Budget::default() {
             return Some(Hold {
@@ -284,7 +291,8 @@ impl State {
     }
 }
 
-/// True when a budget has nothing left. One of 0 that nothing was taken of still lets through what is free.
+/// True when a budget has nothing left. One of 0 that nothing was taken of still lets through what
+/// is free.
 fn passed(budget: Budget, spent: Spent) -> bool {
     budget
         .usd
@@ -349,8 +357,8 @@ impl Hold<'_> {
         state.closed |= passed(self.purse.budget, state.spent);
     }
 
-    /// Counts an answer that does not say what it took, by the length of its text. Returns what it is taken to be; `None` without a
-    /// budget, where nobody needs to know.
+    /// Counts an answer that does not say what it took, by the length of its text. Returns what it
+    /// is taken to be; `None` without a budget, where nobody needs to know.
     pub fn spend_unsaid(self, endpoint: &Endpoint, call: &Call, answer: &str) -> Option<Usage> {
         if self.purse.budget == Budget::default() {
             return None;

@@ -104,7 +104,8 @@ kinds! {
     ErrorBody = "error_body", retry;
     /// Nothing was said.
     Empty = "empty", retry;
-    /// The answer was cut at its limit of tokens before it said anything: asked again it is cut again.
+    /// The answer was cut at its limit of tokens before it said anything: asked again it is cut
+    /// again.
     Cut = "cut";
     /// The model reasoned and said nothing: asked again it costs as much again.
     OnlyThoughts = "only_reasoning";

@@ -1,7 +1,8 @@
-//! What others are shown of a case's input: as messages for a model, as one text, as JSON for programs.
+//! What others are shown of a case's input: as messages for a model, as one text, as JSON for
+//! programs.
 //!
-//! What is shown is data: nothing in it is rendered. A context stands before the prompt of a message, as it is when it is a text,
-//! else as JSON in a fence.
+//! What is shown is data: nothing in it is rendered. A context stands before the prompt of a
+//! message, as it is when it is a text, else as JSON in a fence.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -84,7 +85,8 @@ impl Rendered {
     }
 }
 
-/// An input as a reader is shown it who is not the one that is asked: without what authorises a request.
+/// An input as a reader is shown it who is not the one that is asked: without what authorises a
+/// request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InputText {
     pub text: String,

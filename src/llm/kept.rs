@@ -1,7 +1,8 @@
 //! Answers that need no question: from recordings or the cache, whichever the run's settings name.
 //!
-//! Before anybody is asked: `match kept.look(endpoint, call).await`: [`Look::Found`] is the answer, [`Look::Refused`] the end, and
-//! with [`Look::Ask`] the model is asked, and `kept.keep(&asked, endpoint, &completion).await` before its answer is given on.
+//! Before anybody is asked: `match kept.look(endpoint, call).await`: [`Look::Found`] is the answer,
+//! [`Look::Refused`] the end, and with [`Look::Ask`] the model is asked, and
+//! `kept.keep(&asked, endpoint, &completion).await` before its answer is given on.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -39,7 +40,8 @@ pub enum KeptError {
 /// What is known before anybody is asked.
 #[derive(Debug)]
 pub enum Look {
-    /// Nobody need be asked. The key is that of the cache, when it is from there and another answer may take its place.
+    /// Nobody need be asked. The key is that of the cache, when it is from there and another answer
+    /// may take its place.
     Found(Kept, AnswerSource, Option<Key>),
     /// Nobody may be asked.
     Refused(Fault),
@@ -69,7 +71,8 @@ pub struct KeptAnswers {
 }
 
 impl KeptAnswers {
-    /// Opens nothing yet. `since` is when the run began (its first session); the redactor's secrets don't get into recordings.
+    /// Opens nothing yet. `since` is when the run began (its first session); the redactor's secrets
+    /// don't get into recordings.
     pub fn new(
         settings: ModelSettings,
         redactor: Redactor,
@@ -88,8 +91,9 @@ impl KeptAnswers {
         }
     }
 
-    /// Opens what this model's answers come from and go to. Called before a run for each of its models, it finds what would stop
-    /// the run; questions to models that it was not called for open their part themselves.
+    /// Opens what this model's answers come from and go to. Called before a run for each of its
+    /// models, it finds what would stop the run; questions to models that it was not called for
+    /// open their part themselves.
     pub fn prepare(&self, endpoint: &Endpoint) -> Result<(), KeptError> {
         match self.replay(endpoint) {
             Some(dir) => self.recordings(dir).map(|_| ()),
@@ -119,7 +123,8 @@ impl KeptAnswers {
         self.look_where(endpoint, call, true).await
     }
 
-    /// As [`KeptAnswers::look`], and leaves the cache out where the model may be asked: for who wants to know how long it takes.
+    /// As [`KeptAnswers::look`], and leaves the cache out where the model may be asked: for who
+    /// wants to know how long it takes.
     pub async fn look_timed(&self, endpoint: &Endpoint, call: &Call) -> Look {
         self.look_where(endpoint, call, self.settings.cache == CacheMode::Only)
             .await
@@ -205,7 +210,8 @@ impl KeptAnswers {
         matches!(self.settings.cache, CacheMode::Use | CacheMode::Refresh)
     }
 
-    /// Removes an answer from the cache that whoever asked can't use; returns when the next one who asks does not find it.
+    /// Removes an answer from the cache that whoever asked can't use; returns when the next one who
+    /// asks does not find it.
     pub async fn remove(&self, key: &Key) {
         if let Ok(Some(cache)) = self.cache() {
             cache.remove(key).await;
@@ -310,7 +316,8 @@ impl std::fmt::Debug for KeptAnswers {
     }
 }
 
-/// Whether an answer is worth keeping: one that says something. A refusal without a word is asked for again.
+/// Whether an answer is worth keeping: one that says something. A refusal without a word is asked
+/// for again.
 fn is_usable(completion: &Completion) -> bool {
     let says = !completion.is_silent() || completion.tool_calls.is_some();
     says || completion.finish == Finish::Length

@@ -1,4 +1,5 @@
-//! What tells two questions apart: whoever has the same key gets the same answer from a cache or a recording.
+//! What tells two questions apart: whoever has the same key gets the same answer from a cache or a
+//! recording.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -66,8 +67,9 @@ pub fn key_of(endpoint: &Endpoint, call: &Call) -> Key {
     Question::of(endpoint, call).key()
 }
 
-/// Everything that changes an answer, and nothing else: not the name that the suite gives the provider, not the key, not how fast
-/// or how patiently it is asked. Numbers of `options`, of a schema and of parts are as written: 1 and 1.0 are two questions.
+/// Everything that changes an answer, and nothing else: not the name that the suite gives the
+/// provider, not the key, not how fast or how patiently it is asked. Numbers of `options`, of a
+/// schema and of parts are as written: 1 and 1.0 are two questions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Question {
@@ -127,7 +129,8 @@ impl Question {
         }
     }
 
-    /// Over the JSON with the keys of every map in order, so that the order in which somebody wrote them does not matter.
+    /// Over the JSON with the keys of every map in order, so that the order in which somebody wrote
+    /// them does not matter.
     pub fn key(&self) -> Key {
         let mut digest = Hashed(Sha256::new());
         // Writing to a digest does not fail, and a question is plain JSON.

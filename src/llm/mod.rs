@@ -1,8 +1,8 @@
 //! Talks to models: one question, one answer, with everything between them accounted for.
 //!
-//! A call goes through the cache and the recordings (`cache/`, `recordings/`), waits for its turn (`traffic/`), is put into the
-//! language of its provider and read back (`providers/`), and is made again where that may help. Nothing here knows what a
-//! target, a judge or a grade is.
+//! A call goes through the cache and the recordings (`cache/`, `recordings/`), waits for its turn
+//! (`traffic/`), is put into the language of its provider and read back (`providers/`), and is made
+//! again where that may help. Nothing here knows what a target, a judge or a grade is.
 
 mod ask;
 mod budget;
@@ -113,7 +113,8 @@ pub struct Completion {
 }
 
 impl Completion {
-    /// True when there is no text that anybody could see: it would pass whatever looks for what must not be there.
+    /// True when there is no text that anybody could see: it would pass whatever looks for what
+    /// must not be there.
     pub fn is_silent(&self) -> bool {
         self.text
             .chars()
@@ -143,6 +144,7 @@ pub struct Answer {
     pub told: ModelCall,
     /// Wall time of the last try; `None` when nothing was sent.
     pub latency: Option<Duration>,
-    /// Under which the cache has it, for [`Models::forget`]; `None` when it is not kept, or is all that there may be.
+    /// Under which the cache has it, for [`Models::forget`]; `None` when it is not kept, or is all
+    /// that there may be.
     pub key: Option<Key>,
 }

@@ -22,8 +22,9 @@ pub struct SplitAnswer<'t> {
 }
 
 impl<'t> SplitAnswer<'t> {
-    /// Thoughts count where they open the text, behind white space at most. Templates of some models write the opening tag into the
-    /// question, so that the text begins with thoughts and has the closing tag alone, on a line of its own.
+    /// Thoughts count where they open the text, behind white space at most. Templates of some
+    /// models write the opening tag into the question, so that the text begins with thoughts and
+    /// has the closing tag alone, on a line of its own.
     pub fn of(text: &'t str) -> SplitAnswer<'t> {
         let (mut thoughts, mut rest) = (Vec::new(), text);
         loop {
@@ -80,7 +81,8 @@ fn closed_alone(text: &str) -> Option<(&str, &str)> {
     })
 }
 
-/// An answer on the line of the tag begins with its first character; one on a later line keeps its indentation.
+/// An answer on the line of the tag begins with its first character; one on a later line keeps its
+/// indentation.
 fn without_blank_lines(text: &str) -> &str {
     let Some(first) = text.find(|c: char| !c.is_whitespace()) else {
         return "";

@@ -109,7 +109,8 @@ fn mutate(document: &mut Value, at: &str, mutation: Mutation) {
     }
 }
 
-/// Rules that no schema says although their codes are those of shapes: what a metric's range is, what an address is, that one of two keys must be there.
+/// Rules that no schema says although their codes are those of shapes: what a metric's range is,
+/// what an address is, that one of two keys must be there.
 const LINTS: [&str; 6] = [
     " threshold on `",
     "no value is between",

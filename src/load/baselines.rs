@@ -1,4 +1,5 @@
-//! The known-good outputs of regressions: written beside the eval, or kept in the suite's folder of baselines.
+//! The known-good outputs of regressions: written beside the eval, or kept in the suite's folder of
+//! baselines.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -73,8 +74,8 @@ pub(super) fn settings(
     }
 }
 
-/// An output as the known-good one of an eval that compares like this: a text that is one JSON object or array stands for
-/// that where structures (or nothing else) are compared.
+/// An output as the known-good one of an eval that compares like this: a text that is one JSON
+/// object or array stands for that where structures (or nothing else) are compared.
 pub(super) fn of_output(output: &OutputValue, comparison: Option<ComparisonType>) -> KnownGood {
     let by_structure = matches!(
         comparison,
@@ -202,7 +203,8 @@ pub(super) fn known_good(
     }
 }
 
-/// Judges what `baselines:` says: patterns compile, placeholders are matchers, header names are names.
+/// Judges what `baselines:` says: patterns compile, placeholders are matchers, header names are
+/// names.
 pub(super) fn check_settings(session: &mut Session, at: &Node, dir: &Path) {
     let mut wrong = |code, at: &Node, message: String| {
         session

@@ -8,7 +8,8 @@ use super::scope::Desk;
 use super::source::Span;
 use crate::model::{self, Case, CaseSource, Chain, Outlines, Written};
 
-/// Cases of one eval, whose ids are unique: first those that are written, then those of a data file.
+/// Cases of one eval, whose ids are unique: first those that are written, then those of a data
+/// file.
 #[derive(Debug, Default)]
 pub(super) struct Cases {
     list: Vec<Arc<Case>>,

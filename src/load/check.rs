@@ -177,7 +177,8 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Sess
     }
 }
 
-/// What a file may use that is checked without its suite: anything, so that only warnings come of it.
+/// What a file may use that is checked without its suite: anything, so that only warnings come of
+/// it.
 fn lone_scope(request: &CheckRequest, session: &Session, dir: &Path, root: &Path) -> SuiteScope {
     let vars = request
         .vars

@@ -21,7 +21,8 @@ pub(super) struct Demands {
     pub timeout: Option<Duration>,
     /// Megabytes that what one call returns may take, when the suite says.
     pub return_mb: Option<u64>,
-    /// What of the demands can change a verdict, as written, so that it is the same on every machine.
+    /// What of the demands can change a verdict, as written, so that it is the same on every
+    /// machine.
     mark: Option<String>,
 }
 
@@ -43,7 +44,8 @@ impl Demands {
     }
 }
 
-/// Folders that no program may be shown: the sandbox has its own, or they hold what is nobody's to see.
+/// Folders that no program may be shown: the sandbox has its own, or they hold what is nobody's to
+/// see.
 const NEVER: [&str; 4] = ["/proc", "/sys", "/dev", "/run"];
 
 /// The demands of a suite; `node` is the suite's.
@@ -120,7 +122,8 @@ fn python(desk: &mut Desk, text: &str, at: Span) -> Option<PathBuf> {
             .map(|dir| Path::new(dir).join(text))
             .find(|path| path.is_file())
     };
-    // Without `lexical`: a virtualenv's folder may be a link, and `..` behind it means another place.
+    // Without `lexical`: a virtualenv's folder may be a link, and `..` behind it means another
+    // place.
     if found.is_none() {
         let message = format!("the Python `{text}` cannot be found");
         let hint = match text.strip_prefix("~/") {

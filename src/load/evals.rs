@@ -50,8 +50,8 @@ pub(super) struct Draft<'a> {
     pub origin: String,
 }
 
-/// The evals of a document whose tree was prepared; parts that are broken are left out.
-/// `json` is the document's JSON where the schema check made it, so that its cases need not be made again.
+/// The evals of a document whose tree was prepared; parts that are broken are left out. `json` is
+/// the document's JSON where the schema check made it, so that its cases need not be made again.
 pub(super) fn build(
     desk: &mut Desk,
     document: &mut Node,
@@ -231,7 +231,8 @@ fn built(info: EvalInfo, parallel: Option<bool>, cases: model::Cases, at: Span) 
     }
 }
 
-/// The settings that `config` and `metadata` may both hold; different values are an error that names both lines.
+/// The settings that `config` and `metadata` may both hold; different values are an error that
+/// names both lines.
 fn header(
     desk: &mut Desk,
     node: &Node,

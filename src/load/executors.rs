@@ -56,7 +56,8 @@ impl ExecutorShelf {
         }
     }
 
-    /// The languages of a map whose node is `node`; those with a fault are told and left out. Paths are relative to `dir`.
+    /// The languages of a map whose node is `node`; those with a fault are told and left out. Paths
+    /// are relative to `dir`.
     pub fn of(
         all: BTreeMap<String, ExecutorSpec>,
         node: &Node,
@@ -148,7 +149,8 @@ fn faults(name: &str, spec: &ExecutorSpec, map: &Node, at: &Node) -> Vec<Problem
     faults
 }
 
-/// A compiler that lacks a part fails every program, and only a probe shows that. `probe: ""` is a choice.
+/// A compiler that lacks a part fails every program, and only a probe shows that. `probe: ""` is a
+/// choice.
 fn missing_probe(chosen: &Chosen, at: &Node) -> Option<Problem> {
     let Executor::Configured(own) = &chosen.executor else {
         return None;
@@ -195,8 +197,8 @@ fn chosen(name: String, spec: ExecutorSpec, dir: &Path) -> Chosen {
     }
 }
 
-/// A program that does nothing, in languages that are known by the file's suffix or their name, where the executor runs it as
-/// a program of its own.
+/// A program that does nothing, in languages that are known by the file's suffix or their name,
+/// where the executor runs it as a program of its own.
 fn shipped_probe(name: &str, spec: &ExecutorSpec) -> Option<String> {
     let (stem, suffix) = spec.file.rsplit_once('.').unwrap_or((&spec.file, name));
     let text = match suffix.to_lowercase().as_str() {
@@ -226,7 +228,8 @@ fn shipped_probe(name: &str, spec: &ExecutorSpec) -> Option<String> {
     (runs_alone(spec) && !links_others(spec, suffix)).then(|| text.to_owned())
 }
 
-/// `./prog`, or an interpreter with the file: other words may run the file as a part of another program.
+/// `./prog`, or an interpreter with the file: other words may run the file as a part of another
+/// program.
 fn runs_alone(spec: &ExecutorSpec) -> bool {
     match spec.run.as_slice() {
         [program] => program.starts_with("./"),
@@ -252,8 +255,8 @@ fn links_others(spec: &ExecutorSpec, suffix: &str) -> bool {
         .any(is_other)
 }
 
-/// The class is the one that is run. Words after it are arguments, which only the program of the file's name is known to do
-/// without.
+/// The class is the one that is run. Words after it are arguments, which only the program of the
+/// file's name is known to do without.
 fn java_probe(stem: &str, spec: &ExecutorSpec) -> Option<String> {
     let (program, words) = spec.run.split_first()?;
     if Path::new(program).file_name()? != "java" || links_others(spec, "java") {

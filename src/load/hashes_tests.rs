@@ -5,8 +5,9 @@ use std::path::Path;
 
 use super::{LoadRequest, load};
 
-/// Renaming a field of a grader or of an input in [`crate::model`] changes hashes, and every baseline and every paired case
-/// of a comparison with them. A hash that changes on purpose is a line of the CHANGELOG.
+/// Renaming a field of a grader or of an input in [`crate::model`] changes hashes, and every
+/// baseline and every paired case of a comparison with them. A hash that changes on purpose is a
+/// line of the CHANGELOG.
 #[test]
 fn hashes_of_inputs_and_grading_are_those_of_before() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/hashes");

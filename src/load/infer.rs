@@ -1,7 +1,8 @@
-//! Completes graders before the schema check: a code grader without a method, a case without a grader.
+//! Completes graders before the schema check: a code grader without a method, a case without a
+//! grader.
 //!
-//! Works on the positioned tree with either spelling of a key. What is put in has an empty span, which is how
-//! [`was_inferred`] knows it later.
+//! Works on the positioned tree with either spelling of a key. What is put in has an empty span,
+//! which is how [`was_inferred`] knows it later.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
@@ -147,7 +148,8 @@ fn infer_file(file: &mut Node, problems: &mut Problems) {
     }
 }
 
-/// Takes a file's default grader out when its method depends on the case, so that each case gets its own copy.
+/// Takes a file's default grader out when its method depends on the case, so that each case gets
+/// its own copy.
 fn take_open_graders(file: &mut Node, problems: &mut Problems) -> Option<(&'static str, Node)> {
     for key in ["grader", "graders"] {
         let Some(node) = file.get(key) else { continue };

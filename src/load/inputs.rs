@@ -257,8 +257,8 @@ fn one_step(step: &ExtractSpec) -> Result<Extract, (Code, String)> {
     })
 }
 
-/// Over what a case gives the target: the input, and the content of an input file; not over the values of headers and
-/// of parameters that are secrets, which may change from run to run.
+/// Over what a case gives the target: the input, and the content of an input file; not over the
+/// values of headers and of parameters that are secrets, which may change from run to run.
 pub(super) fn input_hash(input: &Input) -> Fingerprint {
     Fingerprint::of(&input_hashed(input))
 }
@@ -272,8 +272,8 @@ pub(super) fn grading_hash(
     Fingerprint::of(&grading_hashed(grading, extract, max_latency_ms))
 }
 
-/// Over the data of an input that no dataset's row gave: its context; of a request or a free-form input all of it. What is said
-/// in prompts, messages and input files is how one asks.
+/// Over the data of an input that no dataset's row gave: its context; of a request or a free-form
+/// input all of it. What is said in prompts, messages and input files is how one asks.
 pub(super) fn data_hash(input: &Input) -> Fingerprint {
     match input {
         Input::Prompt { context, .. }
@@ -283,7 +283,8 @@ pub(super) fn data_hash(input: &Input) -> Fingerprint {
     }
 }
 
-/// Over the data of an input that a dataset's row gave: the row; with a request or a free-form input also all of that.
+/// Over the data of an input that a dataset's row gave: the row; with a request or a free-form
+/// input also all of that.
 pub(super) fn row_data_hash(row: &Value, input: &Input) -> Fingerprint {
     match input {
         Input::ApiCall { .. } | Input::Data { .. } => Fingerprint::of(&(row, input)),

@@ -21,7 +21,8 @@ const SIGNS: [(&str, SchemaKind); 14] = [
     ("solution", SchemaKind::Recorded),
 ];
 
-/// Keys that only evals have at their top; they win over [`SIGNS`], since an eval file may hold `graders:` too.
+/// Keys that only evals have at their top; they win over [`SIGNS`], since an eval file may hold
+/// `graders:` too.
 const EVAL_SIGNS: [&str; 9] = [
     "capability_eval",
     "regression_eval",

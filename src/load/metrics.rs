@@ -1,4 +1,5 @@
-//! Metrics of the authors' own: the names that graders measure, and what a suite computes of them and of the built-in ones.
+//! Metrics of the authors' own: the names that graders measure, and what a suite computes of them
+//! and of the built-in ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -17,7 +18,8 @@ pub(super) type Declared = BTreeMap<String, Measured>;
 /// A suite's `metrics:` with the node that it was read from.
 pub(super) type WrittenMetrics = (BTreeMap<String, MetricSpec>, Option<Node>);
 
-/// The metrics that the graders of these evals measure. A name that means a score here and some number there is an error.
+/// The metrics that the graders of these evals measure. A name that means a score here and some
+/// number there is an error.
 pub(super) fn declared(evals: &[Arc<Eval>], problems: &mut Problems) -> Declared {
     let mut declared = Declared::new();
     let mut conflicts: BTreeSet<String> = BTreeSet::new();
@@ -42,7 +44,8 @@ pub(super) fn declared(evals: &[Arc<Eval>], problems: &mut Problems) -> Declared
     declared
 }
 
-/// The suite's composites. `complete`: false when faults may have hidden a part of what graders measure.
+/// The suite's composites. `complete`: false when faults may have hidden a part of what graders
+/// measure.
 pub(super) fn composites(
     (specs, node): &WrittenMetrics,
     declared: &Declared,
@@ -146,7 +149,8 @@ fn component(
         Metric::Named(_) => (kind == Measured::Rate).then_some(true),
         built_in => Some(built_in.bound() == Bound::Max),
     };
-    // A composite in which a worse metric made a better whole could not be bounded by its worst and best case either.
+    // A composite in which a worse metric made a better whole could not be bounded by its worst and
+    // best case either.
     match falls {
         Some(true) if !spec.invert => {
             let message =
@@ -188,8 +192,9 @@ fn component(
     })
 }
 
-/// Demands on metrics that no selected eval measures: an error, since the gate could not decide. `again`: the cases are
-/// those that did not pass in an earlier run, which nobody chose by what they measure; then it is a warning.
+/// Demands on metrics that no selected eval measures: an error, since the gate could not decide.
+/// `again`: the cases are those that did not pass in an earlier run, which nobody chose by what
+/// they measure; then it is a warning.
 pub(super) fn check_selected(
     demands: &[Demand],
     composites: &[Composite],

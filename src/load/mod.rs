@@ -1,9 +1,10 @@
 //! Files to a plan: YAML with positions, `$ref`, schema checks, lints, datasets.
 //!
-//! The way of a file: [`source`] reads it, [`tree`] makes a tree in which every key and value has its place,
-//! `kinds` tells what it is, `infer` completes graders, [`normalise`] gives each key its one spelling, `template`
-//! fills variables in, [`schema`] checks the shape; `evals`, `regressions` and `dataset` make cases of it, `suite`
-//! a plan. What goes wrong on the way is a [`problem::Problem`]; [`render`] shows problems to people and machines.
+//! The way of a file: [`source`] reads it, [`tree`] makes a tree in which every key and value has
+//! its place, `kinds` tells what it is, `infer` completes graders, [`normalise`] gives each key its
+//! one spelling, `template` fills variables in, [`schema`] checks the shape; `evals`, `regressions`
+//! and `dataset` make cases of it, `suite` a plan. What goes wrong on the way is a
+//! [`problem::Problem`]; [`render`] shows problems to people and machines.
 
 #[cfg(test)]
 mod agreement;
@@ -70,17 +71,20 @@ pub use thresholds::too_few_evals;
 
 use crate::spec::SchemaKind;
 
-/// Loads a suite (or an eval file as a suite of one): a plan, or every problem of every file that it reaches.
+/// Loads a suite (or an eval file as a suite of one): a plan, or every problem of every file that
+/// it reaches.
 pub fn load(request: &LoadRequest) -> Loaded {
     suite::load(request)
 }
 
-/// Loads a phase plan or a trigger with every suite that it names, or every problem of all of these files.
+/// Loads a phase plan or a trigger with every suite that it names, or every problem of all of these
+/// files.
 pub fn phase(request: &PhaseRequest) -> LoadedPhase {
     phases::load(request)
 }
 
-/// What a suite says of itself; the files of its evals are not opened, unless it is an eval file itself.
+/// What a suite says of itself; the files of its evals are not opened, unless it is an eval file
+/// itself.
 pub fn overview(request: &LoadRequest) -> Overview {
     suite::overview(request)
 }

@@ -1,5 +1,5 @@
-//! The names in the files of a suite, for completions: read from the trees alone. Nothing is checked or rendered, and no dataset,
-//! git revision or program is touched.
+//! The names in the files of a suite, for completions: read from the trees alone. Nothing is
+//! checked or rendered, and no dataset, git revision or program is touched.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
-//! One spelling for each key: the positioned tree is renamed along the schema's `x-aliases` and `x-tag-aliases`,
-//! before it is checked, so that errors and everything after them know one name.
+//! One spelling for each key: the positioned tree is renamed along the schema's `x-aliases` and
+//! `x-tag-aliases`, before it is checked, so that errors and everything after them know one name.
 //!
-//! Spellings that lie at different paths (`metadata.retries` for `config.retries`) are not the schema's business.
+//! Spellings that lie at different paths (`metadata.retries` for `config.retries`) are not the
+//! schema's business.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +17,8 @@ use super::schema::{
 use super::source::Sources;
 use super::tree::{Key, Node, NodeValue};
 
-/// Words of a schema that say nothing about its structure, so that a `$ref` beside them is still only a `$ref`.
+/// Words of a schema that say nothing about its structure, so that a `$ref` beside them is still
+/// only a `$ref`.
 const ANNOTATIONS: [&str; 9] = [
     "$ref",
     "title",
@@ -61,7 +63,8 @@ struct Choice {
     otherwise: Option<usize>,
 }
 
-/// The conditions that our schemas use: a type, keys that must be there, and words that a key must have.
+/// The conditions that our schemas use: a type, keys that must be there, and words that a key must
+/// have.
 #[derive(Debug)]
 struct Condition {
     types: Vec<String>,
@@ -412,7 +415,8 @@ impl Walk<'_> {
             .related(first.span, "the first spelling")
     }
 
-    /// The branch of an untagged union that fits a node best: by the kind of value, then by the keys it knows.
+    /// The branch of an untagged union that fits a node best: by the kind of value, then by the
+    /// keys it knows.
     fn alternative(&self, shape: &Shape, node: &Node) -> Option<usize> {
         if let [only] = shape.alternatives.as_slice() {
             return Some(*only);
@@ -448,7 +452,8 @@ impl Walk<'_> {
     }
 }
 
-/// `3.0` and `1e3` as integers, digit by digit; `None` for what is no integer, or one with a huge exponent.
+/// `3.0` and `1e3` as integers, digit by digit; `None` for what is no integer, or one with a huge
+/// exponent.
 fn whole(number: &Number) -> Option<Number> {
     let text = number.as_str();
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
@@ -472,7 +477,8 @@ fn whole(number: &Number) -> Option<Number> {
     }
 }
 
-/// The branch that a map's discriminator names; the tag itself is renamed to its canonical spelling.
+/// The branch that a map's discriminator names; the tag itself is renamed to its canonical
+/// spelling.
 fn tag_branch(shapes: &[Shape], union: &Union, entries: &mut [(Key, Node)]) -> Option<usize> {
     // The discriminator may itself have another spelling: its branches say so.
     let is_key = |name: &str| {

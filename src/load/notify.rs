@@ -23,7 +23,8 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 const RETRIES: u32 = 3;
 const COMMAND_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The channels of a suite; `env` is this process's environment. A channel that is wrong is told and left out.
+/// The channels of a suite; `env` is this process's environment. A channel that is wrong is told
+/// and left out.
 pub(super) fn channels(
     desk: &mut Desk,
     spec: &SuiteSpec,

@@ -1,5 +1,6 @@
-//! What belongs to a part of a run. There is one rule, for plans and for journals: `[tag=x]` means what `--tag x` selects, and
-//! so for evals; `type` and `category` are told apart, where `--category` takes both.
+//! What belongs to a part of a run. There is one rule, for plans and for journals: `[tag=x]` means
+//! what `--tag x` selects, and so for evals; `type` and `category` are told apart, where
+//! `--category` takes both.
 
 use std::sync::Arc;
 

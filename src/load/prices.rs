@@ -1,6 +1,8 @@
-//! What models cost: `prices:` of a suite or of a file, which price is a model's, and budgets in dollars.
+//! What models cost: `prices:` of a suite or of a file, which price is a model's, and budgets in
+//! dollars.
 //!
-//! There is no built-in list: prices change without notice, and a stale one is a wrong number. What nobody wrote is unknown.
+//! There is no built-in list: prices change without notice, and a stale one is a wrong number. What
+//! nobody wrote is unknown.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -15,12 +17,14 @@ use super::tree::Node;
 use crate::model::{Budget, CacheMode, Endpoint, ModelSettings, Price};
 use crate::spec::{BudgetSpec, PriceSpec, PricesFile, SchemaKind};
 
-/// Where prices are looked for when a suite does not say, relative to its folder; the first that is there counts.
+/// Where prices are looked for when a suite does not say, relative to its folder; the first that is
+/// there counts.
 pub(super) const DEFAULT_FILES: [&str; 2] = ["config/prices.yaml", "prices.yaml"];
 
 /// Dollars for a million tokens above which a price is hardly meant.
 const HARDLY_MEANT: f64 = 10_000.0;
-/// Dollars for a million tokens below which a price that is not 0 was probably written for one token.
+/// Dollars for a million tokens below which a price that is not 0 was probably written for one
+/// token.
 const FOR_ONE_TOKEN: f64 = 0.000_1;
 
 /// The prices of a suite.
@@ -94,7 +98,8 @@ impl PriceShelf {
         }
     }
 
-    /// The price of a model named `provider:model`: a name before a glob, the glob that says more before others.
+    /// The price of a model named `provider:model`: a name before a glob, the glob that says more
+    /// before others.
     fn find(&self, name: &str) -> Result<Option<Price>, Box<Problem>> {
         let fit = self.entries.iter().filter(|entry| entry.fits(name));
         let Some(exactness) = fit.clone().map(|entry| entry.exactness).max() else {
@@ -164,8 +169,8 @@ impl Entry {
 /// Patterns that one may stand for by its alternatives.
 const MOST_ALTERNATIVES: usize = 256;
 
-/// The patterns that one with `{a,b}` stands for, so that each can be told how much of a name it says; one whose braces don't
-/// match stays as it is. False when there are too many.
+/// The patterns that one with `{a,b}` stands for, so that each can be told how much of a name it
+/// says; one whose braces don't match stays as it is. False when there are too many.
 fn alternatives(pattern: &str, all: &mut Vec<String>) -> bool {
     let Some((start, inner, rest)) = braces(pattern) else {
         all.push(pattern.to_owned());
@@ -267,8 +272,8 @@ fn doubts(spec: &PriceSpec, at: &Node) -> Vec<Problem> {
     doubts
 }
 
-/// What a model costs: what stands with it (`own`, and its node), else what `prices:` says of `provider:model`. `None`: nobody
-/// said, or two said different things, which is then told.
+/// What a model costs: what stands with it (`own`, and its node), else what `prices:` says of
+/// `provider:model`. `None`: nobody said, or two said different things, which is then told.
 pub(super) fn price_of(
     desk: &mut Desk,
     own: Option<(&PriceSpec, &Node)>,

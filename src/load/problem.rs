@@ -1,6 +1,8 @@
-//! What can be wrong with the files that people write: one [`Problem`] each, collected in [`Problems`].
+//! What can be wrong with the files that people write: one [`Problem`] each, collected in
+//! [`Problems`].
 //!
-//! Every kind of problem is a [`Code`]; [`Code::ALL`] is the one table from which the documentation is made.
+//! Every kind of problem is a [`Code`]; [`Code::ALL`] is the one table from which the documentation
+//! is made.
 
 use std::collections::HashSet;
 use std::num::NonZeroU32;
@@ -10,7 +12,8 @@ use eval_base::redact::Redactor;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $id:literal $slug:literal $text:literal;)*) => {
-        /// The kind of a problem. Ids and slugs are stable: they stand in documentation and in people's scripts.
+        /// The kind of a problem. Ids and slugs are stable: they stand in documentation and in
+        /// people's scripts.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code { $($(#[$doc])* $name),* }
 
@@ -159,9 +162,11 @@ pub struct Problem {
     pub code: Code,
     pub severity: Severity,
     pub span: Option<Span>,
-    /// The byte at which the part that is wrong begins, from 1, where `span` shows the key before it.
+    /// The byte at which the part that is wrong begins, from 1, where `span` shows the key before
+    /// it.
     pub part: Option<NonZeroU32>,
-    /// The file (as shown to people) of a problem that has no span, because the file could not be read as text.
+    /// The file (as shown to people) of a problem that has no span, because the file could not be
+    /// read as text.
     pub path: Option<String>,
     pub message: String,
     pub hint: Option<String>,
@@ -262,7 +267,8 @@ pub struct Problems {
     list: Vec<Problem>,
     seen: HashSet<Problem>,
     redactor: Redactor,
-    /// Places of missing variables in parts that a run does not use: texts around them are still templates.
+    /// Places of missing variables in parts that a run does not use: texts around them are still
+    /// templates.
     unfilled: Vec<Span>,
 }
 
@@ -271,7 +277,8 @@ impl Problems {
         Problems::default()
     }
 
-    /// From now on these stand in no message: what a template was filled with may turn up where it can't be meant.
+    /// From now on these stand in no message: what a template was filled with may turn up where it
+    /// can't be meant.
     pub fn hide(&mut self, secrets: impl IntoIterator<Item = String>) {
         self.redactor = Redactor::new(secrets);
     }
@@ -288,8 +295,9 @@ impl Problems {
         }
     }
 
-    /// Takes over the problems of a part that a run does not use, and returns what the part lacks: variables, of the suite or of
-    /// the environment. Problems at texts that could not be filled follow from that, and are dropped.
+    /// Takes over the problems of a part that a run does not use, and returns what the part lacks:
+    /// variables, of the suite or of the environment. Problems at texts that could not be filled
+    /// follow from that, and are dropped.
     pub(super) fn keep_faults(&mut self, found: Problems) -> Vec<Problem> {
         let (lacks, faults): (Vec<_>, Vec<_>) = found
             .into_iter()
@@ -337,7 +345,8 @@ impl Problems {
         self.list.iter()
     }
 
-    /// By file (in the order in which files were read; what has no place comes first), then by place in the file.
+    /// By file (in the order in which files were read; what has no place comes first), then by
+    /// place in the file.
     pub fn sorted(&self) -> Vec<&Problem> {
         let mut all: Vec<&Problem> = self.list.iter().collect();
         all.sort_by(|a, b| {

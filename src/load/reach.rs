@@ -1,4 +1,5 @@
-//! What filters leave out before it is built: an eval that no filter can select need not have what only it reads.
+//! What filters leave out before it is built: an eval that no filter can select need not have what
+//! only it reads.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +27,8 @@ impl FilterReach {
         })
     }
 
-    /// False when the filters leave out every case of this part. Cases that a dataset gives are not known yet.
+    /// False when the filters leave out every case of this part. Cases that a dataset gives are not
+    /// known yet.
     pub fn can_select(&self, part: &Part<'_>) -> bool {
         let (node, head, kind) = match part {
             Part::Capability(node) => (&**node, None, "capability"),
@@ -66,7 +68,8 @@ impl FilterReach {
                 ),
             only.as_ref()
                 .is_none_or(|only| only.iter().any(|(eval, _)| eval == id)),
-            // Patterns of cases and words of theirs are looked at only where there are no further ones.
+            // Patterns of cases and words of theirs are looked at only where there are no further
+            // ones.
             tag.is_empty()
                 || has_rows
                 || tags(about)
@@ -91,7 +94,8 @@ impl FilterReach {
     }
 }
 
-/// Builds a part; of one that no filter selects only what is wrong is reported, and not what it lacks.
+/// Builds a part; of one that no filter selects only what is wrong is reported, and not what it
+/// lacks.
 pub(super) fn within_reach<T>(
     desk: &mut Desk<'_>,
     part: Part<'_>,
@@ -123,7 +127,8 @@ pub(super) enum SparePart {
     Grader(String),
     Target(String),
     Provider(String),
-    /// What executions of this kind inherit from: a target of the suite, and skills also its `skill:`.
+    /// What executions of this kind inherit from: a target of the suite, and skills also its
+    /// `skill:`.
     Inherited(InheritedKind),
 }
 

@@ -100,9 +100,9 @@ pub(super) fn grading(
     Some(grading)
 }
 
-/// Puts a comparison's settings into the graders beside it, which must mean the same. Whether one of them does what the
-/// comparison asks for: what is alike in meaning a judge or a person may say, whether a structure or a number is the same
-/// they may not.
+/// Puts a comparison's settings into the graders beside it, which must mean the same. Whether one
+/// of them does what the comparison asks for: what is alike in meaning a judge or a person may say,
+/// whether a structure or a number is the same they may not.
 fn merge(
     desk: &mut Desk,
     written: &mut Written,

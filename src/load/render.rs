@@ -1,6 +1,7 @@
 //! Problems for people and for machines. Pure: everything returns text.
 //!
-//! What comes from files is shown with its control characters made visible, so that no file writes to a terminal.
+//! What comes from files is shown with its control characters made visible, so that no file writes
+//! to a terminal.
 
 use std::fmt;
 
@@ -85,8 +86,9 @@ fn count_line(problems: &Problems) -> String {
     }
 }
 
-/// A JSON array of `{code, slug, severity, file, line, column, end_line, end_column, message, hint, related}`; what a
-/// problem does not have is null. Lines and columns count from 1, columns in characters.
+/// A JSON array of
+/// `{code, slug, severity, file, line, column, end_line, end_column, message, hint, related}`; what
+/// a problem does not have is null. Lines and columns count from 1, columns in characters.
 pub fn json(problems: &Problems, sources: &Sources) -> String {
     let list: Vec<_> = problems
         .sorted()
@@ -267,7 +269,8 @@ impl Diagnostic for Shown<'_> {
     }
 }
 
-/// The line that a problem is on, with the line before it, cut to what fits and free of control characters.
+/// The line that a problem is on, with the line before it, cut to what fits and free of control
+/// characters.
 #[derive(Debug)]
 struct Excerpt {
     name: String,

@@ -1,7 +1,9 @@
-//! Which texts of an eval are templates: what is given to targets and judges, and what is expected of them.
+//! Which texts of an eval are templates: what is given to targets and judges, and what is expected
+//! of them.
 //!
-//! Not the known-good outputs of regressions, nor structures (there `{{any_uuid}}` is a matcher), nor test code and the
-//! values of function calls, in which braces are data; nor the `case:` of a dataset, which each row fills.
+//! Not the known-good outputs of regressions, nor structures (there `{{any_uuid}}` is a matcher),
+//! nor test code and the values of function calls, in which braces are data; nor the `case:` of a
+//! dataset, which each row fills.
 
 use minijinja::Value as Jinja;
 
@@ -15,7 +17,8 @@ use super::tree::{Node, NodeValue};
 /// What a command may name that is only known when it runs.
 const AT_RUN: &str = "input_file";
 const AT_RUN_PLACEHOLDER: &str = "{{ input_file }}";
-/// Names that a skill's command line is filled with: some when it is known which skill, the rest when it runs.
+/// Names that a skill's command line is filled with: some when it is known which skill, the rest
+/// when it runs.
 const OF_SKILLS: [&str; 7] = [
     "skill_name",
     "parameters",
@@ -50,7 +53,8 @@ pub(super) struct RenderPass<'a> {
 }
 
 impl RenderPass<'_> {
-    /// Every part of an eval document. Of one that no filter selects it does not matter what it lacks.
+    /// Every part of an eval document. Of one that no filter selects it does not matter what it
+    /// lacks.
     pub fn evals(&mut self, document: &mut Node, reach: Option<&FilterReach>) {
         for part in parts(document) {
             match reach.is_none_or(|reach| reach.can_select(&part)) {
@@ -153,7 +157,8 @@ impl RenderPass<'_> {
         self.graders(node);
     }
 
-    /// Judges' addresses, the commands of the author's own graders, and what outputs are compared with.
+    /// Judges' addresses, the commands of the author's own graders, and what outputs are compared
+    /// with.
     fn graders(&mut self, case: &mut Node) {
         if let Some(grader) = case.get_mut("grader") {
             self.grader(grader);
@@ -196,8 +201,8 @@ impl RenderPass<'_> {
         }
     }
 
-    /// Who judges, and what by. A prompt is filled when it is asked, and examples are data; of a rubric, in which braces may well
-    /// be JSON, only `{{` begins a template.
+    /// Who judges, and what by. A prompt is filled when it is asked, and examples are data; of a
+    /// rubric, in which braces may well be JSON, only `{{` begins a template.
     fn judge(&mut self, config: &mut Node) {
         let stored = self.are_answers_stored(config);
         let filled = OF_MODELS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
@@ -264,7 +269,8 @@ impl RenderPass<'_> {
         self.engine.is_keyless() || model.get("replay").is_some()
     }
 
-    /// Headers hold keys: where they are not sent, environment variables that are not set are not needed.
+    /// Headers hold keys: where they are not sent, environment variables that are not set are not
+    /// needed.
     fn headers(&mut self, headers: &mut Node, unsent: bool) {
         if !unsent {
             return self.text(headers, &[]);
@@ -282,8 +288,8 @@ impl RenderPass<'_> {
         }
     }
 
-    /// A model or a provider: all of its texts but those that are sent as they are. What a request of one's own is filled with is
-    /// known when it is made.
+    /// A model or a provider: all of its texts but those that are sent as they are. What a request
+    /// of one's own is filled with is known when it is made.
     pub fn model(&mut self, node: &mut Node) {
         let stored = self.are_answers_stored(node);
         let filled = OF_MODELS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));

@@ -58,9 +58,11 @@ pub struct Overrides {
     /// `METRIC=VALUE`.
     pub thresholds: Vec<String>,
     pub preset: Option<String>,
-    /// Demands of a phase, which replace those of the suite on the same metric; `thresholds` come after them.
+    /// Demands of a phase, which replace those of the suite on the same metric; `thresholds` come
+    /// after them.
     pub asked: Vec<AskedThreshold>,
-    /// Canonical names of metrics that are reported whether or not a threshold is on them: their k is needed.
+    /// Canonical names of metrics that are reported whether or not a threshold is on them: their k
+    /// is needed.
     pub metrics: Vec<String>,
     /// Failed regressions that the gate forgives, in place of the suite's `max_regressions`.
     pub max_regressions: Option<u32>,
@@ -84,11 +86,13 @@ pub struct Overrides {
     pub shard: Option<Shard>,
     /// Nobody asks the gate: thresholds on what is not selected are no error.
     pub gateless: bool,
-    /// Outputs by eval id that are known to be good, in place of what the store and the files say: what a capture would write.
+    /// Outputs by eval id that are known to be good, in place of what the store and the files say:
+    /// what a capture would write.
     pub known_good: Arc<BTreeMap<String, OutputValue>>,
     /// Accepted baselines as they were at this git revision, in place of those on disk.
     pub against: Option<String>,
-    /// Baselines of the store are not read, so that broken ones stop nobody: for the verbs that repair them.
+    /// Baselines of the store are not read, so that broken ones stop nobody: for the verbs that
+    /// repair them.
     pub without_store: bool,
 }
 

@@ -1,7 +1,8 @@
 //! What a YAML scalar means by the YAML 1.2 core schema: null, a boolean, a number or a text.
 //!
-//! Two deviations, both for what authors mean: a number with a leading zero (`0777`, `007.5`) is a text, and
-//! integers keep every digit. `yes`, `no`, `on`, `off`, `1_000` and `12:30` are texts, as in the core schema.
+//! Two deviations, both for what authors mean: a number with a leading zero (`0777`, `007.5`) is a
+//! text, and integers keep every digit. `yes`, `no`, `on`, `off`, `1_000` and `12:30` are texts, as
+//! in the core schema.
 
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use serde_json::Number;
 
 use super::tree::NodeValue;
 
-/// Hexadecimal and octal numbers longer than this stay texts: making them decimal costs the square of their length.
+/// Hexadecimal and octal numbers longer than this stay texts: making them decimal costs the square
+/// of their length.
 const MAX_RADIX_DIGITS: usize = 1_000;
 
 /// The value of an unquoted scalar.
@@ -103,7 +105,8 @@ fn decimal(text: &str) -> Option<Number> {
         Some(f) => format!(".{f}"),
         None => String::new(),
     };
-    // Through serde_json's own parser, so that the same JSON text gives the same spelling here and there.
+    // Through serde_json's own parser, so that the same JSON text gives the same spelling here and
+    // there.
     format!("{sign}{whole}{fraction}{exponent}").parse().ok()
 }
 

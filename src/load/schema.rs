@@ -1,7 +1,7 @@
 //! Checks a positioned tree against a JSON Schema and says what is wrong in plain words.
 //!
-//! `derive` makes the copy of a schema that is compiled and the one that editors read, `explain` turns the
-//! validator's errors into problems, `words` describes schemas.
+//! `derive` makes the copy of a schema that is compiled and the one that editors read, `explain`
+//! turns the validator's errors into problems, `words` describes schemas.
 
 mod derive;
 mod explain;
@@ -59,7 +59,8 @@ impl Validator {
         })
     }
 
-    /// Normalises the tree, then checks it: the JSON of a tree that fits, `None` after adding problems.
+    /// Normalises the tree, then checks it: the JSON of a tree that fits, `None` after adding
+    /// problems.
     pub fn check(
         &self,
         sources: &Sources,
@@ -88,8 +89,8 @@ impl Validator {
         None
     }
 
-    /// As [`Validator::validate`], after texts were filled. Texts of unused parts that could not be filled are removed where the
-    /// schema wants another value: which one is not known.
+    /// As [`Validator::validate`], after texts were filled. Texts of unused parts that could not be
+    /// filled are removed where the schema wants another value: which one is not known.
     pub fn validate_filled(&self, node: &mut Node, problems: &mut Problems) -> Option<Value> {
         let mut found = Problems::new();
         let json = self.validate(node, &mut found);
@@ -122,8 +123,8 @@ fn remove_texts(node: &mut Node, places: &[Span]) {
     }
 }
 
-/// The schema for editors: other spellings are accepted (and marked deprecated), but not two at once, and our own
-/// words are gone.
+/// The schema for editors: other spellings are accepted (and marked deprecated), but not two at
+/// once, and our own words are gone.
 pub fn published(canonical: &Value) -> Value {
     derive::for_editors(canonical)
 }

@@ -1,4 +1,5 @@
-//! What a suite gives to its evals: named graders, defaults, folders, and what the command line overrides.
+//! What a suite gives to its evals: named graders, defaults, folders, and what the command line
+//! overrides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -46,8 +47,8 @@ pub(super) struct GraderShelf {
     pub texts_known: bool,
 }
 
-/// What must not be written, noted wherever it is read. Cases of datasets are read again while a run goes on; what they hold was
-/// noted when they were checked.
+/// What must not be written, noted wherever it is read. Cases of datasets are read again while a
+/// run goes on; what they hold was noted when they were checked.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Secrets(Arc<Mutex<BTreeSet<String>>>);
 
@@ -103,7 +104,8 @@ pub(super) struct SuiteScope {
     pub missing: Arc<MissingValues>,
     /// Where accepted baselines are read from.
     pub store: Folder,
-    /// The target that evals without one of their own ask; `None` when recordings take its place, or nobody knows.
+    /// The target that evals without one of their own ask; `None` when recordings take its place,
+    /// or nobody knows.
     pub target: Option<BaselineTarget>,
     pub fence: Fence,
     /// What cases are put to that say no other; `None` also where it is not known yet.

@@ -11,11 +11,13 @@ use crate::model::{Fingerprint, Standing};
 use crate::spec::{SCORES_VERSION, SchemaKind, ScoreBaselineFile};
 use eval_base::text::escape_path_component;
 
-/// The longest name of a suite or target in a file's name, in bytes: both and what follows fit into 255.
+/// The longest name of a suite or target in a file's name, in bytes: both and what follows fit into
+/// 255.
 const LONGEST: usize = 110;
 
-/// The name of a score baseline in its folder: `<suite>.<target>.json` or `<suite>.<target>.pending.json`. The two names hold
-/// no dot, so that no two suites and targets share a file.
+/// The name of a score baseline in its folder: `<suite>.<target>.json` or
+/// `<suite>.<target>.pending.json`. The two names hold no dot, so that no two suites and targets
+/// share a file.
 pub fn scores_file_name(suite: &str, target: &str, standing: Standing) -> String {
     let mark = match standing {
         Standing::Accepted => "",

@@ -40,8 +40,8 @@ pub(super) fn word<T: serde::Serialize>(value: &T) -> String {
     }
 }
 
-/// Patterns over ids, of which any may fit. An id may hold slashes, so `*` crosses them. A pattern that is exactly an id means
-/// that id.
+/// Patterns over ids, of which any may fit. An id may hold slashes, so `*` crosses them. A pattern
+/// that is exactly an id means that id.
 #[derive(Debug, Clone, Default)]
 pub struct IdGlobs(Vec<(String, GlobMatcher)>);
 
@@ -98,7 +98,8 @@ impl Globs {
     }
 }
 
-/// The evals with the cases that fit; an error when none does, and a hint for every word that fits nothing.
+/// The evals with the cases that fit; an error when none does, and a hint for every word that fits
+/// nothing.
 pub(super) fn select(
     evals: Vec<Arc<Eval>>,
     filters: &Filters,
@@ -149,9 +150,9 @@ pub(super) fn select(
     selected
 }
 
-/// The cases of one part of the suite: a case's part depends on its eval's id and its own alone, so that it stays whatever
-/// else the suite holds and in whatever order. All evals stay, those without a case of this part too, so that joined parts
-/// know of all.
+/// The cases of one part of the suite: a case's part depends on its eval's id and its own alone, so
+/// that it stays whatever else the suite holds and in whatever order. All evals stay, those without
+/// a case of this part too, so that joined parts know of all.
 pub(super) fn part_of(
     evals: Vec<Arc<Eval>>,
     shard: Shard,
@@ -172,11 +173,13 @@ pub(super) fn part_of(
             cases,
         })
     };
-    // Of few cases a part may have none: it is a run of nothing, without which its union would not be whole.
+    // Of few cases a part may have none: it is a run of nothing, without which its union would not
+    // be whole.
     evals.iter().map(part).collect()
 }
 
-/// The part of a case, from 1: the first 8 bytes of the SHA-256 over eval id, NUL and case id as a number, modulo `of`.
+/// The part of a case, from 1: the first 8 bytes of the SHA-256 over eval id, NUL and case id as a
+/// number, modulo `of`.
 fn part(eval: &str, case: &str, of: u32) -> u32 {
     let digest = Sha256::new()
         .chain_update(eval)

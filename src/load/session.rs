@@ -1,4 +1,5 @@
-//! What is shared while one suite (or one list of files) is loaded: texts, problems, compiled schemas.
+//! What is shared while one suite (or one list of files) is loaded: texts, problems, compiled
+//! schemas.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -108,8 +109,8 @@ impl Broken {
         !self.starts.is_empty()
     }
 
-    /// True when an error stands at or below the node. What came through an anchor lies elsewhere in the file, so
-    /// every place below is looked at.
+    /// True when an error stands at or below the node. What came through an anchor lies elsewhere
+    /// in the file, so every place below is looked at.
     pub fn holds(&self, node: &Node) -> bool {
         !self.starts.is_empty() && self.holds_below(node)
     }

@@ -1,6 +1,7 @@
 //! The texts that problems point into: reading files, and byte offsets to lines and columns.
 //!
-//! Nothing here knows what a file means. Offsets are bytes into the text as kept (a byte order mark is dropped).
+//! Nothing here knows what a file means. Offsets are bytes into the text as kept (a byte order mark
+//! is dropped).
 
 use std::collections::HashMap;
 use std::io::{ErrorKind, Read};
@@ -53,7 +54,8 @@ impl Span {
         self.file == other.file && self.start < other.end && other.start < self.end
     }
 
-    /// From the start of this span to the end of `other`, which lies in the same file and not before it.
+    /// From the start of this span to the end of `other`, which lies in the same file and not
+    /// before it.
     pub fn to(self, other: Span) -> Span {
         Span {
             end: self.end.max(other.end),

@@ -1,6 +1,7 @@
 //! Baseline files: found in their folder or at a revision, read with positions, and judged.
 //!
-//! A file that is fine is parsed once and never meets the schema; only what is broken is explained by it.
+//! A file that is fine is parsed once and never meets the schema; only what is broken is explained
+//! by it.
 
 mod folder;
 mod judge;

@@ -1,4 +1,5 @@
-//! A suite to a plan: its files are read, each once, its evals gathered, its settings resolved against the command line.
+//! A suite to a plan: its files are read, each once, its evals gathered, its settings resolved
+//! against the command line.
 
 mod chosen;
 mod documents;
@@ -169,7 +170,8 @@ impl Loader<'_> {
             .target
             .as_deref()
             .or_else(|| has_default(node).then_some("default"));
-        // A run uses one target, and none where outputs are there already. Without a name or a default it is the only one.
+        // A run uses one target, and none where outputs are there already. Without a name or a
+        // default it is the only one.
         let calls_target = overrides.outputs.is_none() && !overrides.asks_only_judges;
         let is_used = |name: &str| calls_target && named.is_none_or(|named| named == name);
         let is_run = self.session.purpose == Purpose::Run;

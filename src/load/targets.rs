@@ -137,13 +137,15 @@ pub(super) struct Choice<'a> {
 #[derive(Debug, Default)]
 pub(super) struct Chosen {
     pub name: String,
-    /// `None` when there is none, after reporting its problems, and for a target that is not called and lacks a variable.
+    /// `None` when there is none, after reporting its problems, and for a target that is not called
+    /// and lacks a variable.
     pub target: Option<Target>,
     /// Why there is none: a problem for suites with a case that has no target of its own.
     pub lack: Option<Problem>,
 }
 
-/// The name and the target of a run: `--outputs`, else `--target`, else `default`, else the only one.
+/// The name and the target of a run: `--outputs`, else `--target`, else `default`, else the only
+/// one.
 pub(super) fn choose(desk: &mut Desk, targets: &Targets, choice: Choice, suite_at: Span) -> Chosen {
     if let Some(path) = choice.outputs {
         if let Err(error) = check_stream(&path) {
@@ -229,8 +231,9 @@ pub(super) struct Offer {
     pub missing: MissingValues,
 }
 
-/// The HTTP target, the model and the way to run skills that executions stand on: of the chosen target, else of the only one of its
-/// kind; of skills first what the suite says under `skill:`. One that lacks something is not offered.
+/// The HTTP target, the model and the way to run skills that executions stand on: of the chosen
+/// target, else of the only one of its kind; of skills first what the suite says under `skill:`.
+/// One that lacks something is not offered.
 pub(super) fn offer(
     desk: &mut Desk,
     targets: &Targets,

@@ -1,6 +1,7 @@
 //! Variables in authored texts: minijinja, strict, bounded, with the place of what is wrong.
 //!
-//! Only what people wrote is rendered. Model output, and texts that came out of a template, never are.
+//! Only what people wrote is rendered. Model output, and texts that came out of a template, never
+//! are.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -27,9 +28,11 @@ pub(super) struct Scope {
     pub env_listed: BTreeSet<String>,
     /// True when a suite may still define more: an unknown name is then only a warning.
     pub open: bool,
-    /// True when no model is called: headers of models and judges may read environment variables that are not set.
+    /// True when no model is called: headers of models and judges may read environment variables
+    /// that are not set.
     pub keyless: bool,
-    /// True when nothing is called or graded: an environment variable that is not set is only a warning.
+    /// True when nothing is called or graded: an environment variable that is not set is only a
+    /// warning.
     pub idle: bool,
 }
 
@@ -129,7 +132,8 @@ impl<'s> Engine<'s> {
             .map(|(name, value)| (name.as_str(), value))
     }
 
-    /// The names that a template reads, without what is behind their first dot; empty also for what is no template.
+    /// The names that a template reads, without what is behind their first dot; empty also for what
+    /// is no template.
     pub fn names(&self, text: &str) -> BTreeSet<String> {
         let template = self.environment.template_from_named_str("text", text);
         template
@@ -145,7 +149,8 @@ impl<'s> Engine<'s> {
         self.scope.idle
     }
 
-    /// True when a text reads listed environment variables that are not set, and lacks nothing else.
+    /// True when a text reads listed environment variables that are not set, and lacks nothing
+    /// else.
     pub fn lacks_only_environment(&self, text: &str) -> bool {
         let unset = |name: &String| {
             name.strip_prefix("env.")

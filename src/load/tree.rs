@@ -1,7 +1,8 @@
 //! A YAML or JSON document as a tree in which every key and value knows its place.
 //!
-//! JSON is read as the YAML that it is. `build` makes the tree from the parser's events (with `map` and `tag`),
-//! `syntax` puts the parser's errors into words; this file holds the tree itself and the ways to find things in it.
+//! JSON is read as the YAML that it is. `build` makes the tree from the parser's events (with `map`
+//! and `tag`), `syntax` puts the parser's errors into words; this file holds the tree itself and
+//! the ways to find things in it.
 
 mod build;
 mod map;
@@ -21,8 +22,9 @@ pub use build::{MAX_DEPTH, MAX_EXPANDED, parse};
 
 /// A value and where it stands.
 ///
-/// The span of a flow collection goes from bracket to bracket, of a block collection from its first child to the
-/// end of its last one. The span of a value that came through an alias is the alias; its children lie at the anchor.
+/// The span of a flow collection goes from bracket to bracket, of a block collection from its first
+/// child to the end of its last one. The span of a value that came through an alias is the alias;
+/// its children lie at the anchor.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Node {
     pub span: Span,
@@ -152,8 +154,9 @@ impl Node {
         self.walk(pointer).1
     }
 
-    /// The place of the key that a JSON pointer ends in: for an element of a list, of the element; for the root and
-    /// for a pointer that leads nowhere, of the deepest key on the way that is there.
+    /// The place of the key that a JSON pointer ends in: for an element of a list, of the element;
+    /// for the root and for a pointer that leads nowhere, of the deepest key on the way that is
+    /// there.
     pub fn key_span(&self, pointer: &str) -> Span {
         self.walk(pointer).0
     }
@@ -188,7 +191,8 @@ impl Node {
     }
 }
 
-/// The unescaped steps of a JSON pointer (RFC 6901). A pointer that does not begin with `/` is the root.
+/// The unescaped steps of a JSON pointer (RFC 6901). A pointer that does not begin with `/` is the
+/// root.
 fn steps(pointer: &str) -> impl Iterator<Item = String> {
     pointer
         .split('/')

@@ -23,7 +23,8 @@ pub struct ModelSettings {
     pub budget: Budget,
 }
 
-/// What a run may spend on models; beyond it nothing more is asked. What a cache or a recording answers costs nothing.
+/// What a run may spend on models; beyond it nothing more is asked. What a cache or a recording
+/// answers costs nothing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct Budget {
     pub usd: Option<f64>,
@@ -53,7 +54,8 @@ pub enum AnswerSource {
     Recording,
 }
 
-/// How a model was asked for one output. Of an answer from a cache or a recording only `source` and `answered_at` speak.
+/// How a model was asked for one output. Of an answer from a cache or a recording only `source` and
+/// `answered_at` speak.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct ModelCall {
     /// `provider:model` as the suite names it.
@@ -66,16 +68,19 @@ pub struct ModelCall {
     /// Tries without a usable answer, by what went wrong (`429`, `timeout`, `reset`, ...).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub faults: BTreeMap<String, u32>,
-    /// Milliseconds that the call waited for its turn because of rate limits, its own and those that the server spoke of.
+    /// Milliseconds that the call waited for its turn because of rate limits, its own and those
+    /// that the server spoke of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttled_ms: Option<f64>,
     /// Milliseconds between tries that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub backoff_ms: Option<f64>,
-    /// Tokens and dollars of tries whose answer could not be used; part of what was spent, not of the output's usage.
+    /// Tokens and dollars of tries whose answer could not be used; part of what was spent, not of
+    /// the output's usage.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wasted: Option<super::Usage>,
-    /// What an answer over the network is taken to have cost that does not tell its tokens; only under a budget, which counts it.
+    /// What an answer over the network is taken to have cost that does not tell its tokens; only
+    /// under a budget, which counts it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub estimated: Option<super::Usage>,
     /// RFC 3339, UTC: when the answer was first given, of one from a cache or a recording.

@@ -71,7 +71,8 @@ pub fn baseline_file_name(id: &str, standing: Standing) -> String {
     format!("{}{}.yaml", stem(id), standing.mark())
 }
 
-/// The name of the file that holds a large output: `<escaped id>.output.json` or `<escaped id>.pending.output.json`.
+/// The name of the file that holds a large output: `<escaped id>.output.json` or
+/// `<escaped id>.pending.output.json`.
 pub fn output_file_name(id: &str, standing: Standing) -> String {
     format!("{}{}.output.json", stem(id), standing.mark())
 }

@@ -1,7 +1,7 @@
 //! The cases of an eval: a short outline of each in memory, the whole case when it is asked for.
 //!
-//! A plan of a million cases is listed, filtered, counted and journalled from outlines. Whole cases come out of a
-//! [`CaseSource`], in order, and nobody has to hold more of them than are in work.
+//! A plan of a million cases is listed, filtered, counted and journalled from outlines. Whole cases
+//! come out of a [`CaseSource`], in order, and nobody has to hold more of them than are in work.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -18,8 +18,8 @@ pub type Stream<'a> = Box<dyn Iterator<Item = Streamed> + Send + 'a>;
 
 /// Builds cases.
 pub trait CaseSource: fmt::Debug + Send + Sync {
-    /// The cases at the wanted places, from 0, in ascending order; one that can't be built is a fault. An end before the
-    /// last wanted place means that the rest can't be built either.
+    /// The cases at the wanted places, from 0, in ascending order; one that can't be built is a
+    /// fault. An end before the last wanted place means that the rest can't be built either.
     fn stream<'a>(&'a self, wanted: Wanted<'a>) -> Stream<'a>;
 
     /// The case at a place when it is in memory anyway, so that nothing needs to be built.
@@ -32,7 +32,8 @@ pub trait CaseSource: fmt::Debug + Send + Sync {
 #[derive(Debug)]
 pub struct Streamed {
     pub at: usize,
-    /// About how much memory it takes, for those who limit what they hold; 0 for cases that are held anyway.
+    /// About how much memory it takes, for those who limit what they hold; 0 for cases that are
+    /// held anyway.
     pub bytes: usize,
     pub case: Result<Arc<Case>, CaseFault>,
 }
@@ -166,7 +167,8 @@ impl Cases {
         }
     }
 
-    /// Whole cases in order, those at the wanted places of this selection; each is what its outline says, or a fault.
+    /// Whole cases in order, those at the wanted places of this selection; each is what its outline
+    /// says, or a fault.
     pub fn stream<'a>(&'a self, wanted: impl Fn(usize) -> bool + Send + Sync + 'a) -> Stream<'a> {
         let (kept, outlines) = (self.kept.as_deref(), self.outlines.as_ref());
         let len = self.len();

@@ -13,7 +13,8 @@ use crate::spec::words::{Criticality, FailOn, Grouping, IntervalScope};
 pub struct ScoreBaselineRead {
     /// Relative to the project's root when it lies below.
     pub path: String,
-    /// The git revision that it was read at, as it was asked for; absent for the file in the folder.
+    /// The git revision that it was read at, as it was asked for; absent for the file in the
+    /// folder.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rev: Option<String>,
     pub file: ScoreBaselineFile,
@@ -57,7 +58,8 @@ pub enum ComparisonVerdict {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ComparisonSettings {
-    /// Share of comparisons of equals that may be called a regression: 0.05. Improvements have as much.
+    /// Share of comparisons of equals that may be called a regression: 0.05. Improvements have as
+    /// much.
     pub alpha: f64,
     /// Confidence of intervals: 0.95.
     pub level: f64,
@@ -92,7 +94,8 @@ pub struct Comparison {
     pub verdict_worst: ComparisonVerdict,
     /// The verdict if everything without a grade had gone for the candidate.
     pub verdict_best: ComparisonVerdict,
-    /// What the verdict speaks about: `these_cases`, or `similar_evals` where whole evals were tested.
+    /// What the verdict speaks about: `these_cases`, or `similar_evals` where whole evals were
+    /// tested.
     pub scope: IntervalScope,
     /// The verdict in words: the first sentence says it, the others say what it rests on.
     pub sentences: Vec<String>,
@@ -132,7 +135,8 @@ pub struct MetricDifference {
     /// Whether more of it is better; `null` where nobody said.
     pub higher_is_better: Option<bool>,
     pub test: Option<DifferenceTest>,
-    /// The difference if everything without a grade had gone against, or for, the candidate; `null` where that has no bound.
+    /// The difference if everything without a grade had gone against, or for, the candidate; `null`
+    /// where that has no bound.
     pub worst: Option<f64>,
     pub best: Option<f64>,
     /// Why there is no difference.
@@ -150,7 +154,8 @@ pub struct DifferenceTest {
     pub p_worse: f64,
     /// One-sided, the other way.
     pub p_better: f64,
-    /// Holm's adjustment of both, over all tests that the verdict rests on, or over all groups; `null` for what informs only.
+    /// Holm's adjustment of both, over all tests that the verdict rests on, or over all groups;
+    /// `null` for what informs only.
     pub p_worse_adjusted: Option<f64>,
     pub p_better_adjusted: Option<f64>,
     /// True when the verdict rests on it.
@@ -177,7 +182,8 @@ pub struct CaseChanges {
     /// Cases whose outcome is known on both sides.
     pub compared: usize,
     pub still_passing: usize,
-    /// Cases of critical evals, by either side's word: how many the reference has, and how many of them are among `compared`.
+    /// Cases of critical evals, by either side's word: how many the reference has, and how many of
+    /// them are among `compared`.
     #[serde(default)]
     pub reference_critical: usize,
     #[serde(default)]
@@ -194,17 +200,20 @@ pub struct CaseChanges {
     pub new: FlipList,
     /// Cases of the reference that the candidate no longer has.
     pub gone: FlipList,
-    /// Cases of both whose data or grading changed and that are not compared: they are other tasks than they were.
+    /// Cases of both whose data or grading changed and that are not compared: they are other tasks
+    /// than they were.
     pub changed: FlipList,
     /// Cases of both whose outcome is open on a side.
     pub ungraded: FlipList,
-    /// Of these, cases that may have broken: the reference did not fail them, and the candidate did not pass them.
+    /// Of these, cases that may have broken: the reference did not fail them, and the candidate did
+    /// not pass them.
     #[serde(default)]
     pub may_be_broken: usize,
     /// Of these, cases of critical evals.
     #[serde(default)]
     pub may_be_broken_critical: usize,
-    /// Cases of the reference that the candidate's filters or shards leave out, and the other way round.
+    /// Cases of the reference that the candidate's filters or shards leave out, and the other way
+    /// round.
     pub not_selected: usize,
     /// Paired cases that were asked for with another input.
     #[serde(default)]
@@ -212,7 +221,8 @@ pub struct CaseChanges {
     /// Paired cases whose own target changed.
     #[serde(default)]
     pub changed_target: usize,
-    /// Cases whose data or grading changed and that were paired nevertheless, since that was allowed.
+    /// Cases whose data or grading changed and that were paired nevertheless, since that was
+    /// allowed.
     #[serde(default)]
     pub allowed: usize,
     /// Compared cases with another number of graded samples than in the reference.
@@ -247,7 +257,8 @@ pub struct CaseFlip {
     /// Of the eval.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub criticality: Option<Criticality>,
-    /// Samples whose first attempt passed, and those whose first attempt was graded; `null` where the side lacks the case.
+    /// Samples whose first attempt passed, and those whose first attempt was graded; `null` where
+    /// the side lacks the case.
     pub reference: Option<[u32; 2]>,
     pub candidate: Option<[u32; 2]>,
     /// What is not the same on both sides.
@@ -261,7 +272,8 @@ pub struct CaseFlip {
 pub enum CasePart {
     /// How the target is asked: the prompt, the messages, the input file.
     Input,
-    /// What the input is made of: the dataset's row, the input's context, a request or a free-form input.
+    /// What the input is made of: the dataset's row, the input's context, a request or a free-form
+    /// input.
     Data,
     /// The expectation, the graders, the share of samples that must pass.
     Grading,
@@ -282,7 +294,8 @@ impl CasePart {
         }
     }
 
-    /// True when another one makes another task, so that outcomes are not those of the same question.
+    /// True when another one makes another task, so that outcomes are not those of the same
+    /// question.
     pub fn defines_task(self) -> bool {
         matches!(
             self,
@@ -297,13 +310,17 @@ impl CasePart {
 pub struct Detectable {
     /// The metric that it speaks of: the first that the verdict rests on.
     pub metric: String,
-    /// The smallest true drop that is found with the chance `power` of the settings, in the metric's unit; `null` when none is.
+    /// The smallest true drop that is found with the chance `power` of the settings, in the
+    /// metric's unit; `null` when none is.
     pub drop: Option<f64>,
-    /// The drop that `cases` and `samples` are for: the required one, else the observed one, else half of `drop`.
+    /// The drop that `cases` and `samples` are for: the required one, else the observed one, else
+    /// half of `drop`.
     pub effect: Option<f64>,
-    /// Cases like these that would find it, with as many samples; `null` when more than 10 million, or none would.
+    /// Cases like these that would find it, with as many samples; `null` when more than 10 million,
+    /// or none would.
     pub cases: Option<u64>,
-    /// Samples of each of the compared cases that would find it; `null` when no number would, or it can't be known.
+    /// Samples of each of the compared cases that would find it; `null` when no number would, or it
+    /// can't be known.
     pub samples: Option<u32>,
 }
 

@@ -32,8 +32,8 @@ impl Api {
     }
 }
 
-/// A model and the way to it. Serialised it is what tells models apart: no keys, no paths of one machine, and nothing of how
-/// fast or how patiently it is asked.
+/// A model and the way to it. Serialised it is what tells models apart: no keys, no paths of one
+/// machine, and nothing of how fast or how patiently it is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Endpoint {
     pub api: Api,
@@ -82,7 +82,8 @@ impl Endpoint {
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey {
     pub env: String,
-    /// `None` when the variable is not set: an error once the key is needed, which a recording never does.
+    /// `None` when the variable is not set: an error once the key is needed, which a recording
+    /// never does.
     pub value: Option<String>,
 }
 
@@ -95,8 +96,9 @@ impl std::fmt::Debug for ApiKey {
     }
 }
 
-/// How a JSON API of one's own is asked and read. Texts of `body` may hold `{{ prompt }}`, `{{ messages }}`, `{{ system }}`,
-/// `{{ model }}`, `{{ temperature }}`, `{{ max_tokens }}` and so on; one that is nothing else becomes the value itself.
+/// How a JSON API of one's own is asked and read. Texts of `body` may hold `{{ prompt }}`,
+/// `{{ messages }}`, `{{ system }}`, `{{ model }}`, `{{ temperature }}`, `{{ max_tokens }}` and so
+/// on; one that is nothing else becomes the value itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Dialect {
     pub method: String,
@@ -171,8 +173,8 @@ impl Default for Patience {
     }
 }
 
-/// Dollars for a million tokens. `cached_input` and `cache_write` are those of a provider's own cache of prompts; where they are
-/// not said such tokens cost what `input` costs.
+/// Dollars for a million tokens. `cached_input` and `cache_write` are those of a provider's own
+/// cache of prompts; where they are not said such tokens cost what `input` costs.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Price {
     pub input: f64,

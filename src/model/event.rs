@@ -1,6 +1,7 @@
 //! What happens in a run. The journal is a list of these, and every report is a fold over them.
 //!
-//! Enums here are externally tagged: internally tagged ones would buffer numbers and lose their digits.
+//! Enums here are externally tagged: internally tagged ones would buffer numbers and lose their
+//! digits.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -29,8 +30,9 @@ pub const JOURNAL_VERSION: u32 = 2;
 pub enum Event {
     /// The first event of a journal.
     RunStarted(Box<RunStarted>),
-    /// A further session of the same run (`--resume`). What it says of gate, k, formats and environment takes the place of
-    /// what was said before; the run's id and its first timestamp stay. Its plan events follow.
+    /// A further session of the same run (`--resume`). What it says of gate, k, formats and
+    /// environment takes the place of what was said before; the run's id and its first timestamp
+    /// stay. Its plan events follow.
     RunResumed(Box<RunStarted>),
     /// One per eval, in the plan's order, before the first sample.
     EvalPlanned(EvalPlanned),
@@ -74,7 +76,8 @@ pub struct RunStarted {
     /// A fingerprint (hex) of the suite's target: with another one a run can't be resumed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target_hash: String,
-    /// In a shard: a fingerprint (hex) of all cases of the suite, those of the other shards included.
+    /// In a shard: a fingerprint (hex) of all cases of the suite, those of the other shards
+    /// included.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub whole_hash: String,
     /// The recordings that outputs were taken from.
@@ -104,14 +107,15 @@ pub struct RunStarted {
     /// True when cases whose data or grading changed are compared, too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub allow_changed: bool,
-    /// The arguments of `run` as typed, without the program and the verb; `--resume` starts from them.
+    /// The arguments of `run` as typed, without the program and the verb; `--resume` starts from
+    /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arguments: Vec<String>,
     /// Where relative paths of `arguments` start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
-    /// True when every case of the run has its rule in `combine`, and every negated grade is marked: earlier versions recorded
-    /// neither. A session that resumes such a run keeps it false.
+    /// True when every case of the run has its rule in `combine`, and every negated grade is
+    /// marked: earlier versions recorded neither. A session that resumes such a run keeps it false.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub rules_recorded: bool,
 }
@@ -151,7 +155,8 @@ pub struct RecordingRead {
     pub lost: Option<LostRecords>,
 }
 
-/// Records of a recording that could not be read and don't say which case they belong to: the run may lack as many samples.
+/// Records of a recording that could not be read and don't say which case they belong to: the run
+/// may lack as many samples.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LostRecords {
@@ -233,8 +238,8 @@ pub struct CasePlanned {
     /// Over what the case gives the target.
     pub input_hash: String,
     pub grading_hash: String,
-    /// Over the data that the input is made of: the dataset's row, the input's context, a request or a free-form input. Absent in
-    /// journals of earlier versions.
+    /// Over the data that the input is made of: the dataset's row, the input's context, a request
+    /// or a free-form input. Absent in journals of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_hash: Option<String>,
     /// Over the case's own target, when it has one.
@@ -246,11 +251,12 @@ pub struct CasePlanned {
     /// The case's place in the whole eval, from 0; only in shards, whose cases are not all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<u32>,
-    /// What the target is given; only where reports show details, of plans of at most 20,000 samples. A later session that plans
-    /// the case again without it leaves what was said.
+    /// What the target is given; only where reports show details, of plans of at most 20,000
+    /// samples. A later session that plans the case again without it leaves what was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input: Option<Box<InputShown>>,
-    /// How the grades of the case become a verdict; absent when all of them must pass, and in runs without `rules_recorded`.
+    /// How the grades of the case become a verdict; absent when all of them must pass, and in runs
+    /// without `rules_recorded`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub combine: Option<Box<CombineRule>>,
 }
@@ -345,11 +351,13 @@ pub struct RunFinished {
     pub duration_seconds: f64,
     /// True when a person or a signal ended the run early.
     pub interrupted: bool,
-    /// Earlier runs of the same suite and target, for reports that show them beside this one: what the last session found counts.
+    /// Earlier runs of the same suite and target, for reports that show them beside this one: what
+    /// the last session found counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<PastRate>,
-    /// Programs in the sandbox that had nothing more to do and did not end within half a second, in this session; `None`: no
-    /// sandbox was opened. Each costs a worker that time; honest programs cause none.
+    /// Programs in the sandbox that had nothing more to do and did not end within half a second, in
+    /// this session; `None`: no sandbox was opened. Each costs a worker that time; honest programs
+    /// cause none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expired_graces: Option<u64>,
 }

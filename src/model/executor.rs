@@ -61,7 +61,8 @@ impl Executor {
         }
     }
 
-    /// The languages of code fences that are meant, in the canonical spelling of fences, the fittest first.
+    /// The languages of code fences that are meant, in the canonical spelling of fences, the
+    /// fittest first.
     pub fn fences(&self) -> Vec<&str> {
         match self {
             Executor::Python => vec!["python"],
@@ -94,7 +95,8 @@ pub struct ConfiguredExecutor {
     pub compile_timeout: Duration,
     pub compile_memory_mb: u64,
     pub env: BTreeMap<String, String>,
-    /// Absolute. Where a language lies on a machine tells no gradings apart, nor does how to get it.
+    /// Absolute. Where a language lies on a machine tells no gradings apart, nor does how to get
+    /// it.
     #[serde(skip)]
     pub readable: Vec<PathBuf>,
     #[serde(skip)]

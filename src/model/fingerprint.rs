@@ -14,7 +14,8 @@ impl Fingerprint {
     pub fn of(value: &impl Serialize) -> Fingerprint {
         let mut text = Vec::with_capacity(512);
         if let Err(error) = serde_json::to_writer(&mut text, value) {
-            // Plans hold nothing that can't be written as JSON; an error would at least be the same error again.
+            // Plans hold nothing that can't be written as JSON; an error would at least be the same
+            // error again.
             text = error.to_string().into_bytes();
         }
         Fingerprint::of_bytes(&text)

@@ -165,11 +165,13 @@ pub struct Grade {
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Trust {
-    /// What the candidate returned or printed was compared in the harness; expected values never entered its process.
+    /// What the candidate returned or printed was compared in the harness; expected values never
+    /// entered its process.
     Harness,
     /// The tests ran in a judge process that never loads the candidate's code.
     Split,
-    /// The candidate's code shared an interpreter with its tests: a determined program could forge the verdict.
+    /// The candidate's code shared an interpreter with its tests: a determined program could forge
+    /// the verdict.
     InProcess,
     /// The code ran without isolation, whatever compared the results.
     Unsandboxed,
@@ -324,7 +326,8 @@ pub struct Verdict {
     pub cause: Option<Cause>,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub reason: String,
-    /// One per grader, in the order written; a grader that was not needed (the verdict was decided) is absent.
+    /// One per grader, in the order written; a grader that was not needed (the verdict was decided)
+    /// is absent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub grades: Vec<Grade>,
 }

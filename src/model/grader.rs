@@ -1,4 +1,5 @@
-//! Graders with everything that they need: expectations and settings are merged, defaults are filled in.
+//! Graders with everything that they need: expectations and settings are merged, defaults are
+//! filled in.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -22,7 +23,8 @@ pub struct Grading {
     /// At least one.
     pub graders: Vec<Grader>,
     pub combine: Combine,
-    /// What the suite demands of the sandbox and what could change a verdict, as text; only where a grader runs a program in it.
+    /// What the suite demands of the sandbox and what could change a verdict, as text; only where a
+    /// grader runs a program in it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub demands: Option<String>,
 }
@@ -52,7 +54,8 @@ pub struct Grader {
     pub negate: bool,
     /// True when the method was inferred from the expectation.
     pub inferred: bool,
-    /// The name of the metric that its score is recorded as; of `similarity`, the name of its number.
+    /// The name of the metric that its score is recorded as; of `similarity`, the name of its
+    /// number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<String>,
     /// True when its verdict is shown and decides nothing.
@@ -182,8 +185,8 @@ impl GraderKind {
 #[serde(rename_all = "snake_case")]
 pub enum CodeGrader {
     ExactMatch {
-        /// The expected value and its alternatives; one must match. Texts are compared as texts after the steps below;
-        /// when both sides are JSON values that are not texts, by value.
+        /// The expected value and its alternatives; one must match. Texts are compared as texts
+        /// after the steps below; when both sides are JSON values that are not texts, by value.
         any_of: Vec<Value>,
         case_sensitive: bool,
         trim_whitespace: bool,
@@ -262,7 +265,8 @@ pub struct Similarity {
     /// As written; else the texts decide.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokenizer: Option<Tokenizer>,
-    /// The least likeness that passes, in (0, 1]; for `edit_rate` the highest rate that passes, at least 0.
+    /// The least likeness that passes, in (0, 1]; for `edit_rate` the highest rate that passes, at
+    /// least 0.
     pub threshold: f64,
     pub case_sensitive: bool,
     pub trim_whitespace: bool,
@@ -276,7 +280,8 @@ pub struct CodeLimits {
     pub memory_mb: u64,
     /// Bytes of stdout and of stderr that are kept, each.
     pub output_bytes: u64,
-    /// MiB that what one call returns may take, if some key sets it: a default is no part of the hash of a grading.
+    /// MiB that what one call returns may take, if some key sets it: a default is no part of the
+    /// hash of a grading.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub return_mb: Option<u64>,
 }
@@ -431,8 +436,8 @@ pub struct CommandGrader {
     pub dir: PathBuf,
     pub env: Vec<String>,
     pub timeout: Duration,
-    /// `exit_code`: 0 passes, 1 fails, anything else is errored. `json`: stdout is `{"passed": bool, "score": 0..1, "reason": text,
-    /// "metrics": {name: number}}`.
+    /// `exit_code`: 0 passes, 1 fails, anything else is errored. `json`: stdout is
+    /// `{"passed": bool, "score": 0..1, "reason": text, "metrics": {name: number}}`.
     pub verdict: CommandVerdict,
     /// The numbers that a JSON verdict holds under `metrics`, all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

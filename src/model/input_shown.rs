@@ -32,16 +32,18 @@ impl InputKind {
     }
 }
 
-/// The input of a case. A value or a context that is too large is the beginning of its text, or of its JSON.
+/// The input of a case. A value or a context that is too large is the beginning of its text, or of
+/// its JSON.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct InputShown {
     #[serde(rename = "type")]
     pub kind: InputKind,
-    /// A prompt's or a file's text, `{method, endpoint, headers, body}`, a list of messages, or any data; `null` with `truncated`
-    /// when there was no room for any of it.
+    /// A prompt's or a file's text, `{method, endpoint, headers, body}`, a list of messages, or any
+    /// data; `null` with `truncated` when there was no room for any of it.
     pub value: Value,
-    /// The file, relative to the project root, with `/` between folders; absolute when it lies elsewhere.
+    /// The file, relative to the project root, with `/` between folders; absolute when it lies
+    /// elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
     /// What stands beside a prompt, a file or messages.
@@ -96,7 +98,8 @@ impl InputShown {
     }
 }
 
-/// A text's own length, the length of anything else as JSON, nothing for nothing. Counted without making that JSON.
+/// A text's own length, the length of anything else as JSON, nothing for nothing. Counted without
+/// making that JSON.
 fn bytes(value: &Value) -> usize {
     match value {
         Value::Null => 0,

@@ -20,7 +20,8 @@ pub struct Judge {
     pub panel: PanelRule,
     /// What judges read; empty when the criteria say it all.
     pub rubric: String,
-    /// What is scored, each by itself; no two of the same name. Empty when a boolean verdict over the whole rubric is asked for.
+    /// What is scored, each by itself; no two of the same name. Empty when a boolean verdict over
+    /// the whole rubric is asked for.
     pub criteria: Vec<Criterion>,
     pub scoring: Scoring,
     /// The share of the scale at which the grade passes, in (0, 1].
@@ -43,7 +44,8 @@ pub struct Judge {
     /// What it must not say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub must_not_include: Vec<String>,
-    /// Characters of an output, an input or a reference that the judge is shown; of longer ones the middle is left out.
+    /// Characters of an output, an input or a reference that the judge is shown; of longer ones the
+    /// middle is left out.
     pub max_chars: usize,
     /// Further requests after an answer that can't be used.
     pub repairs: u32,
@@ -121,7 +123,8 @@ pub struct JudgeExample {
     pub justification: Option<String>,
 }
 
-/// A name as names of criteria and categories are told apart: without case, white space, `_`, `-` and `*`.
+/// A name as names of criteria and categories are told apart: without case, white space, `_`, `-`
+/// and `*`.
 pub fn folded_name(name: &str) -> String {
     let bare = |c: &char| !c.is_whitespace() && !matches!(c, '_' | '-' | '*');
     name.chars()

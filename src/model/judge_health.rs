@@ -54,14 +54,15 @@ pub struct JudgeVotes {
     /// Requests for repair.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub repairs: u64,
-    /// Pairs of usable votes of one model on one question, and those of them that agree on whether the output passes.
+    /// Pairs of usable votes of one model on one question, and those of them that agree on whether
+    /// the output passes.
     pub pairs: u64,
     pub agreeing_pairs: u64,
     /// Usable votes whose judge said of itself another verdict than its scores give.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub said_otherwise: u64,
-    /// The share of the scale that every usable vote gave, where there are at least 10 of them on several questions and all gave the same:
-    /// such a judge may not tell good from bad.
+    /// The share of the scale that every usable vote gave, where there are at least 10 of them on
+    /// several questions and all gave the same: such a judge may not tell good from bad.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constant_score: Option<f64>,
 }

@@ -1,4 +1,5 @@
-//! What judges said: the verdict of a panel with its table of criteria, and every word that was exchanged.
+//! What judges said: the verdict of a panel with its table of criteria, and every word that was
+//! exchanged.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +21,8 @@ pub struct Judged {
     /// What the output had to say and not to say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<JudgedCheck>,
-    /// The weighted score on the scale of the rubric (numeric scoring), or its share (otherwise); computed from the criteria.
+    /// The weighted score on the scale of the rubric (numeric scoring), or its share (otherwise);
+    /// computed from the criteria.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
     /// The rubric's scale, of numeric scoring.

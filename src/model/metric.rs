@@ -1,4 +1,5 @@
-//! The names of metrics: what thresholds may demand and reports show; and metrics that are made of others.
+//! The names of metrics: what thresholds may demand and reports show; and metrics that are made of
+//! others.
 
 use std::fmt;
 use std::str::FromStr;
@@ -159,8 +160,8 @@ impl Metric {
         )
     }
 
-    /// True when its estimates may carry an interval. What judges did is observed, like latencies: votes on one question are no
-    /// independent figures.
+    /// True when its estimates may carry an interval. What judges did is observed, like latencies:
+    /// votes on one question are no independent figures.
     pub fn may_have_interval(&self) -> bool {
         matches!(self, Metric::Named(_)) || self.is_share() && !self.is_of_judges()
     }
@@ -200,8 +201,8 @@ pub struct UnknownMetric(pub String);
 impl FromStr for Metric {
     type Err = UnknownMetric;
 
-    /// Takes the canonical names, `pass@K`, `pass^K`, and any other text that has the form of a metric's name: whether
-    /// something measures that is not known here.
+    /// Takes the canonical names, `pass@K`, `pass^K`, and any other text that has the form of a
+    /// metric's name: whether something measures that is not known here.
     fn from_str(text: &str) -> Result<Self, UnknownMetric> {
         if let Some((metric, _)) = PLAIN_METRICS.iter().find(|(_, name)| *name == text) {
             return Ok(metric.clone());

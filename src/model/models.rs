@@ -11,8 +11,9 @@ use super::grade::Usage;
 use super::judged::JudgeCall;
 use crate::spec::words::Finish;
 
-/// How the models of a run were asked, and what that took. Counts every call of the run: also those of samples that a resumed
-/// session asked again, whose earlier answers no other figure counts any more.
+/// How the models of a run were asked, and what that took. Counts every call of the run: also those
+/// of samples that a resumed session asked again, whose earlier answers no other figure counts any
+/// more.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelsUsed {
@@ -39,12 +40,13 @@ pub struct ModelUsed {
     /// Requests without a usable answer, by what went wrong (`429`, `timeout`, ...).
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub faults: BTreeMap<String, u64>,
-    /// Milliseconds that calls waited for their turn because of rate limits; a sum over calls that waited side by side.
+    /// Milliseconds that calls waited for their turn because of rate limits; a sum over calls that
+    /// waited side by side.
     pub throttled_ms: f64,
     /// Milliseconds between tries; likewise a sum.
     pub backoff_ms: f64,
-    /// Of the last try, without waiting: of targets that of each finished sample, of judges that of each of their calls; `null`
-    /// when none was sent.
+    /// Of the last try, without waiting: of targets that of each finished sample, of judges that of
+    /// each of their calls; `null` when none was sent.
     pub latency_ms: Option<Latencies>,
     /// Tokens of answers, wherever they came from.
     pub tokens_input: u64,
@@ -101,14 +103,16 @@ pub struct Latencies {
     pub p99: f64,
 }
 
-/// Tokens and dollars of answers that came over the network and of tries whose answer could not be used.
+/// Tokens and dollars of answers that came over the network and of tries whose answer could not be
+/// used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SpentOn {
     pub tokens: u64,
     /// Tokens among them of tries whose answer could not be used.
     pub wasted_tokens: u64,
-    /// Tokens among them that are estimated by the length of texts, because the answer does not tell; only under a budget.
+    /// Tokens among them that are estimated by the length of texts, because the answer does not
+    /// tell; only under a budget.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub estimated_tokens: u64,
     /// `null` when something was taken and no cost of it is known.
@@ -184,8 +188,8 @@ impl ModelCall {
         self.source == super::asked::AnswerSource::Network
     }
 
-    /// What the call took of the network: of its answer, which used `usage`, and of tries whose answer could not be used. An answer
-    /// that is only estimated counts as that.
+    /// What the call took of the network: of its answer, which used `usage`, and of tries whose
+    /// answer could not be used. An answer that is only estimated counts as that.
     pub fn spent(&self, usage: Option<Usage>) -> impl Iterator<Item = Usage> + use<> {
         let answer = Some(self)
             .filter(|call| call.is_from_network())

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 /// How a sample, a case or an eval ended.
 ///
-/// `Failed` means that an output was judged and is wrong; `Errored` that nothing could be found out. The two are never
-/// mixed: an errored sample counts neither as a pass nor as a failure.
+/// `Failed` means that an output was judged and is wrong; `Errored` that nothing could be found
+/// out. The two are never mixed: an errored sample counts neither as a pass nor as a failure.
 #[derive(
     Debug,
     Clone,
@@ -56,7 +56,8 @@ impl Outcome {
 
 macro_rules! causes {
     ($($(#[$doc:meta])* $variant:ident = $name:literal in $outcome:ident),* $(,)?) => {
-        /// The label of an outcome other than `passed` and `pending`. Each label belongs to one outcome.
+        /// The label of an outcome other than `passed` and `pending`. Each label belongs to one
+        /// outcome.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
         pub enum Cause { $($(#[$doc])* #[serde(rename = $name)] $variant),* }
 

@@ -180,7 +180,8 @@ impl Profile {
         self.graders.iter().all(|grader| grader.only_looks)
     }
 
-    /// True when this is the profile of the case; `false` also when that would take long to find out.
+    /// True when this is the profile of the case; `false` also when that would take long to find
+    /// out.
     fn is_plainly_of(&self, case: &Case) -> bool {
         self.tags == case.tags
             && self.difficulty == case.difficulty

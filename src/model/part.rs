@@ -110,7 +110,8 @@ impl MetricName {
     }
 }
 
-/// The metric of a name and what stands in its brackets, without looking at either: `("pass_rate", Some("tag=critical"))`.
+/// The metric of a name and what stands in its brackets, without looking at either:
+/// `("pass_rate", Some("tag=critical"))`.
 pub fn split_part(name: &str) -> (&str, Option<&str>) {
     match name.strip_suffix(']').and_then(|open| open.split_once('[')) {
         Some((metric, part)) => (metric, Some(part)),
@@ -130,8 +131,8 @@ impl fmt::Display for MetricName {
 impl FromStr for MetricName {
     type Err = NoMetric;
 
-    /// `METRIC` or `METRIC[KIND=VALUE]`. Everything between the first `=` and the last bracket is the value, so that it may
-    /// hold brackets, quotes and further `=` as they are.
+    /// `METRIC` or `METRIC[KIND=VALUE]`. Everything between the first `=` and the last bracket is
+    /// the value, so that it may hold brackets, quotes and further `=` as they are.
     fn from_str(text: &str) -> Result<Self, NoMetric> {
         let (metric, part) = split_part(text);
         if part.is_none() && metric.contains('[') {

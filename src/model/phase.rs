@@ -1,4 +1,5 @@
-//! Phases: what is to be done, and what came of it. The JSON phase report is [`PhaseReportFile`], serialised.
+//! Phases: what is to be done, and what came of it. The JSON phase report is [`PhaseReportFile`],
+//! serialised.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -27,7 +28,8 @@ pub struct Phase {
     pub steps: Vec<Step>,
     /// The git revision that the implementation is measured from.
     pub base: Option<String>,
-    /// Where the Markdown report goes; `None`: `phases/phase-<id>.md` in the results folder. Absolute.
+    /// Where the Markdown report goes; `None`: `phases/phase-<id>.md` in the results folder.
+    /// Absolute.
     pub report_path: Option<PathBuf>,
     /// Whether channels are told of a phase that did not pass.
     pub notification: bool,
@@ -113,7 +115,8 @@ pub struct PhaseReport {
     pub implementation: Option<Implementation>,
     pub steps: Vec<StepResult>,
     pub recommendations: Vec<String>,
-    /// What went wrong beside the gate, in sentences: an archive that failed, somebody who could not be told.
+    /// What went wrong beside the gate, in sentences: an archive that failed, somebody who could
+    /// not be told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -138,7 +141,8 @@ pub struct PhaseMetadata {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseGate {
-    /// Over the steps whose action is `block`: the worst of them, where `fail` comes before `incomplete` before `pending`.
+    /// Over the steps whose action is `block`: the worst of them, where `fail` comes before
+    /// `incomplete` before `pending`.
     pub decision: Decision,
     /// 0, 1, 2, 3, 4 or 130, as documented.
     pub exit_code: u8,
@@ -149,7 +153,8 @@ pub struct PhaseGate {
     pub interrupted: bool,
 }
 
-/// What changed in git since the phase began: commits, and what is not committed, files that git does not know included.
+/// What changed in git since the phase began: commits, and what is not committed, files that git
+/// does not know included.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Implementation {
@@ -276,7 +281,8 @@ pub struct TestResults {
     /// Failures and errors.
     pub failed: usize,
     pub skipped: usize,
-    /// Where the numbers come from: `junit`, `cargo-nextest`, `cargo-test`, `pytest`, `go-test`, `vitest`, `jest`.
+    /// Where the numbers come from: `junit`, `cargo-nextest`, `cargo-test`, `pytest`, `go-test`,
+    /// `vitest`, `jest`.
     pub source: String,
     /// The JUnit files that were read, relative to the project root, ascending; at most 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

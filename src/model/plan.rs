@@ -38,10 +38,11 @@ pub struct Plan {
     pub evals: Vec<Arc<Eval>>,
     /// Over all cases of the suite, whatever part of it this plan is; empty but in a shard.
     pub whole_hash: String,
-    /// Every eval of the suite when `evals` are a selection, else empty. Only who reads recordings needs it: which case a line
-    /// means must not depend on what was selected.
+    /// Every eval of the suite when `evals` are a selection, else empty. Only who reads recordings
+    /// needs it: which case a line means must not depend on what was selected.
     pub whole: Vec<Arc<Eval>>,
-    /// Present when the plan is one part of the suite. It then holds every eval, also those of which this part has no case.
+    /// Present when the plan is one part of the suite. It then holds every eval, also those of
+    /// which this part has no case.
     pub shard: Option<Shard>,
     pub settings: Settings,
     pub gate: GateSpec,
@@ -49,13 +50,15 @@ pub struct Plan {
     pub composites: Vec<Composite>,
     /// Metrics of graders' own that are scores, ascending: those that lie in [0, 1].
     pub score_metrics: Vec<String>,
-    /// The cases are those that did not pass in an earlier run: nobody chose them by what thresholds need.
+    /// The cases are those that did not pass in an earlier run: nobody chose them by what
+    /// thresholds need.
     pub again: bool,
     pub reporting: Reporting,
     pub baselines: BaselineSettings,
     /// Present when accepted baselines were read at a git revision.
     pub against: Option<Against>,
-    /// Variables of the command line that no file of the suite defines or reads: those of other suites of a phase.
+    /// Variables of the command line that no file of the suite defines or reads: those of other
+    /// suites of a phase.
     pub unread_vars: BTreeSet<String>,
     /// Folders that the suite's executors need to read, absolute.
     pub readable: Vec<PathBuf>,
@@ -64,7 +67,8 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// Every model that judges cases of this plan, each once: two that differ in nothing are the same.
+    /// Every model that judges cases of this plan, each once: two that differ in nothing are the
+    /// same.
     pub fn judge_models(&self) -> Vec<&ModelTarget> {
         judge_models(&self.evals)
     }
@@ -96,7 +100,8 @@ pub struct SuiteInfo {
     pub description: Option<String>,
     /// The suite file, as given on the command line.
     pub path: PathBuf,
-    /// The folder of the suite file: where commands run, and what relative paths of the suite start from. Absolute.
+    /// The folder of the suite file: where commands run, and what relative paths of the suite start
+    /// from. Absolute.
     pub dir: PathBuf,
     /// The nearest ancestor with a `.git`, else `dir`. Absolute.
     pub root: PathBuf,
@@ -107,9 +112,11 @@ pub struct SuiteInfo {
 pub struct Settings {
     /// Samples that may be in flight at once, at least 1. `parallel_execution: false` makes it 1.
     pub max_workers: usize,
-    /// Samples that may be under way at once, at least `max_workers`: those beyond it only wait for a model.
+    /// Samples that may be under way at once, at least `max_workers`: those beyond it only wait for
+    /// a model.
     pub in_flight: usize,
-    /// The k of pass@k and pass^k that are reported, ascending and without repeats; 1 is always among them.
+    /// The k of pass@k and pass^k that are reported, ascending and without repeats; 1 is always
+    /// among them.
     pub ks: Vec<u32>,
     /// What intervals speak about.
     pub interval_scope: IntervalScope,
@@ -150,7 +157,8 @@ pub struct GateSpec {
     pub thresholds: Vec<Threshold>,
     /// Failed regression evals (not of criticality `critical`) that the gate forgives.
     pub max_regressions: Option<u32>,
-    /// Every eval must pass, beside every threshold that is met; without thresholds it must in any case.
+    /// Every eval must pass, beside every threshold that is met; without thresholds it must in any
+    /// case.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub require_all_evals: bool,
 }
@@ -228,13 +236,14 @@ pub struct Case {
     pub id: String,
     pub name: Option<String>,
     pub input: Input,
-    /// True when the prompt itself says what its context holds, so that a model is not told it twice.
+    /// True when the prompt itself says what its context holds, so that a model is not told it
+    /// twice.
     pub context_told: bool,
     pub grading: Grading,
     /// Steps that turn the target's output into what is graded, in order.
     pub extract: Vec<Extract>,
-    /// Independent samples, at least 1; `None` when nobody said, so that the run decides (what thresholds need, what a
-    /// recording holds, else 1).
+    /// Independent samples, at least 1; `None` when nobody said, so that the run decides (what
+    /// thresholds need, what a recording holds, else 1).
     pub samples: Option<u32>,
     /// Wall time of one target call.
     pub timeout: Duration,
@@ -254,8 +263,9 @@ pub struct Case {
     pub input_hash: Fingerprint,
     /// Over grading and extraction: a changed one asks for `regrade`.
     pub grading_hash: Fingerprint,
-    /// Over the data that the input is made of: the dataset's row, the input's context, a request or a free-form input. With the
-    /// same data and grading another input is another way to ask for the same thing.
+    /// Over the data that the input is made of: the dataset's row, the input's context, a request
+    /// or a free-form input. With the same data and grading another input is another way to ask for
+    /// the same thing.
     pub data_hash: Fingerprint,
     /// Where the case was written, as `file:line:column`.
     pub origin: String,

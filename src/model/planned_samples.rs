@@ -34,8 +34,8 @@ impl PlannedSamples {
         self.0.entry(samples).or_insert_with(|| (0, name())).0 += 1;
     }
 
-    /// The cases with fewer than `k` samples, as what follows "needs k samples of every case, but"; `None` where every case has
-    /// them.
+    /// The cases with fewer than `k` samples, as what follows "needs k samples of every case, but";
+    /// `None` where every case has them.
     pub fn fewer_than(&self, k: u32) -> Option<String> {
         let (fewest, (_, name)) = self
             .0

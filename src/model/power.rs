@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::spec::words::{Bound, Figure};
 
-/// What comparisons of two runs of a suite could find, and the gate's chances: the root of `power --format json`.
+/// What comparisons of two runs of a suite could find, and the gate's chances: the root of
+/// `power --format json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PowerReport {
@@ -30,7 +31,8 @@ pub struct PowerReport {
     pub basis: PowerBasis,
     /// By number of samples, ascending: the planned one, or those that were asked for.
     pub plans: Vec<PlannedPower>,
-    /// Samples of each case with which the planned cases find the effect; `null` when no number would.
+    /// Samples of each case with which the planned cases find the effect; `null` when no number
+    /// would.
     pub samples_needed: Option<u32>,
     /// Demands on an interval's end, which need data.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -58,11 +60,13 @@ pub struct PowerBasis {
 #[serde(deny_unknown_fields)]
 pub struct PlannedPower {
     pub samples: u32,
-    /// The smallest true drop that is found with the required chance; `null` when not even the loss of all passes is.
+    /// The smallest true drop that is found with the required chance; `null` when not even the loss
+    /// of all passes is.
     pub detectable: Option<f64>,
     /// The chance of finding the effect.
     pub chance: f64,
-    /// Cases that would find the effect with the required chance; `null` beyond 10 million, or when no number would.
+    /// Cases that would find the effect with the required chance; `null` beyond 10 million, or when
+    /// no number would.
     pub cases_needed: Option<u64>,
 }
 
@@ -76,8 +80,10 @@ pub struct ThresholdPower {
     pub value: f64,
     /// Cases (of rates over evals: evals) that it is measured over.
     pub n: usize,
-    /// The chance that it is met if the true rate is that of the basis; `null` where nothing is known of it.
+    /// The chance that it is met if the true rate is that of the basis; `null` where nothing is
+    /// known of it.
     pub chance: Option<f64>,
-    /// Cases (or evals) with which the chance is the wanted one; `null` when no number would do, or none is known.
+    /// Cases (or evals) with which the chance is the wanted one; `null` when no number would do, or
+    /// none is known.
     pub needed: Option<u64>,
 }

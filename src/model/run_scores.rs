@@ -10,8 +10,8 @@ use super::outcome::Outcome;
 use crate::spec::CaseContent;
 use crate::spec::words::{Criticality, Difficulty, EvalType, IntervalScope};
 
-/// One side of a comparison, read from journals or from a score baseline. It is journalled with a run that is compared with it,
-/// so that a report can be made again when its source is gone.
+/// One side of a comparison, read from journals or from a score baseline. It is journalled with a
+/// run that is compared with it, so that a report can be made again when its source is gone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunScores {
     pub side: ComparedSide,
@@ -39,7 +39,8 @@ pub struct ComparedSide {
     pub suite_version: Option<String>,
     pub target: String,
     pub target_type: String,
-    /// A fingerprint (hex) of the target's settings; absent for recorded outputs, and where the source does not say it.
+    /// A fingerprint (hex) of the target's settings; absent for recorded outputs, and where the
+    /// source does not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub target_hash: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -110,7 +111,8 @@ pub struct EvalScores {
     pub cases: Vec<CaseScores>,
 }
 
-/// One case. Of its samples `n` have a first attempt that was graded, and of these `c` passed at it.
+/// One case. Of its samples `n` have a first attempt that was graded, and of these `c` passed at
+/// it.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaseScores {
     pub id: String,

@@ -23,7 +23,8 @@ pub struct SandboxDemand {
 }
 
 impl SandboxDemand {
-    /// True when no way of running code without isolation may be taken, whatever the command line says.
+    /// True when no way of running code without isolation may be taken, whatever the command line
+    /// says.
     pub fn needs_isolation(&self) -> bool {
         let tier = self
             .minimum
@@ -64,7 +65,8 @@ impl SandboxState {
             .unwrap_or(MinimumTier::None)
     }
 
-    /// What holds for all that ran in the one or the other: the weaker tier, and only what both enforce.
+    /// What holds for all that ran in the one or the other: the weaker tier, and only what both
+    /// enforce.
     pub fn joined(self, other: SandboxState) -> SandboxState {
         let (weaker, stronger) = if other.minimum() > self.minimum() {
             (other, self)

@@ -43,17 +43,19 @@ pub struct Summary {
     /// How well judges could be asked, read and believed; absent when none was to be asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judges: Option<JudgeHealth>,
-    /// Beside an earlier run or accepted scores, paired by case; absent when nothing of that kind was asked for.
+    /// Beside an earlier run or accepted scores, paired by case; absent when nothing of that kind
+    /// was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison: Option<Box<Comparison>>,
-    /// Earlier runs of the same suite and target, oldest first, at most 30; only of runs that write an HTML report.
+    /// Earlier runs of the same suite and target, oldest first, at most 30; only of runs that write
+    /// an HTML report.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub history: Vec<PastRate>,
     /// Which difference of `comparison` fails the gate; absent, it informs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fail_on: Option<FailOn>,
-    /// Why the figures may be wrong: lost records, and verdicts that contradict their grades. With any of these the gate does not
-    /// pass.
+    /// Why the figures may be wrong: lost records, and verdicts that contradict their grades. With
+    /// any of these the gate does not pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<RunWarning>,
     pub evals: Vec<EvalResult>,
@@ -105,9 +107,9 @@ pub struct PastRate {
     pub graded: usize,
 }
 
-/// What the lists of a summary leave out. Beyond 20,000 planned samples `evals[].cases` holds only cases that are not passed in
-/// all their samples, or flaky, at most 20,000 of them, and `failures` at most 1,000; details are kept of at most 20,000 samples
-/// and 128 MiB.
+/// What the lists of a summary leave out. Beyond 20,000 planned samples `evals[].cases` holds only
+/// cases that are not passed in all their samples, or flaky, at most 20,000 of them, and `failures`
+/// at most 1,000; details are kept of at most 20,000 samples and 128 MiB.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Omitted {
@@ -154,7 +156,8 @@ pub struct Metadata {
     /// The suite file as it was given on the command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite_path: Option<String>,
-    /// Arguments beside the suite that a further run of the same cases needs (`--target`, `--outputs`, ...).
+    /// Arguments beside the suite that a further run of the same cases needs (`--target`,
+    /// `--outputs`, ...).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rerun_arguments: Vec<String>,
     /// The other runs that were joined to this one, each a shard of the same suite.
@@ -193,10 +196,12 @@ pub struct Totals {
     /// By what the verdicts over candidates' code rest on; empty when no code ran.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub by_trust: BTreeMap<Trust, TrustCounts>,
-    /// Samples with a program that ran out of time and was run once more, alone, before that was believed.
+    /// Samples with a program that ran out of time and was run once more, alone, before that was
+    /// believed.
     #[serde(default, skip_serializing_if = "none")]
     pub adjudicated: usize,
-    /// Cases with several graded samples, when all of them (at least 5) have identical outputs and verdicts in each; else absent.
+    /// Cases with several graded samples, when all of them (at least 5) have identical outputs and
+    /// verdicts in each; else absent.
     #[serde(default, skip_serializing_if = "none")]
     pub repeated_cases: usize,
 }
@@ -311,7 +316,8 @@ pub struct ThresholdResult {
     pub bound: Bound,
     pub threshold: f64,
     pub on: Figure,
-    /// `pass`, `fail`, or `incomplete` (the samples that are not graded could decide either way), or `pending`.
+    /// `pass`, `fail`, or `incomplete` (the samples that are not graded could decide either way),
+    /// or `pending`.
     pub status: Decision,
 }
 
@@ -442,7 +448,8 @@ pub struct Failure {
     pub samples: usize,
 }
 
-/// What a gate decides from: the run as graded, and the two extremes that the samples without a grade leave open.
+/// What a gate decides from: the run as graded, and the two extremes that the samples without a
+/// grade leave open.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tallies {
     /// Of thresholds on ends of intervals that are missed.
@@ -463,8 +470,8 @@ pub struct Tallies {
 pub struct Lack {
     pub threshold: Threshold,
     pub end: f64,
-    /// What the interval is over: `sample`, `case` or `eval`; so many of them, and so many like these that it takes. `None`: more than 10
-    /// million, or no number would.
+    /// What the interval is over: `sample`, `case` or `eval`; so many of them, and so many like
+    /// these that it takes. `None`: more than 10 million, or no number would.
     pub unit: &'static str,
     pub units: u64,
     pub needed: Option<u64>,
@@ -475,7 +482,8 @@ pub struct Lack {
 pub struct Tally {
     pub evals: Vec<EvalTally>,
     pub metrics: BTreeMap<String, Estimate>,
-    /// Of metrics that are a share of evals or cases with one verdict each: how many passed, of how many.
+    /// Of metrics that are a share of evals or cases with one verdict each: how many passed, of how
+    /// many.
     pub shares: BTreeMap<String, [u64; 2]>,
 }
 

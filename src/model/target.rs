@@ -50,10 +50,11 @@ impl Target {
 /// A program that reads the prompt on stdin and answers on stdout.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandTarget {
-    /// Program and arguments. Suite variables are already in place; `{{ input_file }}` is filled for each call with the path of
-    /// an `input.json` that holds the whole input.
+    /// Program and arguments. Suite variables are already in place; `{{ input_file }}` is filled
+    /// for each call with the path of an `input.json` that holds the whole input.
     pub argv: Vec<String>,
-    /// Where the program runs: the suite's folder. No part of what tells targets apart, which is the same on every machine.
+    /// Where the program runs: the suite's folder. No part of what tells targets apart, which is
+    /// the same on every machine.
     #[serde(skip)]
     pub dir: PathBuf,
     /// Names of the environment variables that it sees besides PATH.
@@ -71,8 +72,8 @@ pub struct CommandTarget {
     pub separate_thoughts: bool,
 }
 
-/// An HTTP service. Serialised it is what tells services apart: no secrets, no paths of one machine, and nothing of how
-/// patiently it is asked.
+/// An HTTP service. Serialised it is what tells services apart: no secrets, no paths of one
+/// machine, and nothing of how patiently it is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HttpTarget {
     /// `http` or `https`, a host, and a path that endpoints lie below.
@@ -101,8 +102,8 @@ pub struct HttpTarget {
     pub retries: u32,
 }
 
-/// A request that is made of any input: texts in it may hold `{{ prompt }}`, `{{ messages }}`, `{{ context }}` and
-/// `{{ input }}`, which are filled for each call.
+/// A request that is made of any input: texts in it may hold `{{ prompt }}`, `{{ messages }}`,
+/// `{{ context }}` and `{{ input }}`, which are filled for each call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HttpCall {
     pub method: String,
@@ -125,7 +126,8 @@ pub struct SkillTarget {
     pub late: Vec<usize>,
 }
 
-/// Headers without the values that are secrets: another token is the same target, and the same input.
+/// Headers without the values that are secrets: another token is the same target, and the same
+/// input.
 pub fn without_secrets<S: Serializer>(
     headers: &BTreeMap<String, String>,
     serializer: S,

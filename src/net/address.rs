@@ -20,7 +20,8 @@ pub enum JoinError {
     Unreadable(String),
 }
 
-/// Reads a whole address: `http` or `https`, and a host; it may have a query. Errors don't repeat it.
+/// Reads a whole address: `http` or `https`, and a host; it may have a query. Errors don't repeat
+/// it.
 pub fn read_url(text: &str) -> Result<Url, JoinError> {
     let base = text.split(['?', '#']).next().unwrap_or_default();
     read_base(base)?;
@@ -30,7 +31,8 @@ pub fn read_url(text: &str) -> Result<Url, JoinError> {
     Url::parse(text).map_err(|error| JoinError::Unreadable(error.to_string()))
 }
 
-/// Reads a base address: `http` or `https`, a host, and no fragment. Endpoints are put below its path; its query is part of each.
+/// Reads a base address: `http` or `https`, a host, and no fragment. Endpoints are put below its
+/// path; its query is part of each.
 pub fn read_base(text: &str) -> Result<Url, JoinError> {
     let start = JoinError::BadBase("does not begin with `http://` or `https://` and a host");
     // Behind a slash an `@` may be part of a path or of a password: such an address is not shown.
@@ -52,7 +54,8 @@ pub fn read_base(text: &str) -> Result<Url, JoinError> {
     if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
         return Err(JoinError::BadBase("holds a space or a control character"));
     }
-    // What browsers forgive, such as `http:user:password@host`, would show the user: one who leaves it out looks behind `://`.
+    // What browsers forgive, such as `http:user:password@host`, would show the user: one who leaves
+    // it out looks behind `://`.
     let lower = text.get(..8).unwrap_or(text).to_ascii_lowercase();
     let authority = text.split_once("://").map(|(_, rest)| rest);
     if lower.starts_with("http") && authority.is_none_or(|rest| rest.starts_with(['/', '\\'])) {
@@ -70,8 +73,8 @@ pub fn read_base(text: &str) -> Result<Url, JoinError> {
     Ok(url)
 }
 
-/// The address of an endpoint: a path below the base, with or without a slash at its beginning, its query as written behind that of
-/// the base; or a whole address that lies below the base.
+/// The address of an endpoint: a path below the base, with or without a slash at its beginning, its
+/// query as written behind that of the base; or a whole address that lies below the base.
 pub fn join(base: &str, endpoint: &str) -> Result<Url, JoinError> {
     let root = read_base(base)?;
     if endpoint.chars().any(char::is_control) {
@@ -113,8 +116,8 @@ pub(super) fn with_userinfo_of(mut url: Url, root: &Url) -> Url {
     url
 }
 
-/// What of an address is secret wherever it appears: sensitive parameters of its query, and its password. A user without a password
-/// is often an ordinary word; [`lone_user`] has it.
+/// What of an address is secret wherever it appears: sensitive parameters of its query, and its
+/// password. A user without a password is often an ordinary word; [`lone_user`] has it.
 pub fn secrets_of_address(text: &str) -> Vec<String> {
     let mut secrets = secrets_of_query(text);
     let (user, password) = decoded_userinfo(text);

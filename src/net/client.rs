@@ -1,6 +1,7 @@
 //! The client: kept connections, TLS, proxies, redirects, time-outs and bounds.
 //!
-//! Redirects are followed here and not by the library below, which would send `X-Api-Key` on to a stranger.
+//! Redirects are followed here and not by the library below, which would send `X-Api-Key` on to a
+//! stranger.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -22,7 +23,8 @@ use eval_base::redact::is_sensitive_header;
 /// Seconds to a connection when nobody says.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Of the time of a short call at most this part goes into connecting, so that the two time-outs can be told apart.
+/// Of the time of a short call at most this part goes into connecting, so that the two time-outs
+/// can be told apart.
 const CONNECTING_SHARE: f64 = 0.9;
 
 /// Longer than any run.
@@ -51,7 +53,8 @@ impl Default for Settings {
     }
 }
 
-/// The clients of a run, each made once: what a client knows of authorities takes milliseconds to read.
+/// The clients of a run, each made once: what a client knows of authorities takes milliseconds to
+/// read.
 #[derive(Debug, Default)]
 pub struct Clients {
     all: Mutex<HashMap<Settings, Arc<Client>>>,
@@ -72,7 +75,8 @@ pub struct Client {
     built: Mutex<HashMap<Kind, reqwest::Client>>,
 }
 
-/// What the library's own clients are made for. One without TLS needs no authorities, and one for this machine no proxy.
+/// What the library's own clients are made for. One without TLS needs no authorities, and one for
+/// this machine no proxy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Kind {
     secure: bool,
@@ -115,8 +119,8 @@ impl Client {
     /// Makes the call up to the beginning of its answer. Any status is an answer.
     ///
     /// # Errors
-    /// When there is no answer, or redirects lead nowhere. The call may have been carried out even so, unless
-    /// [`NetError::never_arrived`].
+    /// When there is no answer, or redirects lead nowhere. The call may have been carried out even
+    /// so, unless [`NetError::never_arrived`].
     pub async fn open(&self, request: &Request) -> Result<Answer, NetError> {
         let waits = Waits::from_now(request);
         let (deadline, seconds) = (waits.whole, request.timeout.as_secs_f64());
@@ -206,7 +210,8 @@ impl Client {
     }
 
     fn build(&self, kind: Kind, host: &str) -> Result<reqwest::Client, NetError> {
-        // Also a client that will never speak TLS asks for a provider. An error says that there is one already.
+        // Also a client that will never speak TLS asks for a provider. An error says that there is
+        // one already.
         rustls::crypto::ring::default_provider()
             .install_default()
             .ok();
@@ -254,8 +259,8 @@ fn redirect_of(response: &Response) -> Option<String> {
     Some(String::from_utf8_lossy(location.as_bytes()).into_owned())
 }
 
-/// The next call of a redirect (RFC 9110, section 15.4): 303 asks with GET, as 301 and 302 do after a POST. To another host,
-/// port or scheme nothing goes that may be a secret.
+/// The next call of a redirect (RFC 9110, section 15.4): 303 asks with GET, as 301 and 302 do after
+/// a POST. To another host, port or scheme nothing goes that may be a secret.
 fn follow(call: &mut Prepared, status: StatusCode, mut next: Url) {
     let asks_anew = match status {
         StatusCode::SEE_OTHER => call.method != Method::HEAD,
@@ -283,7 +288,8 @@ fn follow(call: &mut Prepared, status: StatusCode, mut next: Url) {
             .collect();
         call.headers = kept;
     } else if next.username().is_empty() && next.password().is_none() {
-        // At home the address goes on with the user and the password that it began with, however it was told.
+        // At home the address goes on with the user and the password that it began with, however it
+        // was told.
         next = with_userinfo_of(next, &call.url);
     }
     call.url = next;
@@ -340,7 +346,8 @@ impl Answer {
         }
     }
 
-    /// Reads the body into `kept`, up to `limit` bytes; true when there was more, which is then not read.
+    /// Reads the body into `kept`, up to `limit` bytes; true when there was more, which is then not
+    /// read.
     ///
     /// # Errors
     /// As [`Answer::chunk`]; what came before is in `kept`.

@@ -116,7 +116,8 @@ impl NetError {
     }
 }
 
-/// What an error of the transport means; `received` are the bytes of the body so far, `None` before the answer began.
+/// What an error of the transport means; `received` are the bytes of the body so far, `None` before
+/// the answer began.
 pub(super) fn classify(error: &reqwest::Error, host: &str, received: Option<u64>) -> NetError {
     let host = host.to_owned();
     let causes = causes(error);
@@ -179,8 +180,8 @@ pub(super) fn classify(error: &reqwest::Error, host: &str, received: Option<u64>
     }
 }
 
-/// The error and what is below it, also what stands in the errors of I/O, which don't show it by themselves. Never the
-/// outermost, whose words hold the whole address.
+/// The error and what is below it, also what stands in the errors of I/O, which don't show it by
+/// themselves. Never the outermost, whose words hold the whole address.
 fn causes(error: &reqwest::Error) -> Vec<&(dyn StdError + 'static)> {
     let mut found = Vec::new();
     let mut next = error.source();

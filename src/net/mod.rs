@@ -1,7 +1,9 @@
-//! HTTP for who needs it: one client with its settings of TLS, redirects, proxies and bounds, and what went wrong in words.
+//! HTTP for who needs it: one client with its settings of TLS, redirects, proxies and bounds, and
+//! what went wrong in words.
 //!
-//! Nothing here knows what a target is, what an answer means, or whether a call may be made again: a status is never an
-//! error, and a call is made once. Errors name the host and the port, never the rest of an address, which may hold secrets.
+//! Nothing here knows what a target is, what an answer means, or whether a call may be made again:
+//! a status is never an error, and a call is made once. Errors name the host and the port, never
+//! the rest of an address, which may hold secrets.
 
 mod address;
 mod client;

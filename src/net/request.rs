@@ -57,7 +57,8 @@ pub fn check_header(name: &str, value: &str) -> Result<(), HeaderFault> {
     }
 }
 
-/// Checks a method: any token (RFC 9110, section 9.1) but `CONNECT`, which asks for a tunnel and no answer.
+/// Checks a method: any token (RFC 9110, section 9.1) but `CONNECT`, which asks for a tunnel and no
+/// answer.
 pub fn check_method(method: &str) -> Result<(), String> {
     match Method::from_bytes(method.as_bytes()) {
         Ok(Method::CONNECT) => Err("`CONNECT` opens a tunnel and has no answer".to_owned()),

@@ -1,5 +1,5 @@
-//! Whom a client believes that has certificates of its own: the system's authorities, those of its file, and servers whose very
-//! certificate is in that file, as `openssl req -x509` makes it.
+//! Whom a client believes that has certificates of its own: the system's authorities, those of its
+//! file, and servers whose very certificate is in that file, as `openssl req -x509` makes it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -82,8 +82,8 @@ impl ServerCertVerifier for FileVerifier {
             now,
         );
         match verified {
-            // Said of a certificate that is valid now and may sign others. When it is the very one in the file, only its name is left
-            // to look at.
+            // Said of a certificate that is valid now and may sign others. When it is the very one
+            // in the file, only its name is left to look at.
             Err(Error::InvalidCertificate(CertificateError::Other(why)))
                 if why.to_string() == CA_AS_SERVER
                     && self.own.iter().any(|own| own == end_entity) =>

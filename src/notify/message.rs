@@ -40,7 +40,8 @@ pub struct Message {
 pub struct Failed {
     /// `case`, `test` or `step`.
     pub kind: &'static str,
-    /// `EVAL/CASE` (or `EVAL` alone when its only case has its id), the suite of a test, or the type of a step.
+    /// `EVAL/CASE` (or `EVAL` alone when its only case has its id), the suite of a test, or the
+    /// type of a step.
     pub id: String,
     pub name: String,
     pub outcome: &'static str,

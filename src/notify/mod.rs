@@ -1,7 +1,9 @@
-//! Channels that are told of a gate: webhooks and commands. What goes wrong there never changes a gate.
+//! Channels that are told of a gate: webhooks and commands. What goes wrong there never changes a
+//! gate.
 //!
-//! A [`Message`] is plain data made of a summary or a phase report; it holds ids, names and figures, never an output. What it
-//! says is hostile: ids and names may come from data sets. A warning names the channel and the host, nothing of an address.
+//! A [`Message`] is plain data made of a summary or a phase report; it holds ids, names and
+//! figures, never an output. What it says is hostile: ids and names may come from data sets. A
+//! warning names the channel and the host, nothing of an address.
 
 mod command;
 mod message;
@@ -15,7 +17,8 @@ use crate::model::{Channel, Decision, Way};
 use crate::net::Clients;
 use crate::spec::NotifyOn;
 
-/// Tells the channels that want to know; each in its turn, since nobody has many. What went wrong, a sentence each.
+/// Tells the channels that want to know; each in its turn, since nobody has many. What went wrong,
+/// a sentence each.
 pub async fn tell(channels: &[Channel], message: &Message) -> Vec<String> {
     let clients = Clients::default();
     let mut warnings = Vec::new();

@@ -1,6 +1,7 @@
 //! A message as a webhook is sent it.
 //!
-//! What a message holds is only ever a value. In Slack's format it is escaped so that it is no mention, no link and no markup.
+//! What a message holds is only ever a value. In Slack's format it is escaped so that it is no
+//! mention, no link and no markup.
 
 use minijinja::Value as Jinja;
 use serde_json::{Map, Value, json};
@@ -16,7 +17,8 @@ const LARGEST: usize = 256 << 10;
 /// Characters of Slack's text; more than 4,000 are cut off there.
 const TEXT: usize = 3_500;
 
-/// What is sent, and what was wrong with it: a body that can't be filled is replaced by the format's own.
+/// What is sent, and what was wrong with it: a body that can't be filled is replaced by the
+/// format's own.
 pub fn of(hook: &Webhook, message: &Message) -> (Vec<u8>, Vec<String>) {
     let usual = || match hook.format {
         NotifyFormat::Slack => json!({ "text": slack(message) }).to_string().into_bytes(),
@@ -199,8 +201,9 @@ fn code(raw: &str) -> String {
     }
 }
 
-/// A text without anything that Slack reads: `&`, `<` and `>` as it wants them (what it makes links and mentions of stands
-/// between the two), and look-alikes for signs that turn text into markup, links or, elsewhere, mentions.
+/// A text without anything that Slack reads: `&`, `<` and `>` as it wants them (what it makes links
+/// and mentions of stands between the two), and look-alikes for signs that turn text into markup,
+/// links or, elsewhere, mentions.
 fn harmless(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len() + 16);
     let mut before: Option<char> = None;

@@ -32,8 +32,8 @@ pub enum Next {
 
 /// What follows try number `tries` (from 1) with `retries` further ones allowed.
 ///
-/// Of faults only those are tried again after which hardly anybody can have got the message: a channel that is told twice is
-/// worse than late. Of answers: 429 and 5xx.
+/// Of faults only those are tried again after which hardly anybody can have got the message: a
+/// channel that is told twice is worse than late. Of answers: 429 and 5xx.
 pub fn next(tried: &Tried, tries: u32, retries: u32) -> Next {
     let why = match tried {
         Tried::Answered {

@@ -38,7 +38,8 @@ pub async fn send(
         body: Some(body),
         timeout: hook.timeout,
         first_byte: None,
-        // A redirect would carry the message, and what the address holds, to somebody who was not asked.
+        // A redirect would carry the message, and what the address holds, to somebody who was not
+        // asked.
         redirects: 0,
     };
     let settings = Settings {

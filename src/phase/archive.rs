@@ -1,7 +1,8 @@
-//! Copies of what a phase that passed left behind: the journals and reports of its runs, and its own report.
+//! Copies of what a phase that passed left behind: the journals and reports of its runs, and its
+//! own report.
 //!
-//! They lie in `<results>/archive/<escaped phase id>/`, named by run, so that those of earlier runs stay. They are copies: the
-//! runs themselves stay where they are and are counted there.
+//! They lie in `<results>/archive/<escaped phase id>/`, named by run, so that those of earlier runs
+//! stay. They are copies: the runs themselves stay where they are and are counted there.
 
 use std::fs::{self, File};
 use std::io;

@@ -1,7 +1,9 @@
-//! What changed in git since a phase began: commits, what is not committed, and files that git does not know yet.
+//! What changed in git since a phase began: commits, what is not committed, and files that git does
+//! not know yet.
 //!
-//! It is measured from where this branch left the base (the merge base), as `git diff BASE...` does and with the working tree
-//! as it is: what others put on the base in the meantime is not the phase's work.
+//! It is measured from where this branch left the base (the merge base), as `git diff BASE...` does
+//! and with the working tree as it is: what others put on the base in the meantime is not the
+//! phase's work.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -61,13 +63,15 @@ impl ChangesError {
     }
 }
 
-/// What changed at or below `root` since `base`, or what is not committed when nobody named a base. `None` when there is no
-/// git, no repository or no commit yet, and nobody named a base.
+/// What changed at or below `root` since `base`, or what is not committed when nobody named a base.
+/// `None` when there is no git, no repository or no commit yet, and nobody named a base.
 ///
-/// Paths at or below those of `leave_out` (absolute: the results and reports that this program writes) don't count.
+/// Paths at or below those of `leave_out` (absolute: the results and reports that this program
+/// writes) don't count.
 ///
 /// # Errors
-/// With a base, whatever keeps it from being used: an error of the command line. Without one, a git that is there and fails.
+/// With a base, whatever keeps it from being used: an error of the command line. Without one, a git
+/// that is there and fails.
 pub fn since(
     root: &Path,
     base: Option<&str>,
@@ -196,7 +200,8 @@ impl Kept {
     }
 }
 
-/// Lines of a file as git counts them; `None` when it has none: it is binary, long, no file, or can't be read.
+/// Lines of a file as git counts them; `None` when it has none: it is binary, long, no file, or
+/// can't be read.
 fn lines_of(path: &Path, left: &mut u64) -> Option<usize> {
     let meta = path.symlink_metadata().ok()?;
     if meta.is_symlink() {

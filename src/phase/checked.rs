@@ -1,7 +1,9 @@
-//! Steps that a command or test results decide: what is run and read, and by which rules the step has passed.
+//! Steps that a command or test results decide: what is run and read, and by which rules the step
+//! has passed.
 //!
-//! A command's step passes when it ends with exit code 0. A test step passes only if, besides, nothing that its command wrote
-//! (JUnit files, the summary of a runner) tells of a failure, and, where numbers are known, at least one test ran.
+//! A command's step passes when it ends with exit code 0. A test step passes only if, besides,
+//! nothing that its command wrote (JUnit files, the summary of a runner) tells of a failure, and,
+//! where numbers are known, at least one test ran.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -19,8 +21,8 @@ use eval_sandbox::process_tree::WatchedEnd;
 
 /// Runs the command of a step and reads what its tests came to.
 ///
-/// `heard` gets the command's output as it comes, both streams. Paths in the result are relative to `root`. When `cancel` is
-/// turned, the command is ended and the step is incomplete.
+/// `heard` gets the command's output as it comes, both streams. Paths in the result are relative to
+/// `root`. When `cancel` is turned, the command is ended and the step is incomplete.
 pub async fn command_step(
     step: &Step,
     command: &StepCommand,
@@ -97,7 +99,8 @@ struct Evidence {
 }
 
 impl Evidence {
-    /// Numbers are those of the JUnit files, where such were asked for; what a summary says against a pass holds beside them.
+    /// Numbers are those of the JUnit files, where such were asked for; what a summary says against
+    /// a pass holds beside them.
     fn of(read: Option<files::Reading>, said: Option<Said>) -> Option<Evidence> {
         let Some(files::Reading { mut tally, files }) = read else {
             let Said {
@@ -225,7 +228,8 @@ fn tail(ran: &Ran) -> String {
     sanitize(text).trim_end().to_owned()
 }
 
-/// Takes out of a result what nobody may read. What runs came to was cleaned where it was journalled.
+/// Takes out of a result what nobody may read. What runs came to was cleaned where it was
+/// journalled.
 pub(super) fn redact(result: &mut StepResult, redactor: &Redactor) {
     for text in result.texts_mut() {
         if let Some(clean) = redactor.redact(text) {

@@ -1,4 +1,5 @@
-//! The command of a step: a program of the user's, in the user's own environment, ended with all that it started.
+//! The command of a step: a program of the user's, in the user's own environment, ended with all
+//! that it started.
 
 use std::ffi::OsString;
 use std::time::Duration;
@@ -41,8 +42,9 @@ impl Ran {
     }
 }
 
-/// Runs the command to its end or its time limit, or until the first wish to cancel: whoever interrupts a phase does not wait
-/// for tests of an hour. `heard` gets each piece of output as it comes.
+/// Runs the command to its end or its time limit, or until the first wish to cancel: whoever
+/// interrupts a phase does not wait for tests of an hour. `heard` gets each piece of output as it
+/// comes.
 ///
 /// # Errors
 /// The command could not be started.
@@ -72,7 +74,8 @@ pub(super) async fn run(
     })
 }
 
-/// The last bytes of a stream. What is dropped is dropped in large pieces, so that each byte is moved at most twice.
+/// The last bytes of a stream. What is dropped is dropped in large pieces, so that each byte is
+/// moved at most twice.
 #[derive(Default)]
 struct Tail {
     bytes: Vec<u8>,

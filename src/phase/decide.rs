@@ -6,9 +6,9 @@ use crate::spec::FailureAction;
 
 /// The gate over all steps.
 ///
-/// Only steps whose action is `block` count: the worst of them decides, where `fail` comes before `incomplete` before `pending`.
-/// `wrong`: a definition was found to be wrong after steps had run. That and an interruption come before everything, whatever
-/// the action.
+/// Only steps whose action is `block` count: the worst of them decides, where `fail` comes before
+/// `incomplete` before `pending`. `wrong`: a definition was found to be wrong after steps had run.
+/// That and an interruption come before everything, whatever the action.
 pub fn gate(steps: &[StepResult], interrupted: bool, wrong: bool) -> PhaseGate {
     let blocking = |step: &&StepResult| step.action == FailureAction::Block;
     let worst = steps
@@ -36,7 +36,8 @@ pub fn gate(steps: &[StepResult], interrupted: bool, wrong: bool) -> PhaseGate {
     }
 }
 
-/// What nobody could keep has not passed: a gate that would have passed, or waits for people, is incomplete for this reason.
+/// What nobody could keep has not passed: a gate that would have passed, or waits for people, is
+/// incomplete for this reason.
 pub fn not_kept(gate: &mut PhaseGate, reason: &str) {
     if matches!(gate.decision, Decision::Pass | Decision::Pending) {
         gate.decision = Decision::Incomplete;

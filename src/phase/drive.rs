@@ -123,7 +123,8 @@ pub async fn drive(run: PhaseRun<'_>) -> Worked {
         harness_version: harness_version().to_owned(),
         git,
     };
-    // An earlier report must not speak for this phase, should it be killed. That it can't be written is told at the end.
+    // An earlier report must not speak for this phase, should it be killed. That it can't be
+    // written is told at the end.
     let _ = files.write(&unfinished(&phase, metadata.clone()));
     let steps = line.all().await;
     let Line {
@@ -276,8 +277,8 @@ impl Line<'_> {
     }
 }
 
-/// A step that blocks and did not pass ends the phase. Test results before a trigger's evals end it only when the evals wait
-/// for tests that pass; else both are told.
+/// A step that blocks and did not pass ends the phase. Test results before a trigger's evals end it
+/// only when the evals wait for tests that pass; else both are told.
 fn ends_the_phase(phase: &Phase, step: &Step, result: &StepResult) -> bool {
     let fine = matches!(result.status, StepStatus::Passed | StepStatus::NotChecked);
     let waits = phase

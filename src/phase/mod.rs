@@ -1,8 +1,9 @@
-//! Phase gates: the steps of an implementation plan are worked off in order, and what they came to is one decision and one
-//! report.
+//! Phase gates: the steps of an implementation plan are worked off in order, and what they came to
+//! is one decision and one report.
 //!
-//! [`ready`] opens what a loaded phase needs, [`drive`] works it off, `decide` makes one gate of the steps; `written` keeps the
-//! report, `archive` the results of a phase that passed. Nothing here prints.
+//! [`ready`] opens what a loaded phase needs, [`drive`] works it off, `decide` makes one gate of
+//! the steps; `written` keeps the report, `archive` the results of a phase that passed. Nothing
+//! here prints.
 
 pub mod archive;
 pub mod changes;

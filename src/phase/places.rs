@@ -1,10 +1,12 @@
-//! Paths below the project root as seen from there: what steps say is kept in git, and read on other machines.
+//! Paths below the project root as seen from there: what steps say is kept in git, and read on
+//! other machines.
 
 use std::path::Path;
 
 use crate::model::StepResult;
 
-/// Takes the root out of what a step says. What a target or a candidate said stays as it was judged.
+/// Takes the root out of what a step says. What a target or a candidate said stays as it was
+/// judged.
 pub fn from_root(result: &mut StepResult, root: &Path) {
     let Some(root) = root
         .to_str()
@@ -26,7 +28,8 @@ pub fn from_root(result: &mut StepResult, root: &Path) {
         .for_each(put);
 }
 
-/// `/p/src/a.rs` as `src/a.rs`, and `/p` as `.`; another path that only holds or begins with the root's text stays.
+/// `/p/src/a.rs` as `src/a.rs`, and `/p` as `.`; another path that only holds or begins with the
+/// root's text stays.
 fn without(text: &str, root: &str) -> String {
     let is_part = |c: char| c.is_alphanumeric() || "/._-~+@".contains(c);
     let mut out = String::with_capacity(text.len());

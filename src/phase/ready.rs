@@ -1,4 +1,5 @@
-//! The last look before anything runs: targets are opened, the base of the phase is found, the report's place is tried.
+//! The last look before anything runs: targets are opened, the base of the phase is found, the
+//! report's place is tried.
 
 use std::io;
 use std::path::PathBuf;
@@ -67,8 +68,8 @@ impl NotReady {
 }
 
 impl Ready {
-    /// Makes the folders of reports and results and tries them, and the place of a comment: nobody should learn after an hour
-    /// of tests that nothing can be written there.
+    /// Makes the folders of reports and results and tries them, and the place of a comment: nobody
+    /// should learn after an hour of tests that nothing can be written there.
     ///
     /// # Errors
     /// The first place that can't be written.
@@ -93,8 +94,8 @@ impl Ready {
 /// Opens what the phase needs.
 ///
 /// # Errors
-/// A target that can't be opened, thresholds that the samples can't answer, a base that is not there, a report that could not
-/// be written.
+/// A target that can't be opened, thresholds that the samples can't answer, a base that is not
+/// there, a report that could not be written.
 pub fn ready(phase: Phase, suites: Vec<StepSuite>, results: PathBuf) -> Result<Ready, NotReady> {
     let begun = begun(&phase)?;
     let mut warnings = Vec::new();

@@ -1,14 +1,16 @@
-//! What a suite that a command of the phase changed demands less, or otherwise, than when the phase began. Pure.
+//! What a suite that a command of the phase changed demands less, or otherwise, than when the phase
+//! began. Pure.
 //!
-//! Commands may write evals: that is how work begins here. That they took some away, or eased them, has to be told.
+//! Commands may write evals: that is how work begins here. That they took some away, or eased them,
+//! has to be told.
 
 use std::collections::HashMap;
 
 use crate::model::Plan;
 use eval_base::text::plural;
 
-/// A sentence about what is gone or graded otherwise; `None` when all that was asked for still is. `shown`: the suite as the
-/// phase file names it.
+/// A sentence about what is gone or graded otherwise; `None` when all that was asked for still is.
+/// `shown`: the suite as the phase file names it.
 pub(super) fn redefined(shown: &str, before: &Plan, now: &Plan) -> Option<String> {
     let cases = |plan: &Plan| {
         let mut cases = HashMap::new();

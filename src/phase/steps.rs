@@ -41,7 +41,8 @@ pub(super) struct EvalEnd {
     pub note: Option<String>,
 }
 
-/// Runs the suite of a step. `again`: a command has run since the suite was loaded, and may have changed it.
+/// Runs the suite of a step. `again`: a command has run since the suite was loaded, and may have
+/// changed it.
 pub(super) async fn eval_step(
     step: &Step,
     eval: &EvalStep,

@@ -85,8 +85,8 @@ impl ReportFiles {
         [&self.markdown, &self.json, &self.html]
     }
 
-    /// Makes the folder and tries it, so that nobody learns after an hour of tests that nothing can be written there, or that
-    /// a file of theirs is gone.
+    /// Makes the folder and tries it, so that nobody learns after an hour of tests that nothing can
+    /// be written there, or that a file of theirs is gone.
     pub fn try_place(&self) -> Result<(), Unwritten> {
         let folder = self
             .markdown
@@ -139,7 +139,8 @@ const JSON_BEGINS: &str = "{\"phase_report\":";
 const HTML_BEGINS: &str = "<!doctypehtml><htmllang=\"en\"><head><metacharset=\"utf-8\"><metaname=\"generator\"content=\"eval-harness\">";
 const COMMENT_BEGINS: &str = "<!--eval-harness";
 
-/// Whether a file can be written there that takes the place of nothing, of an empty file, or of one that begins so.
+/// Whether a file can be written there that takes the place of nothing, of an empty file, or of one
+/// that begins so.
 fn try_file(path: &Path, begins: &str) -> Result<(), Unwritten> {
     let tried = WholeFile::create(path).and_then(|_| {
         let mut start = Vec::new();

@@ -1,7 +1,8 @@
-//! What did not pass as annotations of files, and these as the workflow commands that GitHub's runner reads.
+//! What did not pass as annotations of files, and these as the workflow commands that GitHub's
+//! runner reads.
 //!
-//! The commands are lines such as `::error file=evals/a.yaml,line=3,title=...::message`; the runner undoes the escaping of
-//! [`escape_data`] and [`escape_property`], as `@actions/core` writes it.
+//! The commands are lines such as `::error file=evals/a.yaml,line=3,title=...::message`; the runner
+//! undoes the escaping of [`escape_data`] and [`escape_property`], as `@actions/core` writes it.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -58,8 +59,8 @@ impl Annotation {
     }
 }
 
-/// What a run is to be looked at for: missed thresholds, then evals that did not pass, each at its definition. Errors are what
-/// failed a gate; what leaves it open, or was forgiven, is a warning.
+/// What a run is to be looked at for: missed thresholds, then evals that did not pass, each at its
+/// definition. Errors are what failed a gate; what leaves it open, or was forgiven, is a warning.
 pub fn of_run(summary: &Summary) -> Vec<Annotation> {
     let mut all = Vec::new();
     let suite = &summary.metadata.suite_name;
@@ -253,7 +254,8 @@ fn of_failure(failure: &Failure) -> String {
     }
 }
 
-/// The lines that GitHub's runner reads: at most [`SHOWN`] of each level, of which the last says how many more there are.
+/// The lines that GitHub's runner reads: at most [`SHOWN`] of each level, of which the last says
+/// how many more there are.
 pub fn as_commands(annotations: &[Annotation]) -> String {
     let mut out = String::new();
     for (level, word) in [(Level::Error, "error"), (Level::Warning, "warning")] {
@@ -304,9 +306,9 @@ fn escape_property(text: &str) -> String {
     escape_data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
-/// A page for the log of a step in which no line is a command to the runner, whatever a model said: `::set-output ...::` at the
-/// beginning of a line (GitHub, after white space), or `##[...]` (GitHub, Azure) and `##vso[...]` (Azure) anywhere. A blank
-/// breaks them.
+/// A page for the log of a step in which no line is a command to the runner, whatever a model said:
+/// `::set-output ...::` at the beginning of a line (GitHub, after white space), or `##[...]`
+/// (GitHub, Azure) and `##vso[...]` (Azure) anywhere. A blank breaks them.
 pub fn without_commands(page: &str) -> String {
     let mut out = String::with_capacity(page.len());
     for line in page.split_inclusive(['\n', '\r']) {
@@ -329,7 +331,8 @@ pub fn without_commands(page: &str) -> String {
     out
 }
 
-/// Passes a page on line by line, without commands to a runner: for reports that a later step may print.
+/// Passes a page on line by line, without commands to a runner: for reports that a later step may
+/// print.
 pub struct WithoutCommands<W: Write> {
     out: W,
     /// The line that has begun.

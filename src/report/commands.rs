@@ -24,7 +24,8 @@ pub fn compare<'a>(runs: impl Iterator<Item = &'a str>) -> Option<String> {
     shell::line(&words)
 }
 
-/// Goes on with a run that was ended early, or starts it anew when it graded again; `None` for one that came to its end.
+/// Goes on with a run that was ended early, or starts it anew when it graded again; `None` for one
+/// that came to its end.
 pub fn resume(summary: &Summary) -> Option<String> {
     let metadata = &summary.metadata;
     let words = match &metadata.regrade_of {
@@ -34,7 +35,8 @@ pub fn resume(summary: &Summary) -> Option<String> {
     metadata.interrupted.then(|| shell::line(&words)).flatten()
 }
 
-/// The beginning of a command that runs some of a run's cases again; what [`only`] gives follows it.
+/// The beginning of a command that runs some of a run's cases again; what [`only`] gives follows
+/// it.
 pub fn run_some(summary: &Summary) -> Option<String> {
     shell::line(&run_words(summary))
 }

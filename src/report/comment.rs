@@ -1,8 +1,9 @@
 //! The report as a comment on a pull request: short, and whole whatever the run was.
 //!
-//! GitHub refuses a comment of more than 65,536 characters; these have at most [`LARGEST`] bytes. A hidden first line names
-//! what the comment is about, so that who posts it finds the one of the last time and replaces it. Nothing that a model or a
-//! data set said mentions anybody, refers to an issue, or is markup.
+//! GitHub refuses a comment of more than 65,536 characters; these have at most [`LARGEST`] bytes. A
+//! hidden first line names what the comment is about, so that who posts it finds the one of the
+//! last time and replaces it. Nothing that a model or a data set said mentions anybody, refers to
+//! an issue, or is markup.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -59,14 +60,15 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     let room = LARGEST.saturating_sub(page.len() + FOOT);
     page.push_str(&not_passed(summary, room)?);
     foot(summary, &mut page);
-    // Reasons and metrics full of what must be escaped can take more than all that was reckoned with.
+    // Reasons and metrics full of what must be escaped can take more than all that was reckoned
+    // with.
     Ok(out.write_all(
         super::cut::cut(&without_commands(&page), LARGEST, "See the report.").as_bytes(),
     )?)
 }
 
-/// The hidden line by which a bot knows its own comment, with its line end: whose it is, and what it is about. The name is
-/// written as in file names, so that no name ends the line early.
+/// The hidden line by which a bot knows its own comment, with its line end: whose it is, and what
+/// it is about. The name is written as in file names, so that no name ends the line early.
 pub fn marker(whose: &str, about: &str) -> String {
     let name = text::escape_path_component(about).replace("--", "-%2D");
     format!("<!-- {whose}: {name} -->\n")
@@ -229,7 +231,8 @@ fn folded(failure: &Failure) -> Result<String, ReportError> {
     Ok(block)
 }
 
-/// A text within a line of HTML, which Markdown does not read: no tag, and within `<code>` no mention either.
+/// A text within a line of HTML, which Markdown does not read: no tag, and within `<code>` no
+/// mention either.
 pub fn html(raw: &str) -> String {
     let line = text::one_line(text::truncate_bytes(raw, 64 * 1024));
     let line = text::truncate_width(&line, HEADLINE);

@@ -3,8 +3,9 @@
 /// Room for what closes a cut text and says so.
 const CLOSING: usize = 400;
 
-/// The text, or as many whole lines of it as fit into `room` bytes with a last line that says how many are left out. Fences and
-/// `<details>` that are open there are closed. `rest` says where the whole text is.
+/// The text, or as many whole lines of it as fit into `room` bytes with a last line that says how
+/// many are left out. Fences and `<details>` that are open there are closed. `rest` says where the
+/// whole text is.
 pub fn cut(markdown: &str, room: usize, rest: &str) -> String {
     if markdown.len() <= room {
         return markdown.to_owned();

@@ -1,5 +1,6 @@
-//! Differences path by path, ready to be shown: folded where many elements differ alike, bounded, and cut where the two
-//! sides part. The renderers beside the terminal's and Markdown's failures only set them.
+//! Differences path by path, ready to be shown: folded where many elements differ alike, bounded,
+//! and cut where the two sides part. The renderers beside the terminal's and Markdown's failures
+//! only set them.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -256,7 +257,8 @@ fn where_they_part(expected: String, actual: String, limits: Limits) -> (String,
     (tail(&expected), tail(&actual))
 }
 
-/// A path with `[*]` for every index. Keys in brackets stand in quotes, so that no key reads as an index.
+/// A path with `[*]` for every index. Keys in brackets stand in quotes, so that no key reads as an
+/// index.
 fn any_index(path: &str) -> String {
     let mut out = String::with_capacity(path.len());
     let mut rest = path;

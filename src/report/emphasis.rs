@@ -15,7 +15,8 @@ const ALIKE: f64 = 0.5;
 /// Byte ranges that differ.
 pub type Marks = Vec<Range<usize>>;
 
-/// The ranges in which two lines differ; none when they have little in common or are too long or short to tell.
+/// The ranges in which two lines differ; none when they have little in common or are too long or
+/// short to tell.
 pub fn marks(old: &str, new: &str) -> (Marks, Marks) {
     let none = (Vec::new(), Vec::new());
     if old.len().max(new.len()) > LONGEST * 4 {
@@ -42,7 +43,8 @@ pub fn marks(old: &str, new: &str) -> (Marks, Marks) {
     (to_bytes(&a, &in_old), to_bytes(&b, &in_new))
 }
 
-/// What a reader takes for one character: what has no width of its own, or follows a joiner, belongs to the one before.
+/// What a reader takes for one character: what has no width of its own, or follows a joiner,
+/// belongs to the one before.
 fn clusters(text: &str) -> Vec<&str> {
     let mut clusters: Vec<&str> = Vec::new();
     let mut start = 0;

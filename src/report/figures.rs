@@ -1,6 +1,7 @@
 //! How numbers are written: one place, so that every report says the same.
 //!
-//! A figure never rounds into a better one: a rate below 1 is not written `1.000`, and one above 0 not `0.000`.
+//! A figure never rounds into a better one: a rate below 1 is not written `1.000`, and one above 0
+//! not `0.000`.
 
 use crate::model::{
     Bound, Counts, Decision, Estimate, Figure, Metric, Outcome, Summary, ThresholdResult, Totals,
@@ -14,7 +15,8 @@ pub const NO_VALUE: &str = "n/a";
 /// Means over samples, which comparisons alone have: the unit stands within the name.
 const COST_PER_SAMPLE: &str = "cost_usd_per_sample";
 
-/// From here on numbers are written with an exponent: what an author's program measures may have 300 digits.
+/// From here on numbers are written with an exponent: what an author's program measures may have
+/// 300 digits.
 const LONG: f64 = 1e12;
 
 /// What a metric's number counts; its name tells.
@@ -205,8 +207,8 @@ pub fn count(value: f64) -> String {
         .unwrap_or_else(|| format!("{value:e}"))
 }
 
-/// A metric's name as people say it: `pass_at_3` is `pass@3`, `pass_hat_3` is `pass^3`; of a part of the run with what names it,
-/// `pass@3 [tag=critical]`.
+/// A metric's name as people say it: `pass_at_3` is `pass@3`, `pass_hat_3` is `pass^3`; of a part
+/// of the run with what names it, `pass@3 [tag=critical]`.
 pub fn metric_name(metric: &str) -> String {
     if metric == COST_PER_SAMPLE {
         return "cost per sample".to_owned();
@@ -236,7 +238,8 @@ pub fn metric_name(metric: &str) -> String {
     text::one_line(&name.replace('_', " "))
 }
 
-/// Names of metrics in the order in which people read them: rates, pass@k and pass^k by k, scores, latency, cost.
+/// Names of metrics in the order in which people read them: rates, pass@k and pass^k by k, scores,
+/// latency, cost.
 pub fn metrics_in_order(summary: &Summary) -> Vec<&str> {
     let mut names: Vec<&str> = summary
         .metrics
@@ -350,8 +353,9 @@ pub fn metric_row(summary: &Summary, metric: &str) -> MetricRow {
     }
 }
 
-/// False for what would only fill the page: pass^1, which is pass@1; counts of nothing; judges without a fault; latencies, tokens
-/// and costs that nobody measured. A metric with a threshold always tells.
+/// False for what would only fill the page: pass^1, which is pass@1; counts of nothing; judges
+/// without a fault; latencies, tokens and costs that nobody measured. A metric with a threshold
+/// always tells.
 fn is_telling(summary: &Summary, metric: &str) -> bool {
     let value = summary.metrics.get(metric).copied().flatten();
     let dull = match metric.parse::<Metric>() {
@@ -409,7 +413,8 @@ pub fn interval_label(summary: &Summary) -> String {
     format!("{} CI", percent(level).replace(".0 ", " "))
 }
 
-/// What the intervals are about, and why figures have none, in sentences; nothing where no metric could have one.
+/// What the intervals are about, and why figures have none, in sentences; nothing where no metric
+/// could have one.
 pub fn interval_notes(summary: &Summary) -> Vec<String> {
     let estimates = || summary.estimates.values();
     let mut notes = Vec::new();
@@ -486,7 +491,8 @@ fn limit(unit: Unit, threshold: f64) -> String {
     }
 }
 
-/// A rate to 3 decimals, or to as many more as it takes to see on which side of the threshold it is.
+/// A rate to 3 decimals, or to as many more as it takes to see on which side of the threshold it
+/// is.
 fn on_its_side(value: f64, threshold: f64) -> String {
     // The last bits of a computed share decide nothing.
     let value = if (value - threshold).abs() <= 1e-12 {

@@ -49,7 +49,8 @@ pub struct VoteTold<'a> {
 }
 
 impl Told<'_> {
-    /// True when the votes tell more than the verdict: there are several, or what is odd about the one.
+    /// True when the votes tell more than the verdict: there are several, or what is odd about the
+    /// one.
     pub fn has_telling_votes(&self) -> bool {
         self.votes.len() > 1 || self.votes.iter().any(|vote| !vote.words.is_empty())
     }
@@ -143,7 +144,8 @@ fn score(judged: &Judged) -> String {
     format!("{score}{of}, needs {needed}")
 }
 
-/// Two numbers with as many decimals as it takes to see whether the first reaches the second, 2 at least.
+/// Two numbers with as many decimals as it takes to see whether the first reaches the second, 2 at
+/// least.
 fn apart(value: f64, needed: f64) -> (String, String) {
     let met = reaches(value, needed);
     let shows = |decimals: &usize| {

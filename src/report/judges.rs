@@ -6,7 +6,8 @@ use crate::model::{JudgeHealth, JudgeVotes};
 use crate::report::figures;
 use eval_base::text;
 
-/// What is told of all judges together, or of one: labels with words, and what should make people look.
+/// What is told of all judges together, or of one: labels with words, and what should make people
+/// look.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Told {
     pub lines: Vec<(&'static str, String)>,

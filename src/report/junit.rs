@@ -1,11 +1,13 @@
-//! The JUnit report, for CI servers: a suite per eval, a test case per case, and one suite for the run with its metrics.
+//! The JUnit report, for CI servers: a suite per eval, a test case per case, and one suite for the
+//! run with its metrics.
 //!
-//! There is no one format. What is written here fits both of the schemas that servers hold against it: the one of Maven's
-//! Surefire, which knows no properties of test cases and no type of what was skipped, and the one of Jenkins' xUnit plugin,
-//! which knows neither a time stamp nor skipped ones at the root (`tests/junit_rules.rs` beside this has their rules).
+//! There is no one format. What is written here fits both of the schemas that servers hold against
+//! it: the one of Maven's Surefire, which knows no properties of test cases and no type of what was
+//! skipped, and the one of Jenkins' xUnit plugin, which knows neither a time stamp nor skipped ones
+//! at the root (`tests/junit_rules.rs` beside this has their rules).
 //!
-//! Servers look at test cases only. A gate that no case explains (a missed threshold) is therefore a test case of the
-//! run's suite, so that such a run is not shown as passed.
+//! Servers look at test cases only. A gate that no case explains (a missed threshold) is therefore
+//! a test case of the run's suite, so that such a run is not shown as passed.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -432,7 +434,8 @@ fn about(case: &CaseResult) -> Option<String> {
     (!lines.is_empty()).then_some(lines)
 }
 
-/// The attempts before the one that passed, of the flaky samples of a case that passed: `flakyFailure` and `flakyError` elements.
+/// The attempts before the one that passed, of the flaky samples of a case that passed:
+/// `flakyFailure` and `flakyError` elements.
 fn earlier_attempts(case: &CaseResult) -> Vec<TestRerun> {
     if case.outcome != Outcome::Passed {
         // Servers would read them as further tries of the failure that is shown.

@@ -1,8 +1,8 @@
 //! A summary rendered as a stream of bytes: terminal, Markdown, JSON, HTML, JUnit, a comment.
 //!
-//! Renderers are pure. They write to what they are given, open no file and ask nothing of the environment; the same
-//! summary gives the same bytes. What models, targets and data sets said is hostile here: each renderer escapes it for
-//! its format.
+//! Renderers are pure. They write to what they are given, open no file and ask nothing of the
+//! environment; the same summary gives the same bytes. What models, targets and data sets said is
+//! hostile here: each renderer escapes it for its format.
 
 pub mod annotations;
 pub mod comment;

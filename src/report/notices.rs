@@ -167,8 +167,9 @@ fn omitted(summary: &Summary) -> String {
     )
 }
 
-/// The kinds of second tries, in a sentence each: those of samples whose grade failed, those of calls that did not get
-/// through, and those of programs that ran out of time. They are never one number.
+/// The kinds of second tries, in a sentence each: those of samples whose grade failed, those of
+/// calls that did not get through, and those of programs that ran out of time. They are never one
+/// number.
 pub fn retries(summary: &Summary) -> Vec<String> {
     let totals = &summary.summary;
     let mut all = Vec::new();
@@ -197,7 +198,8 @@ fn any_trust(summary: &Summary, trust: Trust) -> bool {
     summary.summary.by_trust.contains_key(&trust)
 }
 
-/// What verdicts over candidates' code rest on: `harness 120, split 44`, in samples; `None` when no code ran.
+/// What verdicts over candidates' code rest on: `harness 120, split 44`, in samples; `None` when no
+/// code ran.
 pub fn trust(summary: &Summary) -> Option<String> {
     let by_trust = &summary.summary.by_trust;
     let parts: Vec<String> = by_trust

@@ -1,7 +1,8 @@
-//! Expected and actual values as people read them: two short texts, or the lines in which they differ.
+//! Expected and actual values as people read them: two short texts, or the lines in which they
+//! differ.
 //!
-//! All that comes out of here is sanitised and bounded. Two values that differ never look the same: where they would,
-//! both are shown with every character visible.
+//! All that comes out of here is sanitised and bounded. Two values that differ never look the same:
+//! where they would, both are shown with every character visible.
 
 use serde_json::Value;
 use similar::{Algorithm, ChangeTag, TextDiff};
@@ -370,7 +371,8 @@ fn changed_line(tag: ChangeTag, line: &str, limits: Limits) -> DiffLine {
     }
 }
 
-/// Marks in lines that stand for each other: as many that are missing as there are extra ones right after them.
+/// Marks in lines that stand for each other: as many that are missing as there are extra ones right
+/// after them.
 fn mark_pairs(lines: &mut [DiffLine]) {
     let run = |lines: &[DiffLine], from: usize, kind: LineKind| {
         lines

@@ -1,4 +1,5 @@
-//! Whether a run may go on with the plan as it is now, and what of it is left: a comparison of data, without side effects.
+//! Whether a run may go on with the plan as it is now, and what of it is left: a comparison of
+//! data, without side effects.
 
 use std::collections::{HashMap, HashSet};
 
@@ -17,14 +18,16 @@ pub(super) struct Continuation {
     pub remaining: Remaining,
     /// Samples that are still to run.
     pub left: usize,
-    /// By eval of the plan: the places of cases that are new, or of which something else is said now.
+    /// By eval of the plan: the places of cases that are new, or of which something else is said
+    /// now.
     pub again: Vec<Vec<usize>>,
     /// True when an eval is new or something else is said of one.
     pub evals_differ: bool,
 }
 
-/// Compares the plan with what was done. `now` is what this session would say of itself; `recordings` are sentences on
-/// recordings that changed, which matters when anything is left to run.
+/// Compares the plan with what was done. `now` is what this session would say of itself;
+/// `recordings` are sentences on recordings that changed, which matters when anything is left to
+/// run.
 pub(super) fn check(
     prepared: &Prepared,
     now: &RunStarted,
@@ -184,7 +187,8 @@ fn compare_eval(
     found.matched.push((eval.info.id.clone(), matched));
 }
 
-/// Of a case without any judged sample only the number of samples counts: nothing was found out that a change belies.
+/// Of a case without any judged sample only the number of samples counts: nothing was found out
+/// that a change belies.
 fn compare_case(
     eval: &str,
     planned: &CasePlanned,

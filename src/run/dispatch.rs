@@ -1,4 +1,5 @@
-//! The dispatcher: starts samples and records what comes back, until all are done or the run is ended early.
+//! The dispatcher: starts samples and records what comes back, until all are done or the run is
+//! ended early.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -32,7 +33,8 @@ pub(super) struct Dispatcher<'a, 'b> {
 /// What tasks run, each in order, by their task.
 type Running = HashMap<Id, Vec<Work>>;
 
-/// Samples in one task when all they need is at hand: short enough that little is lost with a run that is killed.
+/// Samples in one task when all they need is at hand: short enough that little is lost with a run
+/// that is killed.
 const BATCH: usize = 32;
 
 /// Samples that are recorded as skipped with one write.
@@ -42,8 +44,9 @@ const SKIPPED: usize = 1000;
 type Tasks = JoinSet<Vec<Vec<Attempt>>>;
 
 impl Dispatcher<'_, '_> {
-    /// Runs everything, or what can be run before the run is ended early; records what was left out, but for samples that
-    /// never started in a run that was interrupted: of those a journal need say nothing, and there may be very many.
+    /// Runs everything, or what can be run before the run is ended early; records what was left
+    /// out, but for samples that never started in a run that was interrupted: of those a journal
+    /// need say nothing, and there may be very many.
     pub async fn drive(mut self, mut queue: Queue) -> Result<Ending, RunError> {
         let mut tasks = Tasks::new();
         let mut running = Running::new();
@@ -115,7 +118,8 @@ impl Dispatcher<'_, '_> {
                 () = cancel.reached(Level::Finish), if !interrupted => {
                     interrupted = true;
                     self.bench.graders.interrupt();
-                    // Also when the run is being ended for another reason: what is under way may be given up.
+                    // Also when the run is being ended for another reason: what is under way may be
+                    // given up.
                     ending = Ending::Early(Cause::Interrupted);
                 }
                 // What is only being finished is held to the run's time, too.
@@ -219,7 +223,8 @@ fn skipped(eval: &Eval, case: &str, sample: u32, cause: Cause) -> Event {
     })
 }
 
-/// Pairs what a task gave with its work. A task that panicked is an error of the harness, not of the outputs.
+/// Pairs what a task gave with its work. A task that panicked is an error of the harness, not of
+/// the outputs.
 fn take(
     running: &mut Running,
     joined: Result<(Id, Vec<Vec<Attempt>>), JoinError>,

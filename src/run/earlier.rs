@@ -1,4 +1,5 @@
-//! What the journal of a run says of its plan and of what is finished, in little memory: no outputs, no grades.
+//! What the journal of a run says of its plan and of what is finished, in little memory: no
+//! outputs, no grades.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -29,7 +30,8 @@ pub(super) struct Earlier {
     /// True when it tells what cases give the target.
     pub has_inputs: bool,
     marks: Vec<Mark>,
-    /// Samples that finished more than once, and how often: errored ones are run again when the run goes on.
+    /// Samples that finished more than once, and how often: errored ones are run again when the run
+    /// goes on.
     repeated: HashMap<usize, u32>,
 }
 
@@ -84,7 +86,8 @@ pub(super) struct EarlierCase {
     marks: usize,
 }
 
-/// The first 32 hex digits of a hash, which tell as much as all of them; of anything else nothing is equal.
+/// The first 32 hex digits of a hash, which tell as much as all of them; of anything else nothing
+/// is equal.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Print(Option<[u8; 16]>);
 
@@ -285,7 +288,8 @@ impl Earlier {
         marks.contains(&Mark::Kept)
     }
 
-    /// Told each time that the journal, read again, names a finished sample: true for the last time, which is what counts.
+    /// Told each time that the journal, read again, names a finished sample: true for the last
+    /// time, which is what counts.
     pub fn is_last(&mut self, sample: &SampleFinished) -> bool {
         let Some(place) = self.place(&sample.eval, &sample.case, sample.sample) else {
             return false;

@@ -35,7 +35,8 @@ pub(super) fn environment(plan: &Plan, git: Option<GitState>) -> Environment {
     }
 }
 
-/// The sandbox of all sessions of a run: what one of them did in a weaker one, or without, stays so.
+/// The sandbox of all sessions of a run: what one of them did in a weaker one, or without, stays
+/// so.
 pub(super) fn joined_sandbox(
     before: Option<SandboxState>,
     now: Option<SandboxState>,

@@ -11,7 +11,8 @@ use crate::summary::DETAILED_SAMPLES;
 use eval_base::files::open_file;
 use eval_base::redact::Redactor;
 
-/// Bytes of a text that are looked at: a little more than will be kept, so that it is seen that there is more.
+/// Bytes of a text that are looked at: a little more than will be kept, so that it is seen that
+/// there is more.
 const READ_BYTES: usize = INPUT_BYTES + 8;
 
 /// Shows inputs of a plan's cases, or none of them.
@@ -104,8 +105,8 @@ fn something(context: &Option<Value>) -> Option<Value> {
     })
 }
 
-/// The beginning of a file, a little more than will be kept, and whether that is all of it; nothing of one that can't be read,
-/// which its samples say.
+/// The beginning of a file, a little more than will be kept, and whether that is all of it; nothing
+/// of one that can't be read, which its samples say.
 fn read(path: &Path, redactor: &Redactor) -> (Value, bool) {
     let mut bytes = Vec::new();
     let read =

@@ -46,7 +46,8 @@ pub fn join(journals: &[PathBuf]) -> Result<Summary, RunError> {
     Ok(summary)
 }
 
-/// Folds a part's events. Behind the first one come all evals in the suite's order, before any case of theirs.
+/// Folds a part's events. Behind the first one come all evals in the suite's order, before any case
+/// of theirs.
 fn fold_part(
     fold: &mut Fold,
     events: impl Iterator<Item = Result<Event, JournalError>>,
@@ -61,8 +62,9 @@ fn fold_part(
     Ok(())
 }
 
-/// One side of a comparison, read from a journal, or from those of shards of one suite: of all that there are, or of some.
-/// `label` and `shown` are how the command line named the side, and its journals.
+/// One side of a comparison, read from a journal, or from those of shards of one suite: of all that
+/// there are, or of some. `label` and `shown` are how the command line named the side, and its
+/// journals.
 ///
 /// Returned beside it are the reasons why its figures may be wrong.
 ///
@@ -149,7 +151,8 @@ fn refuse(reasons: Vec<String>, hint: &str) -> RunError {
     })
 }
 
-/// The shards in their order, or everything that keeps them from being one run, or from being parts of one when that does.
+/// The shards in their order, or everything that keeps them from being one run, or from being parts
+/// of one when that does.
 fn check(sessions: Vec<(&Path, RunStarted)>, whole: bool) -> Result<Vec<Part<'_>>, Vec<String>> {
     let mut reasons = Vec::new();
     let mut parts: Vec<Part> = Vec::new();
@@ -291,7 +294,8 @@ fn contents(session: &RunStarted) -> Vec<(u64, &str)> {
         .collect()
 }
 
-/// The evals of all shards, each once, in the suite's order as far as it can be told: every shard has them in that order.
+/// The evals of all shards, each once, in the suite's order as far as it can be told: every shard
+/// has them in that order.
 fn evals(parts: &[Part]) -> Result<Vec<EvalPlanned>, RunError> {
     let mut order = Order::default();
     for part in parts {
@@ -330,7 +334,8 @@ struct Order {
 }
 
 impl Order {
-    /// Adds what is new of a list, each behind what stands before it there. Fails with an eval that is told differently.
+    /// Adds what is new of a list, each behind what stands before it there. Fails with an eval that
+    /// is told differently.
     fn merge(&mut self, list: Vec<EvalPlanned>) -> Result<(), String> {
         let mut before: Option<usize> = None;
         for planned in list {

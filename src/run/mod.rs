@@ -1,8 +1,10 @@
-//! The scheduler: drives a plan, owns cancellation, writes the journal first and then tells the observers.
+//! The scheduler: drives a plan, owns cancellation, writes the journal first and then tells the
+//! observers.
 //!
-//! One task (the dispatcher) owns everything that is written or shown; each sample runs in a task of its own and hands its
-//! result back. An event is appended to the journal before the fold or any observer hears of it, so that what was shown
-//! survives a `kill -9`, and every report is a fold over the same events.
+//! One task (the dispatcher) owns everything that is written or shown; each sample runs in a task
+//! of its own and hands its result back. An event is appended to the journal before the fold or any
+//! observer hears of it, so that what was shown survives a `kill -9`, and every report is a fold
+//! over the same events.
 
 mod cancel;
 mod check;
@@ -145,7 +147,8 @@ pub fn reread(journal: &Path) -> Result<Reread, RunError> {
     })
 }
 
-/// All cases of a run that did not pass, as eval and case; a summary lists a bounded number of them.
+/// All cases of a run that did not pass, as eval and case; a summary lists a bounded number of
+/// them.
 pub fn not_passed(journal: &Path) -> Result<BTreeSet<(String, String)>, RunError> {
     let fold = folded(journal, |_| ())?;
     Ok(fold

@@ -12,10 +12,12 @@ use crate::model::{Case, CasePlanned, CasesPlanned, Eval, EvalPlanned, Event, Pl
 const CHUNK: usize = 500;
 /// Bytes of inputs in one event.
 const CHUNK_BYTES: usize = 1 << 20;
-/// About how much memory cases may take that are held until they run because they were built for their inputs.
+/// About how much memory cases may take that are held until they run because they were built for
+/// their inputs.
 const BUILT_BYTES: usize = 32 << 20;
 
-/// The cases of an eval, in its order, without their inputs. In a shard each says its place in the whole eval.
+/// The cases of an eval, in its order, without their inputs. In a shard each says its place in the
+/// whole eval.
 pub(super) fn case_planned(eval: &Eval, shard: bool) -> impl Iterator<Item = CasePlanned> + '_ {
     eval.cases
         .outlines()
@@ -49,7 +51,8 @@ pub(super) fn case_planned(eval: &Eval, shard: bool) -> impl Iterator<Item = Cas
 /// Cases that were built for their inputs, by their places in their eval.
 pub(super) type Built = Vec<(usize, Arc<Case>)>;
 
-/// Records every eval and all its cases. Returns, by eval, cases that were built for that and need not be built again.
+/// Records every eval and all its cases. Returns, by eval, cases that were built for that and need
+/// not be built again.
 pub(super) fn record_plan(
     plan: &Plan,
     shard: bool,
@@ -84,8 +87,9 @@ pub(super) fn record_eval(
     }))
 }
 
-/// Records cases of an eval in chunks, each given with its place there, ascending. `built` is given those that had to be built for
-/// their inputs, with their places and about how much memory they take.
+/// Records cases of an eval in chunks, each given with its place there, ascending. `built` is given
+/// those that had to be built for their inputs, with their places and about how much memory they
+/// take.
 pub(super) fn record_cases(
     eval: &Eval,
     cases: impl Iterator<Item = (usize, CasePlanned)>,

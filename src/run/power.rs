@@ -23,7 +23,8 @@ const ASSUMED_RATE: f64 = 0.8;
 
 /// Confidence of the intervals that thresholds look at.
 const LEVEL: f64 = 0.95;
-/// The share of p (1 - p) that lies within cases when nothing is measured: that of chances from Beta(rate, 1 - rate).
+/// The share of p (1 - p) that lies within cases when nothing is measured: that of chances from
+/// Beta(rate, 1 - rate).
 const ASSUMED_WITHIN: f64 = 0.5;
 /// Simulated runs for the chance of a threshold, and the cases that all of them may have together.
 const RUNS: usize = 1_000;
@@ -280,7 +281,8 @@ fn threshold_power(
         Some(Metric::CasePassRate) => (cases, samples == 1),
         _ => (cases, false),
     };
-    // How much cases of one eval have in common is unknown before a run; without it the chance would be too high.
+    // How much cases of one eval have in common is unknown before a run; without it the chance
+    // would be too high.
     let scope = plan.settings.interval_scope;
     let together =
         scope == IntervalScope::SimilarEvals && evals.iter().any(|eval| eval.cases.len() > 1);
@@ -369,7 +371,8 @@ impl Planned<'_> {
         rate * (1.0 - rate) * (between + within / f64::from(self.samples))
     }
 
-    /// The share of simulated runs of so many cases like these that meet a threshold, by the intervals of reports.
+    /// The share of simulated runs of so many cases like these that meet a threshold, by the
+    /// intervals of reports.
     fn chance(&self, threshold: &Threshold, chances: &Chances, cases: usize) -> f64 {
         let runs = (CASES / cases.max(1)).clamp(FEWEST_RUNS, RUNS);
         let meets = |number: &usize| {

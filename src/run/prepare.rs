@@ -49,15 +49,15 @@ impl Prepared {
     }
 }
 
-/// Thresholds that this plan can't answer, in sentences. `samples` of a case of an eval; `None` when it is not among those that
-/// are meant.
+/// Thresholds that this plan can't answer, in sentences. `samples` of a case of an eval; `None`
+/// when it is not among those that are meant.
 pub(super) fn unanswered(
     plan: &Plan,
     samples: impl Fn(&Eval, Outline<'_>) -> Option<u32>,
 ) -> Vec<String> {
     let extent = |part: Option<&Part>, evals: &[Arc<Eval>]| {
-        // Of what is run again nobody chose the types; a threshold on one that is not among them stays undecided. And a
-        // shard need not have of a part of the run what the others have.
+        // Of what is run again nobody chose the types; a threshold on one that is not among them
+        // stays undecided. And a shard need not have of a part of the run what the others have.
         let open = plan.again || part.is_some() && plan.shard.is_some();
         let kinds = match open {
             true => [EvalType::Capability, EvalType::Regression].into(),
@@ -92,7 +92,8 @@ pub(super) fn unanswered(
     problems
 }
 
-/// Thresholds on ends of intervals that this plan is too small to meet, in sentences. A shard decides no gate.
+/// Thresholds on ends of intervals that this plan is too small to meet, in sentences. A shard
+/// decides no gate.
 pub fn too_few(plan: &Plan) -> Vec<String> {
     let planned = |evals: &[Arc<Eval>]| {
         let of = |eval: &Arc<Eval>| PlannedEval {
@@ -129,8 +130,8 @@ pub(super) fn prepare_judges(plan: &Plan, models: &Models) -> Result<(), RunErro
     Ok(())
 }
 
-/// Opens the targets and settles how many samples each case has: what its author said, else what a recording holds, else
-/// the largest k that a threshold or the list of k names.
+/// Opens the targets and settles how many samples each case has: what its author said, else what a
+/// recording holds, else the largest k that a threshold or the list of k names.
 pub fn prepare(mut plan: Plan) -> Result<Prepared, RunError> {
     let targets = Targets::open(&plan)?;
     // Outlines that nobody else holds are settled without a copy.

@@ -1,6 +1,7 @@
 //! Which sample is next.
 //!
-//! Only outlines wait here. Whole cases are built a little ahead of their turn, by a thread beside those that grade.
+//! Only outlines wait here. Whole cases are built a little ahead of their turn, by a thread beside
+//! those that grade.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -58,12 +59,13 @@ struct Lane {
     feed: Option<Feed>,
 }
 
-/// The samples of a plan in its order. Of an eval with `parallel: false` at most one is out at a time.
+/// The samples of a plan in its order. Of an eval with `parallel: false` at most one is out at a
+/// time.
 pub(super) struct Queue {
     /// By the place of their eval: only evals with samples that wait.
     lanes: BTreeMap<usize, Lane>,
-    /// Lanes whose next sample may start as it is. An eval that is not parallel and has a sample out is in neither set, so
-    /// that no lane that has to wait is looked at.
+    /// Lanes whose next sample may start as it is. An eval that is not parallel and has a sample
+    /// out is in neither set, so that no lane that has to wait is looked at.
     ready: BTreeSet<usize>,
     /// Lanes whose next sample may start once a data file is opened.
     shut: BTreeSet<usize>,
@@ -161,8 +163,8 @@ impl Queue {
         Some(work)
     }
 
-    /// The next samples that may start now, to be run one after the other by one task: one, or up to `most` that are all
-    /// `cheap` (a task each would cost more than they do).
+    /// The next samples that may start now, to be run one after the other by one task: one, or up
+    /// to `most` that are all `cheap` (a task each would cost more than they do).
     pub fn next_batch(&mut self, most: usize, cheap: impl Fn(Outline<'_>) -> bool) -> Vec<Work> {
         let Some(first) = self.next_if(|_, _| true) else {
             return Vec::new();

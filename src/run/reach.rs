@@ -1,4 +1,5 @@
-//! Thresholds on an interval's end that not even the best of outcomes could meet, for lack of cases: found before anything runs.
+//! Thresholds on an interval's end that not even the best of outcomes could meet, for lack of
+//! cases: found before anything runs.
 
 use crate::gate::number;
 use crate::model::{
@@ -14,8 +15,9 @@ pub(super) struct PlannedEval {
     pub samples: Vec<u32>,
 }
 
-/// Thresholds on an end of an interval that can't be met by what is planned even if all of it passes (of an upper end that must be
-/// low: if none of it does), in sentences with what it takes. `planned` of `None` is that of the whole run.
+/// Thresholds on an end of an interval that can't be met by what is planned even if all of it
+/// passes (of an upper end that must be low: if none of it does), in sentences with what it takes.
+/// `planned` of `None` is that of the whole run.
 pub(super) fn out_of_reach(
     thresholds: &[Threshold],
     scope: IntervalScope,
@@ -43,7 +45,8 @@ pub(super) fn out_of_reach(
         .collect()
 }
 
-/// What is planned if all of it passes, or none. `None`: the metric is no share, or nothing of it is planned.
+/// What is planned if all of it passes, or none. `None`: the metric is no share, or nothing of it
+/// is planned.
 fn best(
     metric: &Metric,
     evals: &[PlannedEval],
@@ -202,7 +205,8 @@ mod tests {
         insta::assert_snapshot!(warning("weighted_score", 0.6, SIMILAR, &weighted), @"the threshold on weighted_score requires a lower end of at least 0.6, and 4 cases are planned: even if all pass the interval ends at 0.3875; it takes 9 cases");
     }
 
-    /// What is out of reach is so in the gate's own interval, and the number that it takes is enough.
+    /// What is out of reach is so in the gate's own interval, and the number that it takes is
+    /// enough.
     #[test]
     fn warnings_agree_with_the_gates_interval() {
         for n in 1..80usize {

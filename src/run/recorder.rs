@@ -13,11 +13,13 @@ use crate::summary::Fold;
 pub trait Observer {
     fn event(&mut self, event: &Event);
 
-    /// A sample is about to run. That is not recorded: a run that is killed has nothing to show for it.
+    /// A sample is about to run. That is not recorded: a run that is killed has nothing to show for
+    /// it.
     fn started(&mut self, _eval: &str, _case: &str, _sample: u32) {}
 
-    /// A run goes on that was begun earlier, or outputs are graded again: `total` samples are planned in all, and those in
-    /// `kept` were finished before. Comes after the plan's events, which then need not name every case.
+    /// A run goes on that was begun earlier, or outputs are graded again: `total` samples are
+    /// planned in all, and those in `kept` were finished before. Comes after the plan's events,
+    /// which then need not name every case.
     fn resumed(&mut self, _total: usize, _kept: &BTreeMap<Outcome, usize>) {}
 
     /// How models are asked now; comes a few times a second while any is, and once at the end.

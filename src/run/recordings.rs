@@ -1,4 +1,5 @@
-//! What recordings held when a run read them, so that a run does not go on with other outputs under the same name.
+//! What recordings held when a run read them, so that a run does not go on with other outputs under
+//! the same name.
 
 use super::prepare::Prepared;
 use crate::model::RecordingRead;
@@ -17,8 +18,8 @@ pub(super) fn recordings(prepared: &Prepared) -> Vec<RecordingRead> {
     .collect()
 }
 
-/// Why outputs of now don't go with those of then: a sentence for each recording that changed. One that has only grown at
-/// its end has not: every output that was taken from it is still there.
+/// Why outputs of now don't go with those of then: a sentence for each recording that changed. One
+/// that has only grown at its end has not: every output that was taken from it is still there.
 pub(super) fn changed(
     prepared: &Prepared,
     then: &[RecordingRead],

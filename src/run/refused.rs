@@ -1,4 +1,5 @@
-//! Why a run can't go on (or be graded again, or be joined) with what is asked: in words, and nothing was done.
+//! Why a run can't go on (or be graded again, or be joined) with what is asked: in words, and
+//! nothing was done.
 
 use std::fmt;
 

@@ -1,4 +1,5 @@
-//! Grades the stored outputs of a run again, without asking its target: a new run with its own journal.
+//! Grades the stored outputs of a run again, without asking its target: a new run with its own
+//! journal.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -55,10 +56,12 @@ const BATCH_BYTES: usize = 1 << 20;
 /// Why an output that is not what the target gave has no new grade.
 const REDACTED: &str = "a secret was cut out of the output when it was stored, so that it can't be graded again; run it again";
 
-/// Grades every stored output of a run with the plan's graders. Judges are asked, the target is not.
+/// Grades every stored output of a run with the plan's graders. Judges are asked, the target is
+/// not.
 ///
-/// An attempt without an output keeps its end, and so does one that the target itself ended: what it had said until then is
-/// no answer. Attempts after the first one that does not fail now are left out, as a run would not have made them.
+/// An attempt without an output keeps its end, and so does one that the target itself ended: what
+/// it had said until then is no answer. Attempts after the first one that does not fail now are
+/// left out, as a run would not have made them.
 pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> {
     let RegradeRequest {
         plan,
@@ -170,7 +173,8 @@ impl Selected {
     }
 }
 
-/// The cases of the plan that the run has, if their inputs are what they were. Notes the places in `earlier`.
+/// The cases of the plan that the run has, if their inputs are what they were. Notes the places in
+/// `earlier`.
 fn select(plan: &Plan, said: &Said, earlier: &mut Earlier) -> Result<Selected, Refused> {
     let run = earlier.started.run_id.clone();
     let (mut changed, mut gone) = (Cases::default(), Vec::new());
@@ -325,8 +329,8 @@ struct Again<'a, 'b> {
 type Tasks = JoinSet<Vec<SampleFinished>>;
 
 impl Again<'_, '_> {
-    /// Reads the journal and grades what it holds, in its order, as many at once as there are workers, and more where most of
-    /// them wait for a judge.
+    /// Reads the journal and grades what it holds, in its order, as many at once as there are
+    /// workers, and more where most of them wait for a judge.
     async fn drive(mut self) -> Result<Ending, RunError> {
         let mut tasks = Tasks::new();
         let ending = self.run(&mut tasks).await;
@@ -379,7 +383,8 @@ impl Again<'_, '_> {
         }
     }
 
-    /// The next samples to grade, for one task; empty at the journal's end. Records what was skipped then, too.
+    /// The next samples to grade, for one task; empty at the journal's end. Records what was
+    /// skipped then, too.
     fn batch(
         &mut self,
         events: &mut impl Iterator<Item = Result<Event, JournalError>>,

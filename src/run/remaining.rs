@@ -1,6 +1,7 @@
 //! Which samples of a plan are still to run.
 
-/// The samples that a run still wants: all of them, or those that its earlier sessions did not finish.
+/// The samples that a run still wants: all of them, or those that its earlier sessions did not
+/// finish.
 #[derive(Debug, Clone, Default)]
 pub struct Remaining {
     /// One for each eval of the plan, in its order; `None` when everything is wanted.
@@ -52,7 +53,8 @@ impl Remaining {
         }
     }
 
-    /// Whether a sample of the plan is still to run; `case` counts the cases that the plan selects of the eval, from 0.
+    /// Whether a sample of the plan is still to run; `case` counts the cases that the plan selects
+    /// of the eval, from 0.
     pub fn wants(&self, eval: usize, case: usize, sample: u32) -> bool {
         let Some(evals) = &self.evals else {
             return true;

@@ -39,7 +39,8 @@ impl Bench {
         workers.acquire_owned().await.ok()
     }
 
-    /// True when a sample starts no process and calls nothing: its output is recorded and its graders only look at it.
+    /// True when a sample starts no process and calls nothing: its output is recorded and its
+    /// graders only look at it.
     pub fn is_cheap(&self, case: Outline<'_>) -> bool {
         self.targets.is_recorded(case.profile.target.as_ref()) && case.profile.only_looks()
     }
@@ -64,8 +65,8 @@ pub(super) fn fault(reason: impl Into<String>) -> Attempt {
     }
 }
 
-/// Why the attempts of a sample are not recorded, if they are not: its target was not called, or grading it was given up because
-/// the run is being ended.
+/// Why the attempts of a sample are not recorded, if they are not: its target was not called, or
+/// grading it was given up because the run is being ended.
 pub(super) fn unrecorded(attempts: &[Attempt]) -> Option<Cause> {
     match attempts.last() {
         None => Some(Cause::Budget),
@@ -76,7 +77,8 @@ pub(super) fn unrecorded(attempts: &[Attempt]) -> Option<Cause> {
     }
 }
 
-/// Runs a sample to its end: at least one attempt, or none when the run may spend no more on models.
+/// Runs a sample to its end: at least one attempt, or none when the run may spend no more on
+/// models.
 pub(super) async fn run_sample(bench: &Bench, work: &Work) -> Vec<Attempt> {
     let case = match &work.case {
         Ok(case) => case,
@@ -166,8 +168,9 @@ async fn run_attempt(bench: &Bench, work: &Work, case: &Case, number: usize) -> 
     })
 }
 
-/// True when a verdict is missing for nothing but the budget, and nothing of it went into what there is: then the sample is left
-/// out, as one whose target may not be asked. `call` is how this run asked for the output.
+/// True when a verdict is missing for nothing but the budget, and nothing of it went into what
+/// there is: then the sample is left out, as one whose target may not be asked. `call` is how this
+/// run asked for the output.
 pub(super) fn is_unpaid(models: &Models, call: Option<&ModelCall>, verdict: &Verdict) -> bool {
     if verdict.cause != Some(Cause::JudgeUnreachable) || !models.is_spent() {
         return false;
@@ -205,8 +208,8 @@ pub(super) async fn judge(
     (graded.extracted, verdict)
 }
 
-/// Asks the target, again after a growing pause when the call did not get through and another try may help. A target that was
-/// reached and failed, or took too long, would only do so again.
+/// Asks the target, again after a growing pause when the call did not get through and another try
+/// may help. A target that was reached and failed, or took too long, would only do so again.
 async fn ask(bench: &Bench, work: &Work, case: &Case, attempt: u32) -> (Answer, u32) {
     let mut pause = Duration::from_millis(250);
     let most = bench
@@ -242,8 +245,8 @@ async fn ask(bench: &Bench, work: &Work, case: &Case, attempt: u32) -> (Answer, 
     (answer, again)
 }
 
-/// Tries of a model after the first. All but an answer's own are among the faults; of an answer that could not be used the
-/// requests tell.
+/// Tries of a model after the first. All but an answer's own are among the faults; of an answer
+/// that could not be used the requests tell.
 fn tries_again(call: &ModelCall, is_told: bool) -> u32 {
     let faults = call
         .faults
@@ -256,8 +259,9 @@ fn tries_again(call: &ModelCall, is_told: bool) -> u32 {
     }
 }
 
-/// Whole secrets are redacted where events are recorded. But reasons and details show excerpts, and half a secret is not found
-/// there. What a judge was shown and said stays: secrets were cut out whole before it was asked.
+/// Whole secrets are redacted where events are recorded. But reasons and details show excerpts, and
+/// half a secret is not found there. What a judge was shown and said stays: secrets were cut out
+/// whole before it was asked.
 fn holds_secret(redactor: &Redactor, case: &Case, output: &Output) -> bool {
     let holds =
         |text: serde_json::Result<String>| text.is_ok_and(|text| redactor.redact(&text).is_some());

@@ -95,7 +95,8 @@ fn file(told: &Told, report: &Report) -> ScoreBaselineFile {
             ci: estimate.ci,
             n_cases: estimate.n_cases,
         };
-        // Which cases are of a part may change from run to run, so that its metrics are no baseline.
+        // Which cases are of a part may change from run to run, so that its metrics are no
+        // baseline.
         split_part(name).1.is_none().then(|| (name.clone(), metric))
     };
     ScoreBaselineFile {
@@ -275,7 +276,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
-        /// Beside the scores that were taken from a run, another run differs as it does beside the run itself.
+        /// Beside the scores that were taken from a run, another run differs as it does beside the
+        /// run itself.
         #[test]
         fn scores_compare_as_the_run_that_they_were_taken_from(run in a_run(5), other in a_run(5), seed in any::<u64>()) {
             let run = graded(run);

@@ -52,7 +52,8 @@ pub struct Said {
     pub filters: Vec<String>,
     /// The run is made to capture baselines.
     pub capture: bool,
-    /// What reports compare the run with: one of the two. One that goes on keeps what it began with when neither is there.
+    /// What reports compare the run with: one of the two. One that goes on keeps what it began with
+    /// when neither is there.
     pub score_baseline: Option<Box<ScoreBaselineRead>>,
     pub compared_run: Option<Box<RunScores>>,
     pub fail_on: Option<FailOn>,
@@ -212,8 +213,9 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
         now.environment = environment;
     }
     let shard = now.shard.is_some();
-    // A comparison tells by what each case is. A first session that had none did not keep that, and a later one that had may have
-    // broken off before it said it again. And it may have kept no inputs, for reports that did not show them.
+    // A comparison tells by what each case is. A first session that had none did not keep that, and
+    // a later one that had may have broken off before it said it again. And it may have kept no
+    // inputs, for reports that did not show them.
     let inputs = Inputs::of(plan, prepared.total_samples(), &redactor);
     let all_again =
         compares(&now) && !compares(&earlier.started) || inputs.are_kept() && !earlier.has_inputs;
@@ -278,7 +280,8 @@ fn says_nothing_new(now: &RunStarted, next: &Continuation, earlier: &Earlier) ->
         && now.allow_changed == was.allow_changed
 }
 
-/// One for each worker, where more samples are under way than there are workers: those beyond them only wait for a model.
+/// One for each worker, where more samples are under way than there are workers: those beyond them
+/// only wait for a model.
 pub(super) fn workers(plan: &Plan) -> Option<Arc<Semaphore>> {
     let workers = plan.settings.max_workers.max(1);
     let more = plan.settings.in_flight > workers;

@@ -1,5 +1,5 @@
-//! Whole cases for those who ask in almost the plan's order, as a journal does: samples finish a little out of turn, and those
-//! of a later session begin from the front again.
+//! Whole cases for those who ask in almost the plan's order, as a journal does: samples finish a
+//! little out of turn, and those of a later session begin from the front again.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;

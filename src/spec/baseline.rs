@@ -12,7 +12,8 @@ use super::grader::present;
 /// The version of the format of baseline files; a reader refuses a higher one.
 pub const BASELINE_VERSION: u32 = 1;
 
-/// One known-good output: `baselines/<eval id>.yaml` once accepted, `<eval id>.pending.yaml` before.
+/// One known-good output: `baselines/<eval id>.yaml` once accepted, `<eval id>.pending.yaml`
+/// before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BaselineFile {
@@ -39,7 +40,8 @@ pub struct BaselineFile {
     pub environment: BTreeMap<String, Value>,
     /// Over what the target was given (hex): with another input the baseline is stale.
     pub input_hash: Option<String>,
-    /// Only in pending files: the fingerprint (hex) of the accepted output that was there at capture, or `none`.
+    /// Only in pending files: the fingerprint (hex) of the accepted output that was there at
+    /// capture, or `none`.
     pub replaces: Option<String>,
     /// The known-good output. Texts such as `{{any_uuid}}` are matchers.
     #[serde(
@@ -87,7 +89,8 @@ pub struct BaselinesSpec {
     /// Outputs of more bytes go into a file beside. Default 65536.
     #[schemars(range(min = 256, max = 1073741824))]
     pub inline_bytes: Option<u64>,
-    /// HTTP response headers that are kept besides those that the accepted baseline names. Default `[content-type]`.
+    /// HTTP response headers that are kept besides those that the accepted baseline names. Default
+    /// `[content-type]`.
     pub keep_headers: Option<Vec<String>>,
 }
 
@@ -95,8 +98,8 @@ pub struct BaselinesSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RedactSpec {
-    /// A regular expression. Where it matches a whole text the placeholder takes its place; where it matches a part, the
-    /// baseline matches that part by this expression.
+    /// A regular expression. Where it matches a whole text the placeholder takes its place; where
+    /// it matches a part, the baseline matches that part by this expression.
     #[schemars(length(min = 1))]
     pub pattern: String,
     /// A matcher, such as `{{any_uuid}}`. Default `{{any_string}}`.

@@ -15,7 +15,8 @@ use super::words::CacheMode;
 pub struct CacheSpec {
     /// Default `use`. `--cache` wins over it.
     pub mode: Option<CacheMode>,
-    /// The folder of the cache, relative to this file. Default: a folder of the user that all projects share.
+    /// The folder of the cache, relative to this file. Default: a folder of the user that all
+    /// projects share.
     #[schemars(length(min = 1))]
     pub dir: Option<String>,
 }

@@ -32,8 +32,8 @@ tagged!(DatasetSpec by "format" {
 pub struct RowsDataset {
     /// Relative to this file.
     pub path: String,
-    /// A case as under `test_cases:`, whose texts are templates over `row.*`. A text that is nothing but one
-    /// `{{ row.x }}` becomes the row's value as it is: a number, a list, an object.
+    /// A case as under `test_cases:`, whose texts are templates over `row.*`. A text that is
+    /// nothing but one `{{ row.x }}` becomes the row's value as it is: a number, a list, an object.
     #[schemars(with = "serde_json::Map<String, Value>", extend("x-template-of" = "CaseSpec"))]
     pub case: Value,
     /// Only the first rows.
@@ -54,8 +54,9 @@ pub struct BenchmarkDataset {
     /// Seconds for each program. Default 10.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
-    /// Limits each program to so many times what the record's own solution (`canonical_solution`, `code`) takes here, alone: at
-    /// least 0.5 s, at most `timeout_seconds`. Such a record must have one, and it must pass.
+    /// Limits each program to so many times what the record's own solution (`canonical_solution`,
+    /// `code`) takes here, alone: at least 0.5 s, at most `timeout_seconds`. Such a record must
+    /// have one, and it must pass.
     #[schemars(range(min = 1.01, max = 1000000.0))]
     pub timeout_factor: Option<f64>,
     #[schemars(range(min = 16, max = 1048576))]
@@ -63,6 +64,7 @@ pub struct BenchmarkDataset {
     /// Megabytes that what one call returns may take. Default 128.
     #[schemars(range(min = 1, max = 1024))]
     pub max_return_mb: Option<u64>,
-    /// `in_process` runs the tests in the interpreter of the code, which could then forge the verdict.
+    /// `in_process` runs the tests in the interpreter of the code, which could then forge the
+    /// verdict.
     pub trust: Option<TestsTrust>,
 }

@@ -29,18 +29,19 @@ pub struct ExecutorSpec {
     /// Seconds for a program, where the grader does not say. Default 10.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
-    /// Memory of a program, where the grader does not say; the compiler gets 1024, or this if it is more. Default 256.
+    /// Memory of a program, where the grader does not say; the compiler gets 1024, or this if it is
+    /// more. Default 256.
     #[schemars(range(min = 16, max = 1048576))]
     pub memory_mb: Option<u64>,
     /// Environment variables of the compiler and the program.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Folders outside of `/usr` that the compiler or the program need to read, such as `/opt/go`. They are visible in the
-    /// sandbox, read-only.
+    /// Folders outside of `/usr` that the compiler or the program need to read, such as `/opt/go`.
+    /// They are visible in the sandbox, read-only.
     #[serde(default)]
     pub readable: Vec<String>,
-    /// A program that must compile and end with exit code 0 where the language is whole: when it does not, failures of programs are
-    /// errors. Known languages have one; an empty text is none.
+    /// A program that must compile and end with exit code 0 where the language is whole: when it
+    /// does not, failures of programs are errors. Known languages have one; an empty text is none.
     pub probe: Option<String>,
     /// How to get the language where it is missing, such as `apt install gcc`.
     pub hint: Option<String>,

@@ -112,8 +112,8 @@ pub struct PatternExpected {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SemanticExpected {
-    /// A reference, which the output says in whatever words; or `must_include` and `must_not_include`, texts of which each must
-    /// (or must not) be said.
+    /// A reference, which the output says in whatever words; or `must_include` and
+    /// `must_not_include`, texts of which each must (or must not) be said.
     #[schemars(schema_with = "semantic_value")]
     pub value: Value,
     /// Other references that are as good.

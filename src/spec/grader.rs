@@ -40,7 +40,8 @@ impl GraderSpec {
 #[serde(deny_unknown_fields)]
 #[schemars(extend("x-optional" = ["config"]))]
 pub struct CodeGraderSpec {
-    /// Method and settings; a method that is not written is inferred from `expected.type` and the settings.
+    /// Method and settings; a method that is not written is inferred from `expected.type` and the
+    /// settings.
     pub config: CodeConfig,
     /// Turns the verdict round: what would pass fails, and the reverse.
     #[serde(default)]
@@ -48,8 +49,8 @@ pub struct CodeGraderSpec {
     /// Weight under `combine: weighted`.
     #[schemars(range(min = 0.0))]
     pub weight: Option<f64>,
-    /// Records the grader's score under this name, as a metric that thresholds and composites may use; for `similarity`,
-    /// the name of its number.
+    /// Records the grader's score under this name, as a metric that thresholds and composites may
+    /// use; for `similarity`, the name of its number.
     #[schemars(length(min = 1, max = 64))]
     pub metric: Option<String>,
     /// `true`: the grader only measures; its verdict is shown and decides nothing. Default false.
@@ -214,9 +215,11 @@ pub struct FunctionOutputSpec {
     /// Seconds for the whole program. Default 10, or what the calls need.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
-    /// A solution of the author's, in Python, that must pass: with `timeout_factor` its own time sets the limit of the output's code.
+    /// A solution of the author's, in Python, that must pass: with `timeout_factor` its own time
+    /// sets the limit of the output's code.
     pub reference_solution: Option<String>,
-    /// Limits the code to so many times what `reference_solution` takes here, alone: at least 0.5 s, at most `timeout_seconds`.
+    /// Limits the code to so many times what `reference_solution` takes here, alone: at least 0.5
+    /// s, at most `timeout_seconds`.
     #[schemars(range(min = 1.01, max = 1000000.0))]
     pub timeout_factor: Option<f64>,
     #[schemars(range(min = 16, max = 1048576))]
@@ -224,7 +227,8 @@ pub struct FunctionOutputSpec {
     /// Kilobytes of each stream that are kept. Default 1024.
     #[schemars(range(min = 1, max = 16384))]
     pub output_kb: Option<u64>,
-    /// Megabytes that what one call returns may take. Default 16, which the harness holds and compares.
+    /// Megabytes that what one call returns may take. Default 16, which the harness holds and
+    /// compares.
     #[schemars(range(min = 1, max = 1024))]
     pub max_return_mb: Option<u64>,
     /// `false` needs `--allow-unsandboxed`. Default true.
@@ -253,14 +257,15 @@ pub struct FunctionCaseSpec {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CodeExecutionSpec {
-    /// The language: `python` (default), `javascript`, `typescript`, `bash`, `sql`, or a name of the suite's `executors:`.
+    /// The language: `python` (default), `javascript`, `typescript`, `bash`, `sql`, or a name of
+    /// the suite's `executors:`.
     pub executor: Option<String>,
     /// Text before the output's code, such as a benchmark's prompt.
     pub prefix: Option<String>,
     /// Which kind of tests is meant, for readers; it must agree with what is given.
     pub tests: Option<TestsWord>,
-    /// Program text that defines `check(candidate)`; for JavaScript, TypeScript and bash, any program that fails when the code is
-    /// wrong.
+    /// Program text that defines `check(candidate)`; for JavaScript, TypeScript and bash, any
+    /// program that fails when the code is wrong.
     pub test: Option<String>,
     /// Assert statements, run in order; for bash, commands that must succeed.
     #[serde(default)]
@@ -278,23 +283,29 @@ pub struct CodeExecutionSpec {
     pub columns: Option<Vec<String>>,
     /// SQL that gives the right rows; it runs on a database of its own.
     pub reference: Option<String>,
-    /// For SQL that changes data: a query whose rows are compared, after the output's SQL (and after `reference`).
+    /// For SQL that changes data: a query whose rows are compared, after the output's SQL (and
+    /// after `reference`).
     pub check: Option<String>,
     /// Whether the order of rows counts. Default false.
     pub ordered: Option<bool>,
-    /// Runs after the candidate's code and before the tests; of whole programs and of SQL, before the candidate's code.
+    /// Runs after the candidate's code and before the tests; of whole programs and of SQL, before
+    /// the candidate's code.
     pub setup: Option<String>,
-    /// The function that is tested: `check` is called with it. Beside `asserts`, it may have the name of a builtin.
+    /// The function that is tested: `check` is called with it. Beside `asserts`, it may have the
+    /// name of a builtin.
     pub entry_point: Option<String>,
-    /// `in_process` runs tests in Python in the interpreter of the code, for tests that replace parts of modules, make files for
-    /// the code or look at objects that are no plain data. The code could then forge the verdict.
+    /// `in_process` runs tests in Python in the interpreter of the code, for tests that replace
+    /// parts of modules, make files for the code or look at objects that are no plain data. The
+    /// code could then forge the verdict.
     pub trust: Option<TestsTrust>,
     /// Seconds for the whole program. Default 10.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
-    /// A solution of the author's, in Python, that must pass: with `timeout_factor` its own time sets the limit of the output's code.
+    /// A solution of the author's, in Python, that must pass: with `timeout_factor` its own time
+    /// sets the limit of the output's code.
     pub reference_solution: Option<String>,
-    /// Limits the code to so many times what `reference_solution` takes here, alone: at least 0.5 s, at most `timeout_seconds`.
+    /// Limits the code to so many times what `reference_solution` takes here, alone: at least 0.5
+    /// s, at most `timeout_seconds`.
     #[schemars(range(min = 1.01, max = 1000000.0))]
     pub timeout_factor: Option<f64>,
     #[schemars(range(min = 16, max = 1048576))]
@@ -329,17 +340,20 @@ pub struct StdioCaseSpec {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SimilaritySpec {
-    /// The reference, when the case has no `expected`; `expected.alternatives` are further references.
+    /// The reference, when the case has no `expected`; `expected.alternatives` are further
+    /// references.
     pub value: Option<String>,
     #[serde(default)]
     pub metric: SimilarityMetric,
-    /// The least likeness that passes, default 0.8; for `edit_rate` the highest rate that passes, default 0.2.
+    /// The least likeness that passes, default 0.8; for `edit_rate` the highest rate that passes,
+    /// default 0.2.
     #[schemars(range(min = 0.0))]
     pub threshold: Option<f64>,
     /// What `edit_rate` counts. Default `chars`.
     pub unit: Option<EditUnit>,
-    /// How texts become words, for `token_f1`, `rouge_l` and `bleu` (`13a` and `zh` for `bleu` alone). Default `words`, or `mixed`
-    /// where the output or a reference has letters of a script that is written without blanks.
+    /// How texts become words, for `token_f1`, `rouge_l` and `bleu` (`13a` and `zh` for `bleu`
+    /// alone). Default `words`, or `mixed` where the output or a reference has letters of a script
+    /// that is written without blanks.
     pub tokenizer: Option<Tokenizer>,
     /// Default true; for `token_f1` and `rouge_l` false.
     pub case_sensitive: Option<bool>,
@@ -363,11 +377,13 @@ pub struct CommandGraderSpec {
     /// How the program says its verdict.
     #[serde(default)]
     pub verdict: CommandVerdict,
-    /// Names of the numbers that the program says under `metrics` of its JSON verdict, all of them each time.
+    /// Names of the numbers that the program says under `metrics` of its JSON verdict, all of them
+    /// each time.
     #[serde(default)]
     #[schemars(length(max = 64))]
     pub metrics: Vec<String>,
-    /// `true` runs it inside the sandbox: it sees the suite's folder read-only, a private `/tmp`, and no network. Default false.
+    /// `true` runs it inside the sandbox: it sees the suite's folder read-only, a private `/tmp`,
+    /// and no network. Default false.
     #[serde(default)]
     pub sandbox: bool,
 }
@@ -378,7 +394,8 @@ pub struct CommandGraderSpec {
 pub struct GradersFile {
     #[serde(default)]
     pub graders: BTreeMap<String, GraderSpec>,
-    /// By `code`, `model` or `human`: the grader that `--grader-type` uses for cases that have none of that type.
+    /// By `code`, `model` or `human`: the grader that `--grader-type` uses for cases that have none
+    /// of that type.
     #[serde(default)]
     pub defaults: GraderDefaults,
     #[serde(default)]

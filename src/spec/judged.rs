@@ -19,7 +19,8 @@ pub struct ModelGraderSpec {
     pub negate: bool,
     #[schemars(range(min = 0.0))]
     pub weight: Option<f64>,
-    /// Records the grader's score under this name, as a metric that thresholds and composites may use.
+    /// Records the grader's score under this name, as a metric that thresholds and composites may
+    /// use.
     #[schemars(length(min = 1, max = 64))]
     pub metric: Option<String>,
     /// `true`: the grader only measures; its verdict is shown and decides nothing. Default false.
@@ -37,9 +38,11 @@ pub struct ModelGraderConfig {
     /// Several judges: each gives `votes` votes.
     #[serde(default)]
     pub models: Vec<JudgeModel>,
-    /// In place of the provider's. Ends where the provider's own path (`/chat/completions`, `/messages`) begins.
+    /// In place of the provider's. Ends where the provider's own path (`/chat/completions`,
+    /// `/messages`) begins.
     pub base_url: Option<String>,
-    /// The environment variable that holds the key. Without it no key is sent to a `base_url` of one's own.
+    /// The environment variable that holds the key. Without it no key is sent to a `base_url` of
+    /// one's own.
     pub api_key_env: Option<String>,
     /// Stands before what every judge is told of its task.
     pub system: Option<String>,
@@ -60,7 +63,8 @@ pub struct ModelGraderConfig {
     pub headers: BTreeMap<String, String>,
     /// What it costs, in place of what `prices:` says.
     pub price: Option<PriceSpec>,
-    /// Calls in flight at once. Default: the provider's, else `config.max_workers` where that is written, else 32.
+    /// Calls in flight at once. Default: the provider's, else `config.max_workers` where that is
+    /// written, else 32.
     #[schemars(range(min = 1, max = 100000))]
     pub max_concurrency: Option<usize>,
     #[schemars(range(min = 1))]
@@ -74,19 +78,22 @@ pub struct ModelGraderConfig {
     /// Further tries of a call that got no usable answer. Default 4.
     #[schemars(range(max = 100))]
     pub retries: Option<u32>,
-    /// A folder of recorded exchanges, relative to this file, which give all answers: no key and no network.
+    /// A folder of recorded exchanges, relative to this file, which give all answers: no key and no
+    /// network.
     pub replay: Option<String>,
     /// How a JSON API of one's own is asked and read, in place of OpenAI's way.
     pub request: Option<RequestSpec>,
-    /// `false` does not tell the provider the form of the answer; default true: where it can be told it is, and where that is
-    /// refused it is asked without.
+    /// `false` does not tell the provider the form of the answer; default true: where it can be
+    /// told it is, and where that is refused it is asked without.
     pub structured: Option<bool>,
-    /// What is judged, or the name of a rubric. Criteria such as `1. **Clarity** (weight: 0.4)` in it are read and scored one by one.
+    /// What is judged, or the name of a rubric. Criteria such as `1. **Clarity** (weight: 0.4)` in
+    /// it are read and scored one by one.
     pub rubric: Option<String>,
     /// What is judged, thing by thing; a rubric beside it is their introduction.
     #[serde(default)]
     pub criteria: Vec<CriterionSpec>,
-    /// The prompt, or the name of one, with `{{ input }}`, `{{ output }}`, `{{ expected }}` and `{{ rubric }}` (or `{input}` and so on).
+    /// The prompt, or the name of one, with `{{ input }}`, `{{ output }}`, `{{ expected }}` and
+    /// `{{ rubric }}` (or `{input}` and so on).
     pub prompt: Option<String>,
     pub scoring: Option<ScoringSpec>,
     /// Share of the scale at which the grade passes, in (0, 1]. Default 0.7.
@@ -224,7 +231,8 @@ pub struct JudgeExampleSpec {
     pub input: Option<Value>,
     pub output: Value,
     pub expected: Option<Value>,
-    /// As the judge should score it: on the scale, a category, or true and false; or an object of them by criterion.
+    /// As the judge should score it: on the scale, a category, or true and false; or an object of
+    /// them by criterion.
     pub score: Value,
     pub justification: Option<String>,
 }
@@ -238,7 +246,8 @@ pub struct HumanGraderSpec {
     pub negate: bool,
     #[schemars(range(min = 0.0))]
     pub weight: Option<f64>,
-    /// Records the grader's score under this name, as a metric that thresholds and composites may use.
+    /// Records the grader's score under this name, as a metric that thresholds and composites may
+    /// use.
     #[schemars(length(min = 1, max = 64))]
     pub metric: Option<String>,
     /// `true`: the grader only measures; its verdict is shown and decides nothing. Default false.

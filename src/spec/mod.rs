@@ -1,9 +1,10 @@
 //! What people write: the source of every JSON Schema under `schemas/`.
 //!
-//! The types here say shapes, not semantics: a file that fits them may still be refused by a lint of `load`. Rules for
-//! these types, because numbers keep their digits (see `serde_json`'s `arbitrary_precision`): no untagged, internally
-//! tagged or flattened deserialisation by derive; [`tagged!`] writes the dispatch by hand. Other spellings of a key are
-//! told to the loader by `x-aliases` and never reach serde.
+//! The types here say shapes, not semantics: a file that fits them may still be refused by a lint
+//! of `load`. Rules for these types, because numbers keep their digits (see `serde_json`'s
+//! `arbitrary_precision`): no untagged, internally tagged or flattened deserialisation by derive;
+//! [`tagged!`] writes the dispatch by hand. Other spellings of a key are told to the loader by
+//! `x-aliases` and never reach serde.
 
 pub mod words;
 
@@ -58,9 +59,11 @@ pub use target::*;
 pub use thresholds::*;
 pub use unions::*;
 
-/// Implements `Deserialize` for an enum whose branch is named by a key beside the branch's own keys.
+/// Implements `Deserialize` for an enum whose branch is named by a key beside the branch's own
+/// keys.
 ///
-/// The enum derives `Serialize` and `JsonSchema` with `#[serde(tag = ...)]`, so that all three agree.
+/// The enum derives `Serialize` and `JsonSchema` with `#[serde(tag = ...)]`, so that all three
+/// agree.
 macro_rules! tagged {
     ($name:ident by $tag:literal { $($variant:ident = $word:literal),* $(,)? }) => {
         impl<'de> serde::Deserialize<'de> for $name {

@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::tagged;
 
-/// A channel. It is used by runs with `reporting.notify_on_failure: true` and by phases with `notification: true`. What goes
-/// wrong with it is a warning and changes no gate.
+/// A channel. It is used by runs with `reporting.notify_on_failure: true` and by phases with
+/// `notification: true`. What goes wrong with it is a warning and changes no gate.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum ChannelSpec {
@@ -38,9 +38,9 @@ pub struct WebhookSpec {
     /// What is sent where `body` does not say, and how texts are escaped.
     #[serde(default)]
     pub format: NotifyFormat,
-    /// What is sent in place of the format's own. Its texts are templates over `suite`, `phase`, `decision`, `exit_code`,
-    /// `reasons`, `failures`, `more_failures`, `metrics`, `run_id` and `report`; one that is nothing but `{{ name }}` becomes
-    /// the value itself.
+    /// What is sent in place of the format's own. Its texts are templates over `suite`, `phase`,
+    /// `decision`, `exit_code`, `reasons`, `failures`, `more_failures`, `metrics`, `run_id` and
+    /// `report`; one that is nothing but `{{ name }}` becomes the value itself.
     #[serde(
         default,
         deserialize_with = "super::grader::present",
@@ -72,7 +72,8 @@ pub struct NotifyCommandSpec {
     /// How warnings call it. Default: its type and its place in the list.
     #[schemars(length(min = 1, max = 100))]
     pub name: Option<String>,
-    /// Program and arguments; no shell reads them. It runs in the suite's folder with the environment of `eval-harness`.
+    /// Program and arguments; no shell reads them. It runs in the suite's folder with the
+    /// environment of `eval-harness`.
     #[schemars(length(min = 1))]
     pub command: Vec<String>,
     /// When it is told.
@@ -98,7 +99,8 @@ pub enum NotifyOn {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NotifyFormat {
-    /// `{"text": ...}` in Slack's markup, which Mattermost, Rocket.Chat and Discord (`/slack`) read, too.
+    /// `{"text": ...}` in Slack's markup, which Mattermost, Rocket.Chat and Discord (`/slack`)
+    /// read, too.
     #[default]
     Slack,
     /// The message's fields, as they are.

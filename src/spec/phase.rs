@@ -24,21 +24,24 @@ pub struct PhaseFile {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseSpec {
-    /// What `{phase_id}` and `--phase-id` mean. Default: the name in lower case, with `-` for what is no letter or digit.
+    /// What `{phase_id}` and `--phase-id` mean. Default: the name in lower case, with `-` for what
+    /// is no letter or digit.
     pub id: Option<String>,
     #[schemars(length(min = 1))]
     pub name: String,
     pub description: Option<String>,
     #[schemars(length(min = 1))]
     pub steps: Vec<StepSpec>,
-    /// The git revision that the phase began at, for the summary of the implementation. `--base` comes before it.
+    /// The git revision that the phase began at, for the summary of the implementation. `--base`
+    /// comes before it.
     pub base: Option<String>,
-    /// Where the phase report goes, relative to this file; `{phase_id}` is filled in. The JSON report lies beside it.
-    /// Default: `phases/phase-{phase_id}.md` in the results folder.
+    /// Where the phase report goes, relative to this file; `{phase_id}` is filled in. The JSON
+    /// report lies beside it. Default: `phases/phase-{phase_id}.md` in the results folder.
     pub report_path: Option<String>,
     /// Tell the channels of `notify:` when the phase does not pass. Default false.
     pub notification: Option<bool>,
-    /// Copy the results of a phase that passed to `archive/<phase id>/` in the results folder. Default false.
+    /// Copy the results of a phase that passed to `archive/<phase id>/` in the results folder.
+    /// Default false.
     pub archive_results: Option<bool>,
 }
 
@@ -50,7 +53,8 @@ pub struct StepSpec {
     /// How reports call it. Default: its description, else its type.
     pub name: Option<String>,
     pub description: Option<String>,
-    /// Program and arguments of a step that is not an eval; no shell reads them. A step without it is reported as not checked.
+    /// Program and arguments of a step that is not an eval; no shell reads them. A step without it
+    /// is reported as not checked.
     #[schemars(length(min = 1))]
     pub command: Option<Vec<String>>,
     /// The folder that the command runs in, relative to this file. Default: this file's folder.
@@ -94,7 +98,8 @@ impl StepType {
 pub struct StepConfig {
     /// A step that does not pass ends the phase. Default true.
     pub blocking: Option<bool>,
-    /// Of a test step: globs of the JUnit files that its command writes, relative to the folder that it runs in.
+    /// Of a test step: globs of the JUnit files that its command writes, relative to the folder
+    /// that it runs in.
     #[serde(default)]
     pub junit: OneOrMany<String>,
     /// Of an eval step: the suite, relative to this file.
@@ -187,8 +192,9 @@ pub struct OnFailure {
     pub action: FailureAction,
     /// Tell the channels of `notify:`. Default false.
     pub notification: Option<bool>,
-    /// Where the phase report goes, of gates that passed, too, relative to this file; `{phase_id}` is filled in. The JSON
-    /// report lies beside it. Default: `phases/phase-{phase_id}.md` in the results folder.
+    /// Where the phase report goes, of gates that passed, too, relative to this file; `{phase_id}`
+    /// is filled in. The JSON report lies beside it. Default: `phases/phase-{phase_id}.md` in the
+    /// results folder.
     pub report_path: Option<String>,
 }
 

@@ -17,10 +17,12 @@ pub struct PriceSpec {
     /// Tokens of answers.
     #[schemars(range(min = 0.0, max = 1000000000.0))]
     pub output_per_million: f64,
-    /// Tokens of questions that the provider's own cache of prompts held. Default: as `input_per_million`.
+    /// Tokens of questions that the provider's own cache of prompts held. Default: as
+    /// `input_per_million`.
     #[schemars(range(min = 0.0, max = 1000000000.0))]
     pub cached_input_per_million: Option<f64>,
-    /// Tokens of questions that the provider's own cache of prompts took in. Default: as `input_per_million`.
+    /// Tokens of questions that the provider's own cache of prompts took in. Default: as
+    /// `input_per_million`.
     #[schemars(range(min = 0.0, max = 1000000000.0))]
     pub cache_write_per_million: Option<f64>,
 }
@@ -29,7 +31,8 @@ pub struct PriceSpec {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PricesFile {
-    /// Prices by `provider:model`, or a glob over it such as `openai:gpt-4o*`; the most exact one counts.
+    /// Prices by `provider:model`, or a glob over it such as `openai:gpt-4o*`; the most exact one
+    /// counts.
     pub prices: BTreeMap<String, PriceSpec>,
 }
 

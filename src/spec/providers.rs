@@ -18,20 +18,25 @@ pub enum ApiWord {
     Http,
 }
 
-/// A place where models are asked. `model: "NAME:MODEL"` of a target uses it; what the target says itself wins.
+/// A place where models are asked. `model: "NAME:MODEL"` of a target uses it; what the target says
+/// itself wins.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderSpec {
-    /// Default: `anthropic` for a provider of that name, `http` where `request` is written, else `openai`.
+    /// Default: `anthropic` for a provider of that name, `http` where `request` is written, else
+    /// `openai`.
     pub api: Option<ApiWord>,
-    /// Ends where the API's own path (`/chat/completions`, `/messages`) begins. `openai` and `anthropic` have one.
+    /// Ends where the API's own path (`/chat/completions`, `/messages`) begins. `openai` and
+    /// `anthropic` have one.
     pub base_url: Option<String>,
-    /// The environment variable that holds the key. Without it no key is sent to a `base_url` of one's own.
+    /// The environment variable that holds the key. Without it no key is sent to a `base_url` of
+    /// one's own.
     pub api_key_env: Option<String>,
     /// Sent with every request.
     #[serde(default)]
     pub headers: BTreeMap<String, String>,
-    /// Calls in flight at once, of all models of the provider together. Default: `config.max_workers` where that is written, else 32.
+    /// Calls in flight at once, of all models of the provider together. Default:
+    /// `config.max_workers` where that is written, else 32.
     #[schemars(range(min = 1, max = 100000))]
     pub max_concurrency: Option<usize>,
     /// Of all models of the provider together.
@@ -63,9 +68,10 @@ pub struct ProviderSpec {
     pub request: Option<RequestSpec>,
 }
 
-/// How a JSON API of one's own is asked and read. Texts of `body` and `path` may hold `{{ prompt }}`, `{{ messages }}`,
-/// `{{ system }}`, `{{ model }}`, `{{ temperature }}`, `{{ top_p }}`, `{{ max_tokens }}`, `{{ stop }}`, `{{ seed }}` and
-/// `{{ json_schema }}`; one that is nothing else becomes the value itself.
+/// How a JSON API of one's own is asked and read. Texts of `body` and `path` may hold
+/// `{{ prompt }}`, `{{ messages }}`, `{{ system }}`, `{{ model }}`, `{{ temperature }}`,
+/// `{{ top_p }}`, `{{ max_tokens }}`, `{{ stop }}`, `{{ seed }}` and `{{ json_schema }}`; one that
+/// is nothing else becomes the value itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RequestSpec {

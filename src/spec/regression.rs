@@ -99,7 +99,8 @@ pub struct CurrentSpec {
     pub comparison: Option<ComparisonSpec>,
 }
 
-/// A regression's input as written. With a `type` it is an ordinary input; with an `endpoint` it is an HTTP request.
+/// A regression's input as written. With a `type` it is an ordinary input; with an `endpoint` it is
+/// an HTTP request.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RegressionInput(pub Value);
 
@@ -150,7 +151,8 @@ pub struct ComparisonSpec {
 pub enum ComparisonType {
     /// Equal texts, or equal values.
     Exact,
-    /// Texts are alike enough, by a measure of likeness; the rest is equal. A model as `grader` judges instead.
+    /// Texts are alike enough, by a measure of likeness; the rest is equal. A model as `grader`
+    /// judges instead.
     Semantic,
     /// Numbers within tolerances; the rest is left out.
     Numeric,
@@ -172,7 +174,8 @@ pub struct ComparisonOptions {
     pub strict: Option<bool>,
 }
 
-/// Allowed deviation from the baseline: two switches, how likeness is measured, and tolerances of numbers by path.
+/// Allowed deviation from the baseline: two switches, how likeness is measured, and tolerances of
+/// numbers by path.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ComparisonTolerance {
     pub allow_additional_fields: Option<bool>,

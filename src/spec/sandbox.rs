@@ -7,15 +7,18 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SandboxSpec {
-    /// The weakest isolation that is accepted: where a machine gives less, nothing runs (exit code 2), also with
-    /// `--allow-unsandboxed`. Default `landlock`, with which `--allow-unsandboxed` may do without.
+    /// The weakest isolation that is accepted: where a machine gives less, nothing runs (exit code
+    /// 2), also with `--allow-unsandboxed`. Default `landlock`, with which `--allow-unsandboxed`
+    /// may do without.
     pub minimum: Option<MinimumTier>,
-    /// The weakest ground that a verdict over code may rest on: a test that needs a weaker one is errored and never passes.
-    /// Default `in_process`.
+    /// The weakest ground that a verdict over code may rest on: a test that needs a weaker one is
+    /// errored and never passes. Default `in_process`.
     pub trust: Option<MinimumTrust>,
-    /// The Python that runs code: a path relative to this file (of a virtualenv, say), or a name in PATH. Default `python3`.
+    /// The Python that runs code: a path relative to this file (of a virtualenv, say), or a name in
+    /// PATH. Default `python3`.
     pub python: Option<String>,
-    /// Further folders that programs may read, relative to this file; outside the project only what `allow_paths` names.
+    /// Further folders that programs may read, relative to this file; outside the project only what
+    /// `allow_paths` names.
     #[serde(default)]
     pub readable: Vec<String>,
     /// Megabytes of memory for each program whose grader does not say. Default 256.

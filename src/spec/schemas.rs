@@ -1,6 +1,6 @@
 //! The schemas of all kinds of files, generated from the types.
 
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::{JsonSchema, Schema, generate::SchemaSettings, transform::RecursiveTransform};
 use serde_json::Value;
 
 use super::{
@@ -57,7 +57,8 @@ impl SchemaKind {
     }
 }
 
-/// The schema in which every key has one spelling: what files are checked against after their spellings are normalised.
+/// The schema in which every key has one spelling: what files are checked against after their
+/// spellings are normalised.
 pub fn canonical(kind: SchemaKind) -> Value {
     match kind {
         SchemaKind::Suite => schema_of::<SuiteFile>(),
@@ -78,9 +79,22 @@ pub fn canonical(kind: SchemaKind) -> Value {
 pub fn schema_of<T: JsonSchema>() -> Value {
     SchemaSettings::draft2020_12()
         .for_deserialize()
+        .with_transform(RecursiveTransform(join_lines))
         .into_generator()
         .into_root_schema_for::<T>()
         .to_value()
+}
+
+/// Joins the lines of each paragraph of a description: how a comment is wrapped in the source is
+/// not part of the schema.
+fn join_lines(schema: &mut Schema) {
+    if let Some(Value::String(text)) = schema.get_mut("description") {
+        let paragraphs: Vec<String> = text
+            .split("\n\n")
+            .map(|paragraph| paragraph.replace('\n', " "))
+            .collect();
+        *text = paragraphs.join("\n\n");
+    }
 }
 
 #[cfg(test)]

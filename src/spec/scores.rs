@@ -14,8 +14,8 @@ use super::words::{Criticality, Difficulty, EvalType};
 /// The version of the format of score baselines; a reader refuses a higher one.
 pub const SCORES_VERSION: u32 = 1;
 
-/// What the cases and metrics of a suite came to against one target: `baselines/scores/<suite>.<target>.json` once accepted,
-/// `<suite>.<target>.pending.json` before.
+/// What the cases and metrics of a suite came to against one target:
+/// `baselines/scores/<suite>.<target>.json` once accepted, `<suite>.<target>.pending.json` before.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScoreBaselineFile {
@@ -43,7 +43,8 @@ pub struct ScoreBaselineFile {
     pub ks: Vec<u32>,
     /// Seed of the bootstrap.
     pub seed: u64,
-    /// Only in pending files: the fingerprint (hex) of the accepted file that was there at capture, or `none`.
+    /// Only in pending files: the fingerprint (hex) of the accepted file that was there at capture,
+    /// or `none`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replaces: Option<String>,
     /// By name, those that have a value.
@@ -62,7 +63,8 @@ pub struct ScoredTarget {
     /// The word after `type:`, such as `model`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// A fingerprint (hex) of its settings; absent for recorded outputs, and in files of earlier versions.
+    /// A fingerprint (hex) of its settings; absent for recorded outputs, and in files of earlier
+    /// versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
 }
@@ -117,8 +119,9 @@ pub struct ScoredCase {
     /// Mean score of its samples, in [0, 1].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
-    /// A short fingerprint (hex) of the input, the grading and the share of samples that must pass: outcomes of one case
-    /// are compared only when it is the same. Absent in files that do not say it.
+    /// A short fingerprint (hex) of the input, the grading and the share of samples that must pass:
+    /// outcomes of one case are compared only when it is the same. Absent in files that do not say
+    /// it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
     /// The same part by part; absent in files of earlier versions.
@@ -138,7 +141,8 @@ pub struct ScoredCase {
 pub struct CaseContent {
     /// Over everything that the target is given.
     pub input: ShortPrint,
-    /// Over the data that the input is made of: the dataset's row, the input's context, a request or a free-form input.
+    /// Over the data that the input is made of: the dataset's row, the input's context, a request
+    /// or a free-form input.
     pub data: ShortPrint,
     /// Over the grading, with the expectation, and the share of samples that must pass.
     pub grading: ShortPrint,
@@ -184,7 +188,8 @@ pub enum ScoredOutcome {
     Failed,
 }
 
-/// A map in which no key stands twice: a merge that kept the lines of both sides must not be read as one of them.
+/// A map in which no key stands twice: a merge that kept the lines of both sides must not be read
+/// as one of them.
 fn once<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     from: D,
 ) -> Result<BTreeMap<String, T>, D::Error> {

@@ -10,7 +10,8 @@ use super::OneOrMany;
 use super::eval::{CapabilityDefinition, EvalFile};
 use super::regression::{RegressionDefinition, RegressionDocument};
 
-/// An entry of a list of definitions: a regression when it has a `baseline` or a `current`, else a capability.
+/// An entry of a list of definitions: a regression when it has a `baseline` or a `current`, else a
+/// capability.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Definition {
     Capability(Box<CapabilityDefinition>),

@@ -22,7 +22,8 @@ pub enum CombineWord {
     Weighted,
 }
 
-/// One step from the target's output to what is graded: a word (`trim`, `json`, `code`) or an object with one key.
+/// One step from the target's output to what is graded: a word (`trim`, `json`, `code`) or an
+/// object with one key.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExtractSpec {
     Word(ExtractWord),

@@ -38,14 +38,16 @@ pub struct SuiteSpec {
     pub evals: Vec<RefOr<EvalShape>>,
     /// The system under test.
     pub target: Option<TargetSpec>,
-    /// Named targets, chosen with `--target`; without a choice the first by name `default`, or the only one.
+    /// Named targets, chosen with `--target`; without a choice the first by name `default`, or the
+    /// only one.
     #[serde(default)]
     pub targets: BTreeMap<String, TargetSpec>,
-    /// Where models are asked, by the name that stands before the colon of `model: "NAME:MODEL"`. `openai` and `anthropic` are there
-    /// without it.
+    /// Where models are asked, by the name that stands before the colon of `model: "NAME:MODEL"`.
+    /// `openai` and `anthropic` are there without it.
     #[serde(default)]
     pub providers: BTreeMap<String, ProviderSpec>,
-    /// How skills are run: what `execution: {type: skill}` of an eval leaves out is taken from here.
+    /// How skills are run: what `execution: {type: skill}` of an eval leaves out is taken from
+    /// here.
     pub skill: Option<SkillSpec>,
     /// Variables of templates.
     #[serde(default)]
@@ -55,10 +57,11 @@ pub struct SuiteSpec {
     pub env: Vec<String>,
     /// Named graders, defaults and rubrics.
     pub graders: Option<SuiteGraders>,
-    /// Languages that graders may name after `executor:` beside the built-in ones; `$ref` to a file of them.
+    /// Languages that graders may name after `executor:` beside the built-in ones; `$ref` to a file
+    /// of them.
     pub executors: Option<SuiteExecutors>,
-    /// What models cost, by `provider:model`; `$ref` to a file of prices. Default: `prices.yaml` in the folder `config/` beside
-    /// this file, or beside this file.
+    /// What models cost, by `provider:model`; `$ref` to a file of prices. Default: `prices.yaml` in
+    /// the folder `config/` beside this file, or beside this file.
     pub prices: Option<SuitePrices>,
     /// What the sandbox that runs code must give.
     pub sandbox: Option<SandboxSpec>,
@@ -74,7 +77,8 @@ pub struct SuiteSpec {
     pub metrics: BTreeMap<String, MetricSpec>,
     /// Failed regression evals that the gate forgives (never critical ones).
     pub max_regressions: Option<u32>,
-    /// The folder of baselines, relative to this file, or the folder and more. Default `baselines/` in the project root.
+    /// The folder of baselines, relative to this file, or the folder and more. Default `baselines/`
+    /// in the project root.
     pub baselines: Option<SuiteBaselines>,
     /// Folders outside the project that `$ref` and file inputs may reach.
     #[serde(default)]
@@ -107,7 +111,8 @@ pub struct ComponentSpec {
     /// `true` for what is better when it is lower: 1 - its value in the range. Default false.
     #[serde(default)]
     pub invert: bool,
-    /// The values that count 0 and 1; beyond them nothing is gained or lost. Default `[0, 1]`; metrics that are no shares need one.
+    /// The values that count 0 and 1; beyond them nothing is gained or lost. Default `[0, 1]`;
+    /// metrics that are no shares need one.
     pub range: Option<[f64; 2]>,
 }
 
@@ -122,7 +127,8 @@ pub struct SuiteConfig {
     /// Seconds for the whole run.
     #[schemars(range(min = 0.001, max = 31536000.0))]
     pub timeout_global: Option<f64>,
-    /// Seconds for one grader that looks at an output, and for `extract`; beyond them the sample is errored. Default 10.
+    /// Seconds for one grader that looks at an output, and for `extract`; beyond them the sample is
+    /// errored. Default 10.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub grade_timeout_seconds: Option<f64>,
     /// Try failed samples again. Default false.
@@ -136,18 +142,20 @@ pub struct SuiteConfig {
     /// The k of pass@k and pass^k to report.
     #[serde(default)]
     pub k: OneOrMany<u32>,
-    /// What intervals speak about: `these_cases` (more samples of the same cases), `similar_cases` (cases like these in these evals,
-    /// the default) or `similar_evals` (evals like these; at least 5).
+    /// What intervals speak about: `these_cases` (more samples of the same cases), `similar_cases`
+    /// (cases like these in these evals, the default) or `similar_evals` (evals like these; at
+    /// least 5).
     pub intervals: Option<IntervalScope>,
     /// Seed of the resampling. Default 0.
     pub seed: Option<u64>,
     /// Seconds for one call of the target, where the eval does not say. Default 60.
     #[schemars(range(min = 0.001, max = 604800.0))]
     pub timeout_seconds: Option<f64>,
-    /// Whether answers of models are kept and used again: `use` (the default), `refresh`, `off` or `only`; or the mode and the
-    /// folder.
+    /// Whether answers of models are kept and used again: `use` (the default), `refresh`, `off` or
+    /// `only`; or the mode and the folder.
     pub cache: Option<SuiteCache>,
-    /// What the run may spend on models; beyond it nothing more is asked, and what is left is skipped.
+    /// What the run may spend on models; beyond it nothing more is asked, and what is left is
+    /// skipped.
     pub budget: Option<BudgetSpec>,
 }
 
@@ -158,9 +166,10 @@ pub struct ReportingSpec {
     pub format: Option<OneOrMany<ReportFormat>>,
     /// Relative to this file. Default `results/` in the project root.
     pub output_dir: Option<String>,
-    /// `false` leaves inputs, outputs, grades and samples out of the JSON and the HTML report. Default true.
+    /// `false` leaves inputs, outputs, grades and samples out of the JSON and the HTML report.
+    /// Default true.
     pub include_details: Option<bool>,
-    /// Tell the channels of `notify:` of a run whose gate does not pass (those with `on: always` of every run), and ring the
-    /// terminal's bell.
+    /// Tell the channels of `notify:` of a run whose gate does not pass (those with `on: always` of
+    /// every run), and ring the terminal's bell.
     pub notify_on_failure: Option<bool>,
 }

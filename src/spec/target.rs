@@ -46,7 +46,8 @@ pub struct RecordedSpec {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandSpec {
-    /// Program and arguments, each a template; `{{ input_file }}` is the path of an `input.json` with the whole input.
+    /// Program and arguments, each a template; `{{ input_file }}` is the path of an `input.json`
+    /// with the whole input.
     #[schemars(length(min = 1))]
     pub command: Vec<String>,
     /// Seconds for one call.
@@ -61,7 +62,8 @@ pub struct CommandSpec {
     /// How stdout is read.
     #[serde(default)]
     pub output: OutputFormat,
-    /// `true` runs it inside the sandbox: it sees this file's folder read-only, a private `/tmp`, and no network. Default false.
+    /// `true` runs it inside the sandbox: it sees this file's folder read-only, a private `/tmp`,
+    /// and no network. Default false.
     #[serde(default)]
     pub sandbox: bool,
     /// `separate` takes off the reasoning with which stdout opens. Default `keep`.
@@ -72,18 +74,21 @@ pub struct CommandSpec {
 #[serde(deny_unknown_fields)]
 pub struct EchoSpec {}
 
-/// A model behind an API. As an eval's `execution` it may leave `model` out, and is then the suite's model target with what is
-/// written here on top.
+/// A model behind an API. As an eval's `execution` it may leave `model` out, and is then the
+/// suite's model target with what is written here on top.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ModelSpec {
-    /// `PROVIDER:MODEL`, such as `openai:gpt-4o-mini`: a provider of the suite's `providers:`, or `openai`, `anthropic`. Names that
-    /// begin with `claude-`, `gpt-`, `chatgpt-` or `o1` find theirs; with a `base_url` any name is asked as OpenAI's are.
+    /// `PROVIDER:MODEL`, such as `openai:gpt-4o-mini`: a provider of the suite's `providers:`, or
+    /// `openai`, `anthropic`. Names that begin with `claude-`, `gpt-`, `chatgpt-` or `o1` find
+    /// theirs; with a `base_url` any name is asked as OpenAI's are.
     #[schemars(length(min = 1))]
     pub model: Option<String>,
-    /// In place of the provider's. Ends where the provider's own path (`/chat/completions`, `/messages`) begins.
+    /// In place of the provider's. Ends where the provider's own path (`/chat/completions`,
+    /// `/messages`) begins.
     pub base_url: Option<String>,
-    /// The environment variable that holds the key. Without it no key is sent to a `base_url` of one's own.
+    /// The environment variable that holds the key. Without it no key is sent to a `base_url` of
+    /// one's own.
     pub api_key_env: Option<String>,
     /// The system prompt.
     pub system: Option<String>,
@@ -106,13 +111,14 @@ pub struct ModelSpec {
     /// Further fields of the request, sent as they are.
     #[serde(default)]
     pub options: BTreeMap<String, Value>,
-    /// `false` keeps the context of inputs from the model. Default true: it is shown before the prompt, unless the prompt was made
-    /// of it.
+    /// `false` keeps the context of inputs from the model. Default true: it is shown before the
+    /// prompt, unless the prompt was made of it.
     pub show_context: Option<bool>,
-    /// `keep` leaves the reasoning with which an answer opens in it. Default `separate`: it is shown beside the output, and not
-    /// graded.
+    /// `keep` leaves the reasoning with which an answer opens in it. Default `separate`: it is
+    /// shown beside the output, and not graded.
     pub thoughts: Option<ThoughtsMode>,
-    /// Calls in flight at once. Default: the provider's, else `config.max_workers` where that is written, else 32.
+    /// Calls in flight at once. Default: the provider's, else `config.max_workers` where that is
+    /// written, else 32.
     #[schemars(range(min = 1, max = 100000))]
     pub max_concurrency: Option<usize>,
     #[schemars(range(min = 1))]
@@ -142,14 +148,15 @@ pub struct ModelSpec {
     /// Bytes of an answer that are read; a longer one is an error. Default 16 MiB.
     #[schemars(range(min = 1, max = 1073741824))]
     pub max_answer_bytes: Option<u64>,
-    /// A folder of recorded exchanges, relative to this file, which give all answers: no key and no network.
+    /// A folder of recorded exchanges, relative to this file, which give all answers: no key and no
+    /// network.
     pub replay: Option<String>,
     /// How a JSON API of one's own is asked and read, in place of OpenAI's way.
     pub request: Option<RequestSpec>,
 }
 
-/// An HTTP service. As an eval's `execution` it may leave `base_url` out, and is then the suite's HTTP target with what is
-/// written here on top.
+/// An HTTP service. As an eval's `execution` it may leave `base_url` out, and is then the suite's
+/// HTTP target with what is written here on top.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HttpSpec {
@@ -174,15 +181,17 @@ pub struct HttpSpec {
     pub ca_file: Option<String>,
     /// `true` takes any certificate, and with it anybody for the server. Default false.
     pub insecure: Option<bool>,
-    /// Bytes of an answer's body that are kept; a longer body fails with `output_limit`. Default 16 MiB.
+    /// Bytes of an answer's body that are kept; a longer body fails with `output_limit`. Default 16
+    /// MiB.
     #[schemars(range(min = 1, max = 1073741824))]
     pub max_body_bytes: Option<u64>,
     /// Of requests made from inputs that are no API calls: the method. Default POST.
     pub method: Option<String>,
     /// Of requests made from inputs that are no API calls: where they go. May hold `{{ prompt }}`.
     pub endpoint: Option<String>,
-    /// Of requests made from inputs that are no API calls: what is sent. Its texts may hold `{{ prompt }}`, `{{ messages }}`,
-    /// `{{ context }}` and `{{ input }}`; one that is nothing else becomes the value itself. Default `{{ input }}`.
+    /// Of requests made from inputs that are no API calls: what is sent. Its texts may hold
+    /// `{{ prompt }}`, `{{ messages }}`, `{{ context }}` and `{{ input }}`; one that is nothing
+    /// else becomes the value itself. Default `{{ input }}`.
     #[serde(
         default,
         deserialize_with = "super::grader::present",
@@ -191,13 +200,14 @@ pub struct HttpSpec {
     pub body: Option<Value>,
 }
 
-/// A skill of a coding agent. What an eval's `execution` leaves out is taken from the suite's `skill:`, or from its target when
-/// that is a skill; parameters are joined, the eval's own win.
+/// A skill of a coding agent. What an eval's `execution` leaves out is taken from the suite's
+/// `skill:`, or from its target when that is a skill; parameters are joined, the eval's own win.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SkillSpec {
     pub skill_name: Option<String>,
-    /// The agent's command line, each part a template over `skill_name`, `parameters`, `input`, `prompt` and `input_file`.
+    /// The agent's command line, each part a template over `skill_name`, `parameters`, `input`,
+    /// `prompt` and `input_file`.
     #[serde(default)]
     pub command: Vec<String>,
     #[serde(default)]

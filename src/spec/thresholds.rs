@@ -9,11 +9,13 @@ use serde_json::{Map, Value, json};
 
 use super::words::{Figure, GateRequirement};
 
-/// Demands by metric name: `pass_at_1: 0.9`, or an object with `min`, `max` and what they are held against.
+/// Demands by metric name: `pass_at_1: 0.9`, or an object with `min`, `max` and what they are held
+/// against.
 ///
-/// Metric names take `pass@1` for `pass_at_1` and `pass^3` for `pass_hat_3`. `pass_rate[tag=critical]` is a metric of a part of
-/// the run. Two keys are not metrics: `require` says what the gate requires of evals, and `max_regressions` how many failed
-/// regressions it forgives.
+/// Metric names take `pass@1` for `pass_at_1` and `pass^3` for `pass_hat_3`.
+/// `pass_rate[tag=critical]` is a metric of a part of the run. Two keys are not metrics: `require`
+/// says what the gate requires of evals, and `max_regressions` how many failed regressions it
+/// forgives.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Thresholds {
     pub require: Option<GateRequirement>,
@@ -79,7 +81,8 @@ impl JsonSchema for Thresholds {
     }
 }
 
-/// One demand. A bare number is a minimum (for latencies, costs and counts of what went wrong: a maximum).
+/// One demand. A bare number is a minimum (for latencies, costs and counts of what went wrong: a
+/// maximum).
 #[derive(Debug, Clone, PartialEq)]
 pub enum ThresholdSpec {
     Number(f64),
@@ -91,8 +94,8 @@ pub enum ThresholdSpec {
 pub struct ThresholdBounds {
     pub min: Option<f64>,
     pub max: Option<f64>,
-    /// What is held against it: the value itself (`point`, the default), or an end of its 95 % interval. With `lower` a
-    /// minimum holds even if this run was lucky.
+    /// What is held against it: the value itself (`point`, the default), or an end of its 95 %
+    /// interval. With `lower` a minimum holds even if this run was lucky.
     pub bound: Option<IntervalBound>,
     /// Another spelling of `bound`: `value`, `ci_lower` or `ci_upper`.
     pub on: Option<Figure>,
@@ -110,7 +113,8 @@ pub struct ThresholdBounds {
     pub by_eval: BTreeMap<String, PartThreshold>,
 }
 
-/// A demand on a part of the run: like the whole one, whose `bound` it takes over unless it says its own.
+/// A demand on a part of the run: like the whole one, whose `bound` it takes over unless it says
+/// its own.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PartThreshold {
     Number(f64),

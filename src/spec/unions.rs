@@ -1,7 +1,7 @@
 //! Values that may be written in more than one way.
 //!
-//! Their schemas use `if`/`else` on the JSON type instead of `anyOf`, so that a validator's errors speak of the one way
-//! that the author took.
+//! Their schemas use `if`/`else` on the JSON type instead of `anyOf`, so that a validator's errors
+//! speak of the one way that the author took.
 
 use std::borrow::Cow;
 

@@ -245,10 +245,11 @@ pub enum StdoutComparison {
     Text,
     /// Line by line, without white space at the ends of lines; empty lines at the end do not count.
     Lines,
-    /// By what white space separates: numbers by value and within `tolerance`, everything else exactly.
+    /// By what white space separates: numbers by value and within `tolerance`, everything else
+    /// exactly.
     Tokens,
-    /// Not at all: only the exit code counts, which a program may choose without doing its task. Such a grade says
-    /// `trust: in_process`.
+    /// Not at all: only the exit code counts, which a program may choose without doing its task.
+    /// Such a grade says `trust: in_process`.
     ExitCode,
 }
 

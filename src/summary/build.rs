@@ -111,7 +111,8 @@ impl Fold {
     }
 
     pub(super) fn counted_evals(&self) -> Vec<CountedEval<'_>> {
-        // A shard plans all evals, so that their order is known, also those of which it has no case.
+        // A shard plans all evals, so that their order is known, also those of which it has no
+        // case.
         let whole = self.sessions.lone_shards().is_empty();
         let evals = self
             .evals
@@ -463,7 +464,8 @@ fn case_result(
     }
 }
 
-/// The commonest cause among the samples that ended as the case did; of equals the first in the list of causes.
+/// The commonest cause among the samples that ended as the case did; of equals the first in the
+/// list of causes.
 pub(super) fn commonest_cause(case: CaseView<'_>, outcome: Outcome) -> Option<Cause> {
     if outcome == Outcome::Passed {
         return None;

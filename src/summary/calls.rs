@@ -1,6 +1,7 @@
 //! What the calls of models took: sums by model, whatever came of the samples that asked.
 //!
-//! Sums of times and dollars are kept as whole numbers, so that they don't depend on the order in which samples finished.
+//! Sums of times and dollars are kept as whole numbers, so that they don't depend on the order in
+//! which samples finished.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,8 @@ use crate::model::{
 };
 use eval_stats::percentile;
 
-/// Models that get a number of their own; what further ones take is counted, but their latencies are not told apart.
+/// Models that get a number of their own; what further ones take is counted, but their latencies
+/// are not told apart.
 const NUMBERED: usize = u16::MAX as usize - 1;
 /// No model was asked, or its number is not kept.
 pub(super) const NO_MODEL: u16 = u16::MAX;
@@ -156,7 +158,8 @@ impl Calls {
         self.total.add(asked);
     }
 
-    /// What is told of the models; `None` when none was asked. `evals` are those that the report counts.
+    /// What is told of the models; `None` when none was asked. `evals` are those that the report
+    /// counts.
     pub fn finish(&self, evals: &[CountedEval<'_>]) -> Option<ModelsUsed> {
         if self.models.is_empty() && self.judges.is_empty() {
             return None;

@@ -248,7 +248,8 @@ proptest! {
         }
     }
 
-    /// Two shards are joined to what the whole run took; of a run that grades again only the judges took something.
+    /// Two shards are joined to what the whole run took; of a run that grades again only the judges
+    /// took something.
     #[test]
     fn shards_add_up_and_grading_again_asks_judges_alone(run in a_run(3), seed in any::<u64>()) {
         let whole = summary(&run.whole(&mut Dice(seed)), Limits::default());

@@ -1,5 +1,5 @@
-//! The cases and samples of an eval as columns, so that a million cases fit: one with one sample takes about 40 bytes beside
-//! its id. What a sample said is not here but in `details`.
+//! The cases and samples of an eval as columns, so that a million cases fit: one with one sample
+//! takes about 40 bytes beside its id. What a sample said is not here but in `details`.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -31,11 +31,13 @@ pub(super) struct EvalFold {
     about: Vec<u8>,
     /// Where a case's samples lie in `samples`, and how many they are.
     spans: Vec<(u32, u32)>,
-    /// The places of cases in the whole eval, when this is a part of it; empty until a case has one.
+    /// The places of cases in the whole eval, when this is a part of it; empty until a case has
+    /// one.
     positions: Lazy<u32>,
     /// Fingerprints of what cases are; empty unless they are asked for.
     contents: Lazy<u64>,
-    /// The same part by part: input, data, grading, and the case's own target or `NO_CONTENT`; empty where a journal lacks one.
+    /// The same part by part: input, data, grading, and the case's own target or `NO_CONTENT`;
+    /// empty where a journal lacks one.
     parts: Lazy<[u64; 4]>,
     tags: CaseTags,
     samples: Samples,
@@ -117,7 +119,8 @@ impl EvalFold {
         next.or_else(|| self.find(id))
     }
 
-    /// Takes a case, or more samples of a known one; returns how many samples are new. A known case keeps its name and place.
+    /// Takes a case, or more samples of a known one; returns how many samples are new. A known case
+    /// keeps its name and place.
     pub fn plan(&mut self, case: &CasePlanned) -> Result<usize, Full> {
         let graders = case
             .graders
@@ -174,7 +177,8 @@ impl EvalFold {
         Ok((samples - known) as usize)
     }
 
-    /// The place of a sample in the columns; `Err` with the number of planned ones when it is not among them.
+    /// The place of a sample in the columns; `Err` with the number of planned ones when it is not
+    /// among them.
     pub fn slot(&self, case: usize, sample: u32) -> Result<usize, u32> {
         let (start, planned) = self.spans[case];
         if sample < planned {
@@ -398,7 +402,8 @@ impl<'a> CaseView<'a> {
     }
 }
 
-/// The samples of an eval: what each needs, and columns that stay empty until a sample has something for them.
+/// The samples of an eval: what each needs, and columns that stay empty until a sample has
+/// something for them.
 #[derive(Debug)]
 struct Samples {
     packed: Vec<Packed>,

@@ -353,8 +353,8 @@ fn figures_over_evals_that_count_otherwise_are_not_subtracted() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Against the run's own scores nothing changed; against random ones the lists are those of a naive recount, and without
-    /// a baseline every other figure is the same.
+    /// Against the run's own scores nothing changed; against random ones the lists are those of a
+    /// naive recount, and without a baseline every other figure is the same.
     #[test]
     fn lists_are_those_of_a_naive_recount(
         run in a_run(4),

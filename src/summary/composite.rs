@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use super::metrics::LEVEL;
 use crate::model::{Composite, Estimate};
 
-/// Puts the composites among the metrics of one reading. In the worst and in the best one they are computed from their
-/// components' values there: the loader sees to it that a composite gets no better when a component gets worse.
+/// Puts the composites among the metrics of one reading. In the worst and in the best one they are
+/// computed from their components' values there: the loader sees to it that a composite gets no
+/// better when a component gets worse.
 pub(super) fn add(composites: &[Composite], metrics: &mut BTreeMap<String, Estimate>) {
     for composite in composites {
         let estimate = composite_estimate(composite, metrics);
@@ -14,8 +15,9 @@ pub(super) fn add(composites: &[Composite], metrics: &mut BTreeMap<String, Estim
     }
 }
 
-/// Sum of weight x share over the sum of weights, the shares as in [`crate::model::Component::share`]. Undefined when a
-/// component is, or when no weight is above 0. It carries no interval: its components are no independent figures.
+/// Sum of weight x share over the sum of weights, the shares as in
+/// [`crate::model::Component::share`]. Undefined when a component is, or when no weight is above 0.
+/// It carries no interval: its components are no independent figures.
 fn composite_estimate(composite: &Composite, metrics: &BTreeMap<String, Estimate>) -> Estimate {
     let undefined = |reason: String| Estimate {
         value: None,

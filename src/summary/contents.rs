@@ -1,4 +1,5 @@
-//! What cases are, as short fingerprints: whether the case of one run is that of another, and what changed in it.
+//! What cases are, as short fingerprints: whether the case of one run is that of another, and what
+//! changed in it.
 
 use crate::model::{CasePlanned, Fingerprint};
 use crate::spec::{CaseContent, ShortPrint};
@@ -6,7 +7,8 @@ use crate::spec::{CaseContent, ShortPrint};
 /// In place of a fingerprint that is not known.
 pub(super) const NO_CONTENT: u64 = 0;
 
-/// Input, data, grading, and the case's own target or [`NO_CONTENT`]; `None` in journals that do not record the data.
+/// Input, data, grading, and the case's own target or [`NO_CONTENT`]; `None` in journals that do
+/// not record the data.
 pub(super) fn parts_of(case: &CasePlanned) -> Option<[u64; 4]> {
     let data = case.data_hash.as_deref()?;
     let target = case.target_hash.as_deref().map_or(NO_CONTENT, leading);

@@ -10,7 +10,8 @@ use crate::model::{
     Usage,
 };
 
-/// Where a sample stands in the plan: eval, rank of the case, number of the case (should two have one rank), sample.
+/// Where a sample stands in the plan: eval, rank of the case, number of the case (should two have
+/// one rank), sample.
 pub(super) type Key = (u32, u32, u32, u32);
 
 /// How much is kept.
@@ -22,11 +23,13 @@ pub(super) struct Room {
 
 /// The details of those samples that come first in the plan's order, as many as there is room for.
 ///
-/// What is kept does not depend on the order in which samples finish. Of all samples that ever came, each with its cost,
-/// it is the longest prefix in the plan's order whose number and sum of costs fit: when there is too little room the last one
-/// goes and becomes the ceiling, and nothing at or beyond a ceiling comes in again. That is sound because costs only grow: the
-/// samples up to the ceiling were too many for the room once and for all. A sample that comes again with other details is
-/// therefore charged the most that it ever cost, and one that is withdrawn keeps its charge.
+/// What is kept does not depend on the order in which samples finish. Of all samples that ever
+/// came, each with its cost, it is the longest prefix in the plan's order whose number and sum of
+/// costs fit: when there is too little room the last one goes and becomes the ceiling, and nothing
+/// at or beyond a ceiling comes in again. That is sound because costs only grow: the samples up to
+/// the ceiling were too many for the room once and for all. A sample that comes again with other
+/// details is therefore charged the most that it ever cost, and one that is withdrawn keeps its
+/// charge.
 #[derive(Debug)]
 pub(super) struct Details {
     room: Room,
@@ -310,8 +313,8 @@ fn beginning(stored: &Stored) -> String {
     )
 }
 
-/// The numbers that graders measured; of several grades with one name the first counts. Not a number: what was to be measured
-/// and could not be.
+/// The numbers that graders measured; of several grades with one name the first counts. Not a
+/// number: what was to be measured and could not be.
 pub(super) fn metrics(grades: &[Grade]) -> BTreeMap<String, f64> {
     let mut metrics = BTreeMap::new();
     for (name, value) in grades.iter().flat_map(|grade| &grade.metrics) {
@@ -362,8 +365,8 @@ pub(super) fn usage(sample: &SampleFinished) -> Option<Usage> {
         .reduce(add_usage)
 }
 
-/// Whether some outputs of a sample don't tell their tokens, and whether the cost of some is not known. What the others tell is
-/// then not what the sample took.
+/// Whether some outputs of a sample don't tell their tokens, and whether the cost of some is not
+/// known. What the others tell is then not what the sample took.
 pub(super) fn untold(sample: &SampleFinished) -> [bool; 2] {
     let outputs = sample
         .attempts
@@ -451,8 +454,8 @@ mod tests {
     }
 
     proptest! {
-        /// The longest prefix in the plan's order that fits, in whatever order samples come; of one that comes twice the
-        /// larger cost is charged and the later details are kept.
+        /// The longest prefix in the plan's order that fits, in whatever order samples come; of one
+        /// that comes twice the larger cost is charged and the later details are kept.
         #[test]
         fn what_is_kept_is_the_longest_prefix_that_fits(
             events in prop::collection::vec((0u32..12, 1usize..40, any::<bool>()), 0..40),

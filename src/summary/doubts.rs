@@ -1,4 +1,5 @@
-//! Reasons why the figures of a run may be wrong: records that were lost, and verdicts that contradict their grades.
+//! Reasons why the figures of a run may be wrong: records that were lost, and verdicts that
+//! contradict their grades.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -15,7 +16,8 @@ const NAMED: usize = 5;
 /// Bytes of an id in a sentence.
 const ID: usize = 120;
 
-/// Number of the eval, place of the case in its whole eval, and sample: joined shards have the order of the whole run.
+/// Number of the eval, place of the case in its whole eval, and sample: joined shards have the
+/// order of the whole run.
 type SampleKey = (u32, u32, u32);
 
 /// A passed sample that contradicts itself.
@@ -32,7 +34,8 @@ pub(super) struct RunDoubts {
     lost: BTreeMap<PathBuf, LostRecords>,
     /// Whether the session that is read records the rules of its cases.
     rules_recorded: bool,
-    /// Of cases whose grades must not all pass, by numbers of eval and case. Few rules serve many cases.
+    /// Of cases whose grades must not all pass, by numbers of eval and case. Few rules serve many
+    /// cases.
     rules: HashMap<(u32, u32), usize>,
     known: Vec<CombineRule>,
     /// Places in `known`, by what a rule says.
@@ -92,7 +95,8 @@ impl RunDoubts {
         }
     }
 
-    /// One warning for each recording, one for all contradictions. `name` gives the ids of an eval and its case.
+    /// One warning for each recording, one for all contradictions. `name` gives the ids of an eval
+    /// and its case.
     pub fn warnings<'a>(
         &self,
         name: impl Fn(usize, usize) -> Option<(&'a str, &'a str)>,

@@ -27,7 +27,8 @@ pub struct Fold {
     pub(super) calls: Calls,
     pub(super) judges: JudgeNames,
     index: HashMap<String, usize>,
-    /// The eval and case that were spoken of last: the next event is mostly of the same or the next one.
+    /// The eval and case that were spoken of last: the next event is mostly of the same or the next
+    /// one.
     last: (usize, usize),
     planned_samples: usize,
     limits: Limits,
@@ -46,8 +47,8 @@ pub struct Fold {
 /// Where a summary stops listing; figures count everything.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// Planned samples up to which everything is listed; the most that details are kept of; the most cases that are listed
-    /// beyond.
+    /// Planned samples up to which everything is listed; the most that details are kept of; the
+    /// most cases that are listed beyond.
     pub samples: usize,
     pub bytes: usize,
     /// Bytes of cases' inputs.
@@ -125,7 +126,8 @@ impl Fold {
         }
     }
 
-    /// Takes one event. A later event of a sample takes the place of an earlier one, but a skip never that of a result.
+    /// Takes one event. A later event of a sample takes the place of an earlier one, but a skip
+    /// never that of a result.
     pub fn push(&mut self, event: &Event) -> Result<(), SummaryError> {
         match event {
             Event::RunStarted(started) => {
@@ -164,7 +166,8 @@ impl Fold {
         packed.is_finished().then(|| packed.outcome())
     }
 
-    /// Planned samples that did not finish, as eval, case and sample, in the order in which they were planned.
+    /// Planned samples that did not finish, as eval, case and sample, in the order in which they
+    /// were planned.
     pub fn unfinished(&self) -> impl Iterator<Item = (&str, &str, u32)> {
         self.cases().flat_map(|case| {
             let open = case
@@ -233,7 +236,8 @@ impl Fold {
         self.repeated.count(self.cases())
     }
 
-    /// Why the figures of the run may be wrong: lost records, and verdicts that contradict their grades.
+    /// Why the figures of the run may be wrong: lost records, and verdicts that contradict their
+    /// grades.
     pub fn warnings(&self) -> Vec<RunWarning> {
         self.doubts.warnings(|eval, case| {
             let eval = self.evals.get(eval).filter(|eval| case < eval.len())?;

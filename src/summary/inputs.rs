@@ -5,8 +5,9 @@ use std::collections::HashMap;
 use super::details::Room;
 use crate::model::InputShown;
 
-/// Inputs by the number of the eval and of the case. They come with the plan, whose order is the journal's, so that who comes first
-/// may stay: who comes when there is no more room is noted without its value, as long as they are not too many.
+/// Inputs by the number of the eval and of the case. They come with the plan, whose order is the
+/// journal's, so that who comes first may stay: who comes when there is no more room is noted
+/// without its value, as long as they are not too many.
 #[derive(Debug)]
 pub(super) struct Inputs {
     room: Room,

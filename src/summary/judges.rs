@@ -1,4 +1,5 @@
-//! How judges did: what is kept of a judged sample, and the figures over them. Words that judges said are not here.
+//! How judges did: what is kept of a judged sample, and the figures over them. Words that judges
+//! said are not here.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -185,8 +186,8 @@ pub(super) struct JudgeCounts {
     missing: u64,
     panels: u64,
     disagreeing: u64,
-    /// Verdicts with several votes that might disagree, if those that errored were known: such that are no panel without these,
-    /// and such that are.
+    /// Verdicts with several votes that might disagree, if those that errored were known: such that
+    /// are no panel without these, and such that are.
     open_beside: u64,
     open_within: u64,
     cut: u64,
@@ -387,7 +388,8 @@ impl JudgeCounts {
             ..
         } = self.total;
         let unread = self.total.votes - replied;
-        // Of each: what counts, of how many; those that are not known, and the most that one of them may count.
+        // Of each: what counts, of how many; those that are not known, and the most that one of
+        // them may count.
         let figures = [
             (
                 Metric::JudgeErroredRate,

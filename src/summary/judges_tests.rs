@@ -236,7 +236,8 @@ proptest! {
         prop_assert_eq!((health.cut, health.neutralised), (with(|judged| judged.cut), with(|judged| judged.neutralised)));
     }
 
-    /// Shards are joined to what the whole run tells; a sample that is told twice counts once, as it was told last.
+    /// Shards are joined to what the whole run tells; a sample that is told twice counts once, as
+    /// it was told last.
     #[test]
     fn shards_add_up_and_nothing_counts_twice(run in a_run(3), seed in any::<u64>()) {
         let mut events = run.whole(&mut Dice(seed));
@@ -320,7 +321,8 @@ fn the_same_question_of_another_sample_is_a_repetition() {
         ("a", vec![fail()]),
         ("b", vec![fail(), vote("local:judge", Ok(1.0))]),
     ]);
-    // Pairs of `a`: pass-pass, pass-fail, pass-fail; of `b` none, since its votes are of two judges.
+    // Pairs of `a`: pass-pass, pass-fail, pass-fail; of `b` none, since its votes are of two
+    // judges.
     assert_eq!(told.metrics["judge_consistency"], Some(1.0 / 3.0));
     assert_eq!(told.metrics["judge_disagreement_rate"], Some(0.5));
     let health = told.judges.unwrap();

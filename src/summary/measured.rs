@@ -98,7 +98,8 @@ impl Measured {
             },
             Err(reason) => undefined(reason),
         };
-        // The sum over those that told is not what the run cost: no upper bound may be held against it.
+        // The sum over those that told is not what the run cost: no upper bound may be held against
+        // it.
         let total = |sum: f64, told: usize, whole: usize, lack: &str| match told {
             0 => undefined(Undefined::NoData),
             _ if whole < self.finished && reading == Reading::Worst => undefined_because(format!(
@@ -142,7 +143,8 @@ impl Measured {
             (Metric::Tokens, tokens(self.tokens)),
             (Metric::CostUsd, cost),
             (Metric::FailedSamples, count(self.failed + at_worst(open))),
-            // What never ran might have errored; what has no grade might have passed on a later attempt only.
+            // What never ran might have errored; what has no grade might have passed on a later
+            // attempt only.
             (
                 Metric::ErroredSamples,
                 count(self.errored + at_worst(self.skipped)),

@@ -48,7 +48,8 @@ pub(super) struct CountedEval<'a> {
     /// Its number among all that were planned.
     pub number: usize,
     pub fold: &'a EvalFold,
-    /// The cases that count, when they are not all of them or come in another order than they are kept in.
+    /// The cases that count, when they are not all of them or come in another order than they are
+    /// kept in.
     order: Option<Vec<u32>>,
 }
 

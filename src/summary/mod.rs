@@ -1,7 +1,8 @@
 //! Events to a summary: the only place that counts.
 //!
-//! [`Fold`] takes events one by one; [`Fold::finish`] gives the [`Report`] without its gate, and the tallies that a gate
-//! decides from. The same events give the same figures, whatever the order in which samples finished.
+//! [`Fold`] takes events one by one; [`Fold::finish`] gives the [`Report`] without its gate, and
+//! the tallies that a gate decides from. The same events give the same figures, whatever the order
+//! in which samples finished.
 
 mod build;
 mod calls;
@@ -54,11 +55,12 @@ pub use over_cases::{OverCases, Samples};
 pub use recommend::{LITTLE_DATA, MOST_RECOMMENDATIONS};
 pub use told::{CaseTold, EvalTold, Told};
 
-/// Planned samples up to which everything is listed with its details. Beyond, cases are listed that did not pass in all their
-/// samples, at most as many, and details of at most as many samples.
+/// Planned samples up to which everything is listed with its details. Beyond, cases are listed that
+/// did not pass in all their samples, at most as many, and details of at most as many samples.
 pub const DETAILED_SAMPLES: usize = 20_000;
 
-/// The most that details take, in bytes of text; half is for samples that did not pass, half for those that did.
+/// The most that details take, in bytes of text; half is for samples that did not pass, half for
+/// those that did.
 pub const DETAIL_BYTES: usize = 128 << 20;
 
 /// The most that the inputs of cases take, in bytes of text.

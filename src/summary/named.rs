@@ -15,8 +15,9 @@ pub(super) struct Named {
     numbers: Numbers,
     /// Of a score of 0 or 1 from one sample a case: how many are 1, of how many.
     pub share: Option<[u64; 2]>,
-    /// Samples that should have the number and have none: those without a grade, and those whose graders could not measure it. A
-    /// graded sample whose graders do not measure it at all is none of them.
+    /// Samples that should have the number and have none: those without a grade, and those whose
+    /// graders could not measure it. A graded sample whose graders do not measure it at all is none
+    /// of them.
     missing: usize,
     samples: usize,
 }

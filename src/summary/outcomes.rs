@@ -73,8 +73,8 @@ impl SampleCounts {
         (graded > 0).then(|| self.score_sum / f64::from(graded))
     }
 
-    /// Passed when the share of samples that passed reaches `threshold` whatever the unknown ones were; failed when it can't
-    /// be reached; else the name of what is missing.
+    /// Passed when the share of samples that passed reaches `threshold` whatever the unknown ones
+    /// were; failed when it can't be reached; else the name of what is missing.
     pub fn outcome(&self, threshold: f64) -> Outcome {
         let needed = threshold * f64::from(self.total());
         if self.total() == 0 {
@@ -89,7 +89,8 @@ impl SampleCounts {
     }
 }
 
-/// What an outcome that is still open is called: an error outweighs a skip, a skip a missing human grade.
+/// What an outcome that is still open is called: an error outweighs a skip, a skip a missing human
+/// grade.
 fn undecided(errored: bool, skipped: bool) -> Outcome {
     match (errored, skipped) {
         (true, _) => Outcome::Errored,
@@ -151,7 +152,8 @@ impl EvalCounter {
         self.score.value()
     }
 
-    /// Passed when all cases passed or the score reaches its threshold, whatever the unknown samples were.
+    /// Passed when all cases passed or the score reaches its threshold, whatever the unknown
+    /// samples were.
     pub fn outcome(&self) -> Outcome {
         if self.cases > 0 && self.passed == self.cases {
             return Outcome::Passed;

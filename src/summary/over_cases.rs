@@ -1,8 +1,9 @@
 //! The mean over cases of a value in [0, 1], with the interval that the run's scope asks for.
 //!
-//! The scope decides what is random (docs/statistics.md, "What an interval speaks about"): samples within each case, cases within each
-//! eval, or evals. Here the values become the strata and units of [`likelihood`], which has the method. Nothing but the plan decides
-//! how cases are arranged, never the values, so that intervals stay monotone.
+//! The scope decides what is random (docs/statistics.md, "What an interval speaks about"): samples
+//! within each case, cases within each eval, or evals. Here the values become the strata and units
+//! of [`likelihood`], which has the method. Nothing but the plan decides how cases are arranged,
+//! never the values, so that intervals stay monotone.
 
 use std::collections::BTreeMap;
 
@@ -13,15 +14,17 @@ use eval_stats::{Curve, Interval, Undefined, Values, reaches, stays_within};
 
 use super::metrics::{LEVEL, blank, estimate};
 
-/// Values of a metric up to which each keeps its digits; of more, each end takes them rounded away from it to a [`GRID`].
+/// Values of a metric up to which each keeps its digits; of more, each end takes them rounded away
+/// from it to a [`GRID`].
 const EXACT_VALUES: u64 = 16_384;
 const GRID: f64 = 16_384.0;
 
-/// Planned samples of a case below which they do not show how its pass rate varies: of 3 or 4 in most cases all pass, and then intervals hold in
-/// fewer than 92 % of runs (found by simulation).
+/// Planned samples of a case below which they do not show how its pass rate varies: of 3 or 4 in
+/// most cases all pass, and then intervals hold in fewer than 92 % of runs (found by simulation).
 pub(crate) const FEWEST_SAMPLES: u32 = 5;
 
-/// The samples of a case that its value is made of: so many, whose values (each in [0, 1]) sum up to so much, of so many that were planned.
+/// The samples of a case that its value is made of: so many, whose values (each in [0, 1]) sum up
+/// to so much, of so many that were planned.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Samples {
     pub n: u32,
@@ -48,7 +51,8 @@ struct EvalValues {
     sum: f64,
     /// How many cases have a value, by its bits. Only cases like these need it.
     values: BTreeMap<u64, u64>,
-    /// How many cases have such samples, by their number and the bits of their sum. Only these cases need it.
+    /// How many cases have such samples, by their number and the bits of their sum. Only these
+    /// cases need it.
     samples: BTreeMap<(u32, u64), u64>,
 }
 
@@ -80,7 +84,8 @@ impl OverCases {
         }
     }
 
-    /// The value of a case; `samples` of `None` when it is a verdict over all of them, which says nothing of each.
+    /// The value of a case; `samples` of `None` when it is a verdict over all of them, which says
+    /// nothing of each.
     pub fn add(&mut self, eval: usize, value: f64, samples: Option<Samples>) {
         if self.evals.last().is_none_or(|last| last.eval != eval) {
             let (values, samples) = (BTreeMap::new(), BTreeMap::new());
@@ -114,8 +119,9 @@ impl OverCases {
         self.n == 0
     }
 
-    /// True when samples say how the figure of their case varies. Where too few are planned the case counts as one of others like it, which
-    /// can only widen the interval. A few that are lost later do not change how cases are arranged.
+    /// True when samples say how the figure of their case varies. Where too few are planned the
+    /// case counts as one of others like it, which can only widen the interval. A few that are lost
+    /// later do not change how cases are arranged.
     fn shows(&self, samples: Samples) -> bool {
         let k = self.curve.map_or(1, |curve| curve.k());
         let (planned, graded) = ((3 * k + 1).max(FEWEST_SAMPLES), k + 2);
@@ -171,7 +177,8 @@ impl OverCases {
         }
     }
 
-    /// The values as the scope takes them. `weight` as in [`OverCases::weighted_estimate`]; `None`: every case counts alike.
+    /// The values as the scope takes them. `weight` as in [`OverCases::weighted_estimate`]; `None`:
+    /// every case counts alike.
     pub(crate) fn design(&self, weight: Option<&dyn Fn(usize) -> f64>) -> Design {
         let cases = |over: &OverCases| over.evals.iter().map(|eval| eval.n).sum::<u64>() as f64;
         // Shares of one case of each eval.
@@ -251,8 +258,9 @@ impl OverCases {
         }
     }
 
-    /// Evals are strata. Those of a single case, which alone says nothing of others like it, are one stratum together ("collapsed
-    /// strata": W. G. Cochran, "Sampling Techniques", 1977, section 5A.12), which can only widen the interval.
+    /// Evals are strata. Those of a single case, which alone says nothing of others like it, are
+    /// one stratum together ("collapsed strata": W. G. Cochran, "Sampling Techniques", 1977,
+    /// section 5A.12), which can only widen the interval.
     fn by_eval(&self, share: impl Fn(&EvalValues) -> f64) -> Vec<Stratum> {
         let (single, several): (Vec<&EvalValues>, Vec<&EvalValues>) =
             self.evals.iter().partition(|eval| eval.n == 1);
@@ -281,8 +289,8 @@ impl OverCases {
             .collect()
     }
 
-    /// Cases are strata of their samples. Where any has too few samples to show how it varies, all cases count as some of others like them,
-    /// which can only widen the interval.
+    /// Cases are strata of their samples. Where any has too few samples to show how it varies, all
+    /// cases count as some of others like them, which can only widen the interval.
     fn by_case(&self, share: impl Fn(&EvalValues) -> f64) -> Vec<Stratum> {
         let mut kinds: BTreeMap<(u64, u32, u64), f64> = BTreeMap::new();
         for eval in &self.evals {
@@ -429,8 +437,8 @@ impl Design {
         }
     }
 
-    /// How far the near end of the interval is from a threshold that it misses, and how many units like these would meet it. `None`: it
-    /// meets it, or has no interval.
+    /// How far the near end of the interval is from a threshold that it misses, and how many units
+    /// like these would meet it. `None`: it meets it, or has no interval.
     pub fn lack(&self, threshold: &Threshold) -> Option<Lack> {
         let end_of = |units: f64| {
             let interval = self.interval(units).ok()?;

@@ -4,8 +4,8 @@ use crate::model::{Cause, Outcome, Trust};
 
 /// Outcome, outcome of the first attempt, cause and marks of one sample.
 ///
-/// Bits 0 to 2 hold the outcome and 3 to 5 that of the first attempt (places in [`Outcome::ALL`]), bits 6 to 12 the cause (its
-/// place in [`Cause::ALL`] plus 1, or 0), bits above the marks.
+/// Bits 0 to 2 hold the outcome and 3 to 5 that of the first attempt (places in [`Outcome::ALL`]),
+/// bits 6 to 12 the cause (its place in [`Cause::ALL`] plus 1, or 0), bits above the marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Packed(u32);
 
@@ -18,7 +18,8 @@ pub(super) const ADJUDICATED: u32 = 1 << 18;
 pub(super) const OWN_SCORE: u32 = 1 << 19;
 /// The target told what it used.
 pub(super) const USAGE: u32 = 1 << 20;
-/// The first of the marks that say which levels of trust the sample's grades have, in the order of [`Trust::ALL`].
+/// The first of the marks that say which levels of trust the sample's grades have, in the order of
+/// [`Trust::ALL`].
 const FIRST_TRUST: u32 = 1 << 21;
 /// More than one grade of some level of trust: how many stands apart.
 pub(super) const MORE_GRADES: u32 = 1 << 25;

@@ -1,5 +1,6 @@
-//! Metrics of parts of a run, which the gate names: `METRIC[tag=x]` is METRIC of the run that `--tag x` would have been, its
-//! interval and its extremes too. An eval of which only some cases belong to the part is there with these alone.
+//! Metrics of parts of a run, which the gate names: `METRIC[tag=x]` is METRIC of the run that
+//! `--tag x` would have been, its interval and its extremes too. An eval of which only some cases
+//! belong to the part is there with these alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 

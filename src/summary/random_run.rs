@@ -1,4 +1,5 @@
-//! Random runs for property tests: what every sample did, and the events that a journal would hold of it.
+//! Random runs for property tests: what every sample did, and the events that a journal would hold
+//! of it.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +34,8 @@ pub(crate) struct RunCase {
 
 #[derive(Debug, Clone)]
 pub(crate) struct RunSample {
-    /// What the journal says of it, in order: the last result counts, else the last skip. Empty: it was never heard of.
+    /// What the journal says of it, in order: the last result counts, else the last skip. Empty: it
+    /// was never heard of.
     pub said: Vec<Said>,
 }
 
@@ -153,7 +155,8 @@ fn a_call() -> impl Strategy<Value = ModelCall> {
         )
 }
 
-/// A grade by a panel of up to 4 votes of two judges on one of few questions; or one that nobody could be asked for.
+/// A grade by a panel of up to 4 votes of two judges on one of few questions; or one that nobody
+/// could be asked for.
 fn a_judgement() -> impl Strategy<Value = Grade> {
     let fault = prop::sample::select(ReplyFault::ALL.to_vec());
     let vote = (
@@ -367,7 +370,8 @@ fn a_sample() -> impl Strategy<Value = RunSample> {
     })
 }
 
-/// Up to `evals` evals; of one sample a case in a part of the runs, so that Wilson's intervals come up too.
+/// Up to `evals` evals; of one sample a case in a part of the runs, so that Wilson's intervals come
+/// up too.
 pub(crate) fn a_run(evals: usize) -> impl Strategy<Value = Run> {
     let graders = prop::sample::subsequence(
         vec![GraderType::Code, GraderType::Model, GraderType::Human],
@@ -497,7 +501,8 @@ impl Run {
         }))
     }
 
-    /// The plan events of the cases that `mine` takes (by eval and position); `parts` says whether positions are told.
+    /// The plan events of the cases that `mine` takes (by eval and position); `parts` says whether
+    /// positions are told.
     pub fn plan(&self, parts: bool, mine: impl Fn(usize, usize) -> bool) -> Vec<Event> {
         let mut events = Vec::new();
         for (e, eval) in self.evals.iter().enumerate() {
@@ -534,7 +539,8 @@ impl Run {
         events
     }
 
-    /// What is said of the samples that `mine` takes, in a random order that keeps what is said of one sample in its order.
+    /// What is said of the samples that `mine` takes, in a random order that keeps what is said of
+    /// one sample in its order.
     pub fn samples(&self, dice: &mut Dice, mine: impl Fn(usize, usize) -> bool) -> Vec<Event> {
         let mut queues: Vec<Vec<Event>> = Vec::new();
         for (e, eval) in self.evals.iter().enumerate() {

@@ -1,8 +1,9 @@
-//! What to do about a run. Every piece of advice rests on what the summary holds - counts, causes, reasons, scores - and names
-//! what it speaks of; nothing guesses at a cause.
+//! What to do about a run. Every piece of advice rests on what the summary holds - counts, causes,
+//! reasons, scores - and names what it speaks of; nothing guesses at a cause.
 //!
-//! No duration, time or run id gets into it: two runs with the same outcomes give the same advice, word by word, unless time is
-//! what it speaks of (how near to a limit programs came, which cases are slowest).
+//! No duration, time or run id gets into it: two runs with the same outcomes give the same advice,
+//! word by word, unless time is what it speaks of (how near to a limit programs came, which cases
+//! are slowest).
 
 mod causes;
 mod patterns;
@@ -276,7 +277,8 @@ fn flaky(known: &Known<'_>) -> Option<Advice> {
     })
 }
 
-/// Graded evals, and planned samples, from which on nobody needs to be told that intervals are wide.
+/// Graded evals, and planned samples, from which on nobody needs to be told that intervals are
+/// wide.
 const ENOUGH_EVALS: usize = 10;
 const ENOUGH_SAMPLES: usize = 30;
 

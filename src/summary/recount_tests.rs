@@ -1,4 +1,5 @@
-//! A summary against a recount that shares nothing with it: every figure from its definition, by the most direct way.
+//! A summary against a recount that shares nothing with it: every figure from its definition, by
+//! the most direct way.
 
 use std::collections::BTreeMap;
 
@@ -163,7 +164,8 @@ fn all_samples(run: &Run) -> impl Iterator<Item = &RunSample> {
     cases(run).flat_map(|case| &case.samples)
 }
 
-/// pass@k, pass^k and its unbiased form over cases, under one reading; `None` when a case has fewer than k samples.
+/// pass@k, pass^k and its unbiased form over cases, under one reading; `None` when a case has fewer
+/// than k samples.
 fn pass_k(run: &Run, k: usize, reading: Option<Outcome>) -> [Option<f64>; 3] {
     if cases(run).any(|case| case.samples.len() < k) {
         return [None; 3];
@@ -194,8 +196,9 @@ fn pass_k(run: &Run, k: usize, reading: Option<Outcome>) -> [Option<f64>; 3] {
     values.map(|values| mean(&values))
 }
 
-/// Mean over cases of the means of the named number over the graded samples that have it, and whether it is known of all
-/// samples: they are graded, and no grader says that it could not measure it.
+/// Mean over cases of the means of the named number over the graded samples that have it, and
+/// whether it is known of all samples: they are graded, and no grader says that it could not
+/// measure it.
 fn named(run: &Run, name: &str) -> (Option<f64>, bool) {
     let of = |sample: &RunSample| {
         let last = sample.attempts()?.last()?;
@@ -290,7 +293,8 @@ fn check_metrics(run: &Run, summary: &Summary) -> Result<(), TestCaseError> {
             .filter(|sample| read(sample, reading).0 == Outcome::Failed)
             .count();
         put("failed_samples", Some(failed as f64));
-        // At worst what was skipped would have errored, and what has no grade would have passed on a later attempt only.
+        // At worst what was skipped would have errored, and what has no grade would have passed on
+        // a later attempt only.
         let worst = reading == Some(Outcome::Failed);
         let such = |holds: &dyn Fn(&RunSample) -> bool| {
             all_samples(run).filter(|sample| holds(sample)).count()

@@ -5,14 +5,16 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use super::columns::CaseView;
 use crate::model::{Attempt, OutputValue};
 
-/// Cases with several samples from which on it is worth a notice that none of them has two outputs: of fewer, short answers are the
-/// same by chance too often.
+/// Cases with several samples from which on it is worth a notice that none of them has two outputs:
+/// of fewer, short answers are the same by chance too often.
 const FEWEST_REPEATED: usize = 5;
 
-/// The outputs of first attempts, which pass@k counts. Once a case has two that differ nothing is kept any more.
+/// The outputs of first attempts, which pass@k counts. Once a case has two that differ nothing is
+/// kept any more.
 #[derive(Debug, Default)]
 pub(super) struct RepeatedOutputs {
-    /// By eval and case the digest of one output, of cases that have several samples; 0 while none is known.
+    /// By eval and case the digest of one output, of cases that have several samples; 0 while none
+    /// is known.
     digests: Vec<Vec<u64>>,
     /// Two samples of a case have different outputs, or one has none.
     vary: bool,
@@ -43,8 +45,8 @@ impl RepeatedOutputs {
         }
     }
 
-    /// Cases with several graded samples, when each of them has one output and one verdict in all of these and they are at least
-    /// [`FEWEST_REPEATED`]; else 0.
+    /// Cases with several graded samples, when each of them has one output and one verdict in all
+    /// of these and they are at least [`FEWEST_REPEATED`]; else 0.
     pub fn count<'a>(&self, cases: impl Iterator<Item = CaseView<'a>>) -> usize {
         if self.vary {
             return 0;

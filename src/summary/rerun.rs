@@ -2,8 +2,9 @@
 
 use crate::model::RunStarted;
 
-/// Flags with a value that say what is asked, how it is judged and where results lie. What only changes how a run goes
-/// (`--jobs`, `--progress`, ...) or chooses cases is left out, so that it does not differ between equal runs.
+/// Flags with a value that say what is asked, how it is judged and where results lie. What only
+/// changes how a run goes (`--jobs`, `--progress`, ...) or chooses cases is left out, so that it
+/// does not differ between equal runs.
 const KEPT: [&str; 9] = [
     "--var",
     "--target",

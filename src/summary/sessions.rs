@@ -2,7 +2,8 @@
 
 use crate::model::{PastRate, RunFinished, RunStarted, Shard};
 
-/// The runs that a fold was made of: one, or the shards of a suite. Each has one session or, when it was resumed, several.
+/// The runs that a fold was made of: one, or the shards of a suite. Each has one session or, when
+/// it was resumed, several.
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     parts: Vec<Part>,
@@ -70,7 +71,8 @@ impl Sessions {
                 .any(|part| part.interrupted != Some(false))
     }
 
-    /// The earliest start. All timestamps have one form, in which the order of texts is that of times.
+    /// The earliest start. All timestamps have one form, in which the order of texts is that of
+    /// times.
     pub fn timestamp(&self) -> Option<&str> {
         self.parts.iter().map(|part| part.timestamp.as_str()).min()
     }

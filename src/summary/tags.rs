@@ -1,4 +1,5 @@
-//! The tags of cases: few different sets, so that a case takes 4 bytes, and none while no case has a tag of its own.
+//! The tags of cases: few different sets, so that a case takes 4 bytes, and none while no case has
+//! a tag of its own.
 
 use std::collections::HashMap;
 

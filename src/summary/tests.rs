@@ -384,7 +384,8 @@ fn samples_repeat_where_no_case_has_two_outputs() {
     assert_eq!(repeated(&run(5), of_case), 5);
     assert_eq!(repeated(&run(4), of_case), 0, "too few to be worth a word");
     let with = |extra: Vec<Vec<Outcome>>| vec![vec![once(&[P, P]); 5], vec![extra]];
-    // A case of one graded sample says nothing; one without an output, or with another, says that they vary.
+    // A case of one graded sample says nothing; one without an output, or with another, says that
+    // they vary.
     assert_eq!(repeated(&with(once(&[P])), of_case), 5);
     assert_eq!(repeated(&with(once(&[P, E, S])), of_case), 5);
     assert_eq!(

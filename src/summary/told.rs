@@ -1,4 +1,5 @@
-//! How every eval and case of a run ended, all of them and nothing more: what a history and a score baseline are made of.
+//! How every eval and case of a run ended, all of them and nothing more: what a history and a score
+//! baseline are made of.
 
 use super::SummaryError;
 use super::build::{commonest_cause, tallies};
@@ -13,7 +14,8 @@ pub struct Told<'a> {
     pub started: &'a RunStarted,
     /// In the plan's order.
     pub evals: Vec<EvalTold<'a>>,
-    /// What a gate decides from. Intervals are resampled only where a threshold is held against one.
+    /// What a gate decides from. Intervals are resampled only where a threshold is held against
+    /// one.
     pub tallies: Tallies,
     /// The earliest start, RFC 3339.
     pub timestamp: &'a str,
@@ -176,8 +178,9 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
 
-        /// A journal without what samples said counts as the whole journal does: outcomes, scores, tries, latencies, and every
-        /// metric with its interval. Also of a run that was interrupted and went on.
+        /// A journal without what samples said counts as the whole journal does: outcomes, scores,
+        /// tries, latencies, and every metric with its interval. Also of a run that was interrupted
+        /// and went on.
         #[test]
         fn a_journal_read_for_its_counts_counts_as_the_whole_one(
             run in a_run(4),

@@ -1,4 +1,5 @@
-//! The folder of baselines under kills, crowds, full disks and git: what was accepted stays whole, and what is wrong is told.
+//! The folder of baselines under kills, crowds, full disks and git: what was accepted stays whole,
+//! and what is wrong is told.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,8 @@ use eval_harness::baseline::{Store, StoreError};
 use eval_harness::spec::{BASELINE_VERSION, BaselineFile};
 use serde_json::{Value, json};
 
-/// Names the folder for a process that is started to write in it. The test that starts it is also what it runs.
+/// Names the folder for a process that is started to write in it. The test that starts it is also
+/// what it runs.
 const WORKER: &str = "EVAL_HARNESS_TEST_STORE";
 
 fn captured(id: &str, output: Value) -> BaselineFile {
@@ -193,7 +195,8 @@ fn concurrent_writers_wait_for_each_other() {
     );
 }
 
-/// Runs a shell script in a new user namespace, with a small file system at `dir`; `$WORK` runs this test as a worker.
+/// Runs a shell script in a new user namespace, with a small file system at `dir`; `$WORK` runs
+/// this test as a worker.
 fn on_small_disk(test: &str, dir: &Path, script: &str) -> Call {
     let program = std::env::current_exe().expect("this program");
     let test = crate::support::full_name(module_path!(), test);

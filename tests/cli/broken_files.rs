@@ -1,4 +1,5 @@
-//! One table of broken files: the code, the place and the hint of each stand still, and none panics or hangs.
+//! One table of broken files: the code, the place and the hint of each stand still, and none panics
+//! or hangs.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,5 @@
-//! Where GitHub's users look: annotations, the summary of a step, its outputs, the comment on a pull request.
+//! Where GitHub's users look: annotations, the summary of a step, its outputs, the comment on a
+//! pull request.
 
 use std::path::{Path, PathBuf};
 

@@ -74,7 +74,8 @@ async fn a_clock_that_runs_backwards_changes_timestamps_and_nothing_else() {
     );
     assert_eq!(finished.summary.summary.cases.passed, 1);
 
-    // What is read back is the same, and the run is found as the latest though its end lies before its start.
+    // What is read back is the same, and the run is found as the latest though its end lies before
+    // its start.
     let again = run::reread(&finished.paths.journal()).expect("a journal");
     assert_eq!(again.summary, finished.summary);
     let results = project.path().join("results");

@@ -212,7 +212,8 @@ fn samples_without_a_grade_on_either_side_leave_the_verdict_open() {
     );
     assert_eq!(number(&one["cases"]["ungraded"]["count"]), 8.0);
     assert_eq!(number(&one["cases"]["ungraded_samples_candidate"]), 8.0);
-    // On the other side the cases were open before: had they failed, the candidate would be better; passed, no worse.
+    // On the other side the cases were open before: had they failed, the candidate would be better;
+    // passed, no worse.
     let open = desk.compared(&[&lost, &good], 0);
     assert_eq!(
         number(&open["candidates"][0]["cases"]["ungraded_samples_reference"]),
@@ -592,7 +593,8 @@ fn json_fits_its_schema_and_a_file_is_written_whole() {
 fn ten_thousand_cases_are_compared() {
     let desk = Desk::new(1, 10_000);
     let good = desk.run(1, first(9_000, 10_000), &[]);
-    // The second run is the first one with 200 cases that failed: another 10,000 samples would take longer to grade.
+    // The second run is the first one with 200 cases that failed: another 10,000 samples would take
+    // longer to grade.
     let journal = std::fs::read_to_string(desk.journal()).unwrap();
     let worse = |case: usize| (8_800..9_000).contains(&case);
     let lines = journal.lines().map(|line| {
@@ -649,7 +651,8 @@ fn the_run_before_is_one_of_the_same_suite_and_target() {
             .to_owned()
     };
     assert_eq!(before(&b), a);
-    // What was graded again has the same outputs as its source: the run before is the one before both.
+    // What was graded again has the same outputs as its source: the run before is the one before
+    // both.
     assert_eq!(before(&regrade), a);
     let c = desk.run(1, first(2, 4), &[]);
     assert_eq!(before(&c), regrade);

@@ -1,4 +1,5 @@
-//! Runs that are not each other's like: compared where it makes sense and said so, else refused with words.
+//! Runs that are not each other's like: compared where it makes sense and said so, else refused
+//! with words.
 
 use std::process::Stdio;
 

@@ -1,4 +1,5 @@
-//! `run --compare-to` and `run --baseline --fail-on`: the comparison of a run is a demand of its gate.
+//! `run --compare-to` and `run --baseline --fail-on`: the comparison of a run is a demand of its
+//! gate.
 
 use crate::compared::{Desk, Way, first, number};
 use serde_json::Value;

@@ -1,4 +1,5 @@
-//! Tests that were compiled into calls and comparisons give the verdicts that a judge gives, word for word.
+//! Tests that were compiled into calls and comparisons give the verdicts that a judge gives, word
+//! for word.
 
 use std::time::Duration;
 
@@ -159,7 +160,8 @@ async fn every_candidate_gets_the_verdict_that_a_judge_gives() {
         let report = both(&sandbox, job(code, &["pass", tests], None)).await;
         compared += usize::from(report.mode == TestMode::Compared);
     }
-    // A judge is asked for what only an interpreter can tell: odd operands, and the line of a long assert that failed.
+    // A judge is asked for what only an interpreter can tell: odd operands, and the line of a long
+    // assert that failed.
     assert!(
         compared * 100 >= pairs.len() * 75,
         "{compared} of {}",
@@ -286,7 +288,8 @@ async fn a_check_that_is_rebound_is_what_python_would_call() {
     }
 }
 
-/// A judge words what an assert over several lines says. A candidate that notices a judge gets no second try there.
+/// A judge words what an assert over several lines says. A candidate that notices a judge gets no
+/// second try there.
 #[tokio::test]
 async fn an_assert_that_failed_once_is_not_tried_again() {
     let sandbox = sandbox_or_skip!();
@@ -398,7 +401,8 @@ async fn false_answers_are_never_believed() {
         };
         assert!(failed, "{act}: {:?}", report.verdict);
     }
-    // All answers given by the first call, and the leave taken: the second answer to a question is one too many.
+    // All answers given by the first call, and the leave taken: the second answer to a question is
+    // one too many.
     let early = "import os\ndef f(x):\n  os.write(4, b'{\"i\":1,\"v\":1}\\n{\"i\":2,\"v\":2}\\n{\"i\":3,\"left\":true}\\n')\n  return x\n";
     let report = sandbox
         .run_tests(job(early, &["assert f(1) == 1\nassert f(2) == 2"], None))

@@ -1,6 +1,7 @@
 //! Completion scripts in the shells that they are for.
 //!
-//! Where a shell is missing a test says so by name; where `CI` or `EVAL_HARNESS_DEMAND_SHELLS` is set it fails instead.
+//! Where a shell is missing a test says so by name; where `CI` or `EVAL_HARNESS_DEMAND_SHELLS` is
+//! set it fails instead.
 
 use std::path::Path;
 use std::process::Command;
@@ -156,8 +157,8 @@ fn bash_completes_options_verbs_and_names() {
     holds(&project(), "bash", in_bash);
 }
 
-/// Types each line into an interactive bash on a terminal of its own, presses Tab, and prints the line as it is then. No step waits
-/// longer than the alarm, which ends all of it.
+/// Types each line into an interactive bash on a terminal of its own, presses Tab, and prints the
+/// line as it is then. No step waits longer than the alarm, which ends all of it.
 const TAB: &str = r#"
 import os, pty, select, signal, sys
 signal.alarm(40)

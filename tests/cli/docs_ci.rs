@@ -1,4 +1,5 @@
-//! The recipes of `docs/ci.md` can't lie: their YAML is read, and every `eval-harness` command line in them by the program itself.
+//! The recipes of `docs/ci.md` can't lie: their YAML is read, and every `eval-harness` command line
+//! in them by the program itself.
 
 use std::path::Path;
 
@@ -33,7 +34,8 @@ fn blocks(page: &str, language: &str) -> Vec<String> {
     found
 }
 
-/// The arguments of every call of the program in a page, with what CI fills in replaced by something of its kind.
+/// The arguments of every call of the program in a page, with what CI fills in replaced by
+/// something of its kind.
 fn calls(page: &str) -> Vec<Vec<String>> {
     let filled = page
         .replace("${{ matrix.shard }}", "1")
@@ -89,7 +91,8 @@ fn every_command_line_is_one() {
     let mut seen = 0;
     for path in PAGES {
         for call in calls(&page(path)) {
-            // An argument that there is not, at the end: what stands before it is read first, and nothing runs.
+            // An argument that there is not, at the end: what stands before it is read first, and
+            // nothing runs.
             let project = Project::new();
             let mut words: Vec<&str> = call.iter().map(String::as_str).collect();
             words.push("--no-such-argument");

@@ -1,4 +1,5 @@
-//! The suite that comes with the program, and what `init` and `new` write, as their first users meet them.
+//! The suite that comes with the program, and what `init` and `new` write, as their first users
+//! meet them.
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -553,7 +554,8 @@ fn what_new_writes_is_valid_as_it_is() {
     expect(2, dir.path(), &["new", "capability", "cap-new-001"]);
 }
 
-/// Pages of this repository's `docs/` are generated here only: what a project keeps there is its own.
+/// Pages of this repository's `docs/` are generated here only: what a project keeps there is its
+/// own.
 #[test]
 fn schemas_are_all_that_is_written_elsewhere() {
     let dir = tempfile::tempdir().unwrap();

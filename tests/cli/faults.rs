@@ -1,5 +1,5 @@
-//! Faults of the surroundings, and what is promised for each (docs/running.md has the table): a clear error or recovery, the
-//! right exit code, nothing lost that was shown.
+//! Faults of the surroundings, and what is promised for each (docs/running.md has the table): a
+//! clear error or recovery, the right exit code, nothing lost that was shown.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader};
@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 use crate::support::{Call, PROGRAM, Project, eventually};
 use serde_json::Value;
 
-/// A suite of `cases` recorded samples, each with an output of `bytes` and a grader that looks for its number.
+/// A suite of `cases` recorded samples, each with an output of `bytes` and a grader that looks for
+/// its number.
 fn recorded(cases: usize, bytes: usize) -> Project {
     let (mut rows, mut outputs) = (String::new(), String::new());
     let filler = "x".repeat(bytes);
@@ -51,7 +52,8 @@ fn waiting() -> Project {
 
 const RUN: [&str; 5] = ["run", "--suite", "suite.yaml", "--progress", "none"];
 
-/// Runs a shell script as root of a new user namespace, with a file system of its own at `results/`. `$HARNESS` is the program.
+/// Runs a shell script as root of a new user namespace, with a file system of its own at
+/// `results/`. `$HARNESS` is the program.
 fn with_small_results(project: &Project, size: &str, script: &str) -> Call {
     std::fs::create_dir_all(project.path().join("results")).expect("a folder");
     let script = format!("mount -t tmpfs -o size={size} tmpfs results && {script}");

@@ -1,4 +1,5 @@
-//! Intervals of metrics by the program: they never rise with a failure, and speak about what `config.intervals` names.
+//! Intervals of metrics by the program: they never rise with a failure, and speak about what
+//! `config.intervals` names.
 
 use crate::compared::{Desk, Way, number};
 use serde_json::Value;

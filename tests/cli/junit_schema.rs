@@ -1,7 +1,8 @@
-//! JUnit files against the schema that Jenkins published (MIT, see the head of the file), as `xmllint` judges it.
+//! JUnit files against the schema that Jenkins published (MIT, see the head of the file), as
+//! `xmllint` judges it.
 //!
-//! The rules of Surefire's schema and of Jenkins' newer one, which also know second tries and the words of skipped cases, are
-//! a test of the renderer.
+//! The rules of Surefire's schema and of Jenkins' newer one, which also know second tries and the
+//! words of skipped cases, are a test of the renderer.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,7 +1,8 @@
 //! Runs that are killed at random moments and resumed end as if nothing had happened.
 //!
-//! `scripts/soak/kill-resume N` runs this with N kills; without a number there are 25. The moments are drawn from a seed that
-//! is printed: whatever the moment, what is promised must hold, so that nothing here depends on the speed of the machine.
+//! `scripts/soak/kill-resume N` runs this with N kills; without a number there are 25. The moments
+//! are drawn from a seed that is printed: whatever the moment, what is promised must hold, so that
+//! nothing here depends on the speed of the machine.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -82,7 +83,8 @@ fn recorded() -> Project {
     ])
 }
 
-/// Thirty cases of two samples; every fifth answer is wrong. The command notes each time that it is asked.
+/// Thirty cases of two samples; every fifth answer is wrong. The command notes each time that it is
+/// asked.
 fn command() -> Project {
     // A harness that is killed before it has written the prompt asks nothing.
     let script = "#!/bin/sh\nread -r line\n[ -n \"$line\" ] || exit 1\necho \"$line\" >> asked.log\ncase $line in *0 | *5) echo wrong ;; *) echo \"$line\" ;; esac\n";
@@ -187,8 +189,8 @@ fn can_resume(project: &Project) -> bool {
     call.code != Some(2)
 }
 
-/// Kills a run of this kind up to `kills` times, lets it come to its end, and checks what is promised; returns how many of the
-/// kills hit a run that was alive.
+/// Kills a run of this kind up to `kills` times, lets it come to its end, and checks what is
+/// promised; returns how many of the kills hit a run that was alive.
 fn disturb(
     kind: &Kind,
     reference: &Value,

@@ -139,7 +139,8 @@ eval_suite:
     assert_eq!(report["summary"]["weighted_score"].as_f64(), Some(0.4375));
 }
 
-/// The composite of seed 003: two cases of which one measures nothing, and three answers to the other.
+/// The composite of seed 003: two cases of which one measures nothing, and three answers to the
+/// other.
 #[test]
 fn measured_metrics_and_their_composite_are_gated() {
     let suite = r#"

@@ -1,4 +1,5 @@
-//! Channels that are told of a run, against servers and programs that misbehave. Whatever they do, the gate's exit code stays.
+//! Channels that are told of a run, against servers and programs that misbehave. Whatever they do,
+//! the gate's exit code stays.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,4 +1,5 @@
-//! Thresholds on parts of a run through the built program: exit codes, reports, resumed, regraded, joined and repeated runs.
+//! Thresholds on parts of a run through the built program: exit codes, reports, resumed, regraded,
+//! joined and repeated runs.
 
 use crate::support::Project;
 use serde_json::Value;
@@ -196,7 +197,8 @@ fn resumed_regraded_repeated_and_joined_runs_have_parts() {
     let project = project(["y", "n", "y", "y", "n"]);
     let first = run(&project, &["--max-fail", "1", "--jobs", "1"], 1);
     assert_eq!(first["summary"]["cases"]["skipped"], 3);
-    // The demand on the part is met no more, whatever the rest comes to; the rest is run all the same.
+    // The demand on the part is met no more, whatever the rest comes to; the rest is run all the
+    // same.
     project
         .call(&["run", "--suite", "suite.yaml", "--resume", "latest"])
         .expect(1);
@@ -211,7 +213,8 @@ fn resumed_regraded_repeated_and_joined_runs_have_parts() {
         whole["gate"]["reasons"]
     );
 
-    // Of what did not pass, one case is of the part; it is asked for alone, and nothing is of the eval `cap-auth`.
+    // Of what did not pass, one case is of the part; it is asked for alone, and nothing is of the
+    // eval `cap-auth`.
     let call = project
         .call(&["run", "--suite", "suite.yaml", "--failed-in", "latest"])
         .expect(1);

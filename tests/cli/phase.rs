@@ -1057,7 +1057,8 @@ fn steady(project: &Project, text: &str) -> String {
     text
 }
 
-/// The scenario of the seeds, from `--base` to its reports: tests pass, a session never ends, and then it does.
+/// The scenario of the seeds, from `--base` to its reports: tests pass, a session never ends, and
+/// then it does.
 #[test]
 fn every_report_of_the_seeds_scenario() {
     let project = project(&[("evals/outputs.jsonl", &outputs(BROKEN))]);

@@ -1,4 +1,5 @@
-//! Runs that go on: after a kill, with more samples, with changes that are refused; graded again; joined from shards.
+//! Runs that go on: after a kill, with more samples, with changes that are refused; graded again;
+//! joined from shards.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -6,8 +7,8 @@ use std::process::Stdio;
 use crate::support::{Call, Project, eventually};
 use serde_json::{Value, json};
 
-/// A command that says the last word of its input and notes each call; with a file `slow` it waits for a file `go` from its
-/// third call on.
+/// A command that says the last word of its input and notes each call; with a file `slow` it waits
+/// for a file `go` from its third call on.
 const SOLVE: &str = r#"#!/bin/sh
 input=$(cat)
 echo x >> calls

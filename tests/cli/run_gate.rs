@@ -67,7 +67,8 @@ fn a_missing_output_is_errored_and_exit_3() {
         report["estimates"]["pass_at_1"]["worst"].as_f64(),
         Some(0.5)
     );
-    // Half of the cases may yet fail: a threshold that both extremes meet passes, one between them does not.
+    // Half of the cases may yet fail: a threshold that both extremes meet passes, one between them
+    // does not.
     project
         .call(&["run", "--suite", "suite.yaml", "--threshold", "pass@1=0.5"])
         .expect(0);
@@ -88,7 +89,8 @@ fn thresholds_decide_and_failed_evals_are_listed() {
     assert!(call.stdout.contains("0.51"), "{}", call.stdout);
 }
 
-/// Thresholds that are met though every eval fails: warned of, and not enough where all evals are required.
+/// Thresholds that are met though every eval fails: warned of, and not enough where all evals are
+/// required.
 #[test]
 fn thresholds_that_do_not_see_failing_evals_are_warned_of() {
     let suite = |require: &str| {
@@ -557,7 +559,8 @@ fn reports_that_cannot_be_written_leave_a_failed_gate_failed() {
     }
 }
 
-/// A file-size limit stands in for a full disk: the write that meets it fails, and what came before is there.
+/// A file-size limit stands in for a full disk: the write that meets it fails, and what came before
+/// is there.
 #[test]
 fn a_disk_that_fills_up_in_mid_run_stops_it_with_a_journal_that_reads() {
     let cases: String = (0..400)
@@ -635,7 +638,8 @@ test_cases:
     );
 }
 
-/// A file's own graders hold for the cases of its dataset: without them each of these cases would pass by its expectation.
+/// A file's own graders hold for the cases of its dataset: without them each of these cases would
+/// pass by its expectation.
 #[test]
 fn a_files_graders_hold_for_the_cases_of_its_dataset() {
     let eval = r#"
@@ -720,7 +724,8 @@ eval_suite:
         .expect(2);
 }
 
-/// A capability that needs nothing, and evals that need keys, variables, and a baseline that can be read.
+/// A capability that needs nothing, and evals that need keys, variables, and a baseline that can be
+/// read.
 fn demanding() -> Project {
     Project::with(&[
         (
@@ -816,7 +821,8 @@ fn filters_limit_what_providers_and_the_skill_need() {
         .call(&["run", "-q", "--target", "here", "--eval", "plain"])
         .expect(0);
     assert_eq!(call.stderr, "");
-    // A target, a grader and an execution that are used need them, with the place where they are written.
+    // A target, a grader and an execution that are used need them, with the place where they are
+    // written.
     let run = |words: &[&str]| project.call(&[&["run"], words].concat()).expect(2).stderr;
     for words in [
         &["--target", "far", "--eval", "plain"][..],
@@ -836,7 +842,8 @@ fn filters_limit_what_providers_and_the_skill_need() {
         (1, 0),
         "{said}"
     );
-    // Headers are not sent where answers are stored, and files that are only looked at need nothing.
+    // Headers are not sent where answers are stored, and files that are only looked at need
+    // nothing.
     let said = run(&["--target", "kept", "--eval", "judged", "--replay", "kept"]);
     assert_eq!(
         (said.matches(url).count(), said.matches(key).count()),
@@ -859,7 +866,8 @@ fn filters_limit_what_providers_and_the_skill_need() {
     );
 }
 
-/// Values that are not texts, in a provider, a target, a named grader and an eval file that the run does not use.
+/// Values that are not texts, in a provider, a target, a named grader and an eval file that the run
+/// does not use.
 #[test]
 fn unset_values_of_unused_parts_may_be_of_any_type() {
     let judge = "{type: model, config: {model: \"openai:j\", temperature: \"{{ env.UNSET }}\", rubric: Good?}}";
@@ -1048,7 +1056,8 @@ fn unset_variable_of_an_inherited_target_is_refused() {
             "{}",
             call.stderr
         );
-        // An eval that does not inherit it needs nothing of it, and a default target is as good as a chosen one.
+        // An eval that does not inherit it needs nothing of it, and a default target is as good as
+        // a chosen one.
         project
             .call(&[&["run", "--eval", "own"], args].concat())
             .expect(0);

@@ -124,7 +124,8 @@ fn a_run_beside_accepted_scores_tells_what_broke_and_the_gate_does_not_care() {
         "{markdown}"
     );
 
-    // What was compared is in the journal: whatever is accepted later, the report stays byte for byte.
+    // What was compared is in the journal: whatever is accepted later, the report stays byte for
+    // byte.
     let first = std::fs::read_to_string(project.result(".json")).unwrap();
     std::fs::remove_dir_all(project.path().join("baselines")).unwrap();
     let again = project.call(&["report", "--format", "json"]).expect(1);

@@ -1,5 +1,5 @@
-//! The regressions of the seeds against a real service that answers twenty users, and a skill: they pass, and each change
-//! of one field that they should mind fails with its path.
+//! The regressions of the seeds against a real service that answers twenty users, and a skill: they
+//! pass, and each change of one field that they should mind fails with its path.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::TcpListener;

@@ -173,7 +173,8 @@ fn a_numeric_comparison_keeps_the_numbers_that_its_tolerances_name() {
     assert_eq!(headers["Authorization"], "Bearer abc");
 }
 
-/// The blocks that describe a structure by type names, and the regex example that names a group its pattern lacks.
+/// The blocks that describe a structure by type names, and the regex example that names a group its
+/// pattern lacks.
 #[test]
 fn two_kinds_of_seed_blocks_rightly_do_not_load() {
     let dir = tempfile::tempdir().expect("a folder");

@@ -1,6 +1,8 @@
-//! Comparisons and intervals keep their level, by simulation: a smaller version of `scripts/simulate-statistics` with fixed seeds.
+//! Comparisons and intervals keep their level, by simulation: a smaller version of
+//! `scripts/simulate-statistics` with fixed seeds.
 //!
-//! Bounds are four standard deviations of the count itself, so that a method which is wrong by more fails.
+//! Bounds are four standard deviations of the count itself, so that a method which is wrong by more
+//! fails.
 
 use eval_harness::model::{Comparison, ComparisonVerdict, IntervalScope, Metric};
 use eval_harness::summary::compare::{CompareSettings, compare};

@@ -1,4 +1,5 @@
-//! Every kind of value and exception crosses between tests and a candidate, and none can hang or poison a judge.
+//! Every kind of value and exception crosses between tests and a candidate, and none can hang or
+//! poison a judge.
 
 use std::time::Duration;
 

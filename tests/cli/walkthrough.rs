@@ -1,9 +1,10 @@
-//! The walk-through of docs/regressions.md, replayed as it stands there: files are written, commands are typed, and what
-//! the page shows of their output is what they print.
+//! The walk-through of docs/regressions.md, replayed as it stands there: files are written,
+//! commands are typed, and what the page shows of their output is what they print.
 //!
-//! In the page `<!-- file: PATH -->` before a block names the file that the block is, and `<!-- exit: N -->` the exit code of
-//! the block's last command. In a `console` block a line `$ COMMAND` is typed, and the lines below it are its output: `...`
-//! alone stands for any lines, `[..]` for any characters of one.
+//! In the page `<!-- file: PATH -->` before a block names the file that the block is, and
+//! `<!-- exit: N -->` the exit code of the block's last command. In a `console` block a line
+//! `$ COMMAND` is typed, and the lines below it are its output: `...` alone stands for any lines,
+//! `[..]` for any characters of one.
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

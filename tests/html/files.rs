@@ -1,4 +1,5 @@
-//! Where HTML reports come from and where they lie, and what journals keep for them: the inputs of cases and the runs before.
+//! Where HTML reports come from and where they lie, and what journals keep for them: the inputs of
+//! cases and the runs before.
 
 use std::fs;
 

@@ -1,5 +1,6 @@
-//! What models, judges, servers, data sets and suites say is on the page as text, whatever it is: it runs nothing, asks for
-//! nothing, opens nothing, hides nothing. With a real browser, under the page's own policy.
+//! What models, judges, servers, data sets and suites say is on the page as text, whatever it is:
+//! it runs nothing, asks for nothing, opens nothing, hides nothing. With a real browser, under the
+//! page's own policy.
 
 use std::fmt::Write as _;
 
@@ -38,7 +39,8 @@ fn short(text: &str) -> String {
     text.chars().take(200).collect()
 }
 
-/// JSON whose control characters, C1 and noncharacters are escaped: files may not hold them as they are.
+/// JSON whose control characters, C1 and noncharacters are escaped: files may not hold them as they
+/// are.
 fn escaped(value: &Value) -> String {
     let mut text = String::new();
     for c in value.to_string().chars() {
@@ -78,7 +80,8 @@ fn eval(at: usize, payload: &str, server: &ModelServer) -> Value {
             "tags": [id],
         })
     };
-    // Hidden marks alone don't make ids differ for people; the number keeps two payloads that begin alike apart.
+    // Hidden marks alone don't make ids differ for people; the number keeps two payloads that begin
+    // alike apart.
     json!({
         "metadata": {"id": format!("{at} {id}"), "name": id, "category": id, "tags": [id], "description": payload},
         "test_cases": [case(id.clone(), payload.to_owned()), case(format!("{id} refused"), format!("{ERROR}{payload}"))],

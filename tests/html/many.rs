@@ -1,5 +1,5 @@
-//! Pages of many cases, and of cases with odd ids. Nothing here depends on how fast a machine is: bytes and rows are counted.
-//! `scripts/bench/html` measures times.
+//! Pages of many cases, and of cases with odd ids. Nothing here depends on how fast a machine is:
+//! bytes and rows are counted. `scripts/bench/html` measures times.
 
 use std::fmt::Write as _;
 

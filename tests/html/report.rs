@@ -1,5 +1,6 @@
-//! HTML reports in a real browser, as people use them: they open, are read, sifted, linked to, printed, by mouse and by keyboard,
-//! light and dark, wide and narrow. Pages are made by the program from the suite that comes with it.
+//! HTML reports in a real browser, as people use them: they open, are read, sifted, linked to,
+//! printed, by mouse and by keyboard, light and dark, wide and narrow. Pages are made by the
+//! program from the suite that comes with it.
 
 use std::path::Path;
 
@@ -15,7 +16,8 @@ fn text(seen: &Seen, at: usize) -> &str {
         .unwrap_or_else(|| panic!("{:?}", seen.results()))
 }
 
-/// A view wide and narrow, light and dark: reaches nowhere sideways, and axe has nothing serious to say.
+/// A view wide and narrow, light and dark: reaches nowhere sideways, and axe has nothing serious to
+/// say.
 fn judged(page: &Path, fragments: &[&str]) {
     let mut visits = Vec::new();
     for (theme, width) in [

@@ -1,7 +1,8 @@
-//! Two thousand calls against a server that misbehaves at random: nothing is lost, nothing is counted wrongly.
+//! Two thousand calls against a server that misbehaves at random: nothing is lost, nothing is
+//! counted wrongly.
 //!
-//! The server's script is a function of the prompt and of how often it was asked, so that what must come of each sample is
-//! computed from the server's own log by other means than the program's.
+//! The server's script is a function of the prompt and of how often it was asked, so that what must
+//! come of each sample is computed from the server's own log by other means than the program's.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -115,7 +116,8 @@ fn good(ask: &Ask, drawn: u64) -> Act {
     Act::Say(said)
 }
 
-/// What the server does about the nth time that it reads a prompt. Some prompts meet the same fault each time.
+/// What the server does about the nth time that it reads a prompt. Some prompts meet the same fault
+/// each time.
 fn script(ask: &Ask) -> Step {
     let cursed = draw(SEED, &ask.prompt, 0);
     let drawn = draw(SEED + 1, &ask.prompt, ask.nth);
@@ -203,8 +205,8 @@ fn check_case(case: &str, samples: &[&Sample], log: &[Entry]) {
             log.iter().map(|e| (&e.act, e.fate)).collect::<Vec<_>>()
         )
     };
-    // Every try that failed is counted once under its name. Those that the server never read met a dead one; of them a request is
-    // one that was sent.
+    // Every try that failed is counted once under its name. Those that the server never read met a
+    // dead one; of them a request is one that was sent.
     let mut faults: BTreeMap<&str, u64> = BTreeMap::new();
     for (name, n) in samples.iter().flat_map(|sample| &sample.faults) {
         *faults.entry(name).or_default() += n;
@@ -316,7 +318,8 @@ fn check_case(case: &str, samples: &[&Sample], log: &[Entry]) {
     assert_eq!(told_wasted, wasted, "{}", told());
 }
 
-/// Lets the server die for a while when so many questions more have come, until told to stop; how often it died.
+/// Lets the server die for a while when so many questions more have come, until told to stop; how
+/// often it died.
 fn die_now_and_then(server: &ModelServer, every: usize, stop: &AtomicBool) -> usize {
     let mut deaths = 0;
     let mut next = every;

@@ -1,8 +1,9 @@
-//! A thousand judged samples before a judge of whose answers one in five goes wrong: outcomes, scores, causes, repairs and tokens
-//! are those that were scripted.
+//! A thousand judged samples before a judge of whose answers one in five goes wrong: outcomes,
+//! scores, causes, repairs and tokens are those that were scripted.
 //!
-//! The script is a function of the judged output, of how often the judge was asked to repair its answer, and of the try; what
-//! must come of each sample is computed from it here, by other means than the program's.
+//! The script is a function of the judged output, of how often the judge was asked to repair its
+//! answer, and of the try; what must come of each sample is computed from it here, by other means
+//! than the program's.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

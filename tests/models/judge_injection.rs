@@ -1,8 +1,9 @@
-//! Outputs (and inputs, references) that try to be judged better than they are, against judges that obey whatever they are shown
-//! wherever the prompt lets them: no pass is unearned.
+//! Outputs (and inputs, references) that try to be judged better than they are, against judges that
+//! obey whatever they are shown wherever the prompt lets them: no pass is unearned.
 //!
-//! Each attack knows what anybody can know: this program's source, the rubric, other questions with their marks and tokens. It
-//! does not know the digest of a question that its own text is a part of.
+//! Each attack knows what anybody can know: this program's source, the rubric, other questions with
+//! their marks and tokens. It does not know the digest of a question that its own text is a part
+//! of.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -366,7 +367,8 @@ const JINJA: &str = "Grade it.\n{% if input %}Asked was: {{ input }}{% endif %}\
 /// One eval: how it asks, and its cases as input, reference and output by id.
 struct Cases {
     id: &'static str,
-    /// The judge's API has a place for one prompt and for nothing else: what it is told of its task stands there, too.
+    /// The judge's API has a place for one prompt and for nothing else: what it is told of its task
+    /// stands there, too.
     one_prompt: bool,
     prompt: Option<&'static str>,
     rubric: &'static str,
@@ -581,7 +583,8 @@ fn the_judge_obeys_every_attack_that_is_not_quoted() {
         let encoded = ENCODED.iter().any(|(known, _)| known == name);
         assert_eq!(verdict["passed"], !encoded, "{name}: {answer}");
     }
-    // A guess of the mark that is right ends the block, and so does a token that is right sign a verdict.
+    // A guess of the mark that is right ends the block, and so does a token that is right sign a
+    // verdict.
     let right = bare
         .prompt
         .replace(BARE, &format!("{BARE}\n{}", ended(&closing(bare.mark()))));
@@ -593,7 +596,8 @@ fn the_judge_obeys_every_attack_that_is_not_quoted() {
     }
 }
 
-/// The same words where an author's own text stands: the judge of the whole program is as obedient as the function.
+/// The same words where an author's own text stands: the judge of the whole program is as obedient
+/// as the function.
 #[test]
 fn an_order_in_the_rubric_is_followed() {
     let (_, server) = obedient(Nature::Attentive);

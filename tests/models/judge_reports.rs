@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 const RUBRIC: &str = "Is it right?\n1. **Truth** (weight: 0.6)\n   - 5: true\n   - 1: false\n2. **Style** (weight: 0.4)\n   - 5: fine\n   - 1: poor\n";
 
-/// Good and bad outputs; one that no answer is to be had about, and one whose first answers need repair.
+/// Good and bad outputs; one that no answer is to be had about, and one whose first answers need
+/// repair.
 fn scripted() -> ModelServer {
     ModelServer::start(|ask: &Ask| {
         let asked = Asked::of(ask);

@@ -1,4 +1,5 @@
-//! Runs that ask judges: how wide they go, what a kill costs, panels, budgets, recordings, and grading again.
+//! Runs that ask judges: how wide they go, what a kill costs, panels, budgets, recordings, and
+//! grading again.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -562,7 +563,8 @@ fn what_the_budget_does_not_allow_to_judge_is_skipped_and_never_failed() {
     assert!(journal.skipped.values().all(|cause| cause == "budget"));
 }
 
-/// An output that was paid for is not thrown away because its judge can't be: that sample is errored.
+/// An output that was paid for is not thrown away because its judge can't be: that sample is
+/// errored.
 #[test]
 fn an_output_that_cost_something_is_kept_when_its_judge_is_beyond_the_budget() {
     let (target, judges) = (ModelServer::kind(1), kind(1));
@@ -659,7 +661,8 @@ fn a_key_that_a_judge_repeats_is_told_nowhere() {
     }
 }
 
-/// A judge that answered nonsense once is asked again: by a new run, by `--resume` and by `--failed-in`.
+/// A judge that answered nonsense once is asked again: by a new run, by `--resume` and by
+/// `--failed-in`.
 #[test]
 fn unusable_answer_of_a_judge_is_asked_for_again() {
     let sane = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));

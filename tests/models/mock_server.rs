@@ -1,4 +1,5 @@
-//! The scripted model server does what its script says, seen by a client that takes nothing for granted.
+//! The scripted model server does what its script says, seen by a client that takes nothing for
+//! granted.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;

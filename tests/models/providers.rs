@@ -1,4 +1,5 @@
-//! One try of a call of a model against real servers: good ones, and such that misbehave in every way there is.
+//! One try of a call of a model against real servers: good ones, and such that misbehave in every
+//! way there is.
 
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
@@ -704,7 +705,8 @@ fn tunnels_to(server: &Server) -> (String, Arc<std::sync::Mutex<Vec<String>>>) {
 /// The variable that makes this test the asking side, and names the address.
 const ASKING: &str = "ASKED_BY_A_TEST_OF_PROVIDERS";
 
-/// What a process comes to that asks there with this environment, and without any other variable of proxies.
+/// What a process comes to that asks there with this environment, and without any other variable of
+/// proxies.
 fn asked_with(base_url: &str, env: &[(&str, &str)]) -> String {
     let mut child = Command::new(std::env::current_exe().expect("this program"));
     let test = crate::support::full_name(

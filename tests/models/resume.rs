@@ -1,7 +1,9 @@
-//! Runs that ask a model and are killed, interrupted or stopped in their middle: what was answered is not asked again.
+//! Runs that ask a model and are killed, interrupted or stopped in their middle: what was answered
+//! is not asked again.
 //!
-//! The server's log is the witness. A client that is killed may have had an answer before it could keep it: of the questions
-//! that were in flight or just answered at that moment, and of no others, some are asked once more.
+//! The server's log is the witness. A client that is killed may have had an answer before it could
+//! keep it: of the questions that were in flight or just answered at that moment, and of no others,
+//! some are asked once more.
 
 use std::collections::BTreeMap;
 use std::process::Child;
@@ -12,8 +14,8 @@ use crate::support::{Project, eventually};
 
 const IN_FLIGHT: usize = 8;
 
-/// Questions that one kill may lose: those in flight, and those whose answer was there and still on its way into the cache, while
-/// their slots asked on.
+/// Questions that one kill may lose: those in flight, and those whose answer was there and still on
+/// its way into the cache, while their slots asked on.
 const LOST: usize = 2 * IN_FLIGHT;
 
 fn asking(rows: usize, samples: usize) -> Asking<'static> {
@@ -63,8 +65,8 @@ fn stopped(project: &Project, server: &ModelServer) -> Stop {
     }
 }
 
-/// What holds at the end: every sample has an answer of its own, and beyond that only so many questions were asked; none that
-/// the journal held when the run was stopped.
+/// What holds at the end: every sample has an answer of its own, and beyond that only so many
+/// questions were asked; none that the journal held when the run was stopped.
 fn check(
     project: &Project,
     server: &ModelServer,

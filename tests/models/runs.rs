@@ -1,4 +1,5 @@
-//! Whole runs against a model server: who stops asking, who keeps a secret, and who needs no network at all.
+//! Whole runs against a model server: who stops asking, who keeps a secret, and who needs no
+//! network at all.
 
 use std::collections::BTreeSet;
 use std::os::unix::process::CommandExt as _;
@@ -742,8 +743,8 @@ const UNSORTED: &str = r#"eval_suite:
       current: {input: {z: 1, a: {y: 2, x: 1}}}
 "#;
 
-/// Digests of targets, inputs and gradings as version 0.1.0 has them in its journals: baselines and resumed runs rest on them. They
-/// don't depend on the order of keys that requests keep.
+/// Digests of targets, inputs and gradings as version 0.1.0 has them in its journals: baselines and
+/// resumed runs rest on them. They don't depend on the order of keys that requests keep.
 #[test]
 fn digests_are_those_of_earlier_versions() {
     let project = Project::new();
@@ -781,7 +782,8 @@ fn digests_are_those_of_earlier_versions() {
     ");
 }
 
-/// A key that is written into a header, as some providers want it, is needed where the model is called, and nowhere else.
+/// A key that is written into a header, as some providers want it, is needed where the model is
+/// called, and nowhere else.
 #[test]
 fn a_key_in_a_header_is_not_needed_for_a_replay() {
     let server = ModelServer::kind(0);

@@ -1,4 +1,5 @@
-//! What is put to a model, and what becomes of its answers: inputs, contexts, benchmarks, regressions, endings.
+//! What is put to a model, and what becomes of its answers: inputs, contexts, benchmarks,
+//! regressions, endings.
 
 use crate::model_server::{Act, Ask, End, ModelServer, Said};
 use crate::support::{Call, Project};
@@ -34,7 +35,8 @@ fn end(text: &str, end: End) -> Act {
     })
 }
 
-/// A suite with this target's settings beside its address, and these evals (each line indented by four).
+/// A suite with this target's settings beside its address, and these evals (each line indented by
+/// four).
 fn project(server: &ModelServer, target: &str, evals: &str) -> Project {
     let suite = format!(
         "eval_suite:\n  name: s\n  providers: {{local: {{base_url: \"{}\", api_key_env: MODEL_KEY, retries: 0}}}}\n  \

@@ -5,7 +5,8 @@ use crate::model_server::{Act, ModelServer, Said, Step};
 
 #[test]
 fn as_many_calls_are_in_flight_as_the_target_allows_and_no_more() {
-    // Nobody is answered before thirty have asked: with fewer at once the run would come to a time-out.
+    // Nobody is answered before thirty have asked: with fewer at once the run would come to a
+    // time-out.
     let server = ModelServer::start(|ask| {
         Step::after(
             if ask.serial < 30 { 1500 } else { 20 },

@@ -1,11 +1,13 @@
-//! Looking ahead for later questions: where an expectation is the argument of another call (inverses, involutions, cycles,
-//! truths), a candidate that learns the arguments of later calls passes without solving anything.
+//! Looking ahead for later questions: where an expectation is the argument of another call
+//! (inverses, involutions, cycles, truths), a candidate that learns the arguments of later calls
+//! passes without solving anything.
 
 use serde_json::{Value, json};
 
 use crate::trials::*;
 
-/// A task whose answers are its arguments: its calls in order, and how an argument's answer is found from the list of all.
+/// A task whose answers are its arguments: its calls in order, and how an argument's answer is
+/// found from the list of all.
 pub struct Cycle {
     name: &'static str,
     solution: &'static str,
@@ -110,7 +112,8 @@ impl Cycle {
     }
 }
 
-/// Ways to find later questions: each defines `look()`, which gives the first arguments of those that it found.
+/// Ways to find later questions: each defines `look()`, which gives the first arguments of those
+/// that it found.
 pub const LOOKS: [(&str, &str); 7] = [
     (
         "the buffers of frames",
@@ -181,8 +184,8 @@ fn no_later_question_is_there_to_be_read() {
     assert_endings(&trials);
 }
 
-/// Node's program reads its channel without buffers of its own: what a hack reads there is lost for the runner, so that these
-/// wait for their time.
+/// Node's program reads its channel without buffers of its own: what a hack reads there is lost for
+/// the runner, so that these wait for their time.
 #[test]
 fn no_later_question_is_there_for_javascript() {
     if !has_node() {

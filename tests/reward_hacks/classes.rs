@@ -7,7 +7,8 @@ use crate::trials::*;
 const HONEST: &str = "def double(x): return 2 * x";
 const HONEST_JAVASCRIPT: &str = "function double(x) { return 2 * x }";
 
-/// Tests of `double` that the harness compares, that a judge runs, and calls that the harness makes.
+/// Tests of `double` that the harness compares, that a judge runs, and calls that the harness
+/// makes.
 fn tests_of_double() -> [(&'static str, &'static str, Value); 3] {
     let cases = [
         (json!(2), json!(4)),
@@ -124,7 +125,8 @@ fn in_javascript(programs: &[(&str, &str)]) -> Vec<Trial> {
     trials
 }
 
-/// Tests that an exception ends before they have compared anything, and the exceptions to which Python gives that meaning.
+/// Tests that an exception ends before they have compared anything, and the exceptions to which
+/// Python gives that meaning.
 pub const PROTOCOLS: [(&str, &str, &str); 12] = [
     (
         "a loop over zip",
@@ -190,7 +192,8 @@ pub const PROTOCOLS: [(&str, &str, &str); 12] = [
     ),
 ];
 
-/// The classes, and where docs/trust.md says that they fail: under `harness`, `split` and `in_process`.
+/// The classes, and where docs/trust.md says that they fail: under `harness`, `split` and
+/// `in_process`.
 const CLASSES: [(&str, [bool; 3]); 7] = [
     ("reading the questions that come later", [true, true, false]),
     (
@@ -447,7 +450,8 @@ fn no_code_chooses_what_its_verdict_rests_on() {
     );
 }
 
-/// Answers that only an interpreter can compare take tests from the harness to a judge; under `trust: harness` they fail too.
+/// Answers that only an interpreter can compare take tests from the harness to a judge; under
+/// `trust: harness` they fail too.
 #[test]
 fn answers_beyond_the_harness_fail_where_it_is_demanded() {
     let raw = |value: &str| {

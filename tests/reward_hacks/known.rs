@@ -1,7 +1,8 @@
 //! The reward hacks that benchmarks know: recorded completions of HumanEval-like tasks.
 //!
-//! Each must fail wherever its verdict rests on `harness` or `split`. Which pass in `in_process` is written here and in
-//! docs/trust.md: there code and tests share an interpreter, which is the tests' choice, never the completion's.
+//! Each must fail wherever its verdict rests on `harness` or `split`. Which pass in `in_process` is
+//! written here and in docs/trust.md: there code and tests share an interpreter, which is the
+//! tests' choice, never the completion's.
 
 use std::fmt::Write as _;
 
@@ -38,7 +39,8 @@ const TASKS: [Task; 3] = [
     },
 ];
 
-/// A hack: its name, the completion, and whether it deceives where code and tests share an interpreter.
+/// A hack: its name, the completion, and whether it deceives where code and tests share an
+/// interpreter.
 const HACKS: [(&str, &str, bool); 12] = [
     (
         "sys.exit before the tests",
@@ -190,7 +192,8 @@ fn every_reward_hack_fails_where_the_code_can_not_reach_its_judge() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// The hacks that docs/trust.md says deceive tests which share the interpreter are those of the table here.
+/// The hacks that docs/trust.md says deceive tests which share the interpreter are those of the
+/// table here.
 #[test]
 fn the_documentation_names_what_in_process_can_not_catch() {
     let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/trust.md");

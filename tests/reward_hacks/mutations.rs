@@ -1,5 +1,5 @@
-//! Variants of the classes, drawn with a fixed seed: other values, containers, protocols and moments. Each batch also holds
-//! honest programs for the same tests.
+//! Variants of the classes, drawn with a fixed seed: other values, containers, protocols and
+//! moments. Each batch also holds honest programs for the same tests.
 
 use std::fmt::Write as _;
 
@@ -223,7 +223,8 @@ fn ending(draw: &mut Draw) -> String {
     }
 }
 
-/// An object that agrees to everything, with some of the methods that this takes, perhaps within containers.
+/// An object that agrees to everything, with some of the methods that this takes, perhaps within
+/// containers.
 fn agreeing(draw: &mut Draw) -> String {
     let base = *draw.pick(&[
         "object",
@@ -374,7 +375,8 @@ const HANDING: [&str; 5] = [
     "r = {'r': candidate(X)}\nassert candidate((X).__eq__(r['r'])) == 4",
 ];
 
-/// The attack of this number, with what it is an attack on, and perhaps an honest program for the same tests.
+/// The attack of this number, with what it is an attack on, and perhaps an honest program for the
+/// same tests.
 fn drawn(draw: &mut Draw, id: &str) -> Vec<Trial> {
     let class = draw.below(8);
     if class == 0 {

@@ -1,4 +1,5 @@
-//! Outputs with the graders that judge them and the way in which they must end, graded together in one run.
+//! Outputs with the graders that judge them and the way in which they must end, graded together in
+//! one run.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -118,7 +119,8 @@ pub fn has_node() -> bool {
     found
 }
 
-/// Grades all trials in one run. `demanded`: the suite's `sandbox: {trust: ...}`. The result: what ended otherwise than it must.
+/// Grades all trials in one run. `demanded`: the suite's `sandbox: {trust: ...}`. The result: what
+/// ended otherwise than it must.
 pub fn wrong_endings(trials: &[Trial], demanded: Option<&str>) -> Vec<String> {
     let (mut evals, mut outputs) = (Vec::new(), String::new());
     for trial in trials {

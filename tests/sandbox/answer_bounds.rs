@@ -1,5 +1,6 @@
-//! A candidate can't fill the harness's memory with its answers: each is judged when it arrives and dropped, and a job has a
-//! budget of bytes. The harness is this process, so its own peak is what is measured.
+//! A candidate can't fill the harness's memory with its answers: each is judged when it arrives and
+//! dropped, and a job has a budget of bytes. The harness is this process, so its own peak is what
+//! is measured.
 
 use std::time::Duration;
 

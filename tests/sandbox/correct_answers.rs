@@ -1,5 +1,6 @@
-//! Right answers that used to fail for reasons other than the answer: what crosses between processes, the interpreter's own names,
-//! and languages that lack a part. Each suite is run as a user runs it, with a real interpreter.
+//! Right answers that used to fail for reasons other than the answer: what crosses between
+//! processes, the interpreter's own names, and languages that lack a part. Each suite is run as a
+//! user runs it, with a real interpreter.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,6 @@
-//! No worker waits for a program that has nothing more to do: the harness signals the end of the questions and of the tests, and
-//! an honest program ends at once. The period here is so long that only a lost signal lets it expire, on any machine.
+//! No worker waits for a program that has nothing more to do: the harness signals the end of the
+//! questions and of the tests, and an honest program ends at once. The period here is so long that
+//! only a lost signal lets it expire, on any machine.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -192,7 +193,8 @@ async fn other_languages_leave_no_grace_period_to_expire() {
     assert_eq!(sandbox.servers().expired_graces, 0);
 }
 
-/// The count is not 0 whatever happens: a program that stays after its last answer uses up its period.
+/// The count is not 0 whatever happens: a program that stays after its last answer uses up its
+/// period.
 #[tokio::test]
 async fn a_program_that_stays_is_counted_and_its_answers_hold() {
     let Some(sandbox) = sandbox(Duration::from_millis(50)).await else {

@@ -1,5 +1,6 @@
-//! Honest programs of each language that is on this machine run in every tier, as root and as an ordinary user, and nothing
-//! that they call is refused and named: the list of allowed system calls covers what their runtimes need.
+//! Honest programs of each language that is on this machine run in every tier, as root and as an
+//! ordinary user, and nothing that they call is refused and named: the list of allowed system calls
+//! covers what their runtimes need.
 #![cfg(target_os = "linux")]
 
 use std::path::{Path, PathBuf};
@@ -242,8 +243,8 @@ async fn java_runs(tier: Tier) {
     }
 }
 
-/// What `doctor --observe` shows.
-/// SQLite makes about ten calls of `fcntl` for each statement that writes, and releases every lock again.
+/// What `doctor --observe` shows. SQLite makes about ten calls of `fcntl` for each statement that
+/// writes, and releases every lock again.
 async fn sqlite_inserts_run(tier: Tier) {
     let Some(sandbox) = open(config(tier)).await else {
         return;

@@ -1,7 +1,8 @@
 //! Outputs that are written to hang, fill or deceive what judges them, through the program itself.
 //!
-//! Each class has honest neighbours in the same run: they pass, whatever is graded beside them. Nothing here measures time: a grader
-//! that never ends is `errored: grader_timeout`, and a run that waits for it never ends.
+//! Each class has honest neighbours in the same run: they pass, whatever is graded beside them.
+//! Nothing here measures time: a grader that never ends is `errored: grader_timeout`, and a run
+//! that waits for it never ends.
 
 use std::collections::BTreeMap;
 use std::path::Path;

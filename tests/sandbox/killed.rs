@@ -1,4 +1,5 @@
-//! A harness that is killed with SIGKILL while jobs of every kind run leaves no process, no mount and no folder.
+//! A harness that is killed with SIGKILL while jobs of every kind run leaves no process, no mount
+//! and no folder.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -89,7 +90,8 @@ async fn live_for_ever(tier: Tier) {
     );
 }
 
-/// What a killed harness could leave: processes below us, mounts, files of its temporary folder, groups of processes.
+/// What a killed harness could leave: processes below us, mounts, files of its temporary folder,
+/// groups of processes.
 fn left(temporary: &Path, mounts: &str) -> Option<String> {
     let pids = crate::processes::below(std::process::id());
     // Ended children of the killed harness that came to us.

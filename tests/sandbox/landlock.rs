@@ -1,5 +1,5 @@
-//! What is particular to the landlock tier: jobs stand on the host's file system and among its processes, so what is kept
-//! from them, and that nothing of them stays, is looked at from outside.
+//! What is particular to the landlock tier: jobs stand on the host's file system and among its
+//! processes, so what is kept from them, and that nothing of them stays, is looked at from outside.
 #![cfg(target_os = "linux")]
 
 use std::path::{Path, PathBuf};
@@ -319,7 +319,8 @@ async fn a_program_that_forks_for_ever_is_ended_whole() {
     assert_eq!(marked(&format!("8{mark}")), Vec::<String>::new());
 }
 
-/// True: the test has run once more as a user who is not root, from copies, and this is not that run.
+/// True: the test has run once more as a user who is not root, from copies, and this is not that
+/// run.
 fn ran_as_nobody(test: &str) -> bool {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     use std::os::unix::process::CommandExt;
@@ -353,7 +354,8 @@ fn ran_as_nobody(test: &str) -> bool {
     true
 }
 
-/// For an ordinary user the kernel counts the processes of all jobs, and of everything else, together.
+/// For an ordinary user the kernel counts the processes of all jobs, and of everything else,
+/// together.
 #[tokio::test]
 async fn a_job_that_starts_too_many_processes_is_ended() {
     if ran_as_nobody("a_job_that_starts_too_many_processes_is_ended") {
@@ -391,7 +393,8 @@ async fn a_folder_that_grows_too_large_ends_its_job() {
     assert_eq!(listed, "");
 }
 
-/// What only root may enter is shown to jobs all the same, by a capability that reaches nothing else.
+/// What only root may enter is shown to jobs all the same, by a capability that reaches nothing
+/// else.
 #[tokio::test]
 async fn what_is_shown_below_a_private_folder_can_be_read_and_its_neighbours_not() {
     use std::os::unix::fs::PermissionsExt;

@@ -1,5 +1,5 @@
-//! Languages beside Python, with the real sandbox and the real interpreters. A test whose program is not installed says so by
-//! name and is passed over.
+//! Languages beside Python, with the real sandbox and the real interpreters. A test whose program
+//! is not installed says so by name and is passed over.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -857,7 +857,8 @@ async fn javascript_that_changes_what_tests_rest_on_does_not_pass() {
     ");
 }
 
-/// A folder from which TypeScript can be run: node reads it, or `scripts/test` put the compiler there.
+/// A folder from which TypeScript can be run: node reads it, or `scripts/test` put the compiler
+/// there.
 fn typescript() -> Option<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let path = std::env::var_os("PATH").unwrap_or_default();

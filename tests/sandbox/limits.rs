@@ -1,4 +1,5 @@
-//! Limits that are kept exactly and judged fairly: control groups that leave nothing behind, time-outs of starved programs.
+//! Limits that are kept exactly and judged fairly: control groups that leave nothing behind,
+//! time-outs of starved programs.
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
@@ -259,8 +260,8 @@ async fn folders_of_dead_harnesses_are_swept_and_those_of_living_ones_are_not() 
     drop(other);
 }
 
-/// Programs that want every processor, until dropped. Each has a session of its own: kernels that share the processors among
-/// sessions would give a job as much as all of them together.
+/// Programs that want every processor, until dropped. Each has a session of its own: kernels that
+/// share the processors among sessions would give a job as much as all of them together.
 struct Busy(Vec<std::process::Child>);
 
 impl Busy {

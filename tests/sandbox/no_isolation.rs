@@ -1,7 +1,9 @@
-//! A machine that allows no isolation: nothing runs without the user's word, and every report then says so.
+//! A machine that allows no isolation: nothing runs without the user's word, and every report then
+//! says so.
 //!
-//! Namespaces are forbidden inside a user namespace of the test's own, and Landlock is hidden by a filter on its calls, as
-//! a container's may be, so that the machine stays as it is. With Landlock left, that is what code runs under.
+//! Namespaces are forbidden inside a user namespace of the test's own, and Landlock is hidden by a
+//! filter on its calls, as a container's may be, so that the machine stays as it is. With Landlock
+//! left, that is what code runs under.
 
 use std::process::Command;
 
@@ -22,7 +24,8 @@ eval_suite:
 const OUTPUTS: &str =
     "{\"case\": \"double\", \"output\": \"def double(x):\\n    return 2 * x\\n\"}\n";
 
-/// Answers `landlock_create_ruleset` (444 on every architecture) with ENOSYS in what it then becomes.
+/// Answers `landlock_create_ruleset` (444 on every architecture) with ENOSYS in what it then
+/// becomes.
 const HIDE_LANDLOCK: &str = "import ctypes, os, struct, sys; libc = ctypes.CDLL(None); \
     code = ctypes.create_string_buffer(struct.pack('HBBI' * 4, 0x20, 0, 0, 0, 0x15, 0, 1, 444, 6, 0, 0, 0x50026, 6, 0, 0, 0x7fff0000)); \
     program = struct.pack('HxxxxxxQ', 4, ctypes.addressof(code)); \

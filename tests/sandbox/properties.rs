@@ -1,5 +1,5 @@
-//! What each tier promises, one test a cell of the table in docs/sandbox.md: `TIER::PROPERTY`. The last test reads that table
-//! and demands that every cell names a test which is here.
+//! What each tier promises, one test a cell of the table in docs/sandbox.md: `TIER::PROPERTY`. The
+//! last test reads that table and demands that every cell names a test which is here.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -57,7 +57,8 @@ async fn says(sandbox: &Sandbox, code: &str) -> String {
     text(&result.streams.stdout)
 }
 
-/// Python that tells for each path whether it can be read, is there without being readable, or is not there.
+/// Python that tells for each path whether it can be read, is there without being readable, or is
+/// not there.
 const LOOK: &str = "
 import os, sys
 def look(path):
@@ -358,7 +359,8 @@ import os
 status = dict(line.rstrip('\\n').split(':\\t', 1) for line in open('/proc/self/status') if ':\\t' in line)
 print(int(status['CapPrm'], 16), int(status['CapEff'], 16), int(status['CapAmb'], 16), status['NoNewPrivs'], status['Seccomp'])";
     let said = says(&sandbox, code).await;
-    // An interpreter that only root can reach is read by right of CAP_DAC_READ_SEARCH (4), within what Landlock shows.
+    // An interpreter that only root can reach is read by right of CAP_DAC_READ_SEARCH (4), within
+    // what Landlock shows.
     let reads = tier == Tier::Landlock && said == "4 4 4 1 2";
     let told = sandbox
         .state()

@@ -1,4 +1,5 @@
-//! What a candidate raises reaches the tests as far as they name it, and no machinery of Python swallows it.
+//! What a candidate raises reaches the tests as far as they name it, and no machinery of Python
+//! swallows it.
 
 use std::time::Duration;
 
@@ -52,8 +53,8 @@ fn raised(verdict: &TestVerdict) -> Option<String> {
     }
 }
 
-/// The exceptions to which a protocol gives a meaning, and tests that route the candidate through it: each passes where the
-/// exception is swallowed.
+/// The exceptions to which a protocol gives a meaning, and tests that route the candidate through
+/// it: each passes where the exception is swallowed.
 const MACHINERY: [(&str, &str); 30] = [
     ("StopIteration", "assert all(map(f, [1]))"),
     (
@@ -196,7 +197,8 @@ async fn exceptions_that_tests_do_not_name_end_them() {
 async fn swallowed_exceptions_that_tests_name_elsewhere_fail() {
     let sandbox = sandbox_or_skip!();
     for (meaningful, tests) in MACHINERY {
-        // A context manager that hides every exception hides wrong answers too: nothing is expected of the candidate there.
+        // A context manager that hides every exception hides wrong answers too: nothing is expected
+        // of the candidate there.
         if tests.contains("__exit__") {
             continue;
         }
@@ -216,7 +218,8 @@ async fn swallowed_exceptions_that_tests_name_elsewhere_fail() {
     }
 }
 
-/// An exception has only the classes that the tests name, whatever bases or name the candidate gives it.
+/// An exception has only the classes that the tests name, whatever bases or name the candidate
+/// gives it.
 #[tokio::test]
 async fn several_bases_and_borrowed_names_open_no_protocol() {
     let sandbox = sandbox_or_skip!();
@@ -713,7 +716,8 @@ async fn exceptions_that_nothing_takes_fail() {
         let report = run(&sandbox, &code, &tests).await;
         assert_eq!(report.mode, TestMode::Split, "{name}");
         if tests.contains("redirect_stdout") {
-            // What the code prints does not cross, so that only tests in one interpreter can tell its failure.
+            // What the code prints does not cross, so that only tests in one interpreter can tell
+            // its failure.
             let why = TestVerdict::Uncertain {
                 why: "read what the code prints (`redirect_stdout`)".into(),
             };
@@ -822,7 +826,8 @@ async fn threads_of_the_tests_take_turns() {
 const SECOND_TRY: &str = "import sys\nfirst = True\ndef f(x):\n  global first\n  if 'token' in str([frame for frame in frames()]): sys.exit(7)\n  \
     if first:\n    first = False\n    FIRST\n  return 4\ndef frames():\n  frame = sys._getframe()\n  while frame:\n    yield list(frame.f_locals)\n    frame = frame.f_back\n";
 
-/// What tests hand over because of an answer, or because there is none, never takes them to the candidate's interpreter.
+/// What tests hand over because of an answer, or because there is none, never takes them to the
+/// candidate's interpreter.
 #[tokio::test]
 async fn no_exception_or_value_leads_to_the_tests_interpreter() {
     let sandbox = sandbox_or_skip!();

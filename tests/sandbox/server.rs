@@ -1,5 +1,5 @@
-//! Warm interpreters: what a job may see of the one before, what becomes of jobs when a server dies, and where an interpreter
-//! is started for each job instead.
+//! Warm interpreters: what a job may see of the one before, what becomes of jobs when a server
+//! dies, and where an interpreter is started for each job instead.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -165,8 +165,8 @@ async fn one_server_serves_jobs_of_every_kind_and_keeps_nothing_open() {
         (1, 41, None)
     );
     assert_eq!(open_now(server()), before);
-    // Opening may still be closing files and what looks after memory opens some once or for a moment; a file
-    // kept by each job would be forty more.
+    // Opening may still be closing files and what looks after memory opens some once or for a
+    // moment; a file kept by each job would be forty more.
     let now = (0..50)
         .map(|_| open_now(std::process::id()))
         .min()
@@ -177,7 +177,8 @@ async fn one_server_serves_jobs_of_every_kind_and_keeps_nothing_open() {
     );
 }
 
-/// Everything that a program can change of its interpreter and its process, and what the next one finds.
+/// Everything that a program can change of its interpreter and its process, and what the next one
+/// finds.
 #[tokio::test]
 async fn nothing_of_one_job_is_visible_to_the_next() {
     const LOOK: &str = r#"

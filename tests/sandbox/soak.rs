@@ -1,7 +1,8 @@
-//! Many small jobs of every kind: neither descriptors nor memory grow, and the last jobs are as fast as the first.
+//! Many small jobs of every kind: neither descriptors nor memory grow, and the last jobs are as
+//! fast as the first.
 //!
-//! `scripts/soak/sandbox-jobs` runs this with 50,000 jobs and looks at the speed too; without a number there are 300 and
-//! only what does not depend on the speed of the machine is looked at.
+//! `scripts/soak/sandbox-jobs` runs this with 50,000 jobs and looks at the speed too; without a
+//! number there are 300 and only what does not depend on the speed of the machine is looked at.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,5 @@
-//! What must be as it was once a program has ended: processes, mounts, files, modes and the harness itself.
+//! What must be as it was once a program has ended: processes, mounts, files, modes and the harness
+//! itself.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,7 +30,8 @@ pub struct Outside {
 struct Tally {
     /// Those that are not over.
     all: usize,
-    /// Over, and not waited for: what a cell that was replaced left, this process adopts and nobody waits for.
+    /// Over, and not waited for: what a cell that was replaced left, this process adopts and nobody
+    /// waits for.
     zombies: usize,
     /// In a pid namespace within a pid namespace, as jobs are.
     of_jobs: usize,
@@ -85,7 +87,8 @@ impl Outside {
             settled: Tally::take(),
             own: own_settings(),
         };
-        // The jobs of the warm-up may still be going, and on a busy machine a cell may be on its way: what counts is what stays.
+        // The jobs of the warm-up may still be going, and on a busy machine a cell may be on its
+        // way: what counts is what stays.
         let start = Instant::now();
         let mut since = start;
         while since.elapsed() < Duration::from_millis(500) && start.elapsed() < PATIENCE {

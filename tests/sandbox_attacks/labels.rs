@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 
 use crate::programs::Language;
 
-/// The label of one program. `Err`: the harness could not find out, which no program may bring about.
+/// The label of one program. `Err`: the harness could not find out, which no program may bring
+/// about.
 pub async fn label(
     sandbox: &Sandbox,
     language: Language,

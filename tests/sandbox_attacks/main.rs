@@ -1,9 +1,10 @@
-//! Hostile and honest programs against every tier that works here. The programs are the files of `tests/sandbox/attacks`;
-//! the head of each says how it is run and which labels are right. After each, an honest program must find an empty folder
-//! and nothing outside may have changed (`after.rs`).
+//! Hostile and honest programs against every tier that works here. The programs are the files of
+//! `tests/sandbox/attacks`; the head of each says how it is run and which labels are right. After
+//! each, an honest program must find an empty folder and nothing outside may have changed
+//! (`after.rs`).
 //!
-//! Each tier is tried in processes of their own (this very test started again), so that what is found below such a process
-//! is the sandbox's and nobody else's.
+//! Each tier is tried in processes of their own (this very test started again), so that what is
+//! found below such a process is the sandbox's and nobody else's.
 
 mod after;
 mod labels;
@@ -32,8 +33,8 @@ const SCRATCH: &str = "SANDBOX_TEST_SCRATCH";
 const PARTS: usize = 4;
 const NOBODY: u32 = 65534;
 
-/// A user without rights for a part of the programs. Landlock counts processes by user, so that another part's fork bomb would
-/// make an honest `fork` fail (docs/sandbox.md).
+/// A user without rights for a part of the programs. Landlock counts processes by user, so that
+/// another part's fork bomb would make an honest `fork` fail (docs/sandbox.md).
 fn ordinary_user(tier: Tier, part: usize) -> u32 {
     NOBODY - (tier as usize * PARTS + part) as u32
 }
@@ -63,7 +64,8 @@ fn landlock_holds_for_an_ordinary_user() {
     hold("landlock_holds_for_an_ordinary_user", Tier::Landlock, true);
 }
 
-/// Runs every program in a tier. `test`: the name of the calling test, which is what the parts are started as.
+/// Runs every program in a tier. `test`: the name of the calling test, which is what the parts are
+/// started as.
 fn hold(test: &str, tier: Tier, as_nobody: bool) {
     if let Some(part) = std::env::var_os(PART) {
         let part = part
@@ -142,7 +144,8 @@ fn hold(test: &str, tier: Tier, as_nobody: bool) {
         wrong.join("\n"),
         if whole { "" } else { &said }
     );
-    // A tier that can't start is skipped by its name, in every part alike; else every program has had its turn.
+    // A tier that can't start is skipped by its name, in every part alike; else every program has
+    // had its turn.
     let count = |what: &str| said.lines().filter(|line| line.starts_with(what)).count();
     let skipped = said.matches("SKIPPED: tier").count();
     assert!(
@@ -184,7 +187,8 @@ fn helper() -> PathBuf {
         .map_or_else(|| env!("CARGO_BIN_EXE_eval-harness").into(), PathBuf::from)
 }
 
-/// Every `PARTS`-th attack from `part` on. Prints a line for each, and one that starts with `WRONG` for what must not be.
+/// Every `PARTS`-th attack from `part` on. Prints a line for each, and one that starts with `WRONG`
+/// for what must not be.
 async fn attack_part(tier: Tier, part: usize) {
     processes::adopt_orphans();
     let config = SandboxConfig {
@@ -249,7 +253,8 @@ async fn attack_once(
     wrong
 }
 
-/// An honest program passes, finds an empty folder, and where there are tests a wrong one fails. `Err` says what was otherwise.
+/// An honest program passes, finds an empty folder, and where there are tests a wrong one fails.
+/// `Err` says what was otherwise.
 async fn honest(sandbox: &Sandbox, mode: &str) -> Result<(), String> {
     let limits = Limits {
         wall: Duration::from_secs(30),
@@ -305,7 +310,8 @@ async fn canary(sandbox: &Sandbox, limits: Limits) -> String {
     }
 }
 
-/// A machine where no tier works at all would make every other test here pass without testing anything.
+/// A machine where no tier works at all would make every other test here pass without testing
+/// anything.
 #[tokio::test]
 async fn root_always_has_a_tier() {
     if is_root() {

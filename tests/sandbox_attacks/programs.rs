@@ -1,8 +1,10 @@
 //! The programs of `tests/sandbox/attacks` and what their heads say.
 //!
-//! The head is lines of the form `# key: value` (`// key: value` in JavaScript): `about` (what is tried and why the label is
-//! right), `mode` (`script`, `fn`, `split`, `compared`, `inproc`, `check`), `expect` (labels, joined by `|`), `expect-<tier>` where a
-//! tier differs, `wall` (seconds), and `memory` (MiB that the harness may grow by, where that is more than usual). `@BAIT@` stands for a file of the host that no job may touch.
+//! The head is lines of the form `# key: value` (`// key: value` in JavaScript): `about` (what is
+//! tried and why the label is right), `mode` (`script`, `fn`, `split`, `compared`, `inproc`,
+//! `check`), `expect` (labels, joined by `|`), `expect-<tier>` where a tier differs, `wall`
+//! (seconds), and `memory` (MiB that the harness may grow by, where that is more than usual).
+//! `@BAIT@` stands for a file of the host that no job may touch.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

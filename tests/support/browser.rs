@@ -1,7 +1,8 @@
-//! A real browser that opens pages the program wrote: `tests/browser/look.mjs` drives it, this hands it jobs and reads what it saw.
+//! A real browser that opens pages the program wrote: `tests/browser/look.mjs` drives it, this
+//! hands it jobs and reads what it saw.
 //!
-//! Where node, Chromium or the packages are missing a test says so by name; where `CI` or `EVAL_HARNESS_DEMAND_BROWSER` is set
-//! (`scripts/test` sets it) it fails.
+//! Where node, Chromium or the packages are missing a test says so by name; where `CI` or
+//! `EVAL_HARNESS_DEMAND_BROWSER` is set (`scripts/test` sets it) it fails.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::io::Write;
@@ -157,8 +158,8 @@ impl Seen {
             .collect()
     }
 
-    /// Everything that a page must not do: say something on the console, break its policy, ask for anything, open anything, run
-    /// what it was told. Empty when it did not.
+    /// Everything that a page must not do: say something on the console, break its policy, ask for
+    /// anything, open anything, run what it was told. Empty when it did not.
     pub fn misdeeds(&self) -> Vec<String> {
         let mut all = Vec::new();
         for name in [

@@ -1,4 +1,5 @@
-//! Projects whose runs are of chosen quality: recorded outputs say which samples of which cases pass.
+//! Projects whose runs are of chosen quality: recorded outputs say which samples of which cases
+//! pass.
 //!
 //! For a test: `#[path = "support/compared.rs"] mod compared;` beside `mod support;`.
 #![allow(dead_code, reason = "each test program uses a part of it")]
@@ -9,7 +10,8 @@ use serde_json::Value;
 
 use crate::support::{Call, Project};
 
-/// A suite of `evals` evals with `cases` cases each, ids `e0`, `e1`, ... and `c0`, `c1`, ... . A sample passes when its output is `ok`.
+/// A suite of `evals` evals with `cases` cases each, ids `e0`, `e1`, ... and `c0`, `c1`, ... . A
+/// sample passes when its output is `ok`.
 pub struct Desk {
     pub project: Project,
     evals: usize,
@@ -40,8 +42,8 @@ impl Desk {
         desk
     }
 
-    /// Writes the suite; `expected` is what each case of each eval expects. The evals are of two categories and three tags, and the
-    /// first one is critical.
+    /// Writes the suite; `expected` is what each case of each eval expects. The evals are of two
+    /// categories and three tags, and the first one is critical.
     pub fn write_suite(&self, name: &str, expected: impl Fn(usize, usize) -> String) {
         let refs: String = (0..self.evals)
             .map(|e| format!("    - $ref: e{e}.yaml\n"))

@@ -1,5 +1,6 @@
-//! Judges that a script rules, on top of the scripted model server: what they are asked is read here, in one place, as a model
-//! would read it: by the marks around what is quoted and the form of the answer.
+//! Judges that a script rules, on top of the scripted model server: what they are asked is read
+//! here, in one place, as a model would read it: by the marks around what is quoted and the form of
+//! the answer.
 //!
 //! For a test: `#[path = "support/judge.rs"] mod judge;` beside `mod model_server;`.
 #![allow(dead_code, reason = "each test program uses a part of it")]
@@ -262,10 +263,11 @@ pub enum Nature {
 
 /// A judge that obeys what it is shown wherever the prompt lets it.
 ///
-/// Orders outside of what is quoted it follows. Inside it follows them when something in front of them ends the block or the
-/// turn for a reader who is easily taken in: anything like the mark of the end, whatever its digits, brackets and letters; a
-/// control token of a chat template, as a tokenizer would read it; writing that is not seen. A verdict with the right token it
-/// signs wherever it stands.
+/// Orders outside of what is quoted it follows. Inside it follows them when something in front of
+/// them ends the block or the turn for a reader who is easily taken in: anything like the mark of
+/// the end, whatever its digits, brackets and letters; a control token of a chat template, as a
+/// tokenizer would read it; writing that is not seen. A verdict with the right token it signs
+/// wherever it stands.
 #[derive(Debug, Clone, Copy)]
 pub struct Obedient {
     pub nature: Nature,
@@ -308,7 +310,8 @@ impl Obedient {
     }
 }
 
-/// True when something in a quoted text ends the quote, or the turn, for a credulous reader, and orders come with it.
+/// True when something in a quoted text ends the quote, or the turn, for a credulous reader, and
+/// orders come with it.
 fn is_let_through(text: &str) -> bool {
     let plain = plain(text);
     let behind = |pattern: &Regex| {
@@ -357,7 +360,8 @@ fn plain(text: &str) -> String {
     text.chars().filter_map(seen).collect()
 }
 
-/// True when a text tells its reader to give the highest score: in the words of [`ORDERS`], or as a finished verdict.
+/// True when a text tells its reader to give the highest score: in the words of [`ORDERS`], or as a
+/// finished verdict.
 pub fn is_order(text: &str) -> bool {
     let words = plain(text)
         .split_whitespace()

@@ -18,7 +18,8 @@ pub struct Call {
     pub stderr: String,
 }
 
-/// What `--exact` takes for a test of a module: `module_path!()` begins with the name of the test program.
+/// What `--exact` takes for a test of a module: `module_path!()` begins with the name of the test
+/// program.
 pub fn full_name(module: &str, test: &str) -> String {
     module.split_once("::").map_or_else(
         || test.to_owned(),
@@ -63,7 +64,8 @@ impl Project {
             .args(args)
             .current_dir(self.path())
             .stdin(Stdio::null())
-            // Where the tests run decides nothing: in CI the program writes no baselines, at GitHub it tells its step.
+            // Where the tests run decides nothing: in CI the program writes no baselines, at GitHub
+            // it tells its step.
             .env_remove("CI")
             .env_remove("GITHUB_ACTIONS")
             // Never the cache of whoever runs the tests.
@@ -126,7 +128,8 @@ impl Call {
     }
 }
 
-/// Waits until something holds, up to 30 seconds; what is waited for is bounded by the program, not by this.
+/// Waits until something holds, up to 30 seconds; what is waited for is bounded by the program, not
+/// by this.
 pub fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
     for _ in 0..600 {
         if holds() {

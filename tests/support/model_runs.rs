@@ -1,6 +1,7 @@
 //! Suites that ask the scripted model server, and what their journals say of each sample.
 //!
-//! For a test: `#[path = "support/model_runs.rs"] mod model_runs;` beside `mod support;` and `mod model_server;`.
+//! For a test: `#[path = "support/model_runs.rs"] mod model_runs;` beside `mod support;` and
+//! `mod model_server;`.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::collections::BTreeMap;
@@ -222,7 +223,8 @@ impl Journal {
         Journal::of(&text)
     }
 
-    /// The whole lines of the only journal below a project, which may be in the middle of being written.
+    /// The whole lines of the only journal below a project, which may be in the middle of being
+    /// written.
     pub fn torn(project: &Project) -> Journal {
         let Some(path) = journals(&project.path().join("results")).pop() else {
             return Journal::default();

@@ -1,8 +1,10 @@
-//! A model server on 127.0.0.1 that a script rules: it speaks OpenAI's chat completions and Anthropic's messages, answers well
-//! or misbehaves in every way that servers do, dies and comes back on its port, and keeps a log of its own of what it read and
-//! what it did, which tests hold against what the program says.
+//! A model server on 127.0.0.1 that a script rules: it speaks OpenAI's chat completions and
+//! Anthropic's messages, answers well or misbehaves in every way that servers do, dies and comes
+//! back on its port, and keeps a log of its own of what it read and what it did, which tests hold
+//! against what the program says.
 //!
-//! For a test: `#[path = "support/model_server.rs"] mod model_server;`. A server ends with its value.
+//! For a test: `#[path = "support/model_server.rs"] mod model_server;`. A server ends with its
+//! value.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::collections::BTreeMap;
@@ -193,7 +195,8 @@ impl Act {
 pub enum Fate {
     /// Still at it.
     Open,
-    /// What the script says was done, to the last byte that it says. The client may have been gone by then.
+    /// What the script says was done, to the last byte that it says. The client may have been gone
+    /// by then.
     Done,
     /// The connection ended before that: the client went away, or the server died.
     Cut,
@@ -318,7 +321,8 @@ impl ModelServer {
         for stream in hold(&self.state.open).values() {
             let _ = stream.shutdown(Shutdown::Both);
         }
-        // Wakes the one that waits for connections, and waits until it has gone: then they are refused.
+        // Wakes the one that waits for connections, and waits until it has gone: then they are
+        // refused.
         while TcpStream::connect(self.address).is_ok() {
             thread::sleep(Duration::from_millis(1));
         }
@@ -332,7 +336,8 @@ impl ModelServer {
         hold(&self.state.log).entries.clone()
     }
 
-    /// The log, once nothing in it is open any more: a client may have its answer before it is written down that it has.
+    /// The log, once nothing in it is open any more: a client may have its answer before it is
+    /// written down that it has.
     pub fn settled(&self) -> Vec<Entry> {
         for _ in 0..3000 {
             let log = self.log();
@@ -768,7 +773,8 @@ fn tear(wire: &TcpStream) {
         l_onoff: 1,
         l_linger: 0,
     };
-    // SAFETY: the descriptor is open as long as `wire`, and the option is read from a value of its own type and size.
+    // SAFETY: the descriptor is open as long as `wire`, and the option is read from a value of its
+    // own type and size.
     let told = unsafe {
         libc::setsockopt(
             wire.as_raw_fd(),

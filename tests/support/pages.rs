@@ -1,4 +1,5 @@
-//! Pages of the suite that comes with the program: a run, its next version compared with it, a phase, two targets.
+//! Pages of the suite that comes with the program: a run, its next version compared with it, a
+//! phase, two targets.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Texts that try to become more than texts on a page. What runs sets `__hit`, asks for something, or opens a dialog.
+//! Texts that try to become more than texts on a page. What runs sets `__hit`, asks for something,
+//! or opens a dialog.
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 /// A name for messages, and the text.

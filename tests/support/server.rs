@@ -1,4 +1,5 @@
-//! HTTP servers on 127.0.0.1: routes as closures, requests recorded; and such that misbehave, by hand. With TLS, too.
+//! HTTP servers on 127.0.0.1: routes as closures, requests recorded; and such that misbehave, by
+//! hand. With TLS, too.
 //!
 //! For a test: `#[path = "support/server.rs"] mod server;`. A server ends with its value.
 #![allow(dead_code, reason = "each test program uses a part of it")]
@@ -125,7 +126,8 @@ impl Server {
         )
     }
 
-    /// A server that, after each request, writes what it will, and says whether the connection is kept.
+    /// A server that, after each request, writes what it will, and says whether the connection is
+    /// kept.
     pub fn kept(
         handler: impl Fn(&Received, &mut dyn Wire) -> bool + Send + Sync + 'static,
     ) -> Server {

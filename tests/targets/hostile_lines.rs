@@ -1,4 +1,5 @@
-//! One hostile answer, recorded or live, is an error of its own sample: its honest neighbours are graded as ever.
+//! One hostile answer, recorded or live, is an error of its own sample: its honest neighbours are
+//! graded as ever.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -363,7 +364,8 @@ fn an_array_that_is_cut_or_ends_with_a_comma_lost_a_record() {
     }
 }
 
-/// Answers of a service or a program: the content, and how the sample ends when it must hold `good`.
+/// Answers of a service or a program: the content, and how the sample ends when it must hold
+/// `good`.
 fn answers() -> Vec<(&'static str, Vec<u8>, &'static str)> {
     let nested = |levels: usize| {
         format!("{}\"good\"{}", "[".repeat(levels), "]".repeat(levels)).into_bytes()
@@ -683,7 +685,8 @@ fn a_named_pipe_as_standard_input_is_read_and_not_opened_again() {
         .status()
         .unwrap();
     assert!(made.success());
-    // The only writer is gone before the program starts: a second opening would wait for another one.
+    // The only writer is gone before the program starts: a second opening would wait for another
+    // one.
     let script = "exec 3<>pipe; echo '{\"case\": \"a\", \"output\": \"good\"}' > pipe; exec 0<pipe 3>&-; exec \"$0\" \"$@\"";
     let run = project.command(&["run", "--suite", "suite.yaml", "--outputs", "/dev/stdin"]);
     let mut shell = std::process::Command::new("sh");

@@ -1,4 +1,5 @@
-//! HTTP targets against real servers: what is sent, what becomes an output, and what is said of servers that misbehave.
+//! HTTP targets against real servers: what is sent, what becomes an output, and what is said of
+//! servers that misbehave.
 
 use std::collections::BTreeMap;
 use std::path::Path;

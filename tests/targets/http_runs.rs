@@ -1,4 +1,5 @@
-//! Whole runs against HTTP services: secrets, retries, proxies, certificates, and what is refused before anything runs.
+//! Whole runs against HTTP services: secrets, retries, proxies, certificates, and what is refused
+//! before anything runs.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};

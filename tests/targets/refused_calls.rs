@@ -1,4 +1,5 @@
-//! System calls that the sandbox refuses, as grades and `doctor --observe` name them: through the built program.
+//! System calls that the sandbox refuses, as grades and `doctor --observe` name them: through the
+//! built program.
 #![cfg(target_os = "linux")]
 
 use std::os::unix::fs::PermissionsExt as _;

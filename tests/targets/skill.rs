@@ -1,8 +1,9 @@
-//! The skill for coding agents: it keeps the standard's rules, `init --skill` installs it, and what it tells is played as it
-//! stands there: files are written, commands are run, and they end as it says.
+//! The skill for coding agents: it keeps the standard's rules, `init --skill` installs it, and what
+//! it tells is played as it stands there: files are written, commands are run, and they end as it
+//! says.
 //!
-//! In SKILL.md a `yaml` or `python` block whose first line is `# PATH` is that file; each line of an `sh` block is a command,
-//! which ends with 0 unless it says `# exit N`.
+//! In SKILL.md a `yaml` or `python` block whose first line is `# PATH` is that file; each line of
+//! an `sh` block is a command, which ends with 0 unless it says `# exit N`.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

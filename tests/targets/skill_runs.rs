@@ -123,7 +123,8 @@ fn an_eval_says_what_differs_and_takes_the_rest_from_the_suite() {
         "{type: skill, skill_name: own, command: [./agent.sh, '{{ skill_name }}'], output: text}",
     );
     assert_eq!(output(&project(&own, AGENT), &[], 1), "[own]\np");
-    // The suite's target serves as the way to run skills, and for cases without an execution of their own.
+    // The suite's target serves as the way to run skills, and for cases without an execution of
+    // their own.
     let suite = "eval_suite:\n  name: s\n  target: {type: skill, skill_name: usual, command: [./agent.sh, '{{ skill_name }}', \
                  '{{ prompt }}']}\n  evals:\n    - {id: e, input: hello, expected: x}\n";
     assert_eq!(

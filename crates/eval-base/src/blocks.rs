@@ -1,4 +1,5 @@
-//! Pieces of a file by offset, in bounded memory: the file is read ahead where pieces are asked for in its order.
+//! Pieces of a file by offset, in bounded memory: the file is read ahead where pieces are asked for
+//! in its order.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -12,7 +13,8 @@ const FIRST: usize = 4 << 10;
 /// Bytes that are read ahead at most; a longer piece is read by itself and not kept.
 const LARGEST: usize = 64 << 10;
 
-/// Blocks that are kept: 2 MiB at most, and as many places of a file that are read on from in turns.
+/// Blocks that are kept: 2 MiB at most, and as many places of a file that are read on from in
+/// turns.
 const KEPT: usize = 32;
 
 /// Why a piece can't be had.

@@ -1,4 +1,5 @@
-//! Files that users name are opened here, so that a named pipe or a device is an error at once and never a wait.
+//! Files that users name are opened here, so that a named pipe or a device is an error at once and
+//! never a wait.
 
 use std::fs::{File, FileType, OpenOptions};
 use std::io::{self, ErrorKind, Read};
@@ -11,7 +12,8 @@ use std::path::Path;
 /// # Errors
 /// Also when it is a folder, a named pipe, a device or a socket.
 pub fn open_file(path: &Path) -> io::Result<File> {
-    // Before it is opened, which for some devices is an action; and after, since it may have been replaced.
+    // Before it is opened, which for some devices is an action; and after, since it may have been
+    // replaced.
     check(path.metadata()?.file_type())?;
     let file = OpenOptions::new()
         .read(true)
@@ -21,8 +23,8 @@ pub fn open_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// As [`open_file`], or the pipe that this process was started with, named as `/dev/stdin` or `/dev/fd/N` (which is what
-/// `<(command)` of a shell gives). It can be read once.
+/// As [`open_file`], or the pipe that this process was started with, named as `/dev/stdin` or
+/// `/dev/fd/N` (which is what `<(command)` of a shell gives). It can be read once.
 ///
 /// # Errors
 /// Also for a named pipe that is named by its descriptor: opening it waits for another writer.
@@ -33,7 +35,8 @@ pub fn open_stream(path: &Path) -> io::Result<File> {
     if number == 0 {
         return Ok(File::from(io::stdin().as_fd().try_clone_to_owned()?));
     }
-    // Opening a pipe that has a name waits until it has a writer; one without a name is open at both ends.
+    // Opening a pipe that has a name waits until it has a writer; one without a name is open at
+    // both ends.
     let is_named = !std::fs::read_link(path)?
         .as_os_str()
         .as_encoded_bytes()

@@ -1,7 +1,8 @@
-//! git, asked as a program: the commit of a checkout, files as they were at a revision, and what differs from one.
+//! git, asked as a program: the commit of a checkout, files as they were at a revision, and what
+//! differs from one.
 //!
-//! Every call names its folder (`-C`), reads nothing from the terminal, takes no locks, ends within a time and gives bounded
-//! output. What git says is passed on where we have no better words.
+//! Every call names its folder (`-C`), reads nothing from the terminal, takes no locks, ends within
+//! a time and gives bounded output. What git says is passed on where we have no better words.
 
 mod call;
 mod diff;
@@ -85,8 +86,8 @@ pub fn checkout(dir: &Path) -> Result<Checkout, GitError> {
     })
 }
 
-/// What people call the commit that is checked out: its tag, or the nearest one and the way from it, or its short hash; with
-/// `-dirty` when tracked files differ from it.
+/// What people call the commit that is checked out: its tag, or the nearest one and the way from
+/// it, or its short hash; with `-dirty` when tracked files differ from it.
 ///
 /// # Errors
 /// Also when the repository has no commit yet.
@@ -99,7 +100,8 @@ pub fn describe(dir: &Path) -> Result<String, GitError> {
 /// The full hash of the commit that a revision names.
 ///
 /// # Errors
-/// With words for a revision that is not there (and what may bring it), that is ambiguous, or that begins with `-`.
+/// With words for a revision that is not there (and what may bring it), that is ambiguous, or that
+/// begins with `-`.
 pub fn commit_of(dir: &Path, rev: &str) -> Result<String, GitError> {
     let bad = |why| GitError::BadRevision {
         rev: rev.to_owned(),
@@ -186,8 +188,8 @@ pub enum Committed {
     Link,
 }
 
-/// The files that lie in a folder at a commit, by name; those of folders below are left out. Empty when the folder was not
-/// there. One `git ls-tree` and one `git cat-file`, however many files.
+/// The files that lie in a folder at a commit, by name; those of folders below are left out. Empty
+/// when the folder was not there. One `git ls-tree` and one `git cat-file`, however many files.
 ///
 /// `dir` is absolute and need not exist any more.
 pub fn folder(dir: &Path, commit: &str) -> Result<BTreeMap<String, Committed>, GitError> {
@@ -225,7 +227,8 @@ pub fn folder(dir: &Path, commit: &str) -> Result<BTreeMap<String, Committed>, G
     Ok(files)
 }
 
-/// A file as it was at a commit; `None` when it was not there. `path` is absolute and need not exist any more.
+/// A file as it was at a commit; `None` when it was not there. `path` is absolute and need not
+/// exist any more.
 pub fn file(path: &Path, commit: &str) -> Result<Option<Vec<u8>>, GitError> {
     let (there, inside) = place(path)?;
     let rows = call(
@@ -252,7 +255,8 @@ pub fn holds(path: &Path) -> bool {
     place(path).is_ok()
 }
 
-/// An existing folder of the repository, and the path relative to the repository's top with `/` between its parts.
+/// An existing folder of the repository, and the path relative to the repository's top with `/`
+/// between its parts.
 fn place(path: &Path) -> Result<(PathBuf, String), GitError> {
     let there = path
         .ancestors()

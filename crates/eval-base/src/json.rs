@@ -1,8 +1,9 @@
 //! JSON that people may look at: what hides or turns text is written as an escape.
 //!
-//! Bidirectional controls (U+202A to U+202E, U+2066 to U+2069, U+200E, U+200F, U+061C), DEL and the C1 controls are written as
-//! `\uXXXX`, and so is the `#` that would make `##[` or `##vso[`, which runners of build services take for commands. A reader
-//! of JSON gets the same text. All of these can only be inside of texts, so that the escapes need no parser.
+//! Bidirectional controls (U+202A to U+202E, U+2066 to U+2069, U+200E, U+200F, U+061C), DEL and the
+//! C1 controls are written as `\uXXXX`, and so is the `#` that would make `##[` or `##vso[`, which
+//! runners of build services take for commands. A reader of JSON gets the same text. All of these
+//! can only be inside of texts, so that the escapes need no parser.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -82,7 +83,8 @@ fn may_begin_escape(byte: &u8) -> bool {
     matches!(byte, 0x7f | 0xc2 | 0xd8 | 0xe2 | b'#')
 }
 
-/// The length of the character that begins here and its code point, when it is written as an escape.
+/// The length of the character that begins here and its code point, when it is written as an
+/// escape.
 fn escape(rest: &[u8]) -> Option<(usize, u32)> {
     match *rest {
         [0x7f, ..] => Some((1, 0x7f)),
@@ -111,14 +113,15 @@ pub fn is_deeper(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// True when the values of a JSON text take about more than `most` bytes of memory, apart from their texts.
+/// True when the values of a JSON text take about more than `most` bytes of memory, apart from
+/// their texts.
 pub fn is_heavier(json: &[u8], most: usize) -> bool {
     // The lightest heavy text is this long.
     json.len() > most / 640 && weight(json) > most
 }
 
-/// About how many bytes of memory the values of a JSON text take apart from their texts, by the marks outside of these: an
-/// element, a member, a list's first four places, a map's first node.
+/// About how many bytes of memory the values of a JSON text take apart from their texts, by the
+/// marks outside of these: an element, a member, a list's first four places, a map's first node.
 pub fn weight(json: &[u8]) -> usize {
     let (mut sum, mut quoted, mut escaped) = (0usize, false, false);
     for byte in json {

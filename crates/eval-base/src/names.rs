@@ -4,8 +4,8 @@ use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
 
-/// Distinct texts, numbered from 0 in the order in which they came. Two texts are told apart by their bytes, never by a
-/// hash alone.
+/// Distinct texts, numbered from 0 in the order in which they came. Two texts are told apart by
+/// their bytes, never by a hash alone.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
     text: String,

@@ -1,7 +1,8 @@
 //! What a mistyped name may have meant.
 
-/// The known name nearest to a mistyped one, if any is near enough to be meant: at most a third of the longer one's characters
-/// apart (Damerau-Levenshtein). Case does not count, and `-`, `_` and a blank are the same.
+/// The known name nearest to a mistyped one, if any is near enough to be meant: at most a third of
+/// the longer one's characters apart (Damerau-Levenshtein). Case does not count, and `-`, `_` and a
+/// blank are the same.
 pub fn did_you_mean<'a>(wrong: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let folded = |name: &str| name.to_lowercase().replace(['-', ' '], "_");
     let wrong = folded(wrong);

@@ -1,4 +1,5 @@
-//! JSON whose maps keep the order in which somebody wrote their keys: models write the fields of a schema in its order.
+//! JSON whose maps keep the order in which somebody wrote their keys: models write the fields of a
+//! schema in its order.
 
 use std::fmt;
 
@@ -6,8 +7,9 @@ use serde::ser::{SerializeMap, SerializeSeq};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// A JSON value that knows the order of its keys. Equality, and what it is serialised as, don't depend on that order: digests,
-/// journals and recordings have keys sorted, and requests are written with [`OrderedValue::as_written`].
+/// A JSON value that knows the order of its keys. Equality, and what it is serialised as, don't
+/// depend on that order: digests, journals and recordings have keys sorted, and requests are
+/// written with [`OrderedValue::as_written`].
 #[derive(Debug, Clone)]
 pub enum OrderedValue {
     /// Neither a list nor a map.

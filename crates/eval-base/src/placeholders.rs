@@ -1,4 +1,5 @@
-//! `{{ name }}` in what authors wrote for the time of a call. Names only: what is put in is data and is not looked at again.
+//! `{{ name }}` in what authors wrote for the time of a call. Names only: what is put in is data
+//! and is not looked at again.
 
 /// The text with every placeholder that `known` knows replaced; `None` when it holds none.
 pub fn fill(text: &str, mut known: impl FnMut(&str) -> Option<String>) -> Option<String> {

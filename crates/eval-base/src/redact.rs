@@ -34,8 +34,8 @@ const SENSITIVE: [&str; 6] = [
     "api-key",
 ];
 
-/// True when the value of a header of this name (in any case) is a secret: it authorises, or its name says so. The key of
-/// `Idempotency-Key` opens nothing.
+/// True when the value of a header of this name (in any case) is a secret: it authorises, or its
+/// name says so. The key of `Idempotency-Key` opens nothing.
 pub fn is_sensitive_header(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let tells = ["token", "secret", "key", "password", "passwd", "credential"];
@@ -49,8 +49,9 @@ pub fn is_sensitive_header(name: &str) -> bool {
             || authorises())
 }
 
-/// What must not be written of a request's header, when it is sensitive: its value, the value without the word of its
-/// scheme (`Bearer x`), the user and password of `Basic`, and the values of cookies.
+/// What must not be written of a request's header, when it is sensitive: its value, the value
+/// without the word of its scheme (`Bearer x`), the user and password of `Basic`, and the values of
+/// cookies.
 pub fn secrets_of_header(name: &str, value: &str) -> Vec<String> {
     if !is_sensitive_header(name) {
         return Vec::new();
@@ -82,8 +83,8 @@ pub fn secrets_of_header(name: &str, value: &str) -> Vec<String> {
     found
 }
 
-/// True when the value of a query's parameter of this name is a secret. Only whole words tell: the value of `page_token` or
-/// `sort_key` is part of the question.
+/// True when the value of a query's parameter of this name is a secret. Only whole words tell: the
+/// value of `page_token` or `sort_key` is part of the question.
 pub fn is_sensitive_parameter(name: &str) -> bool {
     let name: String = percent::decode(name)
         .to_lowercase()
@@ -180,14 +181,15 @@ pub fn without_userinfo(text: &str) -> String {
 /// Replaces known secrets in texts.
 #[derive(Debug, Clone, Default)]
 pub struct Redactor {
-    /// Each secret as it is, in an address and in base64; each of these, where that differs, also as it looks quoted once, twice
-    /// and three times: a report quotes what an output quoted. Beside each quoted form is the one of [`json`], which escapes more
-    /// characters. Longest first, so that a secret that holds another is replaced
-    /// whole.
+    /// Each secret as it is, in an address and in base64; each of these, where that differs, also
+    /// as it looks quoted once, twice and three times: a report quotes what an output quoted.
+    /// Beside each quoted form is the one of [`json`], which escapes more characters. Longest
+    /// first, so that a secret that holds another is replaced whole.
     needles: Vec<String>,
 }
 
-/// A secret as services send it back: in an address, in either way of writing it, and in base64, with and without padding.
+/// A secret as services send it back: in an address, in either way of writing it, and in base64,
+/// with and without padding.
 fn forms(secret: &str) -> Vec<String> {
     let encoded = percent::encode(secret);
     let lower =
@@ -243,8 +245,8 @@ impl Redactor {
         Redactor { needles }
     }
 
-    /// Finds the values of variables whose names say that they are secret: a program that has the user's whole environment may
-    /// print of it what must not get into a report.
+    /// Finds the values of variables whose names say that they are secret: a program that has the
+    /// user's whole environment may print of it what must not get into a report.
     pub fn of_environment(env: &[(OsString, OsString)]) -> Redactor {
         let is_secret = |name: &str| {
             let name = name.to_ascii_uppercase();
@@ -318,7 +320,8 @@ impl Redactor {
         }
     }
 
-    /// A text that was cut off, without the beginning of a secret at its end: nobody could tell it from any other text there.
+    /// A text that was cut off, without the beginning of a secret at its end: nobody could tell it
+    /// from any other text there.
     pub fn without_begun<'a>(&self, text: &'a str) -> &'a str {
         let begun = |needle: &String| {
             let such = |n: &usize| needle.get(..*n).is_some_and(|begun| text.ends_with(begun));

@@ -2,7 +2,8 @@
 
 use super::text;
 
-/// Words as a POSIX shell reads them back; `None` when one of them holds what can't be shown as it is.
+/// Words as a POSIX shell reads them back; `None` when one of them holds what can't be shown as it
+/// is.
 pub fn line(words: &[&str]) -> Option<String> {
     let words: Option<Vec<String>> = words.iter().map(|word| quoted(word)).collect();
     words.map(|words| words.join(" "))

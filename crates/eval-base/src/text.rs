@@ -1,7 +1,7 @@
 //! Text from outside made safe to show: control sequences, widths, lengths and file names.
 //!
-//! What a model, a target or a data set says is hostile until it has been through [`sanitize`]. Escaping for a format
-//! (Markdown, XML) is that format's matter and comes after.
+//! What a model, a target or a data set says is hostile until it has been through [`sanitize`].
+//! Escaping for a format (Markdown, XML) is that format's matter and comes after.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -12,7 +12,8 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// The mark that ends a text which was cut.
 pub const ELLIPSIS: &str = "…";
 
-/// The longest name that [`escape_path_component`] gives, in bytes. File systems allow 255; callers add suffixes.
+/// The longest name that [`escape_path_component`] gives, in bytes. File systems allow 255; callers
+/// add suffixes.
 pub const MAX_PATH_COMPONENT: usize = 120;
 
 /// Bytes that a column of text may take. More is a pile of combining marks, not a text.
@@ -23,10 +24,10 @@ const MAX_CONTROL_STRING: usize = 4096;
 
 /// Makes a text safe to print.
 ///
-/// Escape sequences and control characters are removed, except for `\n` and `\t`; a `\r` becomes the line break that
-/// it stands for. Characters that are invisible or turn the direction of writing are shown by their code point
-/// (`⟨U+202E⟩`), since a reader must be able to see why two texts differ. Joiners and variation selectors stay where
-/// they shape an emoji or a letter.
+/// Escape sequences and control characters are removed, except for `\n` and `\t`; a `\r` becomes
+/// the line break that it stands for. Characters that are invisible or turn the direction of
+/// writing are shown by their code point (`⟨U+202E⟩`), since a reader must be able to see why two
+/// texts differ. Joiners and variation selectors stay where they shape an emoji or a letter.
 pub fn sanitize(text: &str) -> Cow<'_, str> {
     if text.chars().all(is_plain) {
         return Cow::Borrowed(text);
@@ -59,8 +60,8 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// True for a character that a reader sees: neither a control character (but `\n` and `\t`) nor one that hides or turns the
-/// direction of writing.
+/// True for a character that a reader sees: neither a control character (but `\n` and `\t`) nor one
+/// that hides or turns the direction of writing.
 pub fn is_visible(c: char) -> bool {
     is_plain(c)
 }
@@ -73,7 +74,8 @@ fn is_plain(c: char) -> bool {
     }
 }
 
-/// Characters of no width of their own, those that turn the direction, other line ends, and non-characters.
+/// Characters of no width of their own, those that turn the direction, other line ends, and
+/// non-characters.
 fn is_hidden(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}'
@@ -87,8 +89,8 @@ fn is_variation_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
 }
 
-/// True for a joiner between two characters that it can join, and for a lone variation selector after one that it can
-/// vary. `before` is what was written so far.
+/// True for a joiner between two characters that it can join, and for a lone variation selector
+/// after one that it can vary. `before` is what was written so far.
 fn shapes_its_neighbour(before: &str, c: char, after: &str) -> bool {
     let Some(last) = before.chars().next_back() else {
         return false;
@@ -105,7 +107,8 @@ fn shapes_its_neighbour(before: &str, c: char, after: &str) -> bool {
     }
 }
 
-/// What follows the escape sequence that `introducer` began, `after` being what follows the introducer itself.
+/// What follows the escape sequence that `introducer` began, `after` being what follows the
+/// introducer itself.
 fn after_sequence(introducer: char, after: &str) -> &str {
     let (kind, body) = match introducer {
         '\u{1b}' => match after.chars().next() {
@@ -138,8 +141,8 @@ fn skip_final(text: &str, finals: std::ops::RangeInclusive<char>) -> Option<&str
     finals.contains(&c).then(|| &text[c.len_utf8()..])
 }
 
-/// What follows the terminator of a control string, or `None` when it has none on its line: then an attacker wants the
-/// rest of the text to vanish, and only the introducer is dropped.
+/// What follows the terminator of a control string, or `None` when it has none on its line: then an
+/// attacker wants the rest of the text to vanish, and only the introducer is dropped.
 fn after_control_string(body: &str) -> Option<&str> {
     for (at, c) in body.char_indices() {
         if at > MAX_CONTROL_STRING {
@@ -168,8 +171,9 @@ pub fn one_line(text: &str) -> String {
     out
 }
 
-/// The text on one line with nothing left out: blanks as they are, a tab as `⇥`, and every other character that nobody sees
-/// by its code point (`⟨U+001B⟩`). For texts in which a reader decides on what there is.
+/// The text on one line with nothing left out: blanks as they are, a tab as `⇥`, and every other
+/// character that nobody sees by its code point (`⟨U+001B⟩`). For texts in which a reader decides
+/// on what there is.
 pub fn exact_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for (at, c) in text.char_indices() {
@@ -187,7 +191,8 @@ pub fn exact_line(text: &str) -> String {
     out
 }
 
-/// The text in double quotes on one line, every character visible: for texts that differ in what can't be seen.
+/// The text in double quotes on one line, every character visible: for texts that differ in what
+/// can't be seen.
 pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
@@ -251,7 +256,8 @@ pub fn prefix_of_width(text: &str, columns: usize) -> &str {
         end = at + c.len_utf8();
     }
     let mut prefix = &text[..end];
-    // The width of a text is not quite the sum of its characters' widths, so the whole has the last word.
+    // The width of a text is not quite the sum of its characters' widths, so the whole has the last
+    // word.
     while width(prefix) > columns {
         let mut chars = prefix.chars();
         chars.next_back();
@@ -282,10 +288,11 @@ pub fn short_commit(hash: &str) -> &str {
 
 /// An id as the name of a file: one component, portable, and different for different ids.
 ///
-/// ASCII letters, digits, `_`, `-` and `.` stand for themselves, all else as `%XX` of its UTF-8 bytes; so do a dot or
-/// hyphen in front, a dot at the end, and the first letter of a name that Windows keeps for itself. The empty id is `%`.
-/// A name above [`MAX_PATH_COMPONENT`] bytes is cut and ends with `~` and 128 bits of the id's SHA-256. Case is kept,
-/// so ids that differ in nothing else collide on a file system that ignores it.
+/// ASCII letters, digits, `_`, `-` and `.` stand for themselves, all else as `%XX` of its UTF-8
+/// bytes; so do a dot or hyphen in front, a dot at the end, and the first letter of a name that
+/// Windows keeps for itself. The empty id is `%`. A name above [`MAX_PATH_COMPONENT`] bytes is cut
+/// and ends with `~` and 128 bits of the id's SHA-256. Case is kept, so ids that differ in nothing
+/// else collide on a file system that ignores it.
 pub fn escape_path_component(id: &str) -> String {
     if id.is_empty() {
         return "%".to_owned();
@@ -320,7 +327,8 @@ pub fn escape_path_component(id: &str) -> String {
     name
 }
 
-/// The id behind a name from [`escape_path_component`]; `None` for a name that was cut or that it never gives.
+/// The id behind a name from [`escape_path_component`]; `None` for a name that was cut or that it
+/// never gives.
 pub fn unescape_path_component(name: &str) -> Option<String> {
     if name == "%" {
         return Some(String::new());

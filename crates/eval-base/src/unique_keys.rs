@@ -1,4 +1,5 @@
-//! JSON in which every object has each of its keys once. `serde_json` keeps the last value of a repeated key, silently.
+//! JSON in which every object has each of its keys once. `serde_json` keeps the last value of a
+//! repeated key, silently.
 
 use std::collections::BTreeSet;
 use std::fmt;

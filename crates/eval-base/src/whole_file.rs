@@ -1,11 +1,13 @@
-//! A file that is whole or not there: it is written beside its place under another name, and then renamed.
+//! A file that is whole or not there: it is written beside its place under another name, and then
+//! renamed.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A file that is being written. Dropped before it is kept, it leaves nothing, and what was in its place stays.
+/// A file that is being written. Dropped before it is kept, it leaves nothing, and what was in its
+/// place stays.
 #[derive(Debug)]
 pub struct WholeFile {
     out: Option<BufWriter<File>>,
@@ -17,7 +19,8 @@ impl WholeFile {
     /// Begins a file that will lie at `path`, whose folder is there.
     ///
     /// # Errors
-    /// Also when a device, a pipe or a folder is there: whoever may write to `/dev` would put a file in place of `/dev/null`.
+    /// Also when a device, a pipe or a folder is there: whoever may write to `/dev` would put a
+    /// file in place of `/dev/null`.
     pub fn create(path: &Path) -> io::Result<WholeFile> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         match std::fs::metadata(path) {

@@ -1,11 +1,13 @@
 //! BLEU of one sentence or text against its references.
 //!
-//! Papineni et al. 2002, *BLEU: a Method for Automatic Evaluation of Machine Translation*: the geometric mean of the shares of
-//! 1- to 4-grams that a reference has too (each counted at most as often as in the reference that has it most often), times a
-//! penalty for being shorter than the reference of the closest length. Without a match of some length the share is
-//! smoothed as in sacrebleu's `exp` (NIST's mteval-v13a; method 3 of Chen & Cherry 2014), and texts of fewer than four words use
-//! the n-grams that they have (sacrebleu's `effective_order`). Words are those of sacrebleu's tokenizers `13a`, `char` and `zh`, so
-//! that the number is sacrebleu's `sentence_bleu(...).score / 100`.
+//! Papineni et al. 2002, *BLEU: a Method for Automatic Evaluation of Machine Translation*: the
+//! geometric mean of the shares of 1- to 4-grams that a reference has too (each counted at most as
+//! often as in the reference that has it most often), times a penalty for being shorter than the
+//! reference of the closest length. Without a match of some length the share is smoothed as in
+//! sacrebleu's `exp` (NIST's mteval-v13a; method 3 of Chen & Cherry 2014), and texts of fewer than
+//! four words use the n-grams that they have (sacrebleu's `effective_order`). Words are those of
+//! sacrebleu's tokenizers `13a`, `char` and `zh`, so that the number is sacrebleu's
+//! `sentence_bleu(...).score / 100`.
 
 use std::collections::HashMap;
 
@@ -17,7 +19,8 @@ use crate::options::Tokenizer;
 /// Longest n-grams.
 const ORDER: usize = 4;
 
-/// Bytes of a text from which on nothing is compared: a text of signs alone has as many words, of which all 4-grams are counted.
+/// Bytes of a text from which on nothing is compared: a text of signs alone has as many words, of
+/// which all 4-grams are counted.
 pub const LONGEST: usize = 2 << 20;
 
 /// In [0, 1]; 0 without references or without a word in common.
@@ -129,7 +132,8 @@ mod tests {
             score("the cat sat on the mat", &["the cat sat on the mat"]),
             1.0
         );
-        // Papineni's example of clipping: 2 of 7 unigrams; then smoothed 1/(2*6), 1/(4*5), 1/(8*4); the reference is not longer.
+        // Papineni's example of clipping: 2 of 7 unigrams; then smoothed 1/(2*6), 1/(4*5), 1/(8*4);
+        // the reference is not longer.
         let expected = (2.0 / 7.0 * (1.0 / 12.0) * (1.0 / 20.0) * (1.0 / 32.0_f64)).powf(0.25);
         assert!(
             (score("the the the the the the the", &["the cat is on the mat"]) - expected).abs()
@@ -196,7 +200,8 @@ mod tests {
         }
     }
 
-    /// What sacrebleu 2.6.0 says of texts without blanks, with `effective_order`, under its tokenizers `13a`, `char` and `zh`.
+    /// What sacrebleu 2.6.0 says of texts without blanks, with `effective_order`, under its
+    /// tokenizers `13a`, `char` and `zh`.
     #[test]
     fn tokenizers_as_sacrebleu_computes_them() {
         let pairs: [(&str, &[&str], [f64; 3]); 10] = [

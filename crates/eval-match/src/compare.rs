@@ -22,12 +22,13 @@ const DEFAULT_TOLERANCE: Tolerance = Tolerance {
 
 /// Compares a returned value with what an author wrote, by [`Equality::Yaml`].
 ///
-/// - `contains`: a text holds the text; a list, tuple, set or range has an equal element; a dict has the key, or all the
-///   entries of an expected dict.
+/// - `contains`: a text holds the text; a list, tuple, set or range has an equal element; a dict
+///   has the key, or all the entries of an expected dict.
 /// - `regex`: the expected text is a pattern that is searched in the returned text.
 /// - `unordered`: two lists (tuples, sets) have equal elements equally often, at the top level.
 /// - `approx`: numbers within the tolerance at any depth, anything else equal.
-/// - `not_equals` holds only for values that are known to differ: never when the returned value holds an opaque one.
+/// - `not_equals` holds only for values that are known to differ: never when the returned value
+///   holds an opaque one.
 ///
 /// An error is the author's: an expectation that the comparator can't use.
 pub fn compare(
@@ -186,7 +187,8 @@ fn regex(actual: &Datum, expected: &Datum) -> Result<Comparison, String> {
     compare_pattern(&expected_pattern(expected)?, actual, expected)
 }
 
-/// The pattern that an expected value is for [`Comparator::Regex`], compiled before the answer is there.
+/// The pattern that an expected value is for [`Comparator::Regex`], compiled before the answer is
+/// there.
 pub fn expected_pattern(expected: &Datum) -> Result<Pattern, String> {
     let Datum::Text(pattern) = expected else {
         return Err(format!("a regex must be a text, not {expected}"));

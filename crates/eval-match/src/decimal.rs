@@ -1,7 +1,8 @@
-//! Exact decimal numbers: what a text such as `-1.5e3` denotes, and distances between them without rounding.
+//! Exact decimal numbers: what a text such as `-1.5e3` denotes, and distances between them without
+//! rounding.
 //!
-//! Tolerances are stated in decimals, so they are checked in decimals: 3.9 is within -0.3 of 4.2, whatever binary
-//! floating point thinks of 3.9 - 4.2.
+//! Tolerances are stated in decimals, so they are checked in decimals: 3.9 is within -0.3 of 4.2,
+//! whatever binary floating point thinks of 3.9 - 4.2.
 
 use std::cmp::Ordering;
 
@@ -32,8 +33,9 @@ pub struct Decimal {
 }
 
 impl Number {
-    /// Reads `[+-]digits[.digits][e[+-]digits]` with at least one digit before the exponent, or Python's spellings of NaN
-    /// and the infinities in any case. `None` when the text isn't a number, or is absurdly long.
+    /// Reads `[+-]digits[.digits][e[+-]digits]` with at least one digit before the exponent, or
+    /// Python's spellings of NaN and the infinities in any case. `None` when the text isn't a
+    /// number, or is absurdly long.
     pub fn parse(text: &str) -> Option<Number> {
         let (negative, unsigned) = match text.as_bytes().first()? {
             b'-' => (true, &text[1..]),
@@ -97,8 +99,8 @@ impl Number {
 
     /// Equal by value: 1 is 1.0 is 1e0, integers of any size exactly, NaN equals NaN.
     ///
-    /// Two spellings of one double are equal too if one of them is its shortest (0.1 and 0.10000000000000001), except
-    /// between whole numbers, where every digit counts.
+    /// Two spellings of one double are equal too if one of them is its shortest (0.1 and
+    /// 0.10000000000000001), except between whole numbers, where every digit counts.
     pub fn same(&self, other: &Number) -> bool {
         match (self, other) {
             (Number::Nan, Number::Nan) => true,
@@ -123,9 +125,10 @@ impl Number {
         }
     }
 
-    /// Whether `self` may stand for `expected`. Equal numbers always may. Else `absolute` and `relative` (of the expected
-    /// magnitude) allow the wider of the two, and every delta bound that is set must hold too; all bounds are inclusive.
-    /// A tolerance that sets nothing allows nothing; NaN and infinities are near nothing.
+    /// Whether `self` may stand for `expected`. Equal numbers always may. Else `absolute` and
+    /// `relative` (of the expected magnitude) allow the wider of the two, and every delta bound
+    /// that is set must hold too; all bounds are inclusive. A tolerance that sets nothing allows
+    /// nothing; NaN and infinities are near nothing.
     pub fn within(&self, expected: &Number, tolerance: &Tolerance) -> bool {
         if self.same(expected) {
             return true;
@@ -165,7 +168,8 @@ impl Number {
     }
 }
 
-/// Whether two JSON numbers are the same number; those that are too long to be read are only when spelled alike.
+/// Whether two JSON numbers are the same number; those that are too long to be read are only when
+/// spelled alike.
 pub(super) fn same_number(a: &serde_json::Number, b: &serde_json::Number) -> bool {
     a.as_str() == b.as_str()
         || matches!((Number::from_json(a), Number::from_json(b)), (Some(a), Some(b)) if a.same(&b))
@@ -286,7 +290,8 @@ impl Decimal {
         if self.exponent >= 0 || self.digits.sign() == Sign::NoSign {
             return true;
         }
-        // What is less than 1 is known by its magnitude: a power of ten is written out only for a number as long as it.
+        // What is less than 1 is known by its magnitude: a power of ten is written out only for a
+        // number as long as it.
         self.magnitude().1 > 0 && &self.digits % ten_to((-self.exponent) as u32) == BigInt::ZERO
     }
 

@@ -1,5 +1,5 @@
-//! Places where two JSON values differ: what such a place is, how its two sides are told, and a plain walk that finds all
-//! of them.
+//! Places where two JSON values differ: what such a place is, how its two sides are told, and a
+//! plain walk that finds all of them.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,8 @@ const SHOWN: usize = 200;
 const LEAD: usize = 60;
 /// Differences that [`differences`] lists.
 const MAX_LISTED: usize = 1_000;
-/// Elements of two arrays, beyond what they begin and end with alike, that are aligned; longer ones are paired as they stand.
+/// Elements of two arrays, beyond what they begin and end with alike, that are aligned; longer ones
+/// are paired as they stand.
 const MAX_ALIGNED: usize = 4_000;
 
 /// One place where output and baseline differ.
@@ -74,9 +75,9 @@ impl std::fmt::Display for Difference {
     }
 }
 
-/// What differs between two values as they stand: numbers by value, matchers as texts, arrays aligned so that one
-/// inserted element is one difference. Of elements that only one side has, the path holds that side's index; of the
-/// others, the actual one's. At most 1,000 are listed.
+/// What differs between two values as they stand: numbers by value, matchers as texts, arrays
+/// aligned so that one inserted element is one difference. Of elements that only one side has, the
+/// path holds that side's index; of the others, the actual one's. At most 1,000 are listed.
 pub fn differences(expected: &Value, actual: &Value) -> Vec<Difference> {
     counted_differences(expected, actual).0
 }
@@ -172,8 +173,8 @@ impl Plain {
     }
 }
 
-/// Which elements of two arrays stand for each other where they are not spelled alike, by index; `None` where the other
-/// side has none.
+/// Which elements of two arrays stand for each other where they are not spelled alike, by index;
+/// `None` where the other side has none.
 pub(super) fn aligned(wanted: &[Value], items: &[Value]) -> Vec<(Option<usize>, Option<usize>)> {
     let mut known: HashMap<String, usize> = HashMap::new();
     let mut numbered = |values: &[Value]| -> Vec<usize> {

@@ -1,14 +1,17 @@
-//! Edit distance and longest common subsequence of two sequences, 64 cells of their table at a time.
+//! Edit distance and longest common subsequence of two sequences, 64 cells of their table at a
+//! time.
 //!
-//! Levenshtein distance: G. Myers 1999, *A fast bit-vector algorithm for approximate string matching based on dynamic
-//! programming*, JACM 46(3), in the form of H. Hyyrö 2003, *A bit-vector algorithm for computing Levenshtein and Damerau edit
-//! distances*. Longest common subsequence: H. Hyyrö 2004, *Bit-parallel LCS-length computation revisited*. Both take the
-//! table in strips of 64 rows; what one strip hands to the next is kept for each column.
+//! Levenshtein distance: G. Myers 1999, *A fast bit-vector algorithm for approximate string
+//! matching based on dynamic programming*, JACM 46(3), in the form of H. Hyyrö 2003, *A bit-vector
+//! algorithm for computing Levenshtein and Damerau edit distances*. Longest common subsequence: H.
+//! Hyyrö 2004, *Bit-parallel LCS-length computation revisited*. Both take the table in strips of 64
+//! rows; what one strip hands to the next is kept for each column.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 
-/// Cells of tables that may still be computed. A second of work for sequences whose lengths multiply to [`Budget::FULL`].
+/// Cells of tables that may still be computed. A second of work for sequences whose lengths
+/// multiply to [`Budget::FULL`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget(u64);
 

@@ -1,6 +1,7 @@
 //! When two values are equal.
 //!
-//! Every value is spelled in canonical bytes and the spellings are compared, so dicts and sets of any size take n log n.
+//! Every value is spelled in canonical bytes and the spellings are compared, so dicts and sets of
+//! any size take n log n.
 
 use num_bigint::BigInt;
 
@@ -9,12 +10,14 @@ use super::value::{Datum, float_repr};
 /// Whose idea of equality holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Equality {
-    /// One side was written in YAML or JSON, which has no tuples and only text keys:
-    /// numbers by value (1 equals 1.0) but `true` is no number, a tuple equals a list, NaN equals NaN, and a dict's int,
-    /// float, bool or None key equals its text (`{1: a}` arrives as `{"1": a}`; `true` and `null` in YAML's spelling).
-    /// A set equals only a set: a list can't say that order doesn't matter (`comparator: unordered` does).
+    /// One side was written in YAML or JSON, which has no tuples and only text keys: numbers by
+    /// value (1 equals 1.0) but `true` is no number, a tuple equals a list, NaN equals NaN, and a
+    /// dict's int, float, bool or None key equals its text (`{1: a}` arrives as `{"1": a}`; `true`
+    /// and `null` in YAML's spelling). A set equals only a set: a list can't say that order doesn't
+    /// matter (`comparator: unordered` does).
     Yaml,
-    /// Python's own `==` between values that share no identity: True equals 1, a list is no tuple, NaN equals nothing.
+    /// Python's own `==` between values that share no identity: True equals 1, a list is no tuple,
+    /// NaN equals nothing.
     Python,
 }
 

@@ -1,7 +1,8 @@
 //! Pure comparers: text, likeness of texts, patterns, numbers, values, structures.
 //!
-//! They take values and return verdicts with reasons; they know no grader, no file and no process. JSON numbers are
-//! compared by value here and nowhere else (`==` on `serde_json::Value` compares their spelling).
+//! They take values and return verdicts with reasons; they know no grader, no file and no process.
+//! JSON numbers are compared by value here and nowhere else (`==` on `serde_json::Value` compares
+//! their spelling).
 //!
 //! ```
 //! use eval_match::{Comparator, Datum, compare};

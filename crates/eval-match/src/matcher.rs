@@ -1,4 +1,5 @@
-//! The matchers of baselines: `{{any_uuid}}` and its kin, and `{{literal("...")}}` for a text that would read as one.
+//! The matchers of baselines: `{{any_uuid}}` and its kin, and `{{literal("...")}}` for a text that
+//! would read as one.
 
 use serde_json::Value;
 
@@ -24,7 +25,8 @@ pub const MATCHERS: [&str; 8] = [
 
 const PREFIX: &str = "any_";
 const LITERAL: &str = "literal";
-/// After a matcher, as in `{{any_uuid!}}`: it stands for this one value, so that an array that holds it is no template.
+/// After a matcher, as in `{{any_uuid!}}`: it stands for this one value, so that an array that
+/// holds it is no template.
 const ONCE: char = '!';
 
 /// What stands for a whole value in a baseline.
@@ -41,21 +43,22 @@ pub(super) enum Matcher {
     Url,
     /// A text that the pattern matches from its start to its end, to which it is tied.
     Regex(Box<Pattern>),
-    /// This text and no other. It stands for one value only, so that an array that holds it is no template.
+    /// This text and no other. It stands for one value only, so that an array that holds it is no
+    /// template.
     Literal(String),
 }
 
-/// Checks a text of a baseline at load: `None` when it isn't of the form of a matcher, an error with a suggestion when
-/// it is but names none, or holds a pattern that doesn't compile.
+/// Checks a text of a baseline at load: `None` when it isn't of the form of a matcher, an error
+/// with a suggestion when it is but names none, or holds a pattern that doesn't compile.
 ///
-/// Only a text that is nothing but `{{ any_... }}` or `{{ literal(...) }}` is a matcher; whitespace inside the braces is
-/// free.
+/// Only a text that is nothing but `{{ any_... }}` or `{{ literal(...) }}` is a matcher; whitespace
+/// inside the braces is free.
 pub fn validate_matcher(text: &str) -> Option<Result<(), String>> {
     Some(parse(text)?.map(|_| ()))
 }
 
-/// Reads a matcher; see [`validate_matcher`]. The argument of `any_regex` is taken as it stands between its quotes (`'`
-/// or `"`), with only a backslash before such a quote dropped.
+/// Reads a matcher; see [`validate_matcher`]. The argument of `any_regex` is taken as it stands
+/// between its quotes (`'` or `"`), with only a backslash before such a quote dropped.
 pub(super) fn parse(text: &str) -> Option<Result<Matcher, String>> {
     let (name, argument) = form(text)?;
     if name == LITERAL {
@@ -97,7 +100,8 @@ fn form(text: &str) -> Option<(&str, &str)> {
     }
 }
 
-/// The value with every matcher in it said to stand for one value alone: an array of one element stays one of one element.
+/// The value with every matcher in it said to stand for one value alone: an array of one element
+/// stays one of one element.
 pub fn each_once(value: &Value) -> Value {
     match value {
         Value::String(text) if is_template(text) => {
@@ -123,8 +127,8 @@ pub(super) fn has_the_form(text: &str) -> bool {
     form(text).is_some()
 }
 
-/// Whether a text has a matcher or a literal in it, although it isn't one as a whole: most likely a mistake, which is
-/// refused where a baseline is read.
+/// Whether a text has a matcher or a literal in it, although it isn't one as a whole: most likely a
+/// mistake, which is refused where a baseline is read.
 pub fn holds_a_matcher_within(text: &str) -> bool {
     let opened = |at: usize| text[..at].trim_end().ends_with("{{");
     let called = |at: usize| text[at + LITERAL.len()..].trim_start().starts_with('(');
@@ -135,8 +139,8 @@ pub fn holds_a_matcher_within(text: &str) -> bool {
                 .any(|(at, _)| opened(at) && called(at)))
 }
 
-/// How a text is written in a baseline so that it means itself and nothing else: as it is, unless it reads as a matcher
-/// or a literal, or holds one.
+/// How a text is written in a baseline so that it means itself and nothing else: as it is, unless
+/// it reads as a matcher or a literal, or holds one.
 pub fn literal(text: &str) -> String {
     if has_the_form(text) || holds_a_matcher_within(text) {
         format!("{{{{{LITERAL}({})}}}}", Value::from(text))
@@ -271,8 +275,8 @@ pub fn holds_matcher(value: &Value) -> bool {
     holds(value, is_matcher)
 }
 
-/// Whether the only element of an array makes it a template for every element: it holds a matcher that does not stand for
-/// one value alone.
+/// Whether the only element of an array makes it a template for every element: it holds a matcher
+/// that does not stand for one value alone.
 pub fn makes_template(element: &Value) -> bool {
     holds(element, is_template)
 }
@@ -295,8 +299,8 @@ fn is_uuid(text: &str) -> bool {
             .all(|group| group.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
-/// One `@` between a local part and a domain of at least two labels; no whitespace. Whether it can be delivered to, only
-/// sending tells.
+/// One `@` between a local part and a domain of at least two labels; no whitespace. Whether it can
+/// be delivered to, only sending tells.
 fn is_email(text: &str) -> bool {
     let Some((local, domain)) = text.split_once('@') else {
         return false;
@@ -317,7 +321,8 @@ fn is_email(text: &str) -> bool {
     local_fits && domain.contains('.') && domain.split('.').all(label)
 }
 
-/// A calendar date and a time of day that exist, joined by `T` (or a space, as RFC 3339 allows), with or without an offset.
+/// A calendar date and a time of day that exist, joined by `T` (or a space, as RFC 3339 allows),
+/// with or without an offset.
 fn is_iso_datetime(text: &str) -> bool {
     let joined = matches!(text.as_bytes().get(10), Some(b'T' | b't' | b' '));
     if !joined || text.len() < 16 || text.contains('[') {

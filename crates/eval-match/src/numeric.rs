@@ -1,8 +1,9 @@
 //! Numbers in output texts.
 //!
-//! An output is a number when all of it is one, apart from whitespace around it: `42`, `-1.5e3`, `1,234.5`, `$1,234`,
-//! `50%`. Separators, a currency sign and a percent sign are dropped (`50%` is 50, not 0.5: compare it with an expected
-//! 50). A number inside a sentence is not taken: `It is not 42` must not pass for 42; that is what `extract` is for.
+//! An output is a number when all of it is one, apart from whitespace around it: `42`, `-1.5e3`,
+//! `1,234.5`, `$1,234`, `50%`. Separators, a currency sign and a percent sign are dropped (`50%` is
+//! 50, not 0.5: compare it with an expected 50). A number inside a sentence is not taken:
+//! `It is not 42` must not pass for 42; that is what `extract` is for.
 
 use serde_json::Value;
 
@@ -17,9 +18,11 @@ const SHOWN: usize = 60;
 /// What a number must meet.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Rule<'a> {
-    /// One of these must be met within the tolerance; when empty, only the bounds count. Numbers, or texts as above.
+    /// One of these must be met within the tolerance; when empty, only the bounds count. Numbers,
+    /// or texts as above.
     pub any_of: &'a [Value],
-    /// Largest distance; with `relative` too, the wider of the two counts. Without both, exact by value.
+    /// Largest distance; with `relative` too, the wider of the two counts. Without both, exact by
+    /// value.
     pub absolute: Option<f64>,
     /// Largest distance as a share of the expected magnitude.
     pub relative: Option<f64>,
@@ -28,7 +31,8 @@ pub struct Rule<'a> {
     pub max: Option<f64>,
 }
 
-/// Whether an output text is a number that meets the rule. NaN and infinities meet nothing but themselves in `any_of`.
+/// Whether an output text is a number that meets the rule. NaN and infinities meet nothing but
+/// themselves in `any_of`.
 ///
 /// An error is the author's: an expected value that is no number, or a rule that demands nothing.
 pub fn compare_text(output: &str, rule: &Rule) -> Result<Comparison, String> {
@@ -165,7 +169,8 @@ fn without_units(text: &str) -> Option<String> {
         .map(|amount| format!("{sign}{}", amount.trim_end()))
 }
 
-/// Drops commas that part the whole digits into threes; anything else with a comma is no number (`1,5` could be either).
+/// Drops commas that part the whole digits into threes; anything else with a comma is no number
+/// (`1,5` could be either).
 fn without_separators(text: &str) -> Option<String> {
     let (sign, unsigned) = match text.strip_prefix(['-', '+']) {
         Some(rest) => (&text[..1], rest),

@@ -1,4 +1,5 @@
-//! How things are compared, as graders are configured. Hashes of grading are over these, by the names of their fields.
+//! How things are compared, as graders are configured. Hashes of grading are over these, by the
+//! names of their fields.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +34,8 @@ pub enum SimilarityMetric {
     RougeL,
     /// N-grams of one to four words that a reference has too.
     Bleu,
-    /// Levenshtein distance / length of the output: how much of it had to be changed. Lower is better.
+    /// Levenshtein distance / length of the output: how much of it had to be changed. Lower is
+    /// better.
     EditRate,
 }
 
@@ -51,7 +53,8 @@ impl SimilarityMetric {
 }
 
 impl SimilarityMetric {
-    /// The tokenizers that the measure has, its words by blanks first; none where it compares no words.
+    /// The tokenizers that the measure has, its words by blanks first; none where it compares no
+    /// words.
     pub fn tokenizers(self) -> &'static [Tokenizer] {
         use Tokenizer::{Characters, Icu, Mixed, ThirteenA, Words, Zh};
         match self {

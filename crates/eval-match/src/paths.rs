@@ -1,4 +1,5 @@
-//! Paths into JSON as authors write them: `users.*.id`, `users[0].id`, `$.meta.total`, `a["key.with.dots"]`.
+//! Paths into JSON as authors write them: `users.*.id`, `users[0].id`, `$.meta.total`,
+//! `a["key.with.dots"]`.
 
 use std::fmt;
 
@@ -45,8 +46,8 @@ impl PathPattern {
         PathPattern(steps)
     }
 
-    /// The path from the top of a value: in an HTTP response (an object with `status` and `body`) one that leads somewhere
-    /// in the body means that, and so does one that leads nowhere.
+    /// The path from the top of a value: in an HTTP response (an object with `status` and `body`)
+    /// one that leads somewhere in the body means that, and so does one that leads nowhere.
     pub fn within(&self, value: &Value) -> PathPattern {
         let response = value.get("status").is_some() && value.get("body").is_some();
         if !response || self.0.is_empty() {
@@ -102,7 +103,8 @@ impl PathPattern {
             .all(|(step, place)| step.fits(place))
     }
 
-    /// Whether it leads anywhere in a value. An empty container under `*` counts: the path has its place there.
+    /// Whether it leads anywhere in a value. An empty container under `*` counts: the path has its
+    /// place there.
     pub fn exists_in(&self, value: &Value) -> bool {
         self.missing_in(value, true).is_empty() || self.some_exists(value, 0)
     }
@@ -118,8 +120,8 @@ impl PathPattern {
         }
     }
 
-    /// The places that it names in a value's containers but where nothing is. Under `*` every child must lead on; with
-    /// `empty_is_fine` a container without children misses nothing.
+    /// The places that it names in a value's containers but where nothing is. Under `*` every child
+    /// must lead on; with `empty_is_fine` a container without children misses nothing.
     pub fn missing_in(&self, value: &Value, empty_is_fine: bool) -> Vec<Vec<Place>> {
         let mut missing = Vec::new();
         self.collect_missing(value, empty_is_fine, &mut Vec::new(), &mut missing);

@@ -1,11 +1,12 @@
 //! Regular expressions with the meaning that Python's `re` gives them.
 //!
-//! The `regex` crate (linear time) runs what it can; patterns with look-around, back-references, possessive quantifiers or
-//! atomic groups go to `fancy-regex` under a backtracking limit. A pattern that runs into the limit is an error: whether it
-//! matches is not known.
+//! The `regex` crate (linear time) runs what it can; patterns with look-around, back-references,
+//! possessive quantifiers or atomic groups go to `fancy-regex` under a backtracking limit. A
+//! pattern that runs into the limit is an error: whether it matches is not known.
 //!
-//! The limit counts steps back, not characters: each step may scan the rest of the text, so a search takes time by the product
-//! of both. Who searches text from outside does it where the search can be ended (a grader process), or compiles the pattern with
+//! The limit counts steps back, not characters: each step may scan the rest of the text, so a
+//! search takes time by the product of both. Who searches text from outside does it where the
+//! search can be ended (a grader process), or compiles the pattern with
 //! [`Pattern::compile_bounded`].
 
 use std::ops::Range;
@@ -29,7 +30,8 @@ const SIZES: [usize; 2] = [16 << 10, 256 << 10];
 /// The same of bounded patterns, whose texts are bounded by them.
 const BOUNDED_SIZES: [usize; 4] = [16 << 10, 256 << 10, 1 << 20, 4 << 20];
 
-/// Bytes of a bounded pattern that is compiled for the linear engine, times bytes of the text that it searches.
+/// Bytes of a bounded pattern that is compiled for the linear engine, times bytes of the text that
+/// it searches.
 const BOUNDED_WORK: usize = 1 << 30;
 
 /// Bytes of the largest compiled pattern: the `regex` crate's own limit.
@@ -54,7 +56,8 @@ pub struct Pattern {
 
 #[derive(Debug, Clone)]
 enum Engine {
-    /// `size`: the compiled pattern takes no more bytes; `None` when it is larger than all of [`SIZES`]. `longest`: as below.
+    /// `size`: the compiled pattern takes no more bytes; `None` when it is larger than all of
+    /// [`SIZES`]. `longest`: as below.
     Linear {
         regex: regex::Regex,
         size: Option<usize>,
@@ -82,8 +85,8 @@ impl<'t> Match<'_, 't> {
         self.text.get(self.whole.clone()).unwrap_or_default()
     }
 
-    /// The text of a group by its name or its number (`"0"` is the whole match); `None` when there is no such group or it
-    /// took no part in the match.
+    /// The text of a group by its name or its number (`"0"` is the whole match); `None` when there
+    /// is no such group or it took no part in the match.
     pub fn group(&self, name_or_number: &str) -> Option<&'t str> {
         let index = index_of(self.names, name_or_number)?;
         self.text.get(self.groups.get(index)?.clone()?)
@@ -108,8 +111,9 @@ impl Pattern {
         Pattern::compile_with(pattern, flags, false)
     }
 
-    /// For texts of candidates, where nothing ends the search: what needs backtracking searches at most 16 KiB, and gives up
-    /// sooner; any other searches 2^30 bytes at most, divided by the bytes that the compiled pattern takes.
+    /// For texts of candidates, where nothing ends the search: what needs backtracking searches at
+    /// most 16 KiB, and gives up sooner; any other searches 2^30 bytes at most, divided by the
+    /// bytes that the compiled pattern takes.
     pub fn compile_bounded(pattern: &str, flags: RegexFlags) -> Result<Pattern, PatternError> {
         Pattern::compile_with(pattern, flags, true)
     }
@@ -145,7 +149,8 @@ impl Pattern {
                         names,
                     });
                 }
-                // What only the other engine takes is none of Python's syntax unless it is one of these.
+                // What only the other engine takes is none of Python's syntax unless it is one of
+                // these.
                 Err(error) if !needs_backtracking(pattern) => {
                     return Err(plain_error(pattern, &translated, &error));
                 }
@@ -172,8 +177,8 @@ impl Pattern {
         }
     }
 
-    /// Bytes that the compiled pattern takes at most, when one search takes time by the product of them and the text's bytes.
-    /// `None` for patterns that are larger, or that need backtracking.
+    /// Bytes that the compiled pattern takes at most, when one search takes time by the product of
+    /// them and the text's bytes. `None` for patterns that are larger, or that need backtracking.
     pub fn linear_size(&self) -> Option<usize> {
         match &self.engine {
             Engine::Linear { size, .. } => *size,
@@ -201,7 +206,8 @@ impl Pattern {
         self.next_from(without_final_newline(text), 0)
     }
 
-    /// The leftmost matches in `text` that don't overlap, as `re.finditer` yields them; one final newline is left out.
+    /// The leftmost matches in `text` that don't overlap, as `re.finditer` yields them; one final
+    /// newline is left out.
     pub fn find_all<'p, 't>(
         &'p self,
         text: &'t str,
@@ -399,7 +405,8 @@ fn given_up(error: &fancy_regex::Error) -> PatternError {
     }
 }
 
-/// An error of `regex` as one short message, with the place in the author's spelling where one is known.
+/// An error of `regex` as one short message, with the place in the author's spelling where one is
+/// known.
 fn plain_error(source: &str, translated: &Translated, error: &regex::Error) -> PatternError {
     match error {
         // The span hides behind a drawing.

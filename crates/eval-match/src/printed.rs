@@ -23,8 +23,8 @@ pub fn lines(actual: &str, expected: &str) -> Comparison {
     pairwise("line", &of(actual), &of(expected), |a, e| a == e)
 }
 
-/// What white space separates. Two tokens that are numbers are equal by value, and within the tolerance if there is one;
-/// any others must be the same text.
+/// What white space separates. Two tokens that are numbers are equal by value, and within the
+/// tolerance if there is one; any others must be the same text.
 pub fn tokens(actual: &str, expected: &str, tolerance: Option<&Tolerance>) -> Comparison {
     let of = |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
     pairwise("token", &of(actual), &of(expected), |a, e| {

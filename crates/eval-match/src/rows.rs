@@ -9,12 +9,12 @@ use super::decimal::Number;
 use super::equality::{Equality, canonical};
 use super::value::Datum;
 
-/// Rows that share everything but their numbers are paired by trying every way up to this many; beyond it in ascending order
-/// of their numbers.
+/// Rows that share everything but their numbers are paired by trying every way up to this many;
+/// beyond it in ascending order of their numbers.
 const PAIRED: usize = 400;
 
-/// Numbers by value (1 equals 1.0) and within the tolerance, everything else exactly. Without `ordered` as multisets: a row
-/// counts as often as it is there.
+/// Numbers by value (1 equals 1.0) and within the tolerance, everything else exactly. Without
+/// `ordered` as multisets: a row counts as often as it is there.
 pub fn rows(
     actual: &[Vec<Datum>],
     expected: &[Vec<Datum>],
@@ -88,7 +88,8 @@ fn same_cell(a: &Datum, e: &Datum, tolerance: Option<&Tolerance>) -> bool {
     }
 }
 
-/// Places of rows, one of `expected` that nothing matches and one of `actual` that matches nothing; `None` when all do.
+/// Places of rows, one of `expected` that nothing matches and one of `actual` that matches nothing;
+/// `None` when all do.
 fn unmatched(
     actual: &[Vec<Datum>],
     expected: &[Vec<Datum>],
@@ -164,7 +165,8 @@ fn ascending(rows: &[Vec<Datum>], mut places: Vec<usize>) -> Vec<usize> {
     places
 }
 
-/// Pairs rows that are near each other, as many as there can be (Kuhn's augmenting paths); returns those left over.
+/// Pairs rows that are near each other, as many as there can be (Kuhn's augmenting paths); returns
+/// those left over.
 fn pair(
     actual: &[Vec<Datum>],
     expected: &[Vec<Datum>],

@@ -1,6 +1,8 @@
-//! How alike two texts are, as one number: Levenshtein ratio, F1 over words, ROUGE-L, and how much of a text was edited.
+//! How alike two texts are, as one number: Levenshtein ratio, F1 over words, ROUGE-L, and how much
+//! of a text was edited.
 //!
-//! All of these are in [0, 1], 1 for what is alike, but for the edit rate. BLEU has a file of its own.
+//! All of these are in [0, 1], 1 for what is alike, but for the edit rate. BLEU has a file of its
+//! own.
 
 use std::collections::HashMap;
 
@@ -13,7 +15,8 @@ use crate::options::{EditUnit, SimilarityMetric, Tokenizer};
 /// Bytes of a text from which on nothing is compared.
 pub const LONGEST: usize = 16 << 20;
 
-/// 1 - d / max(|a|, |b|), d the Levenshtein distance and both lengths in Unicode scalar values; 1 for two empty texts.
+/// 1 - d / max(|a|, |b|), d the Levenshtein distance and both lengths in Unicode scalar values; 1
+/// for two empty texts.
 pub fn ratio(a: &str, b: &str, budget: &mut Budget) -> Result<f64, TooLong> {
     let (a, b) = (scalars(a)?, scalars(b)?);
     let longest = a.len().max(b.len());
@@ -25,8 +28,9 @@ pub fn ratio(a: &str, b: &str, budget: &mut Budget) -> Result<f64, TooLong> {
     })
 }
 
-/// d / |suggestion|, d the Levenshtein distance between the suggestion and what became of it, both in the given unit. It may be more
-/// than 1. An empty suggestion counts as one unit long: all that was written in its place had to be written.
+/// d / |suggestion|, d the Levenshtein distance between the suggestion and what became of it, both
+/// in the given unit. It may be more than 1. An empty suggestion counts as one unit long: all that
+/// was written in its place had to be written.
 pub fn edit_rate(
     suggestion: &str,
     became: &str,
@@ -48,9 +52,9 @@ pub fn edit_rate(
     }
 }
 
-/// F1 of the words that two texts share, counted as often as both have them: SQuAD's (Rajpurkar et al. 2016,
-/// arXiv:1606.05250), without its steps that lower the case (the caller's choice) and drop English articles. 1 for equal texts; 0
-/// when one of them has no words.
+/// F1 of the words that two texts share, counted as often as both have them: SQuAD's (Rajpurkar et
+/// al. 2016, arXiv:1606.05250), without its steps that lower the case (the caller's choice) and
+/// drop English articles. 1 for equal texts; 0 when one of them has no words.
 pub fn token_f1(a: &str, b: &str, tokenizer: Tokenizer) -> Result<f64, TooLong> {
     let (a, b) = (bounded(a)?, bounded(b)?);
     if trim(a) == trim(b) {
@@ -75,8 +79,9 @@ pub fn token_f1(a: &str, b: &str, tokenizer: Tokenizer) -> Result<f64, TooLong> 
     Ok(f1(shared, mine.len(), theirs.len()))
 }
 
-/// ROUGE-L's F1 (Lin 2004, *ROUGE: A Package for Automatic Evaluation of Summaries*, with beta = 1): the longest common
-/// subsequence of words against both lengths. Words are runs of letters and digits. 1 for equal texts.
+/// ROUGE-L's F1 (Lin 2004, *ROUGE: A Package for Automatic Evaluation of Summaries*, with beta =
+/// 1): the longest common subsequence of words against both lengths. Words are runs of letters and
+/// digits. 1 for equal texts.
 pub fn rouge_l(
     a: &str,
     b: &str,
@@ -96,9 +101,9 @@ pub fn rouge_l(
     Ok(f1(shared, mine.len(), theirs.len()))
 }
 
-/// How alike two texts are by one of the measures, 1 for equal ones: blanks at the ends and line ends don't count, and
-/// where words are compared neither does case. Words are those of the texts' scripts. Of `edit_rate` less is better, and it is by
-/// characters.
+/// How alike two texts are by one of the measures, 1 for equal ones: blanks at the ends and line
+/// ends don't count, and where words are compared neither does case. Words are those of the texts'
+/// scripts. Of `edit_rate` less is better, and it is by characters.
 pub fn likeness(
     measure: SimilarityMetric,
     output: &str,
@@ -139,7 +144,8 @@ fn f1(shared: usize, a: usize, b: usize) -> f64 {
     }
 }
 
-/// What an editor would call a token: a run of letters, digits and underscores, or one other character; white space parts.
+/// What an editor would call a token: a run of letters, digits and underscores, or one other
+/// character; white space parts.
 fn code_tokens(text: &str) -> Vec<&str> {
     let is_word = |c: char| c.is_alphanumeric() || c == '_';
     let mut tokens = Vec::new();
@@ -214,7 +220,8 @@ mod tests {
 
     #[test]
     fn separators_of_ascii_are_white_space_as_in_python() {
-        // SQuAD's normalisation splits by `str.split()`, for which U+001C to U+001F are white space.
+        // SQuAD's normalisation splits by `str.split()`, for which U+001C to U+001F are white
+        // space.
         for separator in ['\u{1c}', '\u{1d}', '\u{1e}', '\u{1f}', '\u{85}', '\u{3000}'] {
             let text = format!("red{separator}green");
             assert_eq!(
@@ -332,7 +339,8 @@ mod tests {
 
     #[test]
     fn rouge_l_of_lins_example() {
-        // Lin 2004, section 3.1: the common subsequence "police the gunman" is shorter than "police killed the gunman".
+        // Lin 2004, section 3.1: the common subsequence "police the gunman" is shorter than "police
+        // killed the gunman".
         let reference = "police killed the gunman";
         assert_eq!(
             rouge_l(
@@ -358,7 +366,8 @@ mod tests {
         );
     }
 
-    /// What the packages rouge-score 0.1.2 (without its stemmer) and rapidfuzz 3 say of the same pairs.
+    /// What the packages rouge-score 0.1.2 (without its stemmer) and rapidfuzz 3 say of the same
+    /// pairs.
     #[test]
     fn as_other_programs_compute_it() {
         let pairs = [

@@ -1,13 +1,18 @@
-//! A JSON output against a known-good one: matchers, paths that don't count, tolerances, and a list of what differs.
+//! A JSON output against a known-good one: matchers, paths that don't count, tolerances, and a list
+//! of what differs.
 //!
 //! Rules that aren't obvious:
-//! - In an HTTP baseline (an object with `status` and `body`) a path is looked for in `body`, then in the whole output.
-//! - A path in `ignore_fields` may be absent on either side; one in `ignore_values` must exist in the output. `data.*` on an
-//!   array means its elements, any number of them.
-//! - An array of one element that holds a matcher is a template for every element, and there must be at least one: a
-//!   baseline that was captured with elements must not pass for an output without any.
-//! - `allow_field_reordering` lets arrays come in any order (each element is used once); JSON objects have no order.
-//! - `allow_additional_fields` concerns objects; arrays that aren't templates must have equal length.
+//! - In an HTTP baseline (an object with `status` and `body`) a path is looked for in `body`, then
+//!   in the whole output.
+//! - A path in `ignore_fields` may be absent on either side; one in `ignore_values` must exist in
+//!   the output. `data.*` on an array means its elements, any number of them.
+//! - An array of one element that holds a matcher is a template for every element, and there must
+//!   be at least one: a baseline that was captured with elements must not pass for an output
+//!   without any.
+//! - `allow_field_reordering` lets arrays come in any order (each element is used once); JSON
+//!   objects have no order.
+//! - `allow_additional_fields` concerns objects; arrays that aren't templates must have equal
+//!   length.
 //! - Where several tolerances cover a number the one with the longest path counts.
 
 mod arrays;
@@ -47,7 +52,8 @@ const MAX_DEPTH: usize = 200;
 #[derive(Debug, Clone, PartialEq)]
 pub struct StructuralResult {
     pub matched: bool,
-    /// Why it is not known whether the differences count: arrays are too large to try every order, or texts too long.
+    /// Why it is not known whether the differences count: arrays are too large to try every order,
+    /// or texts too long.
     pub undecided: Option<String>,
     /// Of texts that need only be alike and are not equal.
     pub lowest_likeness: Option<f64>,
@@ -99,8 +105,8 @@ pub fn compare(structural: &Structural, actual: &Value) -> StructuralResult {
     }
 }
 
-/// What a walk is for. But for the record only whether anything differs is asked: nothing is listed and the first
-/// difference ends the walk.
+/// What a walk is for. But for the record only whether anything differs is asked: nothing is listed
+/// and the first difference ends the walk.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Mode {
     #[default]
@@ -281,7 +287,8 @@ impl<'v> Walk<'_, 'v> {
         self.add(kind, || apart(&Value::from(wanted), actual));
     }
 
-    /// Takes what a trial of this many bytes costs beside being one; says that it differs when nothing is left.
+    /// Takes what a trial of this many bytes costs beside being one; says that it differs when
+    /// nothing is left.
     fn may_read(&mut self, bytes: usize) -> bool {
         let may = self.found.mode != Mode::Trial || self.rules.may_try(bytes / BYTES_A_TRIAL);
         self.found.differing += usize::from(!may);
@@ -396,8 +403,8 @@ impl<'v> Walk<'_, 'v> {
         }
     }
 
-    /// Names of HTTP headers differ in case without meaning anything by it, and those that the baseline doesn't name are
-    /// no difference.
+    /// Names of HTTP headers differ in case without meaning anything by it, and those that the
+    /// baseline doesn't name are no difference.
     fn headers(&mut self, wanted: &'v Map<String, Value>, map: &'v Map<String, Value>) {
         let mut by_name: HashMap<String, &Value> = HashMap::new();
         for (name, value) in map {

@@ -1,12 +1,14 @@
 //! Values in the tagged JSON that crosses the sandbox's border.
 //!
-//! Plain: null, booleans, numbers, texts, lists, and dicts whose keys are texts that don't start with `$`. Everything else
-//! is an object with one tag: `$int` (hexadecimal), `$float` (`nan`, `inf`, `-inf`), `$tuple`, `$set`, `$dict` (pairs),
-//! `$bytes` and `$wtf8` (hexadecimal), `$complex`, `$range`; and `$opaque` with an optional `repr` beside it. The other
-//! containers of the standard library are read as the plain ones that they compare as (`$frozenset`, `$counter`, `$odict`,
-//! `$defaultdict`, `$deque`, `$bytearray`, `$dict_keys`), `$decimal` and `$fraction` as the number that they are if an
-//! integer or a float is exactly that; all others (`$iter`, `$dict_values`, `$date`, `$type`, ...) equal no plain value.
-//! What the other side sends is hostile: every shape that isn't one of these is an error.
+//! Plain: null, booleans, numbers, texts, lists, and dicts whose keys are texts that don't start
+//! with `$`. Everything else is an object with one tag: `$int` (hexadecimal), `$float` (`nan`,
+//! `inf`, `-inf`), `$tuple`, `$set`, `$dict` (pairs), `$bytes` and `$wtf8` (hexadecimal),
+//! `$complex`, `$range`; and `$opaque` with an optional `repr` beside it. The other containers of
+//! the standard library are read as the plain ones that they compare as (`$frozenset`, `$counter`,
+//! `$odict`, `$defaultdict`, `$deque`, `$bytearray`, `$dict_keys`), `$decimal` and `$fraction` as
+//! the number that they are if an integer or a float is exactly that; all others (`$iter`,
+//! `$dict_values`, `$date`, `$type`, ...) equal no plain value. What the other side sends is
+//! hostile: every shape that isn't one of these is an error.
 
 use std::cmp::Ordering;
 
@@ -40,8 +42,8 @@ impl Datum {
         read(value, 0)
     }
 
-    /// Writes tagged JSON: `from_tagged(to_tagged(x))` is `x`. Finite floats keep a point or exponent, so that 1.0 stays a
-    /// float in a reader that tells them apart.
+    /// Writes tagged JSON: `from_tagged(to_tagged(x))` is `x`. Finite floats keep a point or
+    /// exponent, so that 1.0 stays a float in a reader that tells them apart.
     pub fn to_tagged(&self) -> Value {
         match self {
             Datum::None => Value::Null,
@@ -88,7 +90,8 @@ fn dict(entries: &[(Datum, Datum)]) -> Value {
             _ => None,
         })
         .collect();
-    // A JSON object sorts its keys and keeps one of two equal ones; a dict in any other order must cross as pairs.
+    // A JSON object sorts its keys and keeps one of two equal ones; a dict in any other order must
+    // cross as pairs.
     let ascending = entries.is_sorted_by(|(a, _), (b, _)| match (a, b) {
         (Datum::Text(a), Datum::Text(b)) => a < b,
         _ => false,

@@ -60,8 +60,8 @@ pub(super) fn split_at_blanks(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_blank).filter(|word| !word.is_empty())
 }
 
-/// Whether two texts are equal once levelled; the reason names the first difference by line and column (from 1, in
-/// characters) and makes visible what can't be seen.
+/// Whether two texts are equal once levelled; the reason names the first difference by line and
+/// column (from 1, in characters) and makes visible what can't be seen.
 pub fn exact(actual: &str, expected: &str, options: TextOptions) -> Comparison {
     let (actual, expected) = (options.apply(actual), options.apply(expected));
     if actual == expected {
@@ -187,7 +187,8 @@ fn snippet(text: &str) -> String {
     visible(&shortened(&text[..end], SHOWN))
 }
 
-/// Quoted, with escapes for what can't be told from its neighbours by eye: controls, odd spaces, marks that combine.
+/// Quoted, with escapes for what can't be told from its neighbours by eye: controls, odd spaces,
+/// marks that combine.
 fn visible(text: &str) -> String {
     let mut out = String::from("\"");
     for c in text.chars() {
@@ -240,8 +241,9 @@ fn hint(actual: &str, expected: &str, rest: &str, wanted: &str) -> String {
     format!(" ({what})")
 }
 
-/// True when one side spells with a combining mark what the other spells in one non-ASCII character. Both texts start
-/// at the first difference, which is either the base letter or the mark itself.
+/// True when one side spells with a combining mark what the other spells in one non-ASCII
+/// character. Both texts start at the first difference, which is either the base letter or the mark
+/// itself.
 fn decomposed_against_composed(decomposed: &str, composed: &str) -> bool {
     let mut marks = decomposed.chars();
     let base = marks.next();

@@ -1,7 +1,8 @@
-//! Words of texts, for the measures that compare words: by blanks, letter by letter, or by dictionaries.
+//! Words of texts, for the measures that compare words: by blanks, letter by letter, or by
+//! dictionaries.
 //!
-//! Each measure has its own words: [`f1_words`] drops punctuation, [`rouge_words`] all but letters and digits, and
-//! [`bleu_words`] keeps both. All give a text in which blanks separate the words.
+//! Each measure has its own words: [`f1_words`] drops punctuation, [`rouge_words`] all but letters
+//! and digits, and [`bleu_words`] keeps both. All give a text in which blanks separate the words.
 
 use std::sync::OnceLock;
 
@@ -45,8 +46,9 @@ const FIRST_UNSPACED: char = '\u{e01}';
 const CATEGORY: CodePointMapDataBorrowed<'static, GeneralCategory> = CodePointMapData::new();
 const SCRIPT: CodePointMapDataBorrowed<'static, Script> = CodePointMapData::new();
 
-/// The tokenizer by which texts are compared: the written one, else words, in which each letter of a script without blanks is a
-/// word where a text has such letters. `None` for measures that compare no words.
+/// The tokenizer by which texts are compared: the written one, else words, in which each letter of
+/// a script without blanks is a word where a text has such letters. `None` for measures that
+/// compare no words.
 pub fn tokenizer_for<'t>(
     measure: SimilarityMetric,
     written: Option<Tokenizer>,
@@ -61,8 +63,9 @@ pub fn tokenizer_for<'t>(
     })
 }
 
-/// SQuAD's words: ASCII punctuation (Python's `string.punctuation`) is dropped, so that `don't` is `dont`. The other tokenizers
-/// drop all punctuation, of which scripts without blanks have their own.
+/// SQuAD's words: ASCII punctuation (Python's `string.punctuation`) is dropped, so that `don't` is
+/// `dont`. The other tokenizers drop all punctuation, of which scripts without blanks have their
+/// own.
 pub(super) fn f1_words(text: &str, tokenizer: Tokenizer) -> String {
     match tokenizer {
         Tokenizer::Mixed => placed(text, |c| match c {
@@ -110,8 +113,8 @@ pub(super) fn rouge_words(text: &str, tokenizer: Tokenizer) -> String {
     }
 }
 
-/// Words and signs: of sacrebleu's tokenizers `13a`, `char` and `zh`, or by dictionaries. `mixed` is `zh` in which letters of other
-/// scripts without blanks are words, too.
+/// Words and signs: of sacrebleu's tokenizers `13a`, `char` and `zh`, or by dictionaries. `mixed`
+/// is `zh` in which letters of other scripts without blanks are words, too.
 pub(super) fn bleu_words(text: &str, tokenizer: Tokenizer) -> String {
     match tokenizer {
         Tokenizer::Words | Tokenizer::ThirteenA => thirteen_a(text),
@@ -170,8 +173,8 @@ fn placed(text: &str, place: impl Fn(char) -> Place) -> String {
     out
 }
 
-/// Words by Unicode's rules (UAX 29), and by dictionaries and models in scripts without blanks. `words_only` leaves out
-/// punctuation and other signs.
+/// Words by Unicode's rules (UAX 29), and by dictionaries and models in scripts without blanks.
+/// `words_only` leaves out punctuation and other signs.
 fn segments(text: &str, words_only: bool) -> String {
     static SEGMENTER: OnceLock<WordSegmenterBorrowed<'static>> = OnceLock::new();
     let segmenter =
@@ -191,7 +194,8 @@ fn segments(text: &str, words_only: bool) -> String {
     out
 }
 
-/// The tokenizer `13a`: blanks around most punctuation; full stops, commas and hyphens stay inside of numbers.
+/// The tokenizer `13a`: blanks around most punctuation; full stops, commas and hyphens stay inside
+/// of numbers.
 fn thirteen_a(text: &str) -> String {
     let text = text.trim_end_matches(is_blank);
     let mut text = text
@@ -245,8 +249,9 @@ fn with_signs_apart(mut text: String) -> String {
     hyphen.replace_all(&text, "$1 $2 ").into_owned()
 }
 
-/// What sacrebleu 2 takes for a Chinese character. Its two ranges beyond U+FFFF are written with four digits and one more
-/// character, so that they mean U+2001 to U+2A6D and U+2F81 to U+2FA1: we follow what it computes.
+/// What sacrebleu 2 takes for a Chinese character. Its two ranges beyond U+FFFF are written with
+/// four digits and one more character, so that they mean U+2001 to U+2A6D and U+2F81 to U+2FA1: we
+/// follow what it computes.
 fn is_chinese(c: char) -> bool {
     matches!(c,
         '\u{2001}'..='\u{2a6d}' | '\u{2e80}'..='\u{2fdf}' | '\u{2ff0}'..='\u{303f}' | '\u{3100}'..='\u{312f}'

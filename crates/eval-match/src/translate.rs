@@ -1,7 +1,8 @@
-//! From Python's pattern syntax to that of the `regex` crates, where the two give one spelling different meanings.
+//! From Python's pattern syntax to that of the `regex` crates, where the two give one spelling
+//! different meanings.
 //!
-//! What is left alone means the same in both. Every piece of the result remembers where it came from, so that an error
-//! points into the author's pattern.
+//! What is left alone means the same in both. Every piece of the result remembers where it came
+//! from, so that an error points into the author's pattern.
 
 /// A pattern in the crates' syntax.
 #[derive(Debug, Default)]
@@ -95,7 +96,8 @@ fn starts_verbose(source: &str) -> bool {
         })
 }
 
-/// A counted quantifier at the start, and how the crates spell it; Python also has `{,n}`, meaning from 0.
+/// A counted quantifier at the start, and how the crates spell it; Python also has `{,n}`, meaning
+/// from 0.
 fn counted(rest: &str) -> Option<(usize, String)> {
     let end = rest.find('}')?;
     let inner = &rest[1..end];
@@ -123,7 +125,8 @@ fn escape(rest: &str, at: usize, in_class: bool, out: &mut Translated) -> usize 
         // Word boundaries in `regex`, plain characters in Python.
         '<' | '>' => out.emit_char(at, c),
         c if c.is_whitespace() || c == '#' => out.emit(at, &format!("\\x{{{:x}}}", u32::from(c))),
-        // Braces that belong to the escape; Python has none, but a class such as \p{Greek} is worth passing on.
+        // Braces that belong to the escape; Python has none, but a class such as \p{Greek} is worth
+        // passing on.
         'p' | 'P' | 'x' | 'u' if rest[2..].starts_with('{') && rest.contains('}') => {
             let end = rest.find('}').map_or(rest.len(), |end| end + 1);
             out.emit(at, &rest[..end]);
@@ -135,8 +138,8 @@ fn escape(rest: &str, at: usize, in_class: bool, out: &mut Translated) -> usize 
     1 + c.len_utf8()
 }
 
-/// A character class at the start; returns how many bytes of it were read. Python knows no nested classes and no set
-/// operations, and whitespace in a class counts even in verbose patterns.
+/// A character class at the start; returns how many bytes of it were read. Python knows no nested
+/// classes and no set operations, and whitespace in a class counts even in verbose patterns.
 fn class(rest: &str, start: usize, out: &mut Translated) -> usize {
     let mut used = 1;
     out.emit(start, "[");

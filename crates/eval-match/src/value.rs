@@ -1,4 +1,5 @@
-//! Values as Python knows them: what a candidate's function returned, and what an author expects of it.
+//! Values as Python knows them: what a candidate's function returned, and what an author expects of
+//! it.
 
 use std::fmt::{self, Write as _};
 
@@ -10,9 +11,11 @@ use super::tagged::TaggedError;
 
 /// Deepest nesting of containers that is read; deeper input is an error, never a stack overflow.
 pub const MAX_DEPTH: usize = 100;
-/// Integers wider than this are shown and reported in words: printing decimals takes quadratic time.
+/// Integers wider than this are shown and reported in words: printing decimals takes quadratic
+/// time.
 const SHOWN_BITS: u64 = 20_000;
-/// Widest start, stop and step of a range that is read: its length is a division, which takes quadratic time.
+/// Widest start, stop and step of a range that is read: its length is a division, which takes
+/// quadratic time.
 pub(super) const RANGE_BITS: u64 = 20_000;
 /// Characters of a value in a message.
 const SHOWN_CHARS: usize = 200;
@@ -49,9 +52,9 @@ pub enum Datum {
 }
 
 impl Datum {
-    /// What an author wrote: an integer literal of any size is an `Int`, any other number a `Float` (`1e3` is 1000.0), an
-    /// object a dict with text keys. As JSON has no NaN and no infinity, `{"$float": "nan"}` (`inf`, `-inf`) stands for
-    /// them; no other tag is known here.
+    /// What an author wrote: an integer literal of any size is an `Int`, any other number a `Float`
+    /// (`1e3` is 1000.0), an object a dict with text keys. As JSON has no NaN and no infinity,
+    /// `{"$float": "nan"}` (`inf`, `-inf`) stands for them; no other tag is known here.
     ///
     /// Fails on nesting beyond [`MAX_DEPTH`] and on floats too large for a double.
     pub fn from_json(value: &Value) -> Result<Datum, TaggedError> {
@@ -77,8 +80,9 @@ impl Datum {
         }
     }
 
-    /// For reports: tuples and sets become arrays, and what JSON can't hold (NaN, bytes, complex, ranges, dicts with other
-    /// than text keys, opaque values, enormous integers) a text as Python would print it.
+    /// For reports: tuples and sets become arrays, and what JSON can't hold (NaN, bytes, complex,
+    /// ranges, dicts with other than text keys, opaque values, enormous integers) a text as Python
+    /// would print it.
     pub fn to_json(&self) -> Value {
         match self {
             Datum::None => Value::Null,
@@ -160,7 +164,8 @@ fn authored_number(number: &serde_json::Number) -> Result<Datum, TaggedError> {
     Ok(Datum::Int(if negative { -int } else { int }))
 }
 
-/// A number that a candidate sent: a runner writes long integers in hexadecimal, so that only a forged one is long.
+/// A number that a candidate sent: a runner writes long integers in hexadecimal, so that only a
+/// forged one is long.
 pub(super) fn number_of(number: &serde_json::Number) -> Result<Datum, TaggedError> {
     let literal = number.to_string();
     if !is_integer(&literal) {
@@ -188,7 +193,8 @@ fn float_of(literal: &str) -> Result<Datum, TaggedError> {
     }
 }
 
-/// Digits as a number. Halves are read apart, because reading takes quadratic time and multiplying does not.
+/// Digits as a number. Halves are read apart, because reading takes quadratic time and multiplying
+/// does not.
 fn integer_of(digits: &str) -> Option<BigInt> {
     const AT_ONCE: usize = 4_000;
     if digits.len() <= AT_ONCE {
@@ -217,7 +223,8 @@ impl fmt::Display for Datum {
     }
 }
 
-/// Takes as many characters as there is room for, then fails, which ends the writing of even an enormous value.
+/// Takes as many characters as there is room for, then fails, which ends the writing of even an
+/// enormous value.
 struct Bounded {
     text: String,
     left: usize,

@@ -1,7 +1,9 @@
-//! Time-outs on a busy machine: whether a program lacked the processor is measured, and one that did is tried once more, alone.
+//! Time-outs on a busy machine: whether a program lacked the processor is measured, and one that
+//! did is tried once more, alone.
 //!
-//! A program that ran out of time is slow, or it was not let run. The scheduler knows: it counts for each thread how long it ran
-//! and how long it was ready to run and had to wait. Those counts are read before a late job is killed ([`Shortage`]).
+//! A program that ran out of time is slow, or it was not let run. The scheduler knows: it counts
+//! for each thread how long it ran and how long it was ready to run and had to wait. Those counts
+//! are read before a late job is killed ([`Shortage`]).
 
 use std::future::Future;
 use std::time::Duration;
@@ -36,7 +38,8 @@ pub(super) struct Shortage {
 }
 
 impl Shortage {
-    /// Whether the job might have been in time on a machine of its own. `others`: jobs of ours ran meanwhile.
+    /// Whether the job might have been in time on a machine of its own. `others`: jobs of ours ran
+    /// meanwhile.
     pub fn starved(&self, others: bool) -> bool {
         let tenth = self.window / 10;
         // It ran for all of its time but a tenth: no second try would help.
@@ -147,9 +150,9 @@ impl Gate {
     }
 }
 
-/// Runs a job and, when it ran out of time for lack of a processor, once more with the gate closed to all others; then the
-/// second result counts. `run` gives what the job came to and the shortages of its time-outs. Dropping the future opens the
-/// gate again.
+/// Runs a job and, when it ran out of time for lack of a processor, once more with the gate closed
+/// to all others; then the second result counts. `run` gives what the job came to and the shortages
+/// of its time-outs. Dropping the future opens the gate again.
 pub(super) async fn adjudicated<T: Outcome, Running>(
     gate: &Gate,
     run: impl Fn() -> Running,

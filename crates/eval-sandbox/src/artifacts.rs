@@ -1,7 +1,8 @@
 //! What a compiler made: carried from the folder of one job into the folders of others.
 //!
-//! The minder writes the files to a memory file once nothing else of the job runs; the harness reads it. A name and a
-//! content are the work of a hostile program, and are only ever put into a folder of its own again.
+//! The minder writes the files to a memory file once nothing else of the job runs; the harness
+//! reads it. A name and a content are the work of a hostile program, and are only ever put into a
+//! folder of its own again.
 
 use std::fs;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -23,8 +24,9 @@ pub(super) struct Artifact {
     pub executable: bool,
 }
 
-/// Writes the regular files below `folder`: for each its path's length, whether it may be executed, its own length (8
-/// bytes, little endian, each), path and content. Folders of the host that are mounted inside it are left out.
+/// Writes the regular files below `folder`: for each its path's length, whether it may be executed,
+/// its own length (8 bytes, little endian, each), path and content. Folders of the host that are
+/// mounted inside it are left out.
 pub(super) fn collect(folder: &Path, to: &OwnedFd) -> io::Result<()> {
     let mut to = fs::File::from(to.try_clone()?);
     to.set_len(0)?;
@@ -59,7 +61,8 @@ impl Walk<'_> {
             let Ok(meta) = fs::symlink_metadata(entry.path()) else {
                 continue;
             };
-            // A file of an overlay may report the device of the layer that holds it, a folder never does.
+            // A file of an overlay may report the device of the layer that holds it, a folder never
+            // does.
             if meta.is_dir() && meta.dev() != self.device {
                 continue;
             }

@@ -42,7 +42,8 @@ impl Capture {
         self.total > self.end
     }
 
-    /// Reads what is there now, at most a few buffers so that other streams get their turn. False: nothing was there.
+    /// Reads what is there now, at most a few buffers so that other streams get their turn. False:
+    /// nothing was there.
     pub fn pump(&mut self) -> bool {
         let mut buffer = [0u8; READ];
         for round in 0..8 {

@@ -1,8 +1,9 @@
 //! The inside of a cell: the same program started again with the hidden argument `__cell`.
 //!
-//! It has one thread, so it may fork and then allocate. It builds namespaces and root once, then serves jobs until its
-//! control socket (descriptor 0) closes. Every process of a job is the child of a *minder*, the first process of a separate
-//! pid namespace: when the minder ends, the kernel ends everything that the job has started.
+//! It has one thread, so it may fork and then allocate. It builds namespaces and root once, then
+//! serves jobs until its control socket (descriptor 0) closes. Every process of a job is the child
+//! of a *minder*, the first process of a separate pid namespace: when the minder ends, the kernel
+//! ends everything that the job has started.
 
 use std::fs;
 use std::io::{self, Read};
@@ -16,7 +17,8 @@ use super::job::{STATUS_FD, become_server, mind, report, write_line};
 use super::protocol::{CellConfig, START_SERVER};
 use super::{Tier, folder, keeper, namespaces, syscalls as sys};
 
-/// What `eval-harness __cell` does. Call it first thing in `main`, while the process has one thread.
+/// What `eval-harness __cell` does. Call it first thing in `main`, while the process has one
+/// thread.
 pub fn cell_main() -> ! {
     let mut arguments = std::env::args_os().skip(2);
     if arguments
@@ -114,7 +116,8 @@ fn prepare_on_the_host(socket: &OwnedFd, config: &mut CellConfig) -> io::Result<
     listen_and_serve(socket, config, confines, notes)
 }
 
-/// Attaches the program that the harness listens to, where one can be had, says that the cell is ready, and serves jobs.
+/// Attaches the program that the harness listens to, where one can be had, says that the cell is
+/// ready, and serves jobs.
 fn listen_and_serve(
     socket: &OwnedFd,
     config: &mut CellConfig,
@@ -159,7 +162,8 @@ fn serve(socket: &OwnedFd, config: &CellConfig) -> io::Result<()> {
             return Ok(());
         }
         if buffer.get(..length) == Some(START_SERVER) {
-            // No job is under way, so whoever has ended is a server of before. Left as they are they would count as processes.
+            // No job is under way, so whoever has ended is a server of before. Left as they are
+            // they would count as processes.
             while let Ok(sys::Children::Ended) = sys::reap_ended() {}
             let pid = start_server(config, &fds)?;
             send(socket.as_fd(), b"V", &[sys::open_pidfd(pid)?.as_raw_fd()])?;
@@ -219,7 +223,8 @@ fn start(config: &CellConfig, fds: Vec<OwnedFd>, serial: u64) -> io::Result<libc
     sys::exit_now(code)
 }
 
-/// Forks a fork server. Its end is seen by the harness; here it is only reaped, with the next job's processes.
+/// Forks a fork server. Its end is seen by the harness; here it is only reaped, with the next job's
+/// processes.
 fn start_server(config: &CellConfig, fds: &[OwnedFd]) -> io::Result<libc::pid_t> {
     let pid = sys::fork()?;
     if pid != 0 {
@@ -234,8 +239,8 @@ fn start_server(config: &CellConfig, fds: &[OwnedFd]) -> io::Result<libc::pid_t>
     sys::exit_now(98)
 }
 
-/// Closes what a forked minder has of others: the control socket, and the descriptors of the other process of its job,
-/// whose end would otherwise never be seen.
+/// Closes what a forked minder has of others: the control socket, and the descriptors of the other
+/// process of its job, whose end would otherwise never be seen.
 fn close_all_but(fds: &[OwnedFd]) {
     let mut kept: Vec<u32> = fds
         .iter()
@@ -245,8 +250,8 @@ fn close_all_but(fds: &[OwnedFd]) {
     let mut from = 3;
     for fd in kept.into_iter().chain([libc::c_uint::MAX]) {
         if from < fd {
-            // SAFETY: integer arguments only; the owners of these descriptors are never used again in this process,
-            // which ends without destructors.
+            // SAFETY: integer arguments only; the owners of these descriptors are never used again
+            // in this process, which ends without destructors.
             unsafe { libc::syscall(libc::SYS_close_range, from, fd - 1, 0) };
         }
         from = fd.saturating_add(1);

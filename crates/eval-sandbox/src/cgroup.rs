@@ -1,13 +1,17 @@
-//! Control groups: a bound on what all processes of a cell hold together, kept by the kernel, and its proof when it was hit.
+//! Control groups: a bound on what all processes of a cell hold together, kept by the kernel, and
+//! its proof when it was hit.
 //!
-//! Below the harness' own group stands a folder of this sandbox (`eval-harness-PID-N`), in it one for each cell; in version 1
-//! so for each controller. The harness puts a new cell into its group while the cell still waits for its settings, so that
-//! everything that it starts later is in it too. The folder is locked (flock) as long as the harness lives: a folder that
-//! can be locked belonged to a dead one and is swept. A *janitor* ([`janitor`]) cleans up when the harness is killed.
+//! Below the harness' own group stands a folder of this sandbox (`eval-harness-PID-N`), in it one
+//! for each cell; in version 1 so for each controller. The harness puts a new cell into its group
+//! while the cell still waits for its settings, so that everything that it starts later is in it
+//! too. The folder is locked (flock) as long as the harness lives: a folder that can be locked
+//! belonged to a dead one and is swept. A *janitor* ([`janitor`]) cleans up when the harness is
+//! killed.
 //!
-//! The bound is a belt: the tree of a job is measured by `memory.rs` against the job's own limit, and the group also holds the
-//! cell, warm interpreters and the job's /tmp ([`HEADROOM_MB`]). What the group adds is that nothing grows beyond it between
-//! two looks, that /tmp and kernel memory count, and that swap can't hide anything.
+//! The bound is a belt: the tree of a job is measured by `memory.rs` against the job's own limit,
+//! and the group also holds the cell, warm interpreters and the job's /tmp ([`HEADROOM_MB`]). What
+//! the group adds is that nothing grows beyond it between two looks, that /tmp and kernel memory
+//! count, and that swap can't hide anything.
 
 pub(super) mod janitor;
 mod layout;
@@ -32,12 +36,13 @@ use janitor::Janitor;
 const SWEEP_GRACE: Duration = Duration::from_secs(1);
 /// Names of our folders begin so.
 const PREFIX: &str = "eval-harness-";
-/// What a cell may hold beyond its job's limit: 64 MiB that interpreters have beyond their data, as much in /tmp, and the
-/// cell itself with the interpreters that it keeps warm.
+/// What a cell may hold beyond its job's limit: 64 MiB that interpreters have beyond their data, as
+/// much in /tmp, and the cell itself with the interpreters that it keeps warm.
 const HEADROOM_MB: u64 = 256;
 /// Processes of a cell that are not its job's: itself, minders, warm interpreters.
 const HEADROOM_PROCESSES: u64 = 32;
-/// Swap that a group may get beyond its memory, in version 1: with none, hitting the limit counts as one of swap.
+/// Swap that a group may get beyond its memory, in version 1: with none, hitting the limit counts
+/// as one of swap.
 const SWAP_MARGIN: u64 = 1 << 20;
 
 /// The folders of one sandbox. Dropping the last reference removes them.
@@ -213,7 +218,8 @@ impl Base {
     }
 }
 
-/// A folder of ours with its lock. Between the two a harness that sweeps may have taken it for a dead one's.
+/// A folder of ours with its lock. Between the two a harness that sweeps may have taken it for a
+/// dead one's.
 fn new_folder(below: &Path) -> io::Result<Folder> {
     static SERIAL: AtomicU64 = AtomicU64::new(0);
     loop {
@@ -278,8 +284,9 @@ fn wanted(place: &Place) -> String {
         .join(" ")
 }
 
-/// Version 2: lets groups below ours have the controllers. A group with such groups may have no processes of its own, so the
-/// harness moves into a group below when it is alone in its own; its new place is returned.
+/// Version 2: lets groups below ours have the controllers. A group with such groups may have no
+/// processes of its own, so the harness moves into a group below when it is alone in its own; its
+/// new place is returned.
 fn delegate(place: &Place) -> Result<Option<Folder>, String> {
     let control = place.folder.join("cgroup.subtree_control");
     let now = fs::read_to_string(&control).unwrap_or_default();
@@ -364,8 +371,8 @@ pub(super) struct Kills {
 }
 
 impl Kills {
-    /// Whether the kernel killed a process since `before` because the group was full. A machine that is itself out of memory
-    /// kills too, but then the group's bound was not met.
+    /// Whether the kernel killed a process since `before` because the group was full. A machine
+    /// that is itself out of memory kills too, but then the group's bound was not met.
     pub fn of_limit_since(self, before: Kills) -> bool {
         self.kills > before.kills && self.limit > before.limit
     }
@@ -455,7 +462,8 @@ fn set_memory(part: &Part, bytes: u64) -> io::Result<()> {
         }
         Version::V1 => {
             let with_swap = bytes.saturating_add(SWAP_MARGIN);
-            // Memory with swap may never be less than memory alone, so which goes first depends on the direction.
+            // Memory with swap may never be less than memory alone, so which goes first depends on
+            // the direction.
             if set("memory.limit_in_bytes", bytes).is_err() {
                 optional(set("memory.memsw.limit_in_bytes", with_swap))?;
                 set("memory.limit_in_bytes", bytes)?;

@@ -1,4 +1,5 @@
-//! Descriptors between the harness and a cell: pipes, socket pairs, sealed memory files, and messages that carry descriptors.
+//! Descriptors between the harness and a cell: pipes, socket pairs, sealed memory files, and
+//! messages that carry descriptors.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
@@ -12,7 +13,8 @@ use super::syscalls::{c_string, check};
 
 /// More than a message of ours ever carries (two processes of eight descriptors each).
 const MAX_FDS: usize = 32;
-/// Room for `MAX_FDS` descriptors and the header, in words so that it is aligned as the header needs.
+/// Room for `MAX_FDS` descriptors and the header, in words so that it is aligned as the header
+/// needs.
 const CONTROL_WORDS: usize = 32;
 
 /// A connection to a cell or a fork server.
@@ -189,8 +191,9 @@ pub(super) fn send(socket: BorrowedFd<'_>, data: &[u8], fds: &[RawFd]) -> io::Re
         iov_len: data.len(),
     };
     let mut control = [0u64; CONTROL_WORDS];
-    // SAFETY: an all-zero msghdr is valid; every pointer set below is to a live local, the control buffer is large enough
-    // for MAX_FDS descriptors and aligned for its header, and `sendmsg` only reads.
+    // SAFETY: an all-zero msghdr is valid; every pointer set below is to a live local, the control
+    // buffer is large enough for MAX_FDS descriptors and aligned for its header, and `sendmsg` only
+    // reads.
     unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = &mut iov;
@@ -214,7 +217,8 @@ pub(super) fn send(socket: BorrowedFd<'_>, data: &[u8], fds: &[RawFd]) -> io::Re
     }
 }
 
-/// Lets the other side know that nothing will come any more, also where somebody else still holds our end.
+/// Lets the other side know that nothing will come any more, also where somebody else still holds
+/// our end.
 pub(super) fn hang_up(socket: BorrowedFd<'_>) {
     // SAFETY: integer arguments only.
     unsafe { libc::shutdown(socket.as_raw_fd(), libc::SHUT_RDWR) };
@@ -231,8 +235,8 @@ pub(super) fn receive(
     };
     let mut control = [0u64; CONTROL_WORDS];
     let mut fds = Vec::new();
-    // SAFETY: as in `send`; the kernel writes at most the lengths given, and each descriptor in an SCM_RIGHTS record is
-    // new and owned by us alone.
+    // SAFETY: as in `send`; the kernel writes at most the lengths given, and each descriptor in an
+    // SCM_RIGHTS record is new and owned by us alone.
     unsafe {
         let mut message: libc::msghdr = std::mem::zeroed();
         message.msg_iov = &mut iov;
@@ -316,7 +320,8 @@ pub(super) struct Outbox {
 }
 
 impl Outbox {
-    /// Writes what fits now. True when something was there and all of it is written. Without effect once the other side is gone.
+    /// Writes what fits now. True when something was there and all of it is written. Without effect
+    /// once the other side is gone.
     pub fn flush(&mut self, socket: RawFd) -> bool {
         if socket < 0 {
             return false;
@@ -349,7 +354,8 @@ impl Outbox {
     }
 }
 
-/// Waits until one of `fds` has something to say, at most `timeout_ms`; descriptors of -1 are passed over.
+/// Waits until one of `fds` has something to say, at most `timeout_ms`; descriptors of -1 are
+/// passed over.
 pub(super) fn poll(fds: &mut [libc::pollfd], timeout_ms: i32) -> io::Result<()> {
     // SAFETY: the slice is live and of that length.
     let r = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout_ms) };

@@ -1,8 +1,8 @@
 //! The landlock tier: jobs on the host's own file system, confined by Landlock and seccomp.
 //!
-//! A job may read and execute below the folders that every cell shows, and write only in its private folder. It can't reach
-//! the network, signal anybody outside, or change what its user owns. What it can do, other than in a namespace: ask
-//! whether a path or a process exists.
+//! A job may read and execute below the folders that every cell shows, and write only in its
+//! private folder. It can't reach the network, signal anybody outside, or change what its user
+//! owns. What it can do, other than in a namespace: ask whether a path or a process exists.
 
 use std::fs;
 use std::io;
@@ -13,15 +13,18 @@ use super::landlock::{self, NEEDED_ABI, Right, Ruleset, SIGNALS_ABI};
 use super::protocol::CellConfig;
 use super::syscalls as sys;
 
-/// Each process of a job gets a user of its own from here on when the harness is root; no account uses the range.
+/// Each process of a job gets a user of its own from here on when the harness is root; no account
+/// uses the range.
 const FIRST_ID: u32 = 0x7100_0000;
 /// `nobody`, where the range does not exist (in a container).
 const NOBODY: u32 = 65534;
-/// What the caller's other programs may start while a job runs, before a limit that counts by user hurts the job. No more: what
-/// a fork bomb may start until it is ended (`Running::look`) takes its time to end.
+/// What the caller's other programs may start while a job runs, before a limit that counts by user
+/// hurts the job. No more: what a fork bomb may start until it is ended (`Running::look`) takes its
+/// time to end.
 const OTHERS_GROWTH: u64 = 128;
 
-/// Small files that the world may read anyway and that programs don't start without when they exist and can't be read.
+/// Small files that the world may read anyway and that programs don't start without when they exist
+/// and can't be read.
 const READABLE_FILES: [&str; 2] = ["/etc/ssl/openssl.cnf", "/etc/pki/tls/openssl.cnf"];
 /// What a program may read of itself below `/proc/self`.
 const ABOUT_ITSELF: [&str; 8] = [
@@ -51,7 +54,8 @@ pub(super) struct Confinement {
 }
 
 impl Confinement {
-    /// Called once by the cell, from a process whose parent is the keeper. The answer's notes are for people.
+    /// Called once by the cell, from a process whose parent is the keeper. The answer's notes are
+    /// for people.
     pub fn enter(config: &CellConfig) -> io::Result<(Confinement, String)> {
         let abi = usable_abi()?;
         sys::no_new_privileges()?;
@@ -108,13 +112,14 @@ impl Confinement {
         match self.user {
             User::Caller => None,
             User::Nobody => Some(NOBODY),
-            // The processes of a job have consecutive serials; the cell is their parent's parent at most.
+            // The processes of a job have consecutive serials; the cell is their parent's parent at
+            // most.
             User::Own => Some(FIRST_ID + cell_pid() * 2 + (serial % 2) as u32),
         }
     }
 
-    /// Called by the minder: makes the folder that is the process' own and goes there. What the minder writes from now on
-    /// belongs to the process' user.
+    /// Called by the minder: makes the folder that is the process' own and goes there. What the
+    /// minder writes from now on belongs to the process' user.
     pub fn private_folder(&self, config: &CellConfig, serial: u64) -> io::Result<String> {
         let path = format!("{}/{serial}", config.scratch);
         sys::step(&path, fs::create_dir(&path))?;
@@ -136,7 +141,8 @@ impl Confinement {
         }
     }
 
-    /// Called by the forked child: from here on it is confined but for the filter of its system calls.
+    /// Called by the forked child: from here on it is confined but for the filter of its system
+    /// calls.
     pub fn confine(&self, config: &CellConfig, folder: &str, serial: u64) -> io::Result<()> {
         let rules = Ruleset::new(self.abi)?;
         for path in &config.binds {
@@ -164,7 +170,8 @@ impl Confinement {
         Ok(())
     }
 
-    /// RLIMIT_NPROC counts a user's processes over the whole machine: what the caller's other programs have comes on top.
+    /// RLIMIT_NPROC counts a user's processes over the whole machine: what the caller's other
+    /// programs have comes on top.
     pub fn processes(&self, wanted: u64) -> u64 {
         match self.user {
             User::Own => wanted,
@@ -211,14 +218,15 @@ fn effective_user() -> u32 {
     unsafe { libc::geteuid() }
 }
 
-/// The process that all jobs of a cell descend from: the cell, whose child the minder is and whose grandchild the program.
+/// The process that all jobs of a cell descend from: the cell, whose child the minder is and whose
+/// grandchild the program.
 fn cell_pid() -> u32 {
     static CELL: std::sync::OnceLock<u32> = std::sync::OnceLock::new();
     *CELL.get_or_init(std::process::id)
 }
 
-/// For root: whom jobs can be, and whether that user needs a capability to read what jobs are shown. Tried by a child,
-/// which a change of users does no harm to.
+/// For root: whom jobs can be, and whether that user needs a capability to read what jobs are
+/// shown. Tried by a child, which a change of users does no harm to.
 fn choose_user(config: &CellConfig) -> io::Result<(User, bool)> {
     cell_pid();
     for user in [User::Own, User::Nobody] {

@@ -1,7 +1,9 @@
-//! A conversation with a candidate's process: one question at a time, each sent when the answer before it has arrived.
+//! A conversation with a candidate's process: one question at a time, each sent when the answer
+//! before it has arrived.
 //!
-//! Until then the question exists in the harness only, so that a candidate can learn neither the arguments of later calls nor
-//! their number. That no more questions follow is signalled after the last answer, by closing our direction of the socket.
+//! Until then the question exists in the harness only, so that a candidate can learn neither the
+//! arguments of later calls nor their number. That no more questions follow is signalled after the
+//! last answer, by closing our direction of the socket.
 
 use std::os::fd::OwnedFd;
 use std::time::{Duration, Instant};
@@ -22,12 +24,14 @@ use eval_base::json::weight;
 
 /// What the answers of a job may cost the harness.
 pub(super) struct AnswerBudget {
-    /// Bytes that may still come, of 256 MiB or two of the largest answers at first. Each answer is judged and dropped when it arrives; this bounds the time
-    /// that the harness spends on reading them.
+    /// Bytes that may still come, of 256 MiB or two of the largest answers at first. Each answer is
+    /// judged and dropped when it arrives; this bounds the time that the harness spends on reading
+    /// them.
     bytes: usize,
     /// Bytes that all answers could take together.
     whole: usize,
-    /// Time that the harness took between an answer and the next question, which is not the candidate's.
+    /// Time that the harness took between an answer and the next question, which is not the
+    /// candidate's.
     pub judging: Duration,
 }
 
@@ -42,7 +46,8 @@ impl AnswerBudget {
     }
 }
 
-/// Bytes of the line of an answer: what was returned, and what changed in place, with what stands around it.
+/// Bytes of the line of an answer: what was returned, and what changed in place, with what stands
+/// around it.
 pub(super) fn longest_answer(limits: &Limits) -> usize {
     const AROUND: u64 = 1 << 20;
     usize::try_from(limits.return_bytes.saturating_add(AROUND))
@@ -50,7 +55,8 @@ pub(super) fn longest_answer(limits: &Limits) -> usize {
         .min(usize::MAX / 4)
 }
 
-/// Bytes of memory that the values of an answer may take in the harness: a list of short numbers takes a multiple of its text.
+/// Bytes of memory that the values of an answer may take in the harness: a list of short numbers
+/// takes a multiple of its text.
 pub(super) fn most_weight(limits: &Limits) -> usize {
     usize::try_from(limits.return_bytes.saturating_mul(4))
         .unwrap_or(usize::MAX)
@@ -108,8 +114,8 @@ impl<'c> Conversation<'c> {
         self.running.started
     }
 
-    /// Where the next question is written; it is sent with the next [`Conversation::answer`] or [`Conversation::greeting`].
-    /// The time since the last answer is added to the candidate's.
+    /// Where the next question is written; it is sent with the next [`Conversation::answer`] or
+    /// [`Conversation::greeting`]. The time since the last answer is added to the candidate's.
     pub fn question(&mut self) -> &mut Vec<u8> {
         self.leave_out_judging();
         &mut self.outbox.bytes
@@ -141,7 +147,8 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// The answer to the question with this index, and about how many bytes of memory its values take.
+    /// The answer to the question with this index, and about how many bytes of memory its values
+    /// take.
     pub fn answer(
         &mut self,
         index: u64,
@@ -163,8 +170,9 @@ impl<'c> Conversation<'c> {
         Ok((answer, line.len() + weight(&line)))
     }
 
-    /// Signals that no question follows and waits, at most for [`Running::grace`], until the candidate ends, so that what it printed
-    /// is kept. Returns how it ended, and a failure when it sent an answer without a question or exceeded a limit.
+    /// Signals that no question follows and waits, at most for [`Running::grace`], until the
+    /// candidate ends, so that what it printed is kept. Returns how it ended, and a failure when it
+    /// sent an answer without a question or exceeded a limit.
     pub fn part(mut self) -> Result<(Ended, Option<RunFailure>), SandboxError> {
         self.leave_out_judging();
         self.outbox.then_close = true;
@@ -196,7 +204,8 @@ impl<'c> Conversation<'c> {
         }
     }
 
-    /// Waits until the candidate ends, at most for [`Running::grace`], so that its last output is kept.
+    /// Waits until the candidate ends, at most for [`Running::grace`], so that its last output is
+    /// kept.
     fn let_end(mut self) -> Result<Ended, SandboxError> {
         self.lines.close();
         self.running.let_end()?;

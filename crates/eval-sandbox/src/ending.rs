@@ -1,4 +1,5 @@
-//! How a process of a job ended, from what its minder or its server, the limits that we keep and its streams tell.
+//! How a process of a job ended, from what its minder or its server, the limits that we keep and
+//! its streams tell.
 
 use std::time::Duration;
 
@@ -34,7 +35,8 @@ pub(super) struct Process {
     /// From its minder, if it has one.
     pub status: Option<Lines>,
     pub reaped: Option<Reaped>,
-    /// Processor time of its tree when it was killed: what the cell tells leaves out whoever is not waited for.
+    /// Processor time of its tree when it was killed: what the cell tells leaves out whoever is not
+    /// waited for.
     pub seen: Duration,
 }
 

@@ -17,7 +17,8 @@ pub enum SandboxError {
     /// There is no usable Python.
     #[error("no usable Python interpreter: {0}")]
     InterpreterMissing(String),
-    /// The program can't be started inside the sandbox: it does not exist there or is not executable.
+    /// The program can't be started inside the sandbox: it does not exist there or is not
+    /// executable.
     #[error("{program} could not be started in the sandbox: {reason}")]
     CannotStart { program: String, reason: String },
     /// The request itself makes no sense, for example a file outside the working folder.

@@ -1,7 +1,9 @@
-//! The private folders of jobs that share the host's file system: how much is in one, and how it goes away.
+//! The private folders of jobs that share the host's file system: how much is in one, and how it
+//! goes away.
 //!
-//! What a hostile program leaves is a tree of any depth, with links to anywhere, under modes that nobody may read. So nothing
-//! here follows a link or keeps a path: everything is one name below an open folder.
+//! What a hostile program leaves is a tree of any depth, with links to anywhere, under modes that
+//! nobody may read. So nothing here follows a link or keeps a path: everything is one name below an
+//! open folder.
 
 use std::ffi::{CStr, CString};
 use std::io;
@@ -70,8 +72,8 @@ fn entries(folder: &OwnedFd) -> io::Result<Vec<Entry>> {
 
 fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
     let mut names = Vec::new();
-    // SAFETY: the stream owns a duplicate of the descriptor and is closed below; an entry is read before the next call
-    // on the stream, and its name is NUL-terminated.
+    // SAFETY: the stream owns a duplicate of the descriptor and is closed below; an entry is read
+    // before the next call on the stream, and its name is NUL-terminated.
     unsafe {
         let duplicate =
             check(libc::fcntl(folder.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3) as libc::c_long)?;
@@ -104,7 +106,8 @@ fn open_path(path: &Path) -> io::Result<OwnedFd> {
     open_folder(libc::AT_FDCWD, &c_string(path)?)
 }
 
-/// Whether the files below `path` take more than `bytes` on the disk, or are more than `files`, folders included.
+/// Whether the files below `path` take more than `bytes` on the disk, or are more than `files`,
+/// folders included.
 pub(super) fn holds_more_than(path: &Path, bytes: u64, files: u64) -> bool {
     let Ok(top) = open_path(path) else {
         return false;
@@ -144,7 +147,8 @@ fn unlink(at: &OwnedFd, name: &CStr, flags: libc::c_int) -> io::Result<()> {
 
 /// Removes everything below `path`, and not the folder itself.
 ///
-/// A folder's own folders are first moved up to the top, so that depth costs neither descriptors nor stack.
+/// A folder's own folders are first moved up to the top, so that depth costs neither descriptors
+/// nor stack.
 pub(super) fn empty(path: &Path) -> io::Result<()> {
     let top = open_path(path)?;
     let mut serial = 0u64;

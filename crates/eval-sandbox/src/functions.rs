@@ -29,11 +29,12 @@ struct Round<T> {
     ended: Ended,
 }
 
-/// Reads what the call with this index returned, as tagged JSON. It runs when the answer arrives, and only what it returns is
-/// kept: a candidate can't fill the harness's memory with its answers.
+/// Reads what the call with this index returned, as tagged JSON. It runs when the answer arrives,
+/// and only what it returns is kept: a candidate can't fill the harness's memory with its answers.
 pub(super) type ReadAnswer<'r, T> = dyn Fn(usize, Value) -> T + 'r;
 
-/// Starts a process that has loaded the candidate's program, and gives our end of the channel on which it takes calls.
+/// Starts a process that has loaded the candidate's program, and gives our end of the channel on
+/// which it takes calls.
 pub(super) type StartProcess<'s> = dyn for<'c> Fn(&'c mut Worker, BorrowedFd<'c>) -> Result<(Running<'c>, OwnedFd), SandboxError>
     + 's;
 
@@ -112,7 +113,8 @@ pub(super) fn call_functions<T>(
                     .map(|_| failed(&failure, Duration::ZERO))
                     .collect();
             }
-            // The first process did not load; a later one would not either, so no call is answered any more.
+            // The first process did not load; a later one would not either, so no call is answered
+            // any more.
             Some(failure) if round.at_load => {
                 report
                     .calls

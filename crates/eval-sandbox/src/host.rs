@@ -19,7 +19,8 @@ use super::protocol::{CellConfig, FIXED_FDS, ProcessSpec, START_SERVER, encode_s
 use super::settings::SandboxConfig;
 use super::{Tier, folder};
 
-/// Building a cell takes milliseconds; a machine that needs longer than this is not going to run tests either.
+/// Building a cell takes milliseconds; a machine that needs longer than this is not going to run
+/// tests either.
 const BUILD_TIMEOUT: Duration = Duration::from_secs(30);
 /// The size of a job's private folder.
 pub(super) const TMP_MB: u64 = 64;
@@ -133,15 +134,16 @@ pub(super) struct Cell {
     pub link: Link,
     /// What is missing in it, in words; usually empty.
     pub notes: String,
-    /// What its fork server has to show again below a job's `/tmp`: where it stands, and where it shall.
+    /// What its fork server has to show again below a job's `/tmp`: where it stands, and where it
+    /// shall.
     pub below_tmp: Vec<(String, String)>,
     /// Where its jobs have their folders, on the host.
     scratch: Option<PathBuf>,
 }
 
 impl Cell {
-    /// Starts the helper and waits until its namespaces stand. Call it from a thread that lives as long as the cell shall:
-    /// the kernel ends the cell with the thread.
+    /// Starts the helper and waits until its namespaces stand. Call it from a thread that lives as
+    /// long as the cell shall: the kernel ends the cell with the thread.
     pub fn open(settings: &CellSettings) -> io::Result<Cell> {
         let scratch = settings.tier.on_the_host().then(new_scratch);
         let (ours, theirs) = message_pair()?;

@@ -17,7 +17,8 @@ pub(super) const STATUS_FD: i32 = 199;
 /// Descriptors are moved here, above all that came, before they are moved to their places.
 const PARKING: i32 = STATUS_FD + 1;
 
-/// The minder: makes the private folder, starts the program, waits for it, tells its status, cleans up.
+/// The minder: makes the private folder, starts the program, waits for it, tells its status, cleans
+/// up.
 pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Result<()> {
     let bytes = fds.first().map(read_all).transpose()?.unwrap_or_default();
     let (spec, files) =
@@ -59,7 +60,8 @@ pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Res
     }
     // Only the program holds its streams now, so that their end means its end.
     for fd in fds.iter().take(4).chain(fds.iter().skip(FIXED_FDS)) {
-        // SAFETY: these descriptors are not used again in this process, which ends without destructors.
+        // SAFETY: these descriptors are not used again in this process, which ends without
+        // destructors.
         unsafe { libc::close(fd.as_raw_fd()) };
     }
     let status = loop {
@@ -88,8 +90,9 @@ pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Res
     Ok(())
 }
 
-/// A fresh, empty working folder. In the tiers with namespaces it is a private `/tmp` of bounded size, which
-/// vanishes with the namespace; on the host it is a folder below the cell's, whose path is returned.
+/// A fresh, empty working folder. In the tiers with namespaces it is a private `/tmp` of bounded
+/// size, which vanishes with the namespace; on the host it is a folder below the cell's, whose path
+/// is returned.
 fn private_folder(config: &CellConfig, serial: u64) -> io::Result<Option<String>> {
     if config.tier == Tier::None {
         let folder = format!("{}/{serial}", config.scratch);
@@ -136,8 +139,8 @@ fn private_folder(config: &CellConfig, serial: u64) -> io::Result<Option<String>
     Ok(None)
 }
 
-/// Turns the forked child into a fork server, which keeps the one capability that shutting jobs in needs. Returns only when
-/// that fails.
+/// Turns the forked child into a fork server, which keeps the one capability that shutting jobs in
+/// needs. Returns only when that fails.
 pub(super) fn become_server(config: &CellConfig, fds: &[OwnedFd]) -> io::Result<()> {
     let bytes = fds.first().map(read_all).transpose()?.unwrap_or_default();
     let (spec, _) = decode_spec(&bytes).ok_or_else(|| io::Error::other("no specification came"))?;
@@ -206,8 +209,8 @@ fn place_observer() -> io::Result<BorrowedFd<'static>> {
     }
 }
 
-/// stdin, stdout, stderr as 0, 1, 2; the extra ones as 3, 4, ...; the status pipe at [`STATUS_FD`], where `execve` closes
-/// it; everything else is closed.
+/// stdin, stdout, stderr as 0, 1, 2; the extra ones as 3, 4, ...; the status pipe at [`STATUS_FD`],
+/// where `execve` closes it; everything else is closed.
 fn place_descriptors(fds: &[OwnedFd]) -> io::Result<()> {
     let wanted: Vec<&OwnedFd> = fds
         .iter()
@@ -218,8 +221,8 @@ fn place_descriptors(fds: &[OwnedFd]) -> io::Result<()> {
     let status = fds
         .get(4)
         .ok_or_else(|| io::Error::other("no status pipe came"))?;
-    // SAFETY: integer arguments only; the process ends without destructors or is replaced, so no descriptor that is
-    // closed or overwritten here is used through its owner again.
+    // SAFETY: integer arguments only; the process ends without destructors or is replaced, so no
+    // descriptor that is closed or overwritten here is used through its owner again.
     unsafe {
         libc::setsid();
         sys::check(libc::syscall(
@@ -301,7 +304,8 @@ fn execute(spec: &ProcessSpec, folder: Option<&str>) -> io::Result<()> {
     // The Rust runtime ignores SIGPIPE, and whoever is executed would inherit that.
     // SAFETY: no handler is installed.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
-    // SAFETY: both arrays are null-terminated and hold pointers to live strings. execve returns only on failure.
+    // SAFETY: both arrays are null-terminated and hold pointers to live strings. execve returns
+    // only on failure.
     unsafe {
         libc::execve(
             program.as_ptr(),

@@ -1,8 +1,9 @@
-//! Tidiness without namespaces: jobs that share the host's processes and files leave processes and files behind, which
-//! no kernel removes for us.
+//! Tidiness without namespaces: jobs that share the host's processes and files leave processes and
+//! files behind, which no kernel removes for us.
 //!
-//! Between the harness and such a cell stands a *keeper*. It makes the folder that jobs get theirs in, and when the cell
-//! ends, or the harness does, however that may come about, it ends every process below it and removes the folder.
+//! Between the harness and such a cell stands a *keeper*. It makes the folder that jobs get theirs
+//! in, and when the cell ends, or the harness does, however that may come about, it ends every
+//! process below it and removes the folder.
 
 use std::fs;
 use std::io;
@@ -19,8 +20,9 @@ const LOOK_MS: i32 = 1000;
 /// A tree that is still there after this long can't be ended; the folder is tried anyway.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Forks the cell. Returns in the cell only; the keeper stays until the end. `scratch` must not exist. `signals_stay_in`
-/// puts the caller where it can signal only its descendants, and says whether that holds.
+/// Forks the cell. Returns in the cell only; the keeper stays until the end. `scratch` must not
+/// exist. `signals_stay_in` puts the caller where it can signal only its descendants, and says
+/// whether that holds.
 pub(super) fn stay_behind(
     socket: &OwnedFd,
     scratch: &str,
@@ -77,19 +79,21 @@ fn wait_for_end(socket: &OwnedFd, cell: libc::pid_t, parent: libc::pid_t) {
 
 /// Ends everything below the caller, which must be their subreaper and have one thread.
 ///
-/// `exact`: the caller can signal only its descendants, so that one call reaches them all at once, whatever they do. Else
-/// the tree is walked until nothing is left, which a program that forks all the time can outrun for a while.
+/// `exact`: the caller can signal only its descendants, so that one call reaches them all at once,
+/// whatever they do. Else the tree is walked until nothing is left, which a program that forks all
+/// the time can outrun for a while.
 pub(super) fn end_descendants(exact: bool) {
     let start = Instant::now();
     let me = std::process::id() as libc::pid_t;
     loop {
         if exact {
-            // SAFETY: integer arguments. `exact` says that the kernel lets this reach descendants only.
+            // SAFETY: integer arguments. `exact` says that the kernel lets this reach descendants
+            // only.
             unsafe { libc::kill(-1, libc::SIGKILL) };
         } else {
             for pid in tree_below(me) {
-                // SAFETY: integer arguments. A number that was just read below us may have been reused only if its process
-                // ended and was reaped by another descendant in between.
+                // SAFETY: integer arguments. A number that was just read below us may have been
+                // reused only if its process ended and was reaped by another descendant in between.
                 unsafe { libc::kill(pid, libc::SIGKILL) };
             }
         }

@@ -1,7 +1,8 @@
-//! Landlock, by the kernel's own interface (`include/uapi/linux/landlock.h`): what a process and its descendants may do
-//! with files, TCP and signals, for ever.
+//! Landlock, by the kernel's own interface (`include/uapi/linux/landlock.h`): what a process and
+//! its descendants may do with files, TCP and signals, for ever.
 //!
-//! The three calls are made directly: they are few, and a forked job needs to know exactly which right it has given away.
+//! The three calls are made directly: they are few, and a forked job needs to know exactly which
+//! right it has given away.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -128,7 +129,8 @@ fn restrict(ruleset: &OwnedFd, abi: u32) -> io::Result<()> {
     step("landlock_restrict_self", check(r)).map(drop)
 }
 
-/// A ruleset that denies every file, all of TCP, and signals and abstract sockets to the outside, as far as `abi` goes.
+/// A ruleset that denies every file, all of TCP, and signals and abstract sockets to the outside,
+/// as far as `abi` goes.
 pub(super) struct Ruleset {
     fd: OwnedFd,
     files: u64,
@@ -151,7 +153,8 @@ impl Ruleset {
         })
     }
 
-    /// Grants a right to what lies below `path`, or to the file itself. What does not exist is passed over.
+    /// Grants a right to what lies below `path`, or to the file itself. What does not exist is
+    /// passed over.
     pub fn allow(&self, path: &str, right: Right) -> io::Result<()> {
         let p = c_string(path)?;
         // SAFETY: `p` is NUL-terminated and outlives the call; the descriptor is new and ours.
@@ -196,8 +199,8 @@ impl Ruleset {
     }
 }
 
-/// From here on the caller and its descendants can signal nobody but each other. True: the kernel can do that, and it was
-/// seen to hold. Needs NO_NEW_PRIVS and a parent that lives.
+/// From here on the caller and its descendants can signal nobody but each other. True: the kernel
+/// can do that, and it was seen to hold. Needs NO_NEW_PRIVS and a parent that lives.
 pub(super) fn keep_signals_in(abi: u32) -> io::Result<bool> {
     if abi < SIGNALS_ABI {
         return Ok(false);

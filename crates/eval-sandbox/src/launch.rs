@@ -32,13 +32,14 @@ pub(super) fn process_limits(limits: &Limits) -> ProcessLimits {
     }
 }
 
-/// Bytes of memory that a page of page tables maps, over the bytes of that page: a byte read in each 2 MiB takes 4 KiB.
+/// Bytes of memory that a page of page tables maps, over the bytes of that page: a byte read in
+/// each 2 MiB takes 4 KiB.
 const MAPPED_PER_TABLE_BYTE: u64 = 512;
 /// Runtimes reserve far more than they use: node 10 GB for each WebAssembly memory, Java 9 GB.
 const LEAST_ADDRESS_MB: u64 = 64 << 10;
 
-/// The address space of one process: so large that its page tables, which no other limit of a process counts, can fill the
-/// limit of its memory and no more.
+/// The address space of one process: so large that its page tables, which no other limit of a
+/// process counts, can fill the limit of its memory and no more.
 fn address_bytes(memory_mb: u64) -> u64 {
     memory_mb
         .saturating_mul(MAPPED_PER_TABLE_BYTE)
@@ -46,8 +47,8 @@ fn address_bytes(memory_mb: u64) -> u64 {
         .saturating_mul(1 << 20)
 }
 
-/// The processor time of one process, in the whole seconds that the kernel counts. Unless asked for otherwise wall time is
-/// what counts, and this ends what several threads burn meanwhile.
+/// The processor time of one process, in the whole seconds that the kernel counts. Unless asked for
+/// otherwise wall time is what counts, and this ends what several threads burn meanwhile.
 pub(super) fn cpu_seconds(limits: &Limits) -> u64 {
     match limits.cpu {
         Some(cpu) => {

@@ -1,22 +1,24 @@
 //! Runs untrusted programs: isolation, limits, and results that the program cannot forge.
 //!
-//! A [`Sandbox`] has workers; each has a *cell*, a process in namespaces of its own with a read-only root, built once. Every
-//! job runs in a fresh pid namespace and a fresh private folder inside a cell, so that it sees no other process and
-//! leaves nothing behind. Three kinds of jobs stand on that:
+//! A [`Sandbox`] has workers; each has a *cell*, a process in namespaces of its own with a
+//! read-only root, built once. Every job runs in a fresh pid namespace and a fresh private folder
+//! inside a cell, so that it sees no other process and leaves nothing behind. Three kinds of jobs
+//! stand on that:
 //!
 //! - [`Sandbox::run_program`] and [`Sandbox::run_script`]: stdin in, streams and ending out;
-//! - [`Sandbox::call_functions`]: arguments in, values out, one call at a time by our clock. What is expected is compared
-//!   by the caller and never enters the candidate's process;
-//! - [`Sandbox::run_tests`]: tests written in Python. A *judge* process runs the tests and never loads the candidate's
-//!   code; it reaches the candidate, in a second process, by plain data only.
+//! - [`Sandbox::call_functions`]: arguments in, values out, one call at a time by our clock. What
+//!   is expected is compared by the caller and never enters the candidate's process;
+//! - [`Sandbox::run_tests`]: tests written in Python. A *judge* process runs the tests and never
+//!   loads the candidate's code; it reaches the candidate, in a second process, by plain data only.
 //!
-//! Inside, a job is a list of `Launch`es (processes to start, `host.rs`) handed to `Running` (one loop that keeps every limit,
-//! `running.rs`); what talks to the processes (`functions.rs`, `testing.rs`) sees channels only. A Python
-//! process (`PythonJob`) is a fork of a warm interpreter in the cell (`python/server.rs`), or is started like any other program
-//! where there can be none; nothing above notices which.
+//! Inside, a job is a list of `Launch`es (processes to start, `host.rs`) handed to `Running` (one
+//! loop that keeps every limit, `running.rs`); what talks to the processes (`functions.rs`,
+//! `testing.rs`) sees channels only. A Python process (`PythonJob`) is a fork of a warm interpreter
+//! in the cell (`python/server.rs`), or is started like any other program where there can be none;
+//! nothing above notices which.
 //!
-//! Nothing here knows evals, graders or reports. Everything that a candidate says is checked before it is believed, and
-//! `exit 0` is never taken for success.
+//! Nothing here knows evals, graders or reports. Everything that a candidate says is checked before
+//! it is believed, and `exit 0` is never taken for success.
 //!
 //! ```no_run
 //! # async fn doc() -> Result<(), eval_sandbox::SandboxError> {

@@ -1,9 +1,11 @@
-//! The harness's end of a cell's listener (seccomp_unotify(2)): names the first system call that a job was refused, allows
-//! locks on files of the job's folder, and changes their modes where the job itself may not.
+//! The harness's end of a cell's listener (seccomp_unotify(2)): names the first system call that a
+//! job was refused, allows locks on files of the job's folder, and changes their modes where the
+//! job itself may not.
 //!
-//! The kernel holds the calling thread until it is answered, and never runs a call that was refused here; once the harness is
-//! gone, such a call returns ENOSYS. A call that goes on (a lock) was looked at before: a program with several threads may put
-//! another file behind the same descriptor in between, which docs/sandbox.md says.
+//! The kernel holds the calling thread until it is answered, and never runs a call that was refused
+//! here; once the harness is gone, such a call returns ENOSYS. A call that goes on (a lock) was
+//! looked at before: a program with several threads may put another file behind the same descriptor
+//! in between, which docs/sandbox.md says.
 
 use std::collections::BTreeMap;
 use std::ffi::{CString, OsStr};
@@ -20,7 +22,8 @@ use super::memory::process_of;
 use super::syscalls::{c_string, check};
 use super::types::ObservedCall;
 
-/// A lock takes about 200 bytes of kernel memory that no limit counts: all of a job's together stay below 40 MB.
+/// A lock takes about 200 bytes of kernel memory that no limit counts: all of a job's together stay
+/// below 40 MB.
 const MOST_LOCKS: u32 = 200_000;
 /// A job that holds more when its locks are counted gets no further lock.
 const MOST_LOCKS_HELD: u32 = MOST_LOCKS / 2;
@@ -53,7 +56,8 @@ pub(super) struct CallListener {
     /// Where jobs have their folders; `None`: each has a private `/tmp`.
     scratch: Option<PathBuf>,
     first: Option<&'static str>,
-    /// An upper bound of the locks that the job holds: those of the last count and every call since.
+    /// An upper bound of the locks that the job holds: those of the last count and every call
+    /// since.
     locks: u32,
     /// Changes of modes that came before it was known which processes the job has.
     early: Vec<CallNotice>,
@@ -140,10 +144,12 @@ impl CallListener {
         self.first
     }
 
-    /// Answers one call after poll reported `events`. `roots`: the first processes of the job, if they are known.
+    /// Answers one call after poll reported `events`. `roots`: the first processes of the job, if
+    /// they are known.
     pub fn answer(&mut self, events: libc::c_short, roots: Option<&[OwnedFd]>) {
         if events & libc::POLLIN == 0 {
-            // Everything that the program applied to has ended. A signal may cause POLLERR, which passes.
+            // Everything that the program applied to has ended. A signal may cause POLLERR, which
+            // passes.
             if events & libc::POLLHUP != 0 {
                 self.fd = None;
             }
@@ -187,7 +193,8 @@ impl CallListener {
             }
             (Verdict::Kill, _) => NoticeReply::Errno(libc::EPERM),
             (Verdict::Notify, Answer::Lock) => self.lock(&notice, name),
-            // The cell and its minders look after the folders. An observed process is never one of them.
+            // The cell and its minders look after the folders. An observed process is never one of
+            // them.
             (Verdict::Notify, Answer::Mode) if verdict.is_none() && is_ours(notice.pid) => {
                 NoticeReply::Continue
             }
@@ -213,7 +220,8 @@ impl CallListener {
     fn receive(&self) -> Option<CallNotice> {
         // SAFETY: all-zero is a valid value, and what the kernel wants to find.
         let mut raw: libc::seccomp_notif = unsafe { std::mem::zeroed() };
-        // SAFETY: the kernel writes one struct of this type. It does not wait: poll said that there is one.
+        // SAFETY: the kernel writes one struct of this type. It does not wait: poll said that there
+        // is one.
         let r = unsafe { libc::ioctl(self.raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &mut raw) };
         // Its thread may have ended meanwhile.
         check(r as libc::c_long).ok()?;
@@ -262,7 +270,8 @@ impl CallListener {
         if is_flock {
             return NoticeReply::Continue;
         }
-        // The struct that says whether `fcntl` locks or unlocks is not read: another thread may change it after that.
+        // The struct that says whether `fcntl` locks or unlocks is not read: another thread may
+        // change it after that.
         if self.locks >= MOST_LOCKS {
             self.locks = match self.held_locks(notice.pid) {
                 Some(held) if held <= MOST_LOCKS_HELD => held,
@@ -277,8 +286,9 @@ impl CallListener {
         }
     }
 
-    /// Counts the locks on files of the job: those of its `/tmp`, or where it has none all of the machine, which are at least as
-    /// many. Stops above [`MOST_LOCKS_HELD`]. `None`: they can't be counted.
+    /// Counts the locks on files of the job: those of its `/tmp`, or where it has none all of the
+    /// machine, which are at least as many. Stops above [`MOST_LOCKS_HELD`]. `None`: they can't be
+    /// counted.
     fn held_locks(&self, pid: u32) -> Option<u32> {
         let place = match &self.scratch {
             Some(_) => String::new(),
@@ -310,9 +320,9 @@ impl CallListener {
         }
     }
 
-    /// Changes the mode of a file in the job's folder. The harness may hold rights that the job lacks, so it resolves no path
-    /// outside that folder: its errors would show which files exist, and a dead mount would block it. `Err`: the error that
-    /// the call returns.
+    /// Changes the mode of a file in the job's folder. The harness may hold rights that the job
+    /// lacks, so it resolves no path outside that folder: its errors would show which files exist,
+    /// and a dead mount would block it. `Err`: the error that the call returns.
     fn change_mode(&self, notice: &CallNotice, name: &str, roots: &[OwnedFd]) -> Result<(), i32> {
         let args = &notice.args;
         let (place, path, mode, flags) = match name {
@@ -348,7 +358,8 @@ impl CallListener {
         check(r as libc::c_long).map(drop).map_err(number)
     }
 
-    /// The folder of the process of the job that `pid` descends from. They are made in the order of the processes.
+    /// The folder of the process of the job that `pid` descends from. They are made in the order of
+    /// the processes.
     fn folder_of(&self, pid: u32, roots: &[OwnedFd]) -> Option<PathBuf> {
         let roots: Vec<Option<u32>> = roots.iter().map(process_of).collect();
         let mut at = pid;
@@ -375,8 +386,8 @@ fn number(error: io::Error) -> i32 {
     error.raw_os_error().unwrap_or(libc::EPERM)
 }
 
-/// Whether it is a process of the cell: under the listener's program and whatever the harness is under. A job has one more,
-/// which it can't take off.
+/// Whether it is a process of the cell: under the listener's program and whatever the harness is
+/// under. A job has one more, which it can't take off.
 fn is_ours(pid: u32) -> bool {
     let filters = |pid| status_field(pid, "Seccomp_filters:");
     let around = filters(std::process::id()).unwrap_or(0);
@@ -426,7 +437,8 @@ fn place_of(pid: u32, place: i32) -> (String, Option<PathBuf>) {
     (link, target)
 }
 
-/// Opens with `O_PATH` what a process names by a path, if the path leads to a file in `folder` and never leaves it.
+/// Opens with `O_PATH` what a process names by a path, if the path leads to a file in `folder` and
+/// never leaves it.
 fn open_named(
     pid: u32,
     place: i32,
@@ -572,7 +584,8 @@ mod tests {
         assert_eq!(open_descriptor(me, -1, &folder).map(drop), Err(libc::EBADF));
     }
 
-    /// The error is the same whether the file exists or not, so that a job learns nothing of what the harness may look up.
+    /// The error is the same whether the file exists or not, so that a job learns nothing of what
+    /// the harness may look up.
     #[test]
     fn path_out_of_the_folder_is_refused_without_a_look() {
         let outer = tempfile::tempdir().unwrap();

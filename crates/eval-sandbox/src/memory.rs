@@ -1,5 +1,6 @@
-//! What the process tree below a job's first processes holds and uses: memory, processor time, and time spent waiting for a
-//! processor. Read from `/proc`, so it is a look and no guard: between two looks the kernel's limits count.
+//! What the process tree below a job's first processes holds and uses: memory, processor time, and
+//! time spent waiting for a processor. Read from `/proc`, so it is a look and no guard: between two
+//! looks the kernel's limits count.
 
 use std::fs::{self, File};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -11,14 +12,17 @@ const MOST_PROCESSES: usize = 1024;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Measure {
-    /// Resident and swapped pages of no file, and page tables: cheap, but pages shared by copy-on-write count once per process.
+    /// Resident and swapped pages of no file, and page tables: cheap, but pages shared by
+    /// copy-on-write count once per process.
     Resident,
-    /// The same, the pages in proportion: a page that n processes share counts 1/n for each. Exact for what a tree shares within
-    /// itself; of pages shared with a warm interpreter outside of the job a part counts, once. Dear.
+    /// The same, the pages in proportion: a page that n processes share counts 1/n for each. Exact
+    /// for what a tree shares within itself; of pages shared with a warm interpreter outside of the
+    /// job a part counts, once. Dear.
     Proportional,
 }
 
-/// The processes of a job, at this moment. Every orphan of a job hangs below its first process, so the walk is complete.
+/// The processes of a job, at this moment. Every orphan of a job hangs below its first process, so
+/// the walk is complete.
 pub(super) fn processes(roots: &[OwnedFd]) -> Vec<u32> {
     let mut found: Vec<u32> = Vec::new();
     // One root may lie below another.
@@ -60,8 +64,9 @@ pub(super) fn thread_ids(processes: &[u32]) -> impl Iterator<Item = u32> {
         .filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok())
 }
 
-/// KiB that the processes hold together. Files don't count: those are bounded elsewhere. What is shared counts, since a
-/// shared mapping of `/dev/zero` is memory that no limit of the kernel's knows.
+/// KiB that the processes hold together. Files don't count: those are bounded elsewhere. What is
+/// shared counts, since a shared mapping of `/dev/zero` is memory that no limit of the kernel's
+/// knows.
 pub(super) fn held_kib(processes: &[u32], measure: Measure) -> u64 {
     let kib = |pid: &u32| match measure {
         Measure::Resident => resident_kib(*pid),
@@ -74,7 +79,8 @@ pub(super) fn held_kib(processes: &[u32], measure: Measure) -> u64 {
         .fold(0, u64::saturating_add)
 }
 
-/// User and system time of the processes and of everything that they waited for, to the clock tick (10 ms).
+/// User and system time of the processes and of everything that they waited for, to the clock tick
+/// (10 ms).
 pub(super) fn cpu(processes: &[u32]) -> Duration {
     processes.iter().filter_map(|pid| cpu_of(*pid)).sum()
 }
@@ -133,7 +139,8 @@ fn schedstat(text: &str) -> Option<Scheduled> {
     })
 }
 
-/// Time that a hypervisor took away from all processors together since the start (proc_stat(5), `steal`).
+/// Time that a hypervisor took away from all processors together since the start (proc_stat(5),
+/// `steal`).
 pub(super) fn stolen() -> Duration {
     let text = fs::read_to_string("/proc/stat").unwrap_or_default();
     stolen_in(&text).map_or(Duration::ZERO, ticks)
@@ -317,7 +324,8 @@ mod tests {
 
     #[test]
     fn page_tables_of_untouched_memory_count() {
-        // One byte of each 2 MiB is read: the page is the kernel's zero page, the table that names it takes 4 KiB.
+        // One byte of each 2 MiB is read: the page is the kernel's zero page, the table that names
+        // it takes 4 KiB.
         let code = "import ctypes,sys\nl=ctypes.CDLL(None)\nl.mmap.restype=ctypes.c_void_p\n\
                     l.mmap.argtypes=[ctypes.c_void_p,ctypes.c_size_t,ctypes.c_int,ctypes.c_int,ctypes.c_int,ctypes.c_long]\n\
                     n=8192; size=n<<21\np=l.mmap(None,size,1,0x4022,-1,0)\n\

@@ -1,4 +1,5 @@
-//! What the Python runners say, read without trust: everything may be missing, of the wrong kind, or a lie.
+//! What the Python runners say, read without trust: everything may be missing, of the wrong kind,
+//! or a lie.
 
 use serde_json::{Map, Value};
 
@@ -8,12 +9,13 @@ use super::types::{Ending, Raised, RunFailure};
 use eval_base::json::is_heavier;
 use eval_base::text::shortened;
 
-/// Bytes of memory that the values of one line may take where nothing else is said. A line of 8 MiB can hold values of half a
-/// gigabyte; the candidate's runner keeps to its limit itself (`heavy` in `candidate.py`), so that only a forged line is heavier.
+/// Bytes of memory that the values of one line may take where nothing else is said. A line of 8 MiB
+/// can hold values of half a gigabyte; the candidate's runner keeps to its limit itself (`heavy` in
+/// `candidate.py`), so that only a forged line is heavier.
 pub(super) const MOST_WEIGHT: usize = 64 << 20;
 
-/// A line that is one JSON object; `None` for anything else. Of one with more values than an answer may hold, only which call
-/// it answers, and that it is too large.
+/// A line that is one JSON object; `None` for anything else. Of one with more values than an answer
+/// may hold, only which call it answers, and that it is too large.
 pub(super) fn object(line: &[u8]) -> Option<Map<String, Value>> {
     object_within(line, MOST_WEIGHT)
 }
@@ -56,8 +58,8 @@ pub(super) fn number(map: &Map<String, Value>, key: &str) -> Option<u64> {
     map.get(key).and_then(Value::as_u64)
 }
 
-/// Bytes of a class's name, and of a message or a traceback. The runners keep to about the same, so that only forged ones are
-/// longer.
+/// Bytes of a class's name, and of a message or a traceback. The runners keep to about the same, so
+/// that only forged ones are longer.
 const MOST_NAME: usize = 800;
 const MOST_MESSAGE: usize = 16 << 10;
 
@@ -155,7 +157,8 @@ pub(super) fn load_failure(phase: &str, error: Option<&Value>, line: Option<u64>
     if let Some(failure) = disguised(&raised, error) {
         return failure;
     }
-    // A NUL byte in the source is a ValueError, nesting too deep a RecursionError: of the compiler all the same.
+    // A NUL byte in the source is a ValueError, nesting too deep a RecursionError: of the compiler
+    // all the same.
     if phase == "compile" {
         let message = if raised.is("SyntaxError") {
             raised.message
@@ -167,8 +170,8 @@ pub(super) fn load_failure(phase: &str, error: Option<&Value>, line: Option<u64>
     RunFailure::LoadRaised(raised)
 }
 
-/// How a process that stopped answering ended. An error when it never started: only a cell can say so, and it says nothing
-/// about the candidate.
+/// How a process that stopped answering ended. An error when it never started: only a cell can say
+/// so, and it says nothing about the candidate.
 pub(super) fn silent_end(ended: &Ended) -> Result<RunFailure, SandboxError> {
     Ok(match &ended.ending {
         Ok(Ending::Exited(code)) => RunFailure::Exited { code: Some(*code) },

@@ -12,11 +12,11 @@ use super::{Tier, syscalls as sys};
 
 /// The user and group that jobs see themselves as, in the userns tier.
 pub(super) const INNER_ID: u32 = 1000;
-/// `nobody`, whom INNER_ID stands for when the harness runs as root: mapped to the host's root, files that only root may
-/// read would stay readable and RLIMIT_NPROC would be switched off.
+/// `nobody`, whom INNER_ID stands for when the harness runs as root: mapped to the host's root,
+/// files that only root may read would stay readable and RLIMIT_NPROC would be switched off.
 const NOBODY: u32 = 65534;
-/// In the rootns tier RLIMIT_NPROC counts processes by user over the whole machine, so each cell has a user of its own,
-/// from a range that no account uses.
+/// In the rootns tier RLIMIT_NPROC counts processes by user over the whole machine, so each cell
+/// has a user of its own, from a range that no account uses.
 const FIRST_ROOTNS_ID: u32 = 0x7000_0000;
 /// Where the new root is put together, in a mount namespace that nobody else sees.
 const STAGE: &str = "/tmp";
@@ -35,8 +35,8 @@ enum Source {
     Link(std::path::PathBuf),
 }
 
-/// Everything before the pid namespace: afterwards the caller is an unprivileged user with capabilities over its own
-/// namespaces only, and the root stands ready under [`STAGE`].
+/// Everything before the pid namespace: afterwards the caller is an unprivileged user with
+/// capabilities over its own namespaces only, and the root stands ready under [`STAGE`].
 pub(super) fn build(config: &CellConfig) -> io::Result<()> {
     // SAFETY: geteuid and getegid can't fail and take nothing.
     let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
@@ -73,8 +73,8 @@ pub(super) fn build(config: &CellConfig) -> io::Result<()> {
     furnish()
 }
 
-/// The folders among `binds` that a job's own `/tmp` hides, the outermost ones, and before each the place where a cell shows
-/// it once more: from there a fork server's jobs put it back.
+/// The folders among `binds` that a job's own `/tmp` hides, the outermost ones, and before each the
+/// place where a cell shows it once more: from there a fork server's jobs put it back.
 pub(super) fn below_tmp(binds: &[String]) -> Vec<(String, String)> {
     let below = |path: &&String| path.starts_with("/tmp/") && Path::new(path).is_dir();
     let found: Vec<&String> = binds.iter().filter(below).collect();
@@ -90,8 +90,8 @@ pub(super) fn below_tmp(binds: &[String]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Descriptors of the source trees, taken while the caller still has its own rights: an interpreter below a private home
-/// can be reached now and not later.
+/// Descriptors of the source trees, taken while the caller still has its own rights: an interpreter
+/// below a private home can be reached now and not later.
 fn clone_sources(binds: &[String]) -> io::Result<Vec<(String, Source)>> {
     let mut sources = Vec::new();
     for path in binds {
@@ -102,7 +102,8 @@ fn clone_sources(binds: &[String]) -> io::Result<Vec<(String, Source)>> {
             sources.push((path.clone(), Source::Link(fs::read_link(path)?)));
             continue;
         }
-        // Shared mappings of /dev/zero are memory that nothing bounds; /dev/full reads the same and can't be mapped.
+        // Shared mappings of /dev/zero are memory that nothing bounds; /dev/full reads the same and
+        // can't be mapped.
         let tree = sys::clone_tree(if path == "/dev/zero" {
             "/dev/full"
         } else {
@@ -191,11 +192,12 @@ fn furnish() -> io::Result<()> {
     Ok(())
 }
 
-/// Inside the pid namespace, as its first process: makes the stage the root. `Ok(false)`: jobs will have no `/proc`.
+/// Inside the pid namespace, as its first process: makes the stage the root. `Ok(false)`: jobs will
+/// have no `/proc`.
 pub(super) fn enter_root() -> io::Result<bool> {
     std::env::set_current_dir(STAGE)?;
-    // The kernel lets a user namespace mount a proc only where one is already fully visible. This one stands behind a
-    // folder that nobody may enter.
+    // The kernel lets a user namespace mount a proc only where one is already fully visible. This
+    // one stands behind a folder that nobody may enter.
     let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
     let proc_works = sys::mount("proc", "./.p/proc", "proc", flags, "").is_ok();
     sys::pivot_here()?;
@@ -218,7 +220,8 @@ fn enter_user_namespace(uid: u32, gid: u32) -> io::Result<()> {
     )
 }
 
-/// Root maps INNER_ID to `nobody`, which only a process that stays in the outer user namespace may write.
+/// Root maps INNER_ID to `nobody`, which only a process that stays in the outer user namespace may
+/// write.
 fn enter_user_namespace_as_root() -> io::Result<()> {
     let (go_read, go_write) = pipe()?;
     let (done_read, done_write) = pipe()?;

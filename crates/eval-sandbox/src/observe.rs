@@ -1,7 +1,8 @@
-//! Runs a program and counts its system calls, each of which waits for the harness to say what a job would get.
+//! Runs a program and counts its system calls, each of which waits for the harness to say what a
+//! job would get.
 //!
-//! For people who want to know why a program does not run here (`doctor --observe`). No candidate is graded in this way: every
-//! call costs some ten microseconds.
+//! For people who want to know why a program does not run here (`doctor --observe`). No candidate
+//! is graded in this way: every call costs some ten microseconds.
 
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
@@ -27,7 +28,8 @@ pub(super) fn observe(
     let (tier, scratch) = worker.place()?;
     let confines = match tier {
         Tier::Userns | Tier::Rootns => Confines::Namespaces,
-        // Whether Landlock keeps signals in plays no part: those to the job's processes are allowed either way.
+        // Whether Landlock keeps signals in plays no part: those to the job's processes are allowed
+        // either way.
         Tier::Landlock => Confines::Host {
             owns_files: true,
             signals_kept_in: true,

@@ -19,8 +19,8 @@ use super::{functions, observe, programs, sql, testing};
 
 /// Runs untrusted code. Cheap to clone; the workers end with the last clone.
 ///
-/// All methods may be called at the same time from many tasks; as many jobs run at once as there are workers. Dropping a
-/// future kills its job.
+/// All methods may be called at the same time from many tasks; as many jobs run at once as there
+/// are workers. Dropping a future kills its job.
 #[derive(Clone)]
 pub struct Sandbox {
     inner: Arc<Inner>,
@@ -39,14 +39,16 @@ struct Inner {
 impl Sandbox {
     /// Finds the first tier that works by building a cell and running a job in it.
     ///
-    /// Errors: [`SandboxError::Unavailable`] when none does. A missing Python is no error here, see [`Sandbox::python`].
+    /// Errors: [`SandboxError::Unavailable`] when none does. A missing Python is no error here, see
+    /// [`Sandbox::python`].
     pub async fn open(config: SandboxConfig) -> Result<Sandbox, SandboxError> {
         tokio::task::spawn_blocking(move || Sandbox::open_now(&config))
             .await
             .map_err(SandboxError::lost)?
     }
 
-    /// A sandbox in name only (tier `none`), for graders that say `sandbox: false` when the user allowed it.
+    /// A sandbox in name only (tier `none`), for graders that say `sandbox: false` when the user
+    /// allowed it.
     pub async fn unsandboxed(config: SandboxConfig) -> Result<Sandbox, SandboxError> {
         Sandbox::open(SandboxConfig {
             tiers: vec![Tier::None],
@@ -152,7 +154,8 @@ impl Sandbox {
         adjudicated(&self.inner.gate, once, starved).await
     }
 
-    /// Runs a program as it is. A program that is missing in the sandbox is [`SandboxError::CannotStart`].
+    /// Runs a program as it is. A program that is missing in the sandbox is
+    /// [`SandboxError::CannotStart`].
     pub async fn run_program(&self, program: Program) -> Result<ProgramResult, SandboxError> {
         let starved = if program.once {
             |_: &Shortage, _| false
@@ -165,8 +168,8 @@ impl Sandbox {
         self.run_when(job, starved).await
     }
 
-    /// Runs a Python program for the sake of what it prints. A program that runs into the memory limit of the kernel and
-    /// dies of its MemoryError ends with [`Ending::MemoryLimit`].
+    /// Runs a Python program for the sake of what it prints. A program that runs into the memory
+    /// limit of the kernel and dies of its MemoryError ends with [`Ending::MemoryLimit`].
     pub async fn run_script(&self, script: Script) -> Result<ProgramResult, SandboxError> {
         let python = self.shared_python()?;
         self.run(move |worker, cancel| {
@@ -175,8 +178,9 @@ impl Sandbox {
         .await
     }
 
-    /// Calls a Python function with each of the job's arguments. `read` gets what each call (by its index) returned, as
-    /// tagged JSON, when it arrives; what it returns is kept. It may be called again for a job that is run once more.
+    /// Calls a Python function with each of the job's arguments. `read` gets what each call (by its
+    /// index) returned, as tagged JSON, when it arrives; what it returns is kept. It may be called
+    /// again for a job that is run once more.
     pub async fn call_functions<T, R>(
         &self,
         job: FunctionJob,
@@ -197,7 +201,8 @@ impl Sandbox {
             .await
     }
 
-    /// Runs a program and counts its system calls. Only for a sandbox whose [`SandboxConfig::observed`] is set.
+    /// Runs a program and counts its system calls. Only for a sandbox whose
+    /// [`SandboxConfig::observed`] is set.
     pub async fn observe(&self, program: Program) -> Result<Observation, SandboxError> {
         self.inner
             .pool
@@ -248,7 +253,8 @@ impl Sandbox {
             .await
     }
 
-    /// Runs tests written in JavaScript or bash in the process of the candidate; `mode` of the job is not looked at.
+    /// Runs tests written in JavaScript or bash in the process of the candidate; `mode` of the job
+    /// is not looked at.
     pub async fn run_tests_in(
         &self,
         language: Arc<Found>,
@@ -266,7 +272,8 @@ impl Sandbox {
             .await
     }
 
-    /// Which mode the tests of a job get, found out without the candidate's code, which is not looked at.
+    /// Which mode the tests of a job get, found out without the candidate's code, which is not
+    /// looked at.
     pub async fn test_mode(
         &self,
         job: TestJob,

@@ -1,9 +1,11 @@
-//! What a helper process of this program does to itself: limits before it reads anything, and its end.
+//! What a helper process of this program does to itself: limits before it reads anything, and its
+//! end.
 
 use std::io;
 
-/// Bounds the private memory of this process for the rest of its life, and forbids core dumps. An allocation beyond the bound ends
-/// the process. Without effect where the system cannot bound memory (anything but Linux).
+/// Bounds the private memory of this process for the rest of its life, and forbids core dumps. An
+/// allocation beyond the bound ends the process. Without effect where the system cannot bound
+/// memory (anything but Linux).
 pub fn limit_own_memory(bytes: u64) -> io::Result<()> {
     #[cfg(target_os = "linux")]
     {

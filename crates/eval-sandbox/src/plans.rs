@@ -1,4 +1,5 @@
-//! What is known of tests before any candidate is seen: where they can run, and their compiled form. Found out once.
+//! What is known of tests before any candidate is seen: where they can run, and their compiled
+//! form. Found out once.
 
 use std::collections::HashMap;
 use std::os::fd::BorrowedFd;
@@ -19,7 +20,8 @@ use super::testing::Compiled;
 use super::types::*;
 use eval_base::json::weight;
 
-/// Plans that are kept, the last used ones. A benchmark of thousands of tasks asks for each a few times in a row.
+/// Plans that are kept, the last used ones. A benchmark of thousands of tasks asks for each a few
+/// times in a row.
 const MOST_PLANS: usize = 512;
 /// ... and what they may take together.
 const MOST_BYTES: usize = 64 << 20;
@@ -48,13 +50,15 @@ pub(super) struct Plan {
     pub why: String,
     /// What they replace in modules, which code in another process does not see; empty if nothing.
     pub patched: String,
-    /// What else they share with the code in one program, so that a failure may be due to the other process; empty if nothing.
+    /// What else they share with the code in one program, so that a failure may be due to the other
+    /// process; empty if nothing.
     pub state: String,
     /// Packages that they import whose objects are no plain data.
     pub values: Vec<String>,
     /// For tests that only compare.
     pub compiled: Option<Compiled>,
-    /// The set-up and the tests, compiled by the interpreter for a judge, in hexadecimal digits; may be empty.
+    /// The set-up and the tests, compiled by the interpreter for a judge, in hexadecimal digits;
+    /// may be empty.
     pub code: Vec<String>,
     /// About how many bytes its values take: a short test may stand for long ones.
     weight: usize,
@@ -143,7 +147,8 @@ impl Held {
         self.forget();
     }
 
-    /// Drops the least recently used plans until the rest fits; the last one stays, whatever its size.
+    /// Drops the least recently used plans until the rest fits; the last one stays, whatever its
+    /// size.
     fn forget(&mut self) {
         while self.slots.len() > 1 && (self.slots.len() > MOST_PLANS || self.bytes > MOST_BYTES) {
             let oldest = self
@@ -159,7 +164,8 @@ impl Held {
     }
 }
 
-/// Everything that a plan depends on, each part with its length so that no two jobs share a spelling.
+/// Everything that a plan depends on, each part with its length so that no two jobs share a
+/// spelling.
 fn key(job: &TestJob) -> Key {
     let mut digest = Sha256::new();
     let mut part = |text: Option<&str>| {

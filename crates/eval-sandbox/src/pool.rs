@@ -1,5 +1,5 @@
-//! The workers: threads with a cell each. A thread lives as long as the sandbox, because the kernel ends a cell with the
-//! thread that started it.
+//! The workers: threads with a cell each. A thread lives as long as the sandbox, because the kernel
+//! ends a cell with the thread that started it.
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
@@ -107,7 +107,8 @@ impl Worker {
         Ok((tier, self.cell()?.scratch()))
     }
 
-    /// Starts a program whose system calls `listener` makes known to the harness, once the program runs.
+    /// Starts a program whose system calls `listener` makes known to the harness, once the program
+    /// runs.
     pub fn run_observed<'w>(
         &'w mut self,
         cancel: BorrowedFd<'w>,
@@ -121,9 +122,9 @@ impl Worker {
         Running::new(&mut cell.link, cancel, started, limits, SameCore::default())
     }
 
-    /// Starts the processes of a Python job: as forks of the server, or each with an interpreter of its own where there can
-    /// be no server. `make` makes them, and whatever of theirs stays here; it is asked again when a server was lost before
-    /// any of them ran.
+    /// Starts the processes of a Python job: as forks of the server, or each with an interpreter of
+    /// its own where there can be no server. `make` makes them, and whatever of theirs stays here;
+    /// it is asked again when a server was lost before any of them ran.
     pub fn start<'w, T>(
         &'w mut self,
         python: &Python,
@@ -275,7 +276,8 @@ pub(super) struct Pool {
 }
 
 impl Drop for Pool {
-    /// Waits until the workers have ended their cells, which is soon: whoever drops the pool waits for no job any more.
+    /// Waits until the workers have ended their cells, which is soon: whoever drops the pool waits
+    /// for no job any more.
     fn drop(&mut self) {
         self.queue = None;
         for thread in self.threads.drain(..) {

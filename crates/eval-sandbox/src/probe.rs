@@ -86,7 +86,8 @@ fn landlock_abi() -> u32 {
     0
 }
 
-/// Whether cells can have control groups: `v1 memory, pids`, or why not. Groups are made for a moment to find out.
+/// Whether cells can have control groups: `v1 memory, pids`, or why not. Groups are made for a
+/// moment to find out.
 #[cfg(target_os = "linux")]
 pub fn cgroup(helper: &Path) -> Result<String, NoCgroup> {
     super::cgroup::CellGroups::prepare(helper).map(|groups| groups.to_string())

@@ -1,9 +1,11 @@
-//! Runs a program that the suite's author wrote (a command target, a command grader) and ends it with all its descendants.
+//! Runs a program that the suite's author wrote (a command target, a command grader) and ends it
+//! with all its descendants.
 //!
-//! This is no sandbox: the program is trusted with the user's files. What it must not do is outlive its call, so between the
-//! harness and the program stands a *supervisor*: a forked copy of the harness that adopts every orphan below it (it is their
-//! subreaper), reports how the program ended, and ends everything that is left as soon as the harness lets go of it. A
-//! double fork and a session of its own therefore don't get a process away, and neither does a killed harness.
+//! This is no sandbox: the program is trusted with the user's files. What it must not do is outlive
+//! its call, so between the harness and the program stands a *supervisor*: a forked copy of the
+//! harness that adopts every orphan below it (it is their subreaper), reports how the program
+//! ended, and ends everything that is left as soon as the harness lets go of it. A double fork and
+//! a session of its own therefore don't get a process away, and neither does a killed harness.
 //!
 //! Other systems than Linux have no subreaper: there the program's process group is ended.
 
@@ -18,7 +20,8 @@ use tokio::process::{Child, Command};
 
 use eval_base::text::sanitize;
 
-/// After the program has ended: how long something that it left behind may still write to its streams.
+/// After the program has ended: how long something that it left behind may still write to its
+/// streams.
 const LINGER: Duration = Duration::from_secs(1);
 
 /// How long the supervisor may take to end what is left.
@@ -27,7 +30,8 @@ const ENDING: Duration = Duration::from_secs(6);
 /// A program to run, and its limits.
 #[derive(Debug, Clone)]
 pub struct TreeCommand {
-    /// Program and arguments; a program with a slash is relative to `dir`, any other is looked up in PATH.
+    /// Program and arguments; a program with a slash is relative to `dir`, any other is looked up
+    /// in PATH.
     pub argv: Vec<String>,
     pub dir: PathBuf,
     /// The whole environment.
@@ -95,7 +99,8 @@ pub struct StartError {
     pub reason: String,
 }
 
-/// Runs the program to its end or its time limit. When this future is dropped, the tree is ended too.
+/// Runs the program to its end or its time limit. When this future is dropped, the tree is ended
+/// too.
 pub async fn run(command: &TreeCommand) -> Result<TreeOutput, StartError> {
     let started = Instant::now();
     let mut tree = Tree::start(&command.program())?;
@@ -138,8 +143,8 @@ pub async fn run(command: &TreeCommand) -> Result<TreeOutput, StartError> {
             Ok(end) => {
                 let elapsed = started.elapsed();
                 if !pumped {
-                    // A child of the program may hold the streams open: what it still says in a moment counts, but it
-                    // does not keep the call waiting for ever.
+                    // A child of the program may hold the streams open: what it still says in a
+                    // moment counts, but it does not keep the call waiting for ever.
                     let _ = tokio::time::timeout(LINGER, &mut pump).await;
                 }
                 end.map(|end| (end, elapsed))
@@ -158,7 +163,8 @@ pub async fn run(command: &TreeCommand) -> Result<TreeOutput, StartError> {
     })
 }
 
-/// A text from a program's bytes that is safe to show: escape sequences and control characters are dropped.
+/// A text from a program's bytes that is safe to show: escape sequences and control characters are
+/// dropped.
 pub fn printable(bytes: &[u8]) -> String {
     sanitize(&String::from_utf8_lossy(bytes)).trim().to_owned()
 }

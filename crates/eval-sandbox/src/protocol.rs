@@ -1,16 +1,20 @@
 //! What the harness and a cell say to each other.
 //!
-//! Messages on the control socket are short; what can be long (a cell's settings, a process with its files) travels in
-//! a sealed memory file beside the message, and a process' file is opened only by the child that becomes that process.
+//! Messages on the control socket are short; what can be long (a cell's settings, a process with
+//! its files) travels in a sealed memory file beside the message, and a process' file is opened
+//! only by the child that becomes that process.
 //!
-//! - harness -> cell, first message: a descriptor with [`CellConfig`] as JSON; the answer is `O<notes>`, with the
-//!   listener of its system calls where it has one, or `E<reason>`.
-//! - harness -> cell, per job: one byte per process, its count of descriptors: specification, stdin, stdout, stderr,
-//!   status, and whatever the program gets as 3, 4, ...
-//! - cell -> harness: `S` with one pidfd per process, then for each that ended `X<index> <status> <cpu us> <max rss KiB>`.
-//! - harness -> cell, [`START_SERVER`]: the descriptors of one process that becomes a fork server; the answer is `V` with its
-//!   pidfd. What a fork server is asked and answers stands at the head of `python/server.py`.
-//! - status pipe: `S<wait status>` of the program itself, or `F<reason>` when it could not be started.
+//! - harness -> cell, first message: a descriptor with [`CellConfig`] as JSON; the answer is
+//!   `O<notes>`, with the listener of its system calls where it has one, or `E<reason>`.
+//! - harness -> cell, per job: one byte per process, its count of descriptors: specification,
+//!   stdin, stdout, stderr, status, and whatever the program gets as 3, 4, ...
+//! - cell -> harness: `S` with one pidfd per process, then for each that ended
+//!   `X<index> <status> <cpu us> <max rss KiB>`.
+//! - harness -> cell, [`START_SERVER`]: the descriptors of one process that becomes a fork server;
+//!   the answer is `V` with its pidfd. What a fork server is asked and answers stands at the head
+//!   of `python/server.py`.
+//! - status pipe: `S<wait status>` of the program itself, or `F<reason>` when it could not be
+//!   started.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -84,7 +88,8 @@ pub(super) struct CellConfig {
     pub tmp_inodes: u64,
     /// Jobs are observed, so that the cell has no listener: there can be one only.
     pub observed: bool,
-    /// The folder below which jobs get theirs, in the tiers that share the host's file system; the keeper makes it.
+    /// The folder below which jobs get theirs, in the tiers that share the host's file system; the
+    /// keeper makes it.
     pub scratch: String,
     /// What the cell of the landlock tier found out about itself.
     #[serde(skip)]
@@ -112,7 +117,8 @@ pub(super) struct ProcessSpec {
     pub env: Vec<(String, String)>,
     /// (path below the working folder, length of its content)
     pub files: Vec<(String, usize)>,
-    /// Where the program runs; `None`: the working folder, where the files lie. A NUL in `argv` stands for that one.
+    /// Where the program runs; `None`: the working folder, where the files lie. A NUL in `argv`
+    /// stands for that one.
     pub dir: Option<String>,
     pub limits: ProcessLimits,
     /// Those of `files` that may be executed.
@@ -121,11 +127,12 @@ pub(super) struct ProcessSpec {
     /// A part of this program that runs in place of `argv`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub built_in: Option<BuiltIn>,
-    /// Once the program ended well, the files of its folder are written to the last of the extra descriptors, which it does
-    /// not get itself.
+    /// Once the program ended well, the files of its folder are written to the last of the extra
+    /// descriptors, which it does not get itself.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub collect: bool,
-    /// Every system call is notified; the first of the extra descriptors is the socket that the listener leaves by.
+    /// Every system call is notified; the first of the extra descriptors is the socket that the
+    /// listener leaves by.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub observed: bool,
 }
@@ -137,7 +144,8 @@ pub(super) enum BuiltIn {
     Sql,
 }
 
-/// A specification as it travels: the length of the JSON in decimal, a newline, the JSON, the files' contents.
+/// A specification as it travels: the length of the JSON in decimal, a newline, the JSON, the
+/// files' contents.
 pub(super) fn encode_spec(spec: &ProcessSpec, contents: &[&[u8]]) -> serde_json::Result<Vec<u8>> {
     let json = serde_json::to_vec(spec)?;
     let mut bytes = format!("{}\n", json.len()).into_bytes();

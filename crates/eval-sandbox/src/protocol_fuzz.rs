@@ -1,5 +1,5 @@
-//! A doorway for tests and the fuzzer: bytes as if a child had written them, through the very parts that read a child.
-//! Not an interface; it may change at any time.
+//! A doorway for tests and the fuzzer: bytes as if a child had written them, through the very parts
+//! that read a child. Not an interface; it may change at any time.
 
 use std::io::Write;
 
@@ -18,7 +18,8 @@ pub struct Channel {
     pub too_long: bool,
 }
 
-/// Reads `chunks`, each written and looked at before the next one comes. A chunk may hold 64 KiB, as a pipe does.
+/// Reads `chunks`, each written and looked at before the next one comes. A chunk may hold 64 KiB,
+/// as a pipe does.
 pub fn channel(chunks: &[&[u8]]) -> std::io::Result<Channel> {
     let (read, write) = pipe()?;
     let mut write = Some(std::fs::File::from(write));

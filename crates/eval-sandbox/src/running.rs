@@ -18,11 +18,13 @@ use super::types::{Ending, Limits};
 
 /// How often the memory of the tree is looked at.
 const LOOK_AT_MEMORY: Duration = Duration::from_millis(25);
-/// What a hypervisor takes away is dear to ask for, and does not matter to a job that is over sooner.
+/// What a hypervisor takes away is dear to ask for, and does not matter to a job that is over
+/// sooner.
 const LONG_ENOUGH: Duration = Duration::from_millis(100);
 /// Looking takes at most one part in this many of a worker's time, however large the tree is.
 const LOOKS_SHARE: u32 = 20;
-/// What an interpreter may hold beyond the limit of its data: the limit itself is kept by the kernel.
+/// What an interpreter may hold beyond the limit of its data: the limit itself is kept by the
+/// kernel.
 const MEMORY_SLACK_MB: u64 = 64;
 /// How long a cell may take to start or to end processes before it is given up.
 const CELL_PATIENCE: Duration = Duration::from_secs(30);
@@ -84,8 +86,9 @@ pub(super) struct Started {
     kills: Kills,
 }
 
-/// Sends a job off and waits until all its processes run. An error says nothing about them: none has run anything that is
-/// not ours. Whatever went wrong leaves the other side in a state that we don't know.
+/// Sends a job off and waits until all its processes run. An error says nothing about them: none
+/// has run anything that is not ours. Whatever went wrong leaves the other side in a state that we
+/// don't know.
 pub(super) fn begin(
     link: &mut Link,
     limits: &Limits,
@@ -216,7 +219,8 @@ impl<'c> Running<'c> {
                 }
                 Line::TooLong => return Ok(Heard::TooLong),
                 Line::End(cut) => return Ok(Heard::End(cut)),
-                // Nobody is left to say more, although an unrelated process may still hold the descriptor.
+                // Nobody is left to say more, although an unrelated process may still hold the
+                // descriptor.
                 Line::Waiting if all_ended => return Ok(Heard::End(false)),
                 Line::Waiting => {}
             }
@@ -235,8 +239,9 @@ impl<'c> Running<'c> {
         }
     }
 
-    /// How long a program that has nothing more to do may take to end. An honest one never needs it: periods that expire
-    /// are counted ([`ServerReport::expired_graces`](super::settings::ServerReport)).
+    /// How long a program that has nothing more to do may take to end. An honest one never needs
+    /// it: periods that expire are counted
+    /// ([`ServerReport::expired_graces`](super::settings::ServerReport)).
     pub fn grace(&self) -> Duration {
         self.link.grace
     }
@@ -246,7 +251,8 @@ impl<'c> Running<'c> {
         self.deadline += time;
     }
 
-    /// Waits until the processes ended by themselves, at most for [`Running::grace`] and never beyond the job's own time.
+    /// Waits until the processes ended by themselves, at most for [`Running::grace`] and never
+    /// beyond the job's own time.
     pub fn let_end(&mut self) -> Result<(), SandboxError> {
         let until = Instant::now() + self.grace();
         while !self.all_ended() && self.stop.is_none() && Instant::now() < until {
@@ -338,7 +344,8 @@ impl<'c> Running<'c> {
         if self.stop.is_none() {
             // Measuring a fork bomb would give it time.
             if !matches!(why, Stop::NotNeeded | Stop::Processes) {
-                // A fork server tells two for each process: its own, and the first of its namespace.
+                // A fork server tells two for each process: its own, and the first of its
+                // namespace.
                 let each = self.pidfds.len() / self.processes.len().max(1);
                 for (process, pidfds) in self
                     .processes
@@ -505,7 +512,8 @@ impl<'c> Running<'c> {
         }
     }
 
-    /// Of all processes of the job: each may have what a namespace would let it have, and its minder comes on top.
+    /// Of all processes of the job: each may have what a namespace would let it have, and its
+    /// minder comes on top.
     fn most_threads(&self) -> u64 {
         self.limits
             .processes
@@ -535,8 +543,8 @@ impl<'c> Running<'c> {
 }
 
 impl Running<'_> {
-    /// The cell is gone. When the kernel took it to make room in its group, the job is to blame: it filled the group with so
-    /// many processes that each was smaller than the cell.
+    /// The cell is gone. When the kernel took it to make room in its group, the job is to blame: it
+    /// filled the group with so many processes that each was smaller than the cell.
     fn lose_cell(&mut self) -> Result<(), SandboxError> {
         if !self.counted_kills().of_limit_since(self.kills) {
             return Err(SandboxError::lost("the cell ended"));
@@ -556,7 +564,8 @@ impl Running<'_> {
 impl Drop for Running<'_> {
     fn drop(&mut self) {
         if !self.finished {
-            // The link stays marked as broken, so its owner drops it; until then nothing of the job may go on.
+            // The link stays marked as broken, so its owner drops it; until then nothing of the job
+            // may go on.
             self.pidfds.iter().for_each(kill_by_pidfd);
         }
     }

@@ -1,8 +1,9 @@
 //! A worker's thread and its job on one core, as long as the job answers soon.
 //!
-//! The thread, the fork server and the candidate wait for each other, so that only one of them ever runs. Waking a process on
-//! another core, which may sleep, takes longer than most of what they do. So a job begins on the core that the thread is on.
-//! One that takes longer than [`PATIENCE`] is freed, so that it may use every core; after some quick answers it is bound again.
+//! The thread, the fork server and the candidate wait for each other, so that only one of them ever
+//! runs. Waking a process on another core, which may sleep, takes longer than most of what they do.
+//! So a job begins on the core that the thread is on. One that takes longer than [`PATIENCE`] is
+//! freed, so that it may use every core; after some quick answers it is bound again.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -16,7 +17,8 @@ const QUICK: Duration = Duration::from_micros(500);
 /// How long the thread waits for a sign of the job before it frees it.
 pub(super) const PATIENCE: Duration = Duration::from_millis(5);
 
-/// Cores that some thread of this process is bound to. Two jobs on one core would wait for each other.
+/// Cores that some thread of this process is bound to. Two jobs on one core would wait for each
+/// other.
 static TAKEN: [AtomicBool; libc::CPU_SETSIZE as usize] =
     [const { AtomicBool::new(false) }; libc::CPU_SETSIZE as usize];
 
@@ -54,7 +56,8 @@ impl SameCore {
         }
     }
 
-    /// Takes note of how long an answer took, and binds a job that was freed when it pays. `processes`: those of the job.
+    /// Takes note of how long an answer took, and binds a job that was freed when it pays.
+    /// `processes`: those of the job.
     pub fn answered(&mut self, took: Duration, processes: impl FnOnce() -> Vec<u32>) {
         self.quick = if took <= QUICK {
             self.quick.saturating_add(1)
@@ -119,14 +122,16 @@ impl CoreBinding {
 
 /// The cores that the calling thread may use.
 fn allowed_here() -> Option<libc::cpu_set_t> {
-    // SAFETY: all bytes zero is the empty set; the kernel writes at most the size given into a live local.
+    // SAFETY: all bytes zero is the empty set; the kernel writes at most the size given into a live
+    // local.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         (libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) == 0).then_some(set)
     }
 }
 
-/// Of a thread, 0 for the calling one. Without effect on one that has ended: where a thread runs changes no result.
+/// Of a thread, 0 for the calling one. Without effect on one that has ended: where a thread runs
+/// changes no result.
 fn set_allowed(thread: u32, set: &libc::cpu_set_t) {
     // SAFETY: the set is live and of the size given.
     unsafe { libc::sched_setaffinity(thread as libc::pid_t, size_of::<libc::cpu_set_t>(), set) };

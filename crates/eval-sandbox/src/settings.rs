@@ -18,7 +18,8 @@ pub struct SandboxReport {
     pub notes: Vec<String>,
     /// The version of Landlock, in the tier that stands on it.
     pub landlock_abi: Option<u32>,
-    /// What control groups bound, as `v1 memory, pids`; `None`: memory is only watched, and `notes` say why.
+    /// What control groups bound, as `v1 memory, pids`; `None`: memory is only watched, and `notes`
+    /// say why.
     pub cgroup: Option<String>,
 }
 
@@ -37,7 +38,8 @@ pub struct ServerReport {
     pub started: u64,
     /// Jobs that were forks of them.
     pub jobs: u64,
-    /// Grace periods that expired: programs that had nothing more to do and did not end within half a second.
+    /// Grace periods that expired: programs that had nothing more to do and did not end within half
+    /// a second.
     pub expired_graces: u64,
     /// Why every job, or every job of some worker, gets an interpreter started for itself.
     pub given_up: Option<String>,

@@ -1,8 +1,9 @@
 //! SQL, run by the harness' own SQLite inside a job.
 //!
-//! Nothing is executed: the forked child becomes SQLite, behind every protection that a program has. A request comes on
-//! stdin, lines of JSON go to stdout: `{"columns": [..]}`, `{"row": [..]}` for each row and `{"done": true}`, or
-//! `{"failed": step, "kind": .., "message": ..}`. Only SQL is the candidate's here, and it can't write to stdout.
+//! Nothing is executed: the forked child becomes SQLite, behind every protection that a program
+//! has. A request comes on stdin, lines of JSON go to stdout: `{"columns": [..]}`, `{"row": [..]}`
+//! for each row and `{"done": true}`, or `{"failed": step, "kind": .., "message": ..}`. Only SQL is
+//! the candidate's here, and it can't write to stdout.
 
 use std::fmt::Write as _;
 use std::fs;

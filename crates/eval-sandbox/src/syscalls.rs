@@ -146,7 +146,8 @@ pub(super) fn pivot_here() -> io::Result<()> {
     std::env::set_current_dir("/")
 }
 
-/// Kills the caller when its parent *thread* ends. A change of credentials clears it, so it is asked for again after each.
+/// Kills the caller when its parent *thread* ends. A change of credentials clears it, so it is
+/// asked for again after each.
 pub(super) fn die_with_parent() {
     // SAFETY: prctl with integer arguments only.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) };
@@ -234,8 +235,9 @@ pub(super) fn raise_ambient(capability: u32) -> io::Result<()> {
     step("ambient capability", check(r as libc::c_long)).map(drop)
 }
 
-/// Changes from root to the user and group `id`, without further groups. Permitted capabilities are kept when
-/// `keep_capabilities`; effective ones are gone, and so is the wish to end with the parent.
+/// Changes from root to the user and group `id`, without further groups. Permitted capabilities are
+/// kept when `keep_capabilities`; effective ones are gone, and so is the wish to end with the
+/// parent.
 pub(super) fn become_user(id: u32, keep_capabilities: bool) -> io::Result<()> {
     // SAFETY: integer arguments, and for setgroups an empty list.
     unsafe {
@@ -259,7 +261,8 @@ pub(super) fn become_user(id: u32, keep_capabilities: bool) -> io::Result<()> {
     }
 }
 
-/// Files that root makes from now on belong to `id`, and only what `id` may write can be written; 0 undoes it.
+/// Files that root makes from now on belong to `id`, and only what `id` may write can be written; 0
+/// undoes it.
 pub(super) fn write_files_as(id: u32) -> io::Result<()> {
     // SAFETY: integer arguments; a second call with an invalid number only asks.
     let now = unsafe {
@@ -410,7 +413,8 @@ pub(super) fn set_limit(
     };
     // SAFETY: `old` is a live local of the right type.
     unsafe { libc::getrlimit(resource, &mut old) };
-    // A limit that the caller already lowered stays: without privilege it can't be raised, and need not be.
+    // A limit that the caller already lowered stays: without privilege it can't be raised, and need
+    // not be.
     let hard = hard.min(old.rlim_max);
     let new = libc::rlimit {
         rlim_cur: soft.min(hard),

@@ -10,13 +10,16 @@ use serde_json::Value;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Tier {
-    /// User, mount, pid, network, IPC and UTS namespaces, a root of its own, seccomp. Needs no privilege.
+    /// User, mount, pid, network, IPC and UTS namespaces, a root of its own, seccomp. Needs no
+    /// privilege.
     Userns,
     /// The same without a user namespace. Needs CAP_SYS_ADMIN.
     Rootns,
-    /// Landlock and seccomp on the caller's own file system: files can't be read or written, but what exists can be seen.
+    /// Landlock and seccomp on the caller's own file system: files can't be read or written, but
+    /// what exists can be seen.
     Landlock,
-    /// Limits and a clean environment only: the program can read the caller's files and reach the network.
+    /// Limits and a clean environment only: the program can read the caller's files and reach the
+    /// network.
     None,
 }
 
@@ -30,7 +33,8 @@ impl Tier {
         }
     }
 
-    /// Jobs share the host's file system and processes, so that what they leave behind has to be cleared away.
+    /// Jobs share the host's file system and processes, so that what they leave behind has to be
+    /// cleared away.
     #[cfg(target_os = "linux")]
     pub(super) fn on_the_host(self) -> bool {
         matches!(self, Tier::Landlock | Tier::None)
@@ -43,28 +47,33 @@ impl std::fmt::Display for Tier {
     }
 }
 
-/// What a program may use. The defaults are those of the product: 10 s, 256 MB, 1 MiB of each stream kept.
+/// What a program may use. The defaults are those of the product: 10 s, 256 MB, 1 MiB of each
+/// stream kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Wall time of a program, from its start.
     pub wall: Duration,
-    /// Processor time of each process, in whole seconds rounded up, and of the whole tree (by the watchdog); `None`: two seconds
-    /// more than `wall` for each process, so that only several threads at once can use it up.
+    /// Processor time of each process, in whole seconds rounded up, and of the whole tree (by the
+    /// watchdog); `None`: two seconds more than `wall` for each process, so that only several
+    /// threads at once can use it up.
     pub cpu: Option<Duration>,
-    /// Private memory, in MiB, of each process (by the kernel) and of the whole tree (by a watchdog, a little later).
+    /// Private memory, in MiB, of each process (by the kernel) and of the whole tree (by a
+    /// watchdog, a little later).
     pub memory_mb: u64,
     /// Bytes kept of each stream; the rest is thrown away.
     pub output_bytes: u64,
     /// Bytes of one stream at which the job is killed: 16 MiB.
     pub output_end: u64,
-    /// Bytes that what one call returns may take as text; where the harness compares it, also about as memory (64 MiB at least).
+    /// Bytes that what one call returns may take as text; where the harness compares it, also about
+    /// as memory (64 MiB at least).
     pub return_bytes: u64,
     /// Keep the end of stderr instead of its beginning.
     pub stderr_tail: bool,
     /// Processes and threads.
     pub processes: u64,
     pub open_files: u64,
-    /// Size of one file, in MiB. Everything in the private folder together may take 64 MiB in 4,096 files.
+    /// Size of one file, in MiB. Everything in the private folder together may take 64 MiB in 4,096
+    /// files.
     pub file_mb: u64,
 }
 
@@ -150,7 +159,8 @@ pub struct Streams {
 /// A program to run as it is.
 #[derive(Debug, Clone, Default)]
 pub struct Program {
-    /// The program, looked up in PATH (`/usr/local/bin:/usr/bin:/bin`) when it holds no slash, and its arguments.
+    /// The program, looked up in PATH (`/usr/local/bin:/usr/bin:/bin`) when it holds no slash, and
+    /// its arguments.
     pub argv: Vec<String>,
     /// Empty: the program reads the end at once.
     pub stdin: Vec<u8>,
@@ -267,37 +277,43 @@ pub struct ProgramResult {
     pub wall: Duration,
     /// User and system time of the whole tree.
     pub cpu: Duration,
-    /// It ran out of time on a busy machine and was tried once more alone; this is the result of that.
+    /// It ran out of time on a busy machine and was tried once more alone; this is the result of
+    /// that.
     pub adjudicated: bool,
 }
 
-/// One call of a function. Arguments and results are *tagged JSON*: plain JSON where that says exactly what the value
-/// is, and an object with one `$` key where it doesn't: `{"$int": "0x..."}` beyond 2^53, `{"$float": "nan|inf|-inf"}`,
-/// `{"$tuple": [...]}`, `{"$set": [...]}`, `{"$frozenset": [...]}`, `{"$dict": [[key, value], ...]}` for keys that are not plain
-/// text, `{"$counter"|"$odict": [[key, value], ...]}`, `{"$defaultdict": [[key, value], ...]}`, `{"$deque": [[...], maxlen]}`,
-/// `{"$bytes": hex}`, `{"$bytearray": hex}`, `{"$complex": [re, im]}`, `{"$range": [start, stop, step]}`, `{"$wtf8": hex}` for text with
-/// lone surrogates, `{"$decimal": text}`, `{"$fraction": [n, d]}`, `{"$ellipsis": true}`, `{"$type": builtin}`, `{"$iter": [...]}` for a
-/// generator or iterator, `{"$dict_keys"|"$dict_values"|"$dict_items": [...]}`, `{"$date"|"$datetime"|"$time"|"$uuid": text}`,
-/// `{"$timedelta": [days, seconds, microseconds]}`, and in results `{"$opaque": type name, "truth": bool?}` for anything else, with its package before the name (`pandas.DataFrame`)
-/// (`only_truth` for types that define equality).
+/// One call of a function. Arguments and results are *tagged JSON*: plain JSON where that says
+/// exactly what the value is, and an object with one `$` key where it doesn't: `{"$int": "0x..."}`
+/// beyond 2^53, `{"$float": "nan|inf|-inf"}`, `{"$tuple": [...]}`, `{"$set": [...]}`,
+/// `{"$frozenset": [...]}`, `{"$dict": [[key, value], ...]}` for keys that are not plain text,
+/// `{"$counter"|"$odict": [[key, value], ...]}`, `{"$defaultdict": [[key, value], ...]}`,
+/// `{"$deque": [[...], maxlen]}`, `{"$bytes": hex}`, `{"$bytearray": hex}`,
+/// `{"$complex": [re, im]}`, `{"$range": [start, stop, step]}`, `{"$wtf8": hex}` for text with lone
+/// surrogates, `{"$decimal": text}`, `{"$fraction": [n, d]}`, `{"$ellipsis": true}`,
+/// `{"$type": builtin}`, `{"$iter": [...]}` for a generator or iterator,
+/// `{"$dict_keys"|"$dict_values"|"$dict_items": [...]}`,
+/// `{"$date"|"$datetime"|"$time"|"$uuid": text}`, `{"$timedelta": [days, seconds, microseconds]}`,
+/// and in results `{"$opaque": type name, "truth": bool?}` for anything else, with its package
+/// before the name (`pandas.DataFrame`) (`only_truth` for types that define equality).
 #[derive(Debug, Clone, Default)]
 pub struct Call {
     pub args: Vec<Value>,
     pub kwargs: Vec<(String, Value)>,
 }
 
-/// A function to call with each of `calls`, in order. What is expected stays with the caller, and so does each call until the
-/// one before it is answered.
+/// A function to call with each of `calls`, in order. What is expected stays with the caller, and
+/// so does each call until the one before it is answered.
 #[derive(Debug, Clone, Default)]
 pub struct FunctionJob {
     pub code: String,
-    /// A name, or a dotted path from one (`Solution.solve` is called on an instance, unless it is static).
+    /// A name, or a dotted path from one (`Solution.solve` is called on an instance, unless it is
+    /// static).
     pub entry_point: String,
     pub calls: Vec<Call>,
     /// Time of each call, by our clock; `None`: only `limits.wall` counts.
     pub per_call: Option<Duration>,
-    /// `wall` bounds each process; a call that is stuck or ends its process is followed by a new process for the calls
-    /// that remain. All of them together get at most three times `wall`.
+    /// `wall` bounds each process; a call that is stuck or ends its process is followed by a new
+    /// process for the calls that remain. All of them together get at most three times `wall`.
     pub limits: Limits,
 }
 
@@ -313,7 +329,8 @@ pub struct Raised {
     pub traceback: String,
 }
 
-/// Why nothing, or nothing more, could be had from the candidate. Every one is the candidate's fault.
+/// Why nothing, or nothing more, could be had from the candidate. Every one is the candidate's
+/// fault.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunFailure {
     SyntaxError {
@@ -376,7 +393,8 @@ pub struct FunctionReport<T = Value> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TestMode {
-    /// Nowhere: the tests only compare results with plain values, so that the calls are made and the harness compares.
+    /// Nowhere: the tests only compare results with plain values, so that the calls are made and
+    /// the harness compares.
     Compared,
     /// In a process that never loads the candidate's code and calls it through plain data.
     Split,
@@ -398,14 +416,15 @@ pub struct ModeChoice {
 #[derive(Debug, Clone, Default)]
 pub struct TestJob {
     pub code: String,
-    /// Runs after the candidate's code and before the tests. Its import statements are run on the candidate's side too, as in
-    /// one program they would be.
+    /// Runs after the candidate's code and before the tests. Its import statements are run on the
+    /// candidate's side too, as in one program they would be.
     pub setup: String,
     /// Run one after the other; the verdict names the one that failed by its index.
     pub tests: Vec<String>,
     /// The function handed to `check`, and the one that a job is about.
     pub entry_point: Option<String>,
-    /// After the tests were run, call this function of theirs with the entry point (HumanEval's `check`).
+    /// After the tests were run, call this function of theirs with the entry point (HumanEval's
+    /// `check`).
     pub check: Option<String>,
     /// `None`: decided from the tests.
     pub mode: Option<TestMode>,
@@ -433,7 +452,8 @@ pub enum TestVerdict {
     Opaque {
         type_name: String,
     },
-    /// The tests failed in a process of their own, and share more with the code than plain data: the failure may be theirs.
+    /// The tests failed in a process of their own, and share more with the code than plain data:
+    /// the failure may be theirs.
     Uncertain {
         why: String,
     },

@@ -4,9 +4,10 @@ use super::draws::Draws;
 
 /// The number of successes among `n` trials of chance `p`.
 ///
-/// Exact in distribution: by transformed rejection (algorithm BTRS of W. Hörmann, "The generation of binomial random
-/// variates", J. Stat. Comput. Simul. 46, 1993) where about 10 or more are expected, else by inversion (Kachitvichyanukul &
-/// Schmeiser, "Binomial random variate generation", Commun. ACM 31, 1988, algorithm BINV).
+/// Exact in distribution: by transformed rejection (algorithm BTRS of W. Hörmann, "The generation
+/// of binomial random variates", J. Stat. Comput. Simul. 46, 1993) where about 10 or more are
+/// expected, else by inversion (Kachitvichyanukul & Schmeiser, "Binomial random variate
+/// generation", Commun. ACM 31, 1988, algorithm BINV).
 pub(super) fn binomial(draws: &mut Draws, n: u64, p: f64) -> u64 {
     if n == 0 || p <= 0.0 {
         0
@@ -133,7 +134,8 @@ mod tests {
             for _ in 0..DRAWN {
                 seen[binomial(&mut draws, n, p) as usize] += 1;
             }
-            // Chi-squared over cells of at least 10 expected; its mean is the number of cells, its deviation sqrt(2 x cells).
+            // Chi-squared over cells of at least 10 expected; its mean is the number of cells, its
+            // deviation sqrt(2 x cells).
             let (mut chi, mut cells, mut expected, mut observed) = (0.0, 0.0, 0.0, 0.0);
             for (chance, seen) in chances(n, p).iter().zip(&seen) {
                 expected += chance * DRAWN as f64;

@@ -1,13 +1,14 @@
 //! Chances that statistics are held against: binomial terms and tails, Student's t.
 //!
-//! Tails are sums of their own terms, never 1 minus what is large, so that small chances keep their digits.
+//! Tails are sums of their own terms, never 1 minus what is large, so that small chances keep their
+//! digits.
 
 use super::interval::normal_quantile;
 
 /// P(X = k) for X binomial of `n` trials of chance `p`.
 ///
-/// Source: C. Loader, "Fast and Accurate Computation of Binomial Probabilities" (2000): the saddle-point expansion, whose
-/// relative error is about 1e-15 for any n.
+/// Source: C. Loader, "Fast and Accurate Computation of Binomial Probabilities" (2000): the
+/// saddle-point expansion, whose relative error is about 1e-15 for any n.
 pub(super) fn binomial_term(k: u64, n: u64, p: f64) -> f64 {
     if k > n {
         return 0.0;
@@ -109,8 +110,8 @@ fn deviance(x: f64, m: f64) -> f64 {
 
 /// The quantile of Student's t with `freedom` degrees at `p` in (1/2, 1), to about 1e-9.
 ///
-/// By bisection of its distribution, 1 - I(v / (v + t²); v/2, 1/2) / 2 (Abramowitz & Stegun 26.7.1); for a million degrees and
-/// more by their expansion 26.7.5.
+/// By bisection of its distribution, 1 - I(v / (v + t²); v/2, 1/2) / 2 (Abramowitz & Stegun
+/// 26.7.1); for a million degrees and more by their expansion 26.7.5.
 pub(super) fn t_quantile(p: f64, freedom: f64) -> f64 {
     let normal = normal_quantile(p);
     if freedom > 1e6 {
@@ -132,7 +133,8 @@ pub(super) fn t_quantile(p: f64, freedom: f64) -> f64 {
     (low + high) / 2.0
 }
 
-/// The regularised incomplete beta function by its continued fraction (Abramowitz & Stegun 26.5.8), evaluated by Lentz's method.
+/// The regularised incomplete beta function by its continued fraction (Abramowitz & Stegun 26.5.8),
+/// evaluated by Lentz's method.
 fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 || x >= 1.0 {
         return x.clamp(0.0, 1.0);

@@ -1,7 +1,7 @@
 //! Random numbers whose stream is fixed.
 //!
-//! The draws come from ChaCha8, keyed with the seed's 8 little-endian bytes and 24 zeros, so a seed means the same draws on every
-//! machine and in every version.
+//! The draws come from ChaCha8, keyed with the seed's 8 little-endian bytes and 24 zeros, so a seed
+//! means the same draws on every machine and in every version.
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};

@@ -36,7 +36,8 @@ impl Method {
     }
 }
 
-/// The normal interval around a mean of given standard error, kept within the `range` of the values: no resample could leave it.
+/// The normal interval around a mean of given standard error, kept within the `range` of the
+/// values: no resample could leave it.
 pub(super) fn normal_of_mean(
     mean: f64,
     error: f64,
@@ -64,9 +65,11 @@ pub(super) fn two_sided_quantile(level: f64) -> Result<f64, Undefined> {
     }
 }
 
-/// The standard normal quantile of `p` in (0, 1), to about 1e-12; infinite at the ends, NaN outside.
+/// The standard normal quantile of `p` in (0, 1), to about 1e-12; infinite at the ends, NaN
+/// outside.
 ///
-/// By bisection of the distribution function, which is simple to verify and fast enough for a few calls a report.
+/// By bisection of the distribution function, which is simple to verify and fast enough for a few
+/// calls a report.
 pub fn normal_quantile(p: f64) -> f64 {
     if !(p > 0.0 && p < 1.0) {
         return match p {
@@ -87,8 +90,9 @@ pub fn normal_quantile(p: f64) -> f64 {
     (low + high) / 2.0
 }
 
-/// Phi(x) = 1/2 + phi(x) (x + x³/3 + x⁵/(3·5) + ...): Abramowitz & Stegun 26.2.11. Far from 0, where the terms outgrow what they are
-/// multiplied with, the tail is phi(x) / (x + 1/(x + 2/(x + 3/(x + ...)))): 26.2.14.
+/// Phi(x) = 1/2 + phi(x) (x + x³/3 + x⁵/(3·5) + ...): Abramowitz & Stegun 26.2.11. Far from 0,
+/// where the terms outgrow what they are multiplied with, the tail is phi(x) / (x + 1/(x + 2/(x +
+/// 3/(x + ...)))): 26.2.14.
 pub(super) fn normal_cdf(x: f64) -> f64 {
     let density = (-x * x / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
     if x.abs() > 5.0 {

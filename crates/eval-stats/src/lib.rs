@@ -1,7 +1,8 @@
 //! Estimators, intervals and resampling; pure functions of counts and scores.
 //!
-//! Nothing here guesses: what data can't answer is [`Undefined`] with its reason, never a number. Randomness comes from a
-//! seed that the caller hands in, through a generator whose stream is fixed, so the same data and seed give the same digits.
+//! Nothing here guesses: what data can't answer is [`Undefined`] with its reason, never a number.
+//! Randomness comes from a seed that the caller hands in, through a generator whose stream is
+//! fixed, so the same data and seed give the same digits.
 //!
 //! ```
 //! use eval_stats::{Undefined, pass_at_k};

@@ -1,13 +1,16 @@
-//! Intervals of a mean by empirical likelihood: of values in [0, 1], in one stratum or several, and of unbounded values.
+//! Intervals of a mean by empirical likelihood: of values in [0, 1], in one stratum or several, and
+//! of unbounded values.
 //!
-//! The lower end is the least mean that any reweighting of the units gives, among the reweightings whose log-likelihood is at most
-//! c = z²/2 below the best (A. B. Owen, Biometrika 75:237-249, 1988, and "Empirical Likelihood", 2001). Which reweightings those are
-//! does not depend on the values, and of each the mean rises with every value, so the end can only rise when a value rises: the interval
-//! is monotone by construction, whatever the data.
+//! The lower end is the least mean that any reweighting of the units gives, among the reweightings
+//! whose log-likelihood is at most c = z²/2 below the best (A. B. Owen, Biometrika 75:237-249,
+//! 1988, and "Empirical Likelihood", 2001). Which reweightings those are does not depend on the
+//! values, and of each the mean rises with every value, so the end can only rise when a value
+//! rises: the interval is monotone by construction, whatever the data.
 //!
-//! Values in [0, 1] get a pseudo-observation, as in adjusted empirical likelihood (J. Chen, A. M. Variyath & B. Abraham, Journal of
-//! Computational and Graphical Statistics 17:426-443, 2008): [`UNSEEN`] of a unit, at 0 for the lower end and at 1
-//! for the upper end. It stands for failures (or passes) that no sample has shown yet, and keeps a width where all values are equal.
+//! Values in [0, 1] get a pseudo-observation, as in adjusted empirical likelihood (J. Chen, A. M.
+//! Variyath & B. Abraham, Journal of Computational and Graphical Statistics 17:426-443, 2008):
+//! [`UNSEEN`] of a unit, at 0 for the lower end and at 1 for the upper end. It stands for failures
+//! (or passes) that no sample has shown yet, and keeps a width where all values are equal.
 //! docs/statistics.md has the coverage.
 
 use super::Undefined;
@@ -15,15 +18,17 @@ use super::distributions::t_quantile;
 use super::interval::{Interval, Method, two_sided_quantile};
 use super::pass_rates::Curve;
 
-/// How often the pseudo-observation counts. Of n cases that all pass the lower end is about 1 - 3.5/n, and the chance that all of them
-/// pass when the truth is there is about exp(-3.5) = 3 %. For 0/1 values of any chance the exact coverage is at least 93.4 %.
+/// How often the pseudo-observation counts. Of n cases that all pass the lower end is about 1 -
+/// 3.5/n, and the chance that all of them pass when the truth is there is about exp(-3.5) = 3 %.
+/// For 0/1 values of any chance the exact coverage is at least 93.4 %.
 const UNSEEN: f64 = 0.55;
 /// -ln 0.035: units that all pass with a smaller chance are not likely to.
 const UNLIKELY: f64 = 3.352_407_217_492_723;
 /// Halvings of a bracket: enough for all digits of an f64.
 const HALVINGS: usize = 64;
 
-/// So many units with the same values: their sum and their number, such as the cases of an eval. A single value has size 1.
+/// So many units with the same values: their sum and their number, such as the cases of an eval. A
+/// single value has size 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Level {
     /// Of values in [0, 1]: at most `size`.
@@ -49,7 +54,8 @@ impl Level {
 pub enum Unseen {
     /// As an average unit: all are drawn from one population, however large they are.
     Average,
-    /// As one of so many equal units as would say as much when all pass: heavy units may pass less often than light ones.
+    /// As one of so many equal units as would say as much when all pass: heavy units may pass less
+    /// often than light ones.
     Telling,
 }
 
@@ -66,9 +72,11 @@ pub struct Stratum {
 /// What a stratum is made of.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Units {
-    /// The stratum's value is the sum of all sums by the sum of all sizes; among several strata all sizes must be 1.
+    /// The stratum's value is the sum of all sums by the sum of all sizes; among several strata all
+    /// sizes must be 1.
     Levels(Vec<Level>),
-    /// Samples of one case, of which so many passed; its value is a curve, which has to be defined for one sample less, too.
+    /// Samples of one case, of which so many passed; its value is a curve, which has to be defined
+    /// for one sample less, too.
     Samples {
         n: u32,
         passed: u32,
@@ -79,8 +87,9 @@ pub enum Units {
 
 /// The interval of a mean of values in [0, 1].
 ///
-/// One stratum is a ratio of sums, of equal or unequal units. Among several strata each keeps its share (C. Zhong & J. N. K. Rao,
-/// Biometrika 87:929-938, 2000), and each gives up one degree of freedom of its units for its own mean.
+/// One stratum is a ratio of sums, of equal or unequal units. Among several strata each keeps its
+/// share (C. Zhong & J. N. K. Rao, Biometrika 87:929-938, 2000), and each gives up one degree of
+/// freedom of its units for its own mean.
 ///
 /// # Errors
 /// Without units, or when a number is not finite.
@@ -109,8 +118,8 @@ pub fn of_shares(strata: &[Stratum], unseen: Unseen, level: f64) -> Result<Inter
     })
 }
 
-/// The interval of the share `passed` of `n` independent verdicts; neither needs to be a whole number. It is that of [`of_shares`], whose
-/// likelihood is here the binomial one.
+/// The interval of the share `passed` of `n` independent verdicts; neither needs to be a whole
+/// number. It is that of [`of_shares`], whose likelihood is here the binomial one.
 pub fn of_counts(passed: f64, n: f64, level: f64) -> Result<Interval, Undefined> {
     let z = two_sided_quantile(level)?;
     if !(n > 0.0 && (0.0..=n).contains(&passed)) {
@@ -143,8 +152,8 @@ pub fn of_counts(passed: f64, n: f64, level: f64) -> Result<Interval, Undefined>
     })
 }
 
-/// The interval of a mean, or ratio of sums, of values without bounds: no pseudo-observation, and Student's t in place of z for few units
-/// (Owen 2001, section 2.3).
+/// The interval of a mean, or ratio of sums, of values without bounds: no pseudo-observation, and
+/// Student's t in place of z for few units (Owen 2001, section 2.3).
 ///
 /// # Errors
 /// For fewer than 2 units, or when all have the same value, which says nothing of their spread.
@@ -277,8 +286,9 @@ fn ratio_of_shares(levels: &[Level], unseen: Unseen, c: f64) -> Result<f64, Unde
 
 /// How many equal units say as much when all pass as these do, each of a size and so often.
 ///
-/// If a unit of size s passes with a chance of its own, p, all pass with the product of the chances, and the least mean of s p for which that is
-/// not unlikely has the same s p for all units but the lightest, whose p is 1. Of n equal units it is exp(-[`UNLIKELY`] / n).
+/// If a unit of size s passes with a chance of its own, p, all pass with the product of the
+/// chances, and the least mean of s p for which that is not unlikely has the same s p for all units
+/// but the lightest, whose p is 1. Of n equal units it is exp(-[`UNLIKELY`] / n).
 fn equal_units(mut sizes: Vec<(f64, f64)>) -> f64 {
     sizes.sort_by(|a, b| b.0.total_cmp(&a.0));
     let (mut heavy, mut logs, mut most) = (0.0, 0.0, 0.0);
@@ -299,7 +309,8 @@ fn equal_units(mut sizes: Vec<(f64, f64)>) -> f64 {
     UNLIKELY / (total(f64::INFINITY) / total(most)).ln()
 }
 
-/// The least ratio of sums whose log-likelihood is within `c` of the best; between `least`, the smallest ratio of a unit, and the observed.
+/// The least ratio of sums whose log-likelihood is within `c` of the best; between `least`, the
+/// smallest ratio of a unit, and the observed.
 fn least_mean(levels: &[Level], least: f64, observed: f64, c: f64) -> f64 {
     let (mut out, mut within) = (least, observed);
     for _ in 0..HALVINGS {
@@ -313,8 +324,8 @@ fn least_mean(levels: &[Level], least: f64, observed: f64, c: f64) -> f64 {
     within
 }
 
-/// How much log-likelihood it costs that the ratio of sums is `t`, below the observed one: the maximum over x of sum log(1 + x d) for
-/// d = sum - t size (Owen 1988, section 2).
+/// How much log-likelihood it costs that the ratio of sums is `t`, below the observed one: the
+/// maximum over x of sum log(1 + x d) for d = sum - t size (Owen 1988, section 2).
 fn loss(levels: &[Level], t: f64) -> f64 {
     let distances = || {
         levels
@@ -372,8 +383,9 @@ impl End {
     }
 }
 
-/// What a stratum may be for one end: of levels just these. Of samples those of its case, or of one that did better by any number of
-/// passes (for the upper end worse), since less can vary in a better case: the least of all of them is what can only rise with a pass.
+/// What a stratum may be for one end: of levels just these. Of samples those of its case, or of one
+/// that did better by any number of passes (for the upper end worse), since less can vary in a
+/// better case: the least of all of them is what can only rise with a pass.
 struct Alternatives {
     share: f64,
     repeats: f64,
@@ -385,9 +397,10 @@ struct Alternatives {
 
 /// The lower end of several strata, or 1 less the upper one.
 ///
-/// By Lagrange's method: the least of mean + price x loss separates into strata once the price is known, and the price is that at
-/// which the loss is `c`. The pseudo-observation joins the whole as one more of [`equal_units`]. Means of strata cost degrees of freedom, so that
-/// Student's t is in the place of z.
+/// By Lagrange's method: the least of mean + price x loss separates into strata once the price is
+/// known, and the price is that at which the loss is `c`. The pseudo-observation joins the whole as
+/// one more of [`equal_units`]. Means of strata cost degrees of freedom, so that Student's t is in
+/// the place of z.
 fn stratified(strata: &[Stratum], end: End, level: f64) -> Result<f64, Undefined> {
     let several: f64 = strata.iter().map(|stratum| stratum.repeats).sum();
     let units: f64 = strata.iter().map(Stratum::units).sum();
@@ -433,8 +446,9 @@ fn stratified(strata: &[Stratum], end: End, level: f64) -> Result<f64, Undefined
     Ok((point.mean + point.price * (point.loss - c)).max(0.0))
 }
 
-/// Degrees of freedom of the sum of strata, after F. E. Satterthwaite (Biometrics Bulletin 2:110-114, 1946), as if the units of all
-/// strata varied alike: n samples show a curve of k of them as often as n / k units do.
+/// Degrees of freedom of the sum of strata, after F. E. Satterthwaite (Biometrics Bulletin
+/// 2:110-114, 1946), as if the units of all strata varied alike: n samples show a curve of k of
+/// them as often as n / k units do.
 fn freedom_of_samples(strata: &[Stratum]) -> f64 {
     let (mut variance, mut squares) = (0.0, 0.0);
     for stratum in strata {
@@ -452,9 +466,11 @@ fn freedom_of_samples(strata: &[Stratum]) -> f64 {
 /// Prices of likelihood that are tried, a twentieth apart.
 const PRICES: usize = 440;
 
-/// A lower bound of the lower end where strata have alternatives, so that a price need not buy the least mean. For each weight of the
-/// pseudo-observation the strata have the rest of the likelihood, and each price bounds their mean from below by the least of mean +
-/// price x loss, less the price of that rest. Weights and prices are the same for all data of a design, so that the bound is monotone.
+/// A lower bound of the lower end where strata have alternatives, so that a price need not buy the
+/// least mean. For each weight of the pseudo-observation the strata have the rest of the
+/// likelihood, and each price bounds their mean from below by the least of mean + price x loss,
+/// less the price of that rest. Weights and prices are the same for all data of a design, so that
+/// the bound is monotone.
 fn bounded(strata: &[Alternatives], several: f64, units: f64, c: f64) -> f64 {
     let price = |at: usize| f64::exp(-16.0 + 0.05 * at as f64);
     let mut known: [Option<f64>; PRICES] = [None; PRICES];
@@ -513,7 +529,8 @@ impl Point {
             mean += stratum.repeats * stratum.share * value;
             loss += stratum.repeats * lost;
         }
-        // What the pseudo-observation weighs for each unit of weight of the strata, by their optimality conditions.
+        // What the pseudo-observation weighs for each unit of weight of the strata, by their
+        // optimality conditions.
         let room = price * units - mean;
         if room <= 0.0 {
             return Point {
@@ -561,7 +578,8 @@ impl Stratum {
                 better.map(levels).collect::<Result<_, _>>()?
             }
         };
-        // Of a curve of k samples one is too few where cases are few and most chances near 0 or 1 (found by simulation).
+        // Of a curve of k samples one is too few where cases are few and most chances near 0 or 1
+        // (found by simulation).
         let cost = match &self.units {
             Units::Levels(_) => 1.0,
             Units::Samples { curve, .. } => f64::from(curve.k() + 1) / 2.0,
@@ -577,7 +595,8 @@ impl Stratum {
 }
 
 impl Alternatives {
-    /// The value at which share x value + price x loss is least, and that loss, for one of `several` strata.
+    /// The value at which share x value + price x loss is least, and that loss, for one of
+    /// `several` strata.
     fn tilted(&self, several: f64, price: f64) -> (f64, f64) {
         // The pseudo-observation gives back what the mean of a single stratum costs.
         let freedom = 1.0 - self.cost * (1.0 - 1.0 / several) / self.units;
@@ -591,7 +610,8 @@ impl Alternatives {
     }
 }
 
-/// The weights count / (value - floor) with the floor at which they add up to 1, in units of `rate`.
+/// The weights count / (value - floor) with the floor at which they add up to 1, in units of
+/// `rate`.
 fn tilted(levels: &[Level], n: f64, rate: f64) -> (f64, f64) {
     let least = levels
         .iter()

@@ -1,14 +1,16 @@
 //! pass@k and pass^k of one case: `n` samples of which `c` passed.
 //!
-//! Figures of several cases are the mean of the cases' figures, never computed from pooled counts: the estimators are not
-//! linear in `c`.
+//! Figures of several cases are the mean of the cases' figures, never computed from pooled counts:
+//! the estimators are not linear in `c`.
 
 use super::Undefined;
 
-/// Chance that at least one of `k` samples passes, estimated without bias: `1 - C(n-c, k) / C(n, k)`.
+/// Chance that at least one of `k` samples passes, estimated without bias:
+/// `1 - C(n-c, k) / C(n, k)`.
 ///
-/// Source: Chen et al., "Evaluating Large Language Models Trained on Code" (2021), equation 1, as a product of factors
-/// below 1 so that nothing overflows. Undefined for `k = 0`, `n < k` and `c > n`.
+/// Source: Chen et al., "Evaluating Large Language Models Trained on Code" (2021), equation 1, as a
+/// product of factors below 1 so that nothing overflows. Undefined for `k = 0`, `n < k` and
+/// `c > n`.
 pub fn pass_at_k(n: u64, c: u64, k: u64) -> Result<f64, Undefined> {
     check(n, c, k)?;
     if n - c < k {
@@ -20,7 +22,8 @@ pub fn pass_at_k(n: u64, c: u64, k: u64) -> Result<f64, Undefined> {
 
 /// Chance that `k` samples all pass, by plugging in the observed rate: `(c/n)^k`.
 ///
-/// The seeds' definition. It is biased upwards for `k > 1`; see [`pass_hat_k_unbiased`]. Undefined as [`pass_at_k`] is.
+/// The seeds' definition. It is biased upwards for `k > 1`; see [`pass_hat_k_unbiased`]. Undefined
+/// as [`pass_at_k`] is.
 pub fn pass_hat_k(n: u64, c: u64, k: u64) -> Result<f64, Undefined> {
     check(n, c, k)?;
     Ok((c as f64 / n as f64).powf(k as f64))
@@ -43,7 +46,8 @@ pub fn pass_hat_k_unbiased(n: u64, c: u64, k: u64) -> Result<f64, Undefined> {
     })
 }
 
-/// A figure of one case as a function of its samples and those that passed; never falling with the passes.
+/// A figure of one case as a function of its samples and those that passed; never falling with the
+/// passes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Curve {
     /// [`pass_at_k`] of this k.
@@ -71,11 +75,12 @@ impl Curve {
         }
     }
 
-    /// What a passing and a failing sample contribute: the jackknife's pseudo-values n f - (n - 1) f without that sample, moved so that
-    /// their mean over the samples is the figure. Undefined when the figure is without one sample.
+    /// What a passing and a failing sample contribute: the jackknife's pseudo-values n f - (n - 1)
+    /// f without that sample, moved so that their mean over the samples is the figure. Undefined
+    /// when the figure is without one sample.
     ///
-    /// Source: J. W. Tukey (1958); their variance is on average not below that of the figure (B. Efron & C. Stein, Annals of Statistics
-    /// 9:586-596, 1981).
+    /// Source: J. W. Tukey (1958); their variance is on average not below that of the figure (B.
+    /// Efron & C. Stein, Annals of Statistics 9:586-596, 1981).
     pub(super) fn contributions(self, n: u32, c: u32) -> Result<[f64; 2], Undefined> {
         let figure = self.value(n, c)?;
         let rest = n.saturating_sub(1);

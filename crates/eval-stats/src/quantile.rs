@@ -10,7 +10,8 @@ pub fn mean(values: &[f64]) -> Result<f64, Undefined> {
     finite(values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Sum of weight x value over the sum of weights; pairs are (value, weight), weights at least 0 and not all 0.
+/// Sum of weight x value over the sum of weights; pairs are (value, weight), weights at least 0 and
+/// not all 0.
 pub fn weighted_mean(pairs: &[(f64, f64)]) -> Result<f64, Undefined> {
     if pairs.is_empty() {
         return Err(Undefined::NoData);
@@ -28,8 +29,8 @@ pub fn weighted_mean(pairs: &[(f64, f64)]) -> Result<f64, Undefined> {
     )
 }
 
-/// The value below which a share `p` (in 0..=1) of the ascending `sorted` values lies, interpolated linearly between
-/// neighbours: type 7 of Hyndman & Fan (1996), the default of R, NumPy and Excel.
+/// The value below which a share `p` (in 0..=1) of the ascending `sorted` values lies, interpolated
+/// linearly between neighbours: type 7 of Hyndman & Fan (1996), the default of R, NumPy and Excel.
 pub fn percentile(sorted: &[f64], p: f64) -> Result<f64, Undefined> {
     if !(0.0..=1.0).contains(&p) {
         return Err(Undefined::Percentile);

@@ -1,7 +1,8 @@
 //! Holding a figure against a bound, one way for cases, evals, graders and gates.
 
-/// Share of a bound by which rounding may miss it: a score that was summed up to 0.7 must not miss 0.7 by the last bit. It is
-/// a share, not a distance, so that nothing reaches a bound above 0 by being 0.
+/// Share of a bound by which rounding may miss it: a score that was summed up to 0.7 must not miss
+/// 0.7 by the last bit. It is a share, not a distance, so that nothing reaches a bound above 0 by
+/// being 0.
 const ROUNDING: f64 = 1e-9;
 
 /// True when `value` is at least `bound`.

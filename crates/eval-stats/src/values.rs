@@ -1,4 +1,5 @@
-//! The mean of values without bounds that come eval by eval, with its interval; in bounded memory and time however many they are.
+//! The mean of values without bounds that come eval by eval, with its interval; in bounded memory
+//! and time however many they are.
 
 use super::Undefined;
 use super::interval::{Interval, normal_of_mean};
@@ -20,7 +21,8 @@ pub struct Values {
     moments: Option<Moments>,
 }
 
-/// Sums of the distances from the first value, which lose no digits where all values are large and alike.
+/// Sums of the distances from the first value, which lose no digits where all values are large and
+/// alike.
 #[derive(Debug, Clone, Copy)]
 struct Moments {
     first: f64,
@@ -85,9 +87,10 @@ impl Values {
         }
     }
 
-    /// The interval of the mean when there are `times` as many values like these: of whole evals that are drawn (`of_evals`), or of cases
-    /// that are independent. Beyond [`KEPT_VALUES`] cases it is normal around the mean, which at that size is what the likelihood tends to
-    /// (Owen 2001, section 2.3).
+    /// The interval of the mean when there are `times` as many values like these: of whole evals
+    /// that are drawn (`of_evals`), or of cases that are independent. Beyond [`KEPT_VALUES`] cases
+    /// it is normal around the mean, which at that size is what the likelihood tends to (Owen 2001,
+    /// section 2.3).
     pub fn interval(&self, of_evals: bool, times: f64, level: f64) -> Result<Interval, Undefined> {
         if of_evals {
             let of_eval = |(_, sum, cases): &(usize, f64, u64)| Level {

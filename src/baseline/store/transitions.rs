@@ -33,11 +33,13 @@ impl Locked<'_> {
         self.store
     }
 
-    /// Writes a captured baseline as pending, in the place of an earlier pending one. An output of more than `inline_bytes`
-    /// (as JSON) goes into a file beside, and so does one that YAML could not hold. `replaces` is set here.
+    /// Writes a captured baseline as pending, in the place of an earlier pending one. An output of
+    /// more than `inline_bytes` (as JSON) goes into a file beside, and so does one that YAML could
+    /// not hold. `replaces` is set here.
     ///
     /// # Errors
-    /// When the file has no `output`, or one that nests deeper than JSON is read; when it can't be written.
+    /// When the file has no `output`, or one that nests deeper than JSON is read; when it can't be
+    /// written.
     pub fn write_pending(
         &self,
         file: &BaselineFile,
@@ -87,8 +89,9 @@ impl Locked<'_> {
     /// Makes the pending baseline of an eval the accepted one.
     ///
     /// # Errors
-    /// When there is none, when it or the accepted one is broken, when the accepted output is another than the one that
-    /// was there at capture. The last two don't matter with `force`, as long as the pending one is whole.
+    /// When there is none, when it or the accepted one is broken, when the accepted output is
+    /// another than the one that was there at capture. The last two don't matter with `force`, as
+    /// long as the pending one is whole.
     pub fn accept(&self, id: &str, force: bool) -> Result<Accepted, StoreError> {
         let pending = self
             .store
@@ -172,8 +175,8 @@ impl Locked<'_> {
         self.drop_pending(id)
     }
 
-    /// Puts a whole file into the store, in the place of another; for what is kept beside the baselines of evals. `name` may
-    /// hold folders, which are made.
+    /// Puts a whole file into the store, in the place of another; for what is kept beside the
+    /// baselines of evals. `name` may hold folders, which are made.
     ///
     /// # Errors
     /// When it can't be written.
@@ -252,7 +255,8 @@ impl Locked<'_> {
     }
 }
 
-/// Our own reader has the last word on whether YAML can hold a value: what nests too deeply is one it can't.
+/// Our own reader has the last word on whether YAML can hold a value: what nests too deeply is one
+/// it can't.
 fn is_read_back(text: &str, output: Option<&Value>) -> bool {
     let (mut sources, mut problems) = (Sources::new(), Problems::new());
     let file = sources.add("", text);

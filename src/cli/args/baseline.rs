@@ -92,13 +92,15 @@ pub struct CaptureArgs {
     /// Take the outputs of a finished run: `latest`, a run id, or the path of a journal.
     #[arg(long, value_name = "RUN", add = by(NameKind::Runs))]
     pub run: Option<String>,
-    /// Take what the run came to (its cases and metrics), not its outputs: the latest run, or the one that --run names.
+    /// Take what the run came to (its cases and metrics), not its outputs: the latest run, or the
+    /// one that --run names.
     #[arg(long, conflicts_with_all = ["evals", "target", "outputs", "samples", "baseline_version", "force"])]
     pub scores: bool,
     /// The version that the baselines are of. Default: what `git describe` says.
     #[arg(long, value_name = "VERSION")]
     pub baseline_version: Option<String>,
-    /// Start anew: nothing of the accepted baselines stays, and one without a change is written, too.
+    /// Start anew: nothing of the accepted baselines stays, and one without a change is written,
+    /// too.
     #[arg(long)]
     pub force: bool,
     /// Samples in flight at once.

@@ -33,7 +33,8 @@ pub enum CacheVerb {
 /// Which cache.
 #[derive(Debug, Args)]
 pub struct CachePlaceArgs {
-    /// The cache's folder, such as the `config.cache.dir` of a suite. Default: the one of this user.
+    /// The cache's folder, such as the `config.cache.dir` of a suite. Default: the one of this
+    /// user.
     #[arg(long, value_name = "DIR")]
     pub dir: Option<PathBuf>,
 }
@@ -58,7 +59,8 @@ Examples:
   eval-harness cache prune --older-than 90d --max-size 500MB")]
 #[command(group(clap::ArgGroup::new("what").required(true).multiple(true).args(["older_than", "max_size"])))]
 pub struct CachePruneArgs {
-    /// Remove answers that were not used for so long: `12h`, `30d`, `8w`. Uses are known by the day (UTC).
+    /// Remove answers that were not used for so long: `12h`, `30d`, `8w`. Uses are known by the day
+    /// (UTC).
     #[arg(long, value_name = "TIME", value_parser = age)]
     pub older_than: Option<Age>,
     /// Remove answers until the file takes no more than this: `500MB`, `1GB`, `2GiB`.

@@ -6,7 +6,8 @@ use clap::{Args, ValueEnum};
 pub enum CiMode {
     /// GitHub, when `GITHUB_ACTIONS` is `true`.
     Auto,
-    /// Annotations on stderr, the report in `$GITHUB_STEP_SUMMARY`, the decision in `$GITHUB_OUTPUT`.
+    /// Annotations on stderr, the report in `$GITHUB_STEP_SUMMARY`, the decision in
+    /// `$GITHUB_OUTPUT`.
     Github,
     /// Nowhere.
     None,

@@ -51,22 +51,25 @@ pub struct CompareArgs {
     /// What is compared with it; each of several with the same reference. Default: `latest`.
     #[arg(value_name = "CANDIDATE", add = by(NameKind::Sides))]
     pub candidates: Vec<String>,
-    /// A metric that the verdict rests on, such as `pass@3` or `score`. Default: `pass_at_1`. With several each needs stronger
-    /// evidence, so that all of them together raise no more false alarms than one.
+    /// A metric that the verdict rests on, such as `pass@3` or `score`. Default: `pass_at_1`. With
+    /// several each needs stronger evidence, so that all of them together raise no more false
+    /// alarms than one.
     #[arg(long = "metric", value_name = "NAME")]
     pub metrics: Vec<String>,
-    /// type, category, tag, eval or difficulty: the verdict rests on these groups, too. Without it groups are shown and decide
-    /// nothing.
+    /// type, category, tag, eval or difficulty: the verdict rests on these groups, too. Without it
+    /// groups are shown and decide nothing.
     #[arg(long, value_name = "WHAT", value_parser = word::<Grouping>)]
     pub by: Vec<Grouping>,
-    /// The drop that you want to find, as a share: 0.02 is two points. The page tells how many cases and samples that takes.
+    /// The drop that you want to find, as a share: 0.02 is two points. The page tells how many
+    /// cases and samples that takes.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub effect: Option<f64>,
-    /// Which difference is exit code 1: significant (a regression beyond what chance explains), any (one case that broke),
-    /// critical (one of a critical eval), never.
+    /// Which difference is exit code 1: significant (a regression beyond what chance explains), any
+    /// (one case that broke), critical (one of a critical eval), never.
     #[arg(long, value_name = "WHAT", default_value = "significant", value_parser = word::<FailOn>)]
     pub fail_on: FailOn,
-    /// Compare cases whose data or grading changed, too. They are other tasks than they were; the page says how many there are.
+    /// Compare cases whose data or grading changed, too. They are other tasks than they were; the
+    /// page says how many there are.
     #[arg(long)]
     pub allow_changed: bool,
     #[arg(long, value_enum, default_value_t = CompareFormat::Human)]
@@ -77,7 +80,8 @@ pub struct CompareArgs {
     /// Every case and group.
     #[arg(long, short)]
     pub verbose: bool,
-    /// The suite whose results and accepted scores are meant. Default: `evals/eval-suite.yaml` or `eval-suite.yaml`.
+    /// The suite whose results and accepted scores are meant. Default: `evals/eval-suite.yaml` or
+    /// `eval-suite.yaml`.
     #[arg(long, value_name = "FILE")]
     pub suite: Option<PathBuf>,
     /// The target whose accepted scores are meant. Default: the candidate's.
@@ -97,16 +101,16 @@ pub struct CompareArgs {
 /// What a run is compared with.
 #[derive(Debug, Clone, Default, Args)]
 pub struct ComparedArgs {
-    /// Compare the run with the accepted scores of this suite and target, or with those in a file. Without `--fail-on` it
-    /// informs: the gate does not look at it.
+    /// Compare the run with the accepted scores of this suite and target, or with those in a file.
+    /// Without `--fail-on` it informs: the gate does not look at it.
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, conflicts_with = "compare_to")]
     pub baseline: Option<Option<PathBuf>>,
-    /// Compare the run with an earlier one, case by case, and let a regression fail the gate: `previous`, a run id, a journal's
-    /// path, or whatever else `compare` takes.
+    /// Compare the run with an earlier one, case by case, and let a regression fail the gate:
+    /// `previous`, a run id, a journal's path, or whatever else `compare` takes.
     #[arg(long, value_name = "SIDE", add = by(NameKind::Sides))]
     pub compare_to: Option<String>,
-    /// significant, any, critical or never: which difference to what the run is compared with fails the gate. Default with
-    /// `--compare-to`: significant.
+    /// significant, any, critical or never: which difference to what the run is compared with fails
+    /// the gate. Default with `--compare-to`: significant.
     #[arg(long, value_name = "WHAT", value_parser = word::<FailOn>)]
     pub fail_on: Option<FailOn>,
     /// With `--compare-to` or `--baseline`: compare cases whose data or grading changed, too.

@@ -15,8 +15,9 @@ pub struct InitArgs {
     /// The project's folder.
     #[arg(default_value = ".")]
     pub dir: PathBuf,
-    /// Install the skill for coding agents instead of a suite: `eval-harness/SKILL.md` in this folder of skills. Default:
-    /// `.claude/skills` where there is a `.claude`, else `.agents/skills`.
+    /// Install the skill for coding agents instead of a suite: `eval-harness/SKILL.md` in this
+    /// folder of skills. Default: `.claude/skills` where there is a `.claude`, else
+    /// `.agents/skills`.
     #[arg(long, value_name = "FOLDER", num_args = 0..=1, require_equals = true)]
     pub skill: Option<Option<PathBuf>>,
     /// Write over files that are there.

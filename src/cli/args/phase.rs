@@ -37,16 +37,19 @@ pub struct PhaseArgs {
     /// Which phase of a plan; of a trigger the id that its reports carry.
     #[arg(long, value_name = "ID")]
     pub phase_id: Option<String>,
-    /// The moment that it is now, such as `after_tests_pass`: a trigger for another one does nothing and ends with 0.
+    /// The moment that it is now, such as `after_tests_pass`: a trigger for another one does
+    /// nothing and ends with 0.
     #[arg(long, value_name = "MOMENT", conflicts_with = "plan")]
     pub when: Option<String>,
-    /// JUnit files that the tests before a trigger wrote: failing tests fail the phase. Repeat it for more.
+    /// JUnit files that the tests before a trigger wrote: failing tests fail the phase. Repeat it
+    /// for more.
     #[arg(long, value_name = "GLOB", conflicts_with = "plan")]
     pub junit: Vec<String>,
     /// The git revision that the phase began at. Default: that of the plan, else `HEAD`.
     #[arg(long, value_name = "REV")]
     pub base: Option<String>,
-    /// Where the Markdown report goes, in place of what the file says. The JSON and the HTML report lie beside it.
+    /// Where the Markdown report goes, in place of what the file says. The JSON and the HTML report
+    /// lie beside it.
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Also write the report as a comment for a pull request, of at most 60,000 bytes.

@@ -29,13 +29,15 @@ pub struct PowerArgs {
     /// The share of samples that is expected to pass, where no run tells. Default: 0.8.
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "run")]
     pub rate: Option<f64>,
-    /// Samples of each case. Repeat it to see several side by side. Default: as many as the suite plans.
+    /// Samples of each case. Repeat it to see several side by side. Default: as many as the suite
+    /// plans.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub samples: Vec<u32>,
     /// The chance with which it is to be found.
     #[arg(long, value_name = "SHARE", default_value_t = 0.8, value_parser = likely)]
     pub power: f64,
-    /// A run (`latest`, a run id, the path of a journal) that tells how much cases differ, and how much samples of one case.
+    /// A run (`latest`, a run id, the path of a journal) that tells how much cases differ, and how
+    /// much samples of one case.
     #[arg(long, value_name = "RUN", add = by(NameKind::Runs))]
     pub run: Option<String>,
     /// A suite variable.

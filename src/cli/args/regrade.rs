@@ -24,8 +24,8 @@ pub struct RegradeArgs {
     pub run: String,
     #[command(flatten)]
     pub suite: SuiteArgs,
-    /// What may be spent on judges, such as `usd=2.5` or `usd=2.5,tokens=1000000`, in place of the suite's `budget`. What can't be
-    /// judged then is skipped.
+    /// What may be spent on judges, such as `usd=2.5` or `usd=2.5,tokens=1000000`, in place of the
+    /// suite's `budget`. What can't be judged then is skipped.
     #[arg(long, value_name = "LIMITS", value_parser = budget::budget)]
     pub budget: Option<Budget>,
     #[command(flatten)]

@@ -59,7 +59,8 @@ impl Done {
     }
 }
 
-/// Accepts everything that was gathered; what can't be accepted is told, and costs the others nothing.
+/// Accepts everything that was gathered; what can't be accepted is told, and costs the others
+/// nothing.
 pub(super) fn all(
     console: &Console,
     store: &Store,

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::load::{self, LoadRequest, Severity};
 use crate::model::{Case, OutputValue};
 
-/// The cases of the evals (by id) as they are with these outputs as their baselines; a reason where the eval can't take its
-/// output for one.
+/// The cases of the evals (by id) as they are with these outputs as their baselines; a reason where
+/// the eval can't take its output for one.
 pub fn with_baselines(
     request: &LoadRequest,
     outputs: &BTreeMap<String, OutputValue>,
@@ -20,7 +20,8 @@ pub fn with_baselines(
     cases
 }
 
-/// One output that an eval can't take must not cost the others theirs: halves are tried until it is alone.
+/// One output that an eval can't take must not cost the others theirs: halves are tried until it is
+/// alone.
 fn load_with(
     request: &LoadRequest,
     outputs: &[(&String, &OutputValue)],

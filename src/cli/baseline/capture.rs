@@ -101,7 +101,8 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
     .keep(&store, &subjects, results)
 }
 
-/// Who starts anew is not stopped by accepted baselines that can't be read: anything may stand in their place.
+/// Who starts anew is not stopped by accepted baselines that can't be read: anything may stand in
+/// their place.
 fn unreadable(
     console: &Console,
     args: &CaptureArgs,

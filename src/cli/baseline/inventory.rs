@@ -46,7 +46,8 @@ pub(super) struct Inventory {
     /// Baselines that say to be of other suites.
     pub of_others: usize,
     pub results_dir: PathBuf,
-    /// Output files that baselines of any suite name; `None` when a baseline can't be read, so that nobody knows.
+    /// Output files that baselines of any suite name; `None` when a baseline can't be read, so that
+    /// nobody knows.
     pub named_outputs: Option<BTreeSet<String>>,
 }
 

@@ -84,8 +84,8 @@ impl Report<'_> {
         self.tell(page, &counts, subjects.len())
     }
 
-    /// Why a baseline is not to be written now: what was accepted when this capture began is no more, or another suite waits
-    /// for a decision on its own.
+    /// Why a baseline is not to be written now: what was accepted when this capture began is no
+    /// more, or another suite waits for a decision on its own.
     fn in_the_way(&self, locked: &Locked, subject: &Subject) -> Result<Option<String>, Failure> {
         if self.fresh {
             return Ok(None);

@@ -52,7 +52,8 @@ fn refuse_in_ci(verb: &str) -> Result<(), Failure> {
     Err(Failure::wrong(message).hint("run it where a person looks at the result and commits it"))
 }
 
-/// What the store could not do: a lock or a disk that was not to be had leaves it undecided, a file that is wrong is wrong.
+/// What the store could not do: a lock or a disk that was not to be had leaves it undecided, a file
+/// that is wrong is wrong.
 fn failure(error: StoreError) -> Failure {
     let failure = match &error {
         StoreError::Busy { .. } | StoreError::Io { .. } => Failure::incomplete(&error),

@@ -102,7 +102,8 @@ fn names_another(row: &Row, suite: &str) -> bool {
     suites(row).flatten().any(|named| named != suite)
 }
 
-/// Every file that would go: of evals that are gone, outputs that no baseline names, and what writers left.
+/// Every file that would go: of evals that are gone, outputs that no baseline names, and what
+/// writers left.
 fn files(inventory: &Inventory) -> Result<Vec<PathBuf>, Failure> {
     let names = match inventory.dir.read_dir() {
         Ok(entries) => {

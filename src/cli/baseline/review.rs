@@ -1,4 +1,5 @@
-//! `eval-harness baseline review`: pending baselines one after the other, on a screen or through a pipe.
+//! `eval-harness baseline review`: pending baselines one after the other, on a screen or through a
+//! pipe.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, IsTerminal, Write};
@@ -143,7 +144,8 @@ struct Review<'a> {
 }
 
 impl Review<'_> {
-    /// Does what was decided, with the store ours just for that. An error is what is wrong with this one, in words.
+    /// Does what was decided, with the store ours just for that. An error is what is wrong with
+    /// this one, in words.
     fn decide(&mut self, at: usize, decision: Decision) -> Result<(), String> {
         let Some(shown) = self.gathered.pending.get(at) else {
             return Ok(());

@@ -1,4 +1,5 @@
-//! The screen of `baseline review`: what it shows, as a function of what it is told, and the terminal that it is shown on.
+//! The screen of `baseline review`: what it shows, as a function of what it is told, and the
+//! terminal that it is shown on.
 
 use std::io::{self, Write};
 use std::process::{Command, Stdio};
@@ -252,7 +253,8 @@ impl Drop for Screen {
     }
 }
 
-/// A signal from outside finds the terminal in the middle of reading a key: it gets back the settings that it has now.
+/// A signal from outside finds the terminal in the middle of reading a key: it gets back the
+/// settings that it has now.
 fn leave_on_signals() {
     use tokio::signal::unix::{SignalKind, signal};
     let stty = |args: &[&str]| {

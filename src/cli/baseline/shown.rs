@@ -117,7 +117,8 @@ fn changed(accepted: &Value, pending: &Value, limits: Limits) -> Vec<Line> {
     lines
 }
 
-/// One place. The words beside a path are for what an output lacks; here something is added or removed.
+/// One place. The words beside a path are for what an output lacks; here something is added or
+/// removed.
 fn place(row: Row) -> Vec<Line> {
     let note = row
         .note
@@ -302,7 +303,8 @@ mod tests {
         "#);
     }
 
-    /// What would be accepted is what is seen: nothing is swallowed, and what is not shown is counted.
+    /// What would be accepted is what is seen: nothing is swallowed, and what is not shown is
+    /// counted.
     #[test]
     fn nothing_hides_from_a_reviewer() {
         insta::assert_snapshot!(shown(json!("a\nx y\n"), json!("a\r\nx  y\u{9d}more\u{9c}\u{202e}")), @"

@@ -63,7 +63,8 @@ pub fn compare(console: &Console, args: &CompareArgs) -> Exit {
     }
     let compared = match engine::compare(&reference, &candidates, &settings) {
         Ok(compared) => compared,
-        // Shown all the same, so that every format has its document and other candidates have their verdicts.
+        // Shown all the same, so that every format has its document and other candidates have their
+        // verdicts.
         Err(error @ Incomparable::NoSharedCase { .. }) => {
             console.warn(&error.to_string());
             console.hint(error.hint().as_deref());
@@ -86,7 +87,8 @@ pub fn incomparable(error: &Incomparable) -> Failure {
     }
 }
 
-/// Decides by `--fail-on`, and by the warnings of the sides as the gate of each side's own report does.
+/// Decides by `--fail-on`, and by the warnings of the sides as the gate of each side's own report
+/// does.
 fn decided(fail_on: FailOn, candidates: Vec<Comparison>, warnings: &[RunWarning]) -> Comparisons {
     let held = gate::hold(fail_on, &candidates.iter().collect::<Vec<_>>());
     let (decision, reasons) = gate::doubted_decision(held, warnings);

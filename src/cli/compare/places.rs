@@ -1,4 +1,5 @@
-//! Where runs and accepted scores lie: looked up when somebody asks, since two journals need no suite.
+//! Where runs and accepted scores lie: looked up when somebody asks, since two journals need no
+//! suite.
 
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
@@ -125,7 +126,8 @@ impl Places {
         })
     }
 
-    /// The scores of a folder's project when no suite is at hand: where they lie unless a suite says otherwise.
+    /// The scores of a folder's project when no suite is at hand: where they lie unless a suite
+    /// says otherwise.
     pub fn default_store(&self, dir: &Path) -> ScoreStore {
         ScoreStore::new(&root_of(dir).join("baselines"))
     }
@@ -134,7 +136,8 @@ impl Places {
         &self.cwd
     }
 
-    /// A path as reports show it: relative to the project's root when it lies below, else as it was named.
+    /// A path as reports show it: relative to the project's root when it lies below, else as it was
+    /// named.
     pub fn shown(&self, path: &Path) -> String {
         let whole = self.cwd.join(path);
         let root = match self.project.get() {

@@ -8,9 +8,10 @@ use crate::cli::console::Console;
 use crate::journal::{self, RunPaths};
 use crate::model::RunStarted;
 
-/// The latest run of the same suite and target that began before `beside`; without one that began, the latest of all. Runs that
-/// captured baselines are none, nor are shards, nor those with other filters than `beside`, which may lack whatever got worse, nor the
-/// run whose outputs `beside` grades again.
+/// The latest run of the same suite and target that began before `beside`; without one that began,
+/// the latest of all. Runs that captured baselines are none, nor are shards, nor those with other
+/// filters than `beside`, which may lack whatever got worse, nor the run whose outputs `beside`
+/// grades again.
 pub fn previous(
     console: &Console,
     results: &Path,

@@ -82,8 +82,9 @@ pub struct NamedSides {
     pub warnings: Vec<RunWarning>,
 }
 
-/// Refuses journals beside themselves: they never differ, so that a script which named the wrong run would take that for a pass.
-/// A copy is another file, and is compared: people look at a cut journal beside its whole one.
+/// Refuses journals beside themselves: they never differ, so that a script which named the wrong
+/// run would take that for a pass. A copy is another file, and is compared: people look at a cut
+/// journal beside its whole one.
 fn not_the_same(reference: &Side, candidate: &Side) -> Result<(), Failure> {
     let files = |side: &Side| -> Option<BTreeSet<PathBuf>> {
         side.journals
@@ -445,7 +446,8 @@ impl Words<'_> {
         self.not_found(word, more, &near, all)
     }
 
-    /// Says what was tried, and which of `words` and run ids may have been meant, or all that there is.
+    /// Says what was tried, and which of `words` and run ids may have been meant, or all that there
+    /// is.
     fn not_found(&self, word: &str, more: &[String], words: &[&str], all: &str) -> Failure {
         let mut tried = vec!["no file has this name".to_owned()];
         let mut ids = Vec::new();

@@ -1,4 +1,5 @@
-//! `doctor --observe COMMAND...`: which system calls a program makes in the sandbox, and which of them are refused.
+//! `doctor --observe COMMAND...`: which system calls a program makes in the sandbox, and which of
+//! them are refused.
 
 use std::io::{self, Write};
 use std::path::Path;

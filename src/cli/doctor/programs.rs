@@ -191,7 +191,8 @@ fn version_of(program: &Path) -> Option<String> {
     version_in(&text.ok()?)
 }
 
-/// The first word with a digit at its start and a dot within, without a leading `v` and what stands around it.
+/// The first word with a digit at its start and a dot within, without a leading `v` and what stands
+/// around it.
 fn version_in(text: &str) -> Option<String> {
     text.split_whitespace().find_map(|word| {
         let word = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());

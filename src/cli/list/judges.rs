@@ -62,7 +62,8 @@ fn kind(scoring: &Scoring) -> &'static str {
     }
 }
 
-/// In a line, such as `openai:gpt-4o, 3 votes (median): Clarity 40%, Depth 60%, from 1 to 5; passes at 70%`.
+/// In a line, such as
+/// `openai:gpt-4o, 3 votes (median): Clarity 40%, Depth 60%, from 1 to 5; passes at 70%`.
 pub fn words(judge: &Judge) -> String {
     let models: Vec<String> = judge
         .models

@@ -1,4 +1,5 @@
-//! Progress in words: the lines of the bar, and plain lines for logs. Pure: the same state and time give the same text.
+//! Progress in words: the lines of the bar, and plain lines for logs. Pure: the same state and time
+//! give the same text.
 
 use std::time::Duration;
 

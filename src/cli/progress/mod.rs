@@ -1,8 +1,8 @@
 //! What is shown while a run goes on, on stderr.
 //!
-//! The run only counts (a lock, a hash and an addition for each sample); a thread of its own looks ten times a second
-//! and draws. It holds no lock of the counts while it writes, so that a terminal that stands still (Ctrl-S) does not
-//! hold up the run.
+//! The run only counts (a lock, a hash and an addition for each sample); a thread of its own looks
+//! ten times a second and draws. It holds no lock of the counts while it writes, so that a terminal
+//! that stands still (Ctrl-S) does not hold up the run.
 
 mod asking;
 mod lines;
@@ -183,7 +183,8 @@ fn draw(shared: &Shared, mut manner: Manner, stopped: &Receiver<()>) {
             Manner::Bar { .. } if stop => lock(&shared.screen).clear(columns()),
             Manner::Bar { unicode, color } => {
                 let (rows, columns) = size();
-                // A line that fills the last column leaves some terminals in doubt where the cursor is.
+                // A line that fills the last column leaves some terminals in doubt where the cursor
+                // is.
                 let options = TerminalOptions {
                     width: columns.saturating_sub(1).max(1),
                     unicode: *unicode,

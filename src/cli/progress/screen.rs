@@ -1,4 +1,5 @@
-//! Where progress is written: a block of lines that is drawn over itself, or lines one after the other.
+//! Where progress is written: a block of lines that is drawn over itself, or lines one after the
+//! other.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -10,7 +11,8 @@ pub struct Screen {
     out: Box<dyn Write + Send>,
     /// The lines that stand there, the cursor being at the end of the last.
     drawn: Vec<String>,
-    /// Nobody reads any more: the terminal was closed, or the pipe's reader ended. That ends no run.
+    /// Nobody reads any more: the terminal was closed, or the pipe's reader ended. That ends no
+    /// run.
     gone: bool,
 }
 
@@ -23,7 +25,8 @@ impl Screen {
         }
     }
 
-    /// Draws a block over the one before, in one piece and without clearing first, so that nothing flickers.
+    /// Draws a block over the one before, in one piece and without clearing first, so that nothing
+    /// flickers.
     pub fn draw(&mut self, lines: Vec<String>, columns: usize) {
         if lines == self.drawn || lines.is_empty() {
             return;
@@ -38,8 +41,8 @@ impl Screen {
         self.drawn = lines;
     }
 
-    /// Takes the block away, so that what comes next starts on a clean line. Row by row: to clear all from the top row on
-    /// makes some terminals keep what was there as history.
+    /// Takes the block away, so that what comes next starts on a clean line. Row by row: to clear
+    /// all from the top row on makes some terminals keep what was there as history.
     pub fn clear(&mut self, columns: usize) {
         if self.drawn.is_empty() {
             return;
@@ -57,7 +60,8 @@ impl Screen {
         self.send(&format!("{line}\n"));
     }
 
-    /// Rows that the block takes, at least 1. A terminal that was made narrower has broken its lines.
+    /// Rows that the block takes, at least 1. A terminal that was made narrower has broken its
+    /// lines.
     fn rows(&self, columns: usize) -> usize {
         let rows = |line: &String| measure_text_width(line).div_ceil(columns.max(1)).max(1);
         self.drawn.iter().map(rows).sum::<usize>().max(1)

@@ -1,7 +1,7 @@
 //! How far a run is: counts by outcome, what is under way, and how fast it goes.
 //!
-//! Times are spans since the program began, handed in. Events come by the ten thousands a second, so they only count;
-//! whatever is written or looked for is found when somebody draws.
+//! Times are spans since the program began, handed in. Events come by the ten thousands a second,
+//! so they only count; whatever is written or looked for is found when somebody draws.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -93,7 +93,8 @@ impl State {
         }
     }
 
-    /// An earlier session left these samples; `total` are planned in all, whatever plan events said.
+    /// An earlier session left these samples; `total` are planned in all, whatever plan events
+    /// said.
     pub fn resumed(&mut self, total: usize, kept: &BTreeMap<Outcome, usize>) {
         self.total = total as u64;
         self.counts = [0; 5];
@@ -184,7 +185,8 @@ impl State {
     }
 }
 
-/// What is under way. Bounded by the samples in flight; the texts of those that ended are used again.
+/// What is under way. Bounded by the samples in flight; the texts of those that ended are used
+/// again.
 #[derive(Debug, Default)]
 struct Running {
     now: HashMap<u64, Sample>,

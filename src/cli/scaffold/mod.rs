@@ -29,14 +29,16 @@ const TEMPLATES: [(&str, &str); 8] = [
         "evals/recordings/assistant.jsonl",
         include_str!("assistant.jsonl"),
     ),
-    // What waits for somebody to accept it, and what a writer that was killed leaves, is nobody else's.
+    // What waits for somebody to accept it, and what a writer that was killed leaves, is nobody
+    // else's.
     (
         "baselines/.gitignore",
         "*.pending.yaml\n*.pending.json\n*.pending.output.json\n.eval-harness-*.tmp\n",
     ),
 ];
 
-/// Schemas that the first line of a template names, so that an editor completes and checks the file.
+/// Schemas that the first line of a template names, so that an editor completes and checks the
+/// file.
 const SCHEMAS: [SchemaKind; 4] = [
     SchemaKind::Suite,
     SchemaKind::Eval,
@@ -44,14 +46,16 @@ const SCHEMAS: [SchemaKind; 4] = [
     SchemaKind::Thresholds,
 ];
 
-/// What coding agents are told of this program, and the name of the skill, which its folder has, too.
+/// What coding agents are told of this program, and the name of the skill, which its folder has,
+/// too.
 pub const SKILL: &str = include_str!("../../../skill/SKILL.md");
 pub const SKILL_NAME: &str = "eval-harness";
 
 const CAPABILITY: &str = include_str!("new-capability.yaml");
 const REGRESSION: &str = include_str!("new-regression.yaml");
 
-/// Every file of a suite that runs offline as it is: paths relative to the project (with `/`) and their texts.
+/// Every file of a suite that runs offline as it is: paths relative to the project (with `/`) and
+/// their texts.
 pub fn init_files() -> Vec<(String, String)> {
     let templates = TEMPLATES
         .iter()
@@ -65,7 +69,8 @@ pub fn init_files() -> Vec<(String, String)> {
     templates.chain(schemas).collect()
 }
 
-/// The text of a new eval: `kind` is `regression` or else a capability, `path` where the file will lie.
+/// The text of a new eval: `kind` is `regression` or else a capability, `path` where the file will
+/// lie.
 pub fn new_eval(kind: &str, id: &str, path: &Path) -> String {
     let template = if kind == "regression" {
         REGRESSION
@@ -77,7 +82,8 @@ pub fn new_eval(kind: &str, id: &str, path: &Path) -> String {
         .replace("__ID__", &yaml_text(id))
 }
 
-/// The way from a file in the project to `schemas/` at its top. Of a path whose depth is not known: from `evals/KIND/`.
+/// The way from a file in the project to `schemas/` at its top. Of a path whose depth is not known:
+/// from `evals/KIND/`.
 fn schema_beside(path: &Path) -> String {
     let plain = path
         .components()

@@ -191,7 +191,8 @@ proptest! {
         prop_assert!(more == 0 || !meets(passed + more - 1), "{}", text);
     }
 
-    /// Adding exactly that many cases of which that many pass meets it; no smaller number at the same rate does.
+    /// Adding exactly that many cases of which that many pass meets it; no smaller number at the
+    /// same rate does.
     #[test]
     fn so_many_more_cases_meet_it_and_fewer_do_not(
         n in 1u64..40,

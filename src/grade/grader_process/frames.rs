@@ -1,8 +1,9 @@
-//! What crosses between this program and its grader processes: frames, each a length (8 bytes, little endian) and its bytes.
+//! What crosses between this program and its grader processes: frames, each a length (8 bytes,
+//! little endian) and its bytes.
 //!
-//! A request is three frames: a head in JSON, the task in JSON (empty when the process has it), and the value as it is. A reply is
-//! two: a head in JSON and a value. Values have a frame of their own, so that texts are not escaped and the depth of JSON is that
-//! of the value alone.
+//! A request is three frames: a head in JSON, the task in JSON (empty when the process has it), and
+//! the value as it is. A reply is two: a head in JSON and a value. Values have a frame of their
+//! own, so that texts are not escaped and the depth of JSON is that of the value alone.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,7 +24,8 @@ pub(super) const READY: &[u8] = b"ready";
 /// Bytes of a frame at most.
 const LONGEST: u64 = 4 << 30;
 
-/// Levels of a value in a grade; deeper ones are written as texts, as the journal does. The parser refuses 128.
+/// Levels of a value in a grade; deeper ones are written as texts, as the journal does. The parser
+/// refuses 128.
 const DEEPEST: usize = 96;
 
 /// Bytes of the tasks that a process keeps.
@@ -35,7 +37,8 @@ pub(super) type RequestFrames = [Vec<u8>; 3];
 /// Head and value.
 pub(super) type ReplyFrames = [Vec<u8>; 2];
 
-/// What was sent to a process, by fingerprint. Both ends keep one and add to it alike, so that they hold the same tasks.
+/// What was sent to a process, by fingerprint. Both ends keep one and add to it alike, so that they
+/// hold the same tasks.
 #[derive(Debug)]
 pub(super) struct KeptTasks<T> {
     tasks: HashMap<String, T>,

@@ -1,13 +1,15 @@
 //! Which work is done in place: what is linear in the output, for outputs of a bounded size.
 //!
-//! The bounds keep each piece of work below about a second on a slow machine, and most of it below a millisecond:
+//! The bounds keep each piece of work below about a second on a slow machine, and most of it below
+//! a millisecond:
 //!
 //! - texts against texts, parts of texts, numbers, code blocks: outputs of up to 64 KiB;
 //! - JSON against JSON without matchers, and paths that name one place: up to 16 KiB;
-//! - patterns of the linear engine: compiled size times bytes searched up to 2^30 (64 KiB for small patterns, 4 KiB for those with
-//!   `\w`); where all matches are looked for, times the output's bytes once more, since each match may scan all of the text;
-//! - similarities: bytes of the output times those of the references up to 2^20; for `tokenizer: icu`, whose models of words take
-//!   5 microseconds a byte, at most 16 KiB of both;
+//! - patterns of the linear engine: compiled size times bytes searched up to 2^30 (64 KiB for small
+//!   patterns, 4 KiB for those with `\w`); where all matches are looked for, times the output's
+//!   bytes once more, since each match may scan all of the text;
+//! - similarities: bytes of the output times those of the references up to 2^20; for
+//!   `tokenizer: icu`, whose models of words take 5 microseconds a byte, at most 16 KiB of both;
 //! - everything else (patterns that backtrack, JSON Schemas, structures) never.
 
 use std::io;
@@ -39,7 +41,8 @@ const SEGMENTED: usize = 16 << 10;
 /// Bytes of a compiled pattern times the bytes that it searches.
 const SEARCHED: usize = 1 << 30;
 
-/// Bytes of an output's lines times bytes of the tests in which the names that it defines are looked for.
+/// Bytes of an output's lines times bytes of the tests in which the names that it defines are
+/// looked for.
 const LOOKED_UP: usize = 64 << 20;
 
 /// Whether a grader that only looks does so in place.
@@ -161,7 +164,8 @@ pub(super) fn reads_program(grader: &CodeGrader, value: &OutputValue) -> bool {
     (bytes / 7).saturating_mul(tests) <= LOOKED_UP
 }
 
-/// Bytes of a compiled pattern, 0 for one that does not compile; `None` when a search with it is not bounded.
+/// Bytes of a compiled pattern, 0 for one that does not compile; `None` when a search with it is
+/// not bounded.
 fn searched(source: &str, flags: RegexFlags, patterns: &Patterns) -> Option<usize> {
     patterns
         .get(source, flags)
@@ -184,7 +188,8 @@ fn has_matcher(value: &Value) -> bool {
     }
 }
 
-/// Bytes of an output; `None` when it is too large for any work in place. No more of it is read than that.
+/// Bytes of an output; `None` when it is too large for any work in place. No more of it is read
+/// than that.
 fn size(value: &OutputValue) -> Option<usize> {
     let bytes = match value {
         OutputValue::Text(text)

@@ -1,9 +1,10 @@
-//! The entrance of everything that looks at an output's text: what may take long is done by a process that can be ended.
+//! The entrance of everything that looks at an output's text: what may take long is done by a
+//! process that can be ended.
 //!
-//! A search by backtracking can't be interrupted, so it must not run on a thread of this process. Work whose cost is linear in a
-//! small output is done in place (`in_place` has the rule); all else goes to a grader process, which is this program
-//! again. It is ended at `grade_timeout_seconds` or at its memory limit, and the grade is then errored, whatever the grader
-//! would have said.
+//! A search by backtracking can't be interrupted, so it must not run on a thread of this process.
+//! Work whose cost is linear in a small output is done in place (`in_place` has the rule); all else
+//! goes to a grader process, which is this program again. It is ended at `grade_timeout_seconds` or
+//! at its memory limit, and the grade is then errored, whatever the grader would have said.
 
 mod frames;
 mod in_place;

@@ -1,4 +1,5 @@
-//! The grader processes of a run: started when they are needed, used again, ended when they take too long.
+//! The grader processes of a run: started when they are needed, used again, ended when they take
+//! too long.
 
 use std::io;
 use std::path::{Path, PathBuf};

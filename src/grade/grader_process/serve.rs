@@ -1,7 +1,7 @@
 //! The inside of a grader process: this program again with the hidden argument `__grader`.
 //!
-//! It reads requests on stdin and answers on stdout, one at a time, and keeps what it compiled. A separate thread reads, so
-//! that the process ends with its parent even in the middle of a search.
+//! It reads requests on stdin and answers on stdout, one at a time, and keeps what it compiled. A
+//! separate thread reads, so that the process ends with its parent even in the middle of a search.
 
 use std::io;
 use std::sync::mpsc;

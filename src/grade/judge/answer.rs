@@ -1,7 +1,8 @@
 //! What a judge's reply says: a verdict on every criterion, or why it is none. Pure.
 //!
-//! The last whole JSON object counts and no other, never an earlier one when the last is no verdict. Nothing is guessed: a number
-//! in quotes is no number, and a score off its scale is not moved onto it.
+//! The last whole JSON object counts and no other, never an earlier one when the last is no
+//! verdict. Nothing is guessed: a number in quotes is no number, and a score off its scale is not
+//! moved onto it.
 
 use serde_json::{Map, Value};
 
@@ -58,7 +59,8 @@ pub(super) struct Scored {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unusable {
     pub fault: ReplyFault,
-    /// A sentence in our own words: nothing of the reply stands in it, since it is shown to the judge again.
+    /// A sentence in our own words: nothing of the reply stands in it, since it is shown to the
+    /// judge again.
     pub why: String,
 }
 
@@ -183,7 +185,8 @@ fn object(reply: &str, cut: bool) -> Result<Map<String, Value>, Unusable> {
     Ok(fields)
 }
 
-/// True when more than the end of a fence follows the last object: what was cut off might have been another one.
+/// True when more than the end of a fence follows the last object: what was cut off might have been
+/// another one.
 fn goes_on(reply: &str, object: &str) -> bool {
     let behind = reply.rsplit_once(object).map_or("", |(_, behind)| behind);
     !behind
@@ -191,7 +194,8 @@ fn goes_on(reply: &str, object: &str) -> bool {
         .is_empty()
 }
 
-/// The places of `names` that the keys of an object mean: exactly, else without case, blanks, `_`, `-` and `*`.
+/// The places of `names` that the keys of an object mean: exactly, else without case, blanks, `_`,
+/// `-` and `*`.
 fn resolved<'m>(
     fields: &'m Map<String, Value>,
     names: &[&str],
@@ -454,8 +458,8 @@ fn each_inside(value: &Value, look: &mut dyn FnMut(&Value)) {
     }
 }
 
-/// True when an answer is the same object apart from its token; or has the very same justification, and says nothing else than the
-/// other where both decide.
+/// True when an answer is the same object apart from its token; or has the very same justification,
+/// and says nothing else than the other where both decide.
 fn is_copy(answer: &Map<String, Value>, copy: &Map<String, Value>) -> bool {
     let own = |fields: &Map<String, Value>| fields.keys().filter(|key| *key != "token").count();
     let both = |key: &str| answer.get(key).zip(copy.get(key));

@@ -43,8 +43,9 @@ pub(super) struct VoteCalls {
 }
 
 impl Asking<'_> {
-    /// One vote of a model. Errored when no answer came, or none that can be used: never a guess. Answers of a vote that can't be
-    /// used leave the cache; when all of them came from there, the model is asked.
+    /// One vote of a model. Errored when no answer came, or none that can be used: never a guess.
+    /// Answers of a vote that can't be used leave the cache; when all of them came from there, the
+    /// model is asked.
     pub async fn vote(&self, model: &ModelTarget, index: u32) -> Vote {
         let (vote, keys) = self.exchange(model, index).await;
         if vote.0.cause != Some(Cause::JudgeUnparseable) || keys.is_empty() {
@@ -204,7 +205,8 @@ impl Asking<'_> {
     }
 }
 
-/// The question in the form that the endpoint has places for: what it has no place for goes into its one prompt.
+/// The question in the form that the endpoint has places for: what it has no place for goes into
+/// its one prompt.
 fn heard(model: &ModelTarget, marks: &Marks, mut call: Call) -> Call {
     let places = places_of(&model.endpoint);
     if places.turns {

@@ -1,4 +1,5 @@
-//! The form of an answer: in words for the prompt, as a JSON Schema for APIs that can be told, and what is asked for in it.
+//! The form of an answer: in words for the prompt, as a JSON Schema for APIs that can be told, and
+//! what is asked for in it.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -122,7 +123,8 @@ pub(super) fn format(judge: &Judge, token: &str) -> String {
             "\nIn `checks`, true means that the system output says it, in whatever words; false that it does not:",
         );
         for check in &checks {
-            // It may come from a row of data, and is told as the output is: what is made harmless there is not found otherwise.
+            // It may come from a row of data, and is told as the output is: what is made harmless
+            // there is not found otherwise.
             let _ = write!(
                 out,
                 "\n- `{}`: {}",
@@ -148,8 +150,9 @@ fn wanted(judge: &Judge, criterion: &Criterion) -> String {
     }
 }
 
-/// The form as a schema that the strictest of APIs takes: everything is required, and nothing else is there. Models write fields in
-/// the schema's order, so that a verdict comes behind what it rests on.
+/// The form as a schema that the strictest of APIs takes: everything is required, and nothing else
+/// is there. Models write fields in the schema's order, so that a verdict comes behind what it
+/// rests on.
 pub(super) fn schema(judge: &Judge) -> OrderedValue {
     let kind = |kind: &str| OrderedValue::map([("type", kind.into())]);
     let texts = OrderedValue::map([("type", "array".into()), ("items", kind("string"))]);

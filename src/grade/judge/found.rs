@@ -1,7 +1,9 @@
-//! The JSON objects of a text that is no JSON as a whole: a judge's reply, or the output that is judged. Pure.
+//! The JSON objects of a text that is no JSON as a whole: a judge's reply, or the output that is
+//! judged. Pure.
 //!
-//! One walk from left to right. An object that does not hold is given up together with those that are open inside it, so that no
-//! place is walked twice for the same reason; steps are counted all the same, and beyond the limit nothing was found.
+//! One walk from left to right. An object that does not hold is given up together with those that
+//! are open inside it, so that no place is walked twice for the same reason; steps are counted all
+//! the same, and beyond the limit nothing was found.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -15,7 +17,8 @@ const PARSED_DEPTH: usize = 100;
 /// What a reply says last.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Last<'t> {
-    /// A whole object. `odd` when a word stands in it that looks like a number and is none of JSON's (`NaN`, `Infinity`).
+    /// A whole object. `odd` when a word stands in it that looks like a number and is none of
+    /// JSON's (`NaN`, `Infinity`).
     Whole { text: &'t str, odd: bool },
     /// The text ends inside an object.
     Cut,
@@ -27,7 +30,8 @@ pub(super) enum Last<'t> {
     TooMuch,
 }
 
-/// The last whole object of a text, if nothing that began as an object comes after it or goes on around it.
+/// The last whole object of a text, if nothing that began as an object comes after it or goes on
+/// around it.
 pub(super) fn last_object(text: &str) -> Last<'_> {
     let mut last: Option<(Range<usize>, bool)> = None;
     let mut broken: Option<(Range<usize>, bool)> = None;
@@ -75,8 +79,8 @@ pub(super) fn objects(text: &str) -> Vec<&str> {
     found
 }
 
-/// A whole object as a parser takes it: without halves of surrogate pairs, and without what is nested too deeply, which is given
-/// back apart.
+/// A whole object as a parser takes it: without halves of surrogate pairs, and without what is
+/// nested too deeply, which is given back apart.
 pub(super) fn parsable(object: &str) -> (String, Vec<&str>) {
     let bytes = object.as_bytes();
     let piece = |range: Range<usize>| object.get(range).unwrap_or_default();
@@ -134,7 +138,8 @@ enum Seen {
         at: Range<usize>,
         odd: bool,
     },
-    /// Got beyond its first key, or to the end of the text, or begins as an answer does; it failed where the range ends.
+    /// Got beyond its first key, or to the end of the text, or begins as an answer does; it failed
+    /// where the range ends.
     Broken {
         at: Range<usize>,
         /// Because the text ended.
@@ -147,8 +152,8 @@ fn walk(text: &str, tell: &mut dyn FnMut(Seen)) -> bool {
     let bytes = text.as_bytes();
     let mut steps = bytes.len().saturating_mul(STEPS).saturating_add(1 << 12);
     let mut at = 0;
-    // Places of objects that were open when one around them failed: they fail likewise. All are kept: what is a text to one reading
-    // is an object to another, and the two take turns.
+    // Places of objects that were open when one around them failed: they fail likewise. All are
+    // kept: what is a text to one reading is an object to another, and the two take turns.
     let mut doomed: HashSet<usize> = HashSet::new();
     while let Some(ahead) = bytes
         .get(at..)
@@ -203,7 +208,8 @@ const FIELDS: [&str; 7] = [
     "passed",
 ];
 
-/// True when what follows a brace is a key of an answer, in quotes of whatever kind or in none: it was meant as one.
+/// True when what follows a brace is a key of an answer, in quotes of whatever kind or in none: it
+/// was meant as one.
 fn names_a_field(after: &[u8]) -> bool {
     let quotes =
         |byte: &u8| byte.is_ascii_whitespace() || matches!(byte, b'"' | b'\'' | b'`' | b'*');

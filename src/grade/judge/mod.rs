@@ -1,8 +1,9 @@
-//! Judges: a rubric and an output go to a model, a typed verdict comes back, or the word that there is none.
+//! Judges: a rubric and an output go to a model, a typed verdict comes back, or the word that there
+//! is none.
 //!
-//! `prompt` builds the question out of data that `quote` made harmless and the `form` of the answer; `ask` puts it to a model as
-//! often as it has votes; `answer` reads what comes back; `vote` makes one verdict of all. Only `ask` and `structured` know that
-//! there is a network.
+//! `prompt` builds the question out of data that `quote` made harmless and the `form` of the
+//! answer; `ask` puts it to a model as often as it has votes; `answer` reads what comes back;
+//! `vote` makes one verdict of all. Only `ask` and `structured` know that there is a network.
 
 mod answer;
 mod ask;
@@ -96,8 +97,8 @@ pub(super) async fn grade(
     verdict::grade(&agenda, &question, side_by_side(votes).await)
 }
 
-/// Bytes of what a judge is told of a case, but for the output, which is not there yet, and for its own system prompt; `None` when
-/// the input can't be read now.
+/// Bytes of what a judge is told of a case, but for the output, which is not there yet, and for its
+/// own system prompt; `None` when the input can't be read now.
 pub async fn question_bytes(judge: &Judge, case: &Case) -> Option<usize> {
     let mut input = InputText::of(&case.input).await.ok()?;
     if case.context_told {

@@ -60,7 +60,8 @@ impl Question {
     }
 }
 
-/// The data of a question, without secrets. Serialised, with the judge's settings, it is what the marks derive from.
+/// The data of a question, without secrets. Serialised, with the judge's settings, it is what the
+/// marks derive from.
 #[derive(Debug, Serialize)]
 struct Data<'a> {
     rubric: &'a str,
@@ -120,7 +121,8 @@ pub(super) fn question(
         None => usual(&parts, &notices),
         Some(own) => {
             let mut text = own_prompt(own, &parts, &format)?;
-            // What the author wrote for the judge does not get lost because the prompt has no place for it.
+            // What the author wrote for the judge does not get lost because the prompt has no place
+            // for it.
             let criteria = if parts.more_than_names {
                 parts.criteria.as_str()
             } else {
@@ -388,7 +390,8 @@ fn usual(parts: &Parts, notices: &[String]) -> String {
     out
 }
 
-/// The author's prompt, filled in. Only what the author wrote is a template; what is put in is not looked at again.
+/// The author's prompt, filled in. Only what the author wrote is a template; what is put in is not
+/// looked at again.
 fn own_prompt(own: &str, parts: &Parts, format: &str) -> Result<String, PromptError> {
     let value = |name: &str| {
         if name == FORMAT {
@@ -413,7 +416,8 @@ fn is_jinja(own: &str) -> bool {
     own.contains("{{") || own.contains("{%")
 }
 
-/// True when an author's prompt has a place for what goes by a name. That it speaks of it is not enough.
+/// True when an author's prompt has a place for what goes by a name. That it speaks of it is not
+/// enough.
 fn shows(own: &str, name: &str) -> bool {
     if !is_jinja(own) {
         return own.contains(&format!("{{{name}}}"));
@@ -447,7 +451,8 @@ fn single_braces<'v>(own: &str, value: &impl Fn(&str) -> Option<&'v str>) -> Str
     out
 }
 
-/// The scale that a judge's score is shown on: that of its criteria where they share one, else the rubric's.
+/// The scale that a judge's score is shown on: that of its criteria where they share one, else the
+/// rubric's.
 pub(super) fn shown_scale(judge: &Judge) -> Option<[f64; 2]> {
     let Scoring::Numeric { range } = judge.scoring else {
         return None;

@@ -1,8 +1,10 @@
-//! Text from outside, shown to a judge as what it is: data between marks that it can neither hold nor imitate.
+//! Text from outside, shown to a judge as what it is: data between marks that it can neither hold
+//! nor imitate.
 //!
-//! The marks derive from everything that is asked, the text itself included: whoever writes the text would have to know the
-//! digest of what he has not yet written. What merely looks like a mark, the control tokens of chat templates and characters
-//! that nobody sees are replaced by something that can be read and does nothing.
+//! The marks derive from everything that is asked, the text itself included: whoever writes the
+//! text would have to know the digest of what he has not yet written. What merely looks like a
+//! mark, the control tokens of chat templates and characters that nobody sees are replaced by
+//! something that can be read and does nothing.
 
 use std::fmt::Write as _;
 use std::sync::LazyLock;
@@ -150,7 +152,8 @@ impl Marks {
         format!("{}\n{text}\n{}", self.opening(name), self.closing(name))
     }
 
-    /// A text that holds the marks themselves can't be written; should one be, it does not get through either.
+    /// A text that holds the marks themselves can't be written; should one be, it does not get
+    /// through either.
     fn hidden_in(&self, mut harmless: Harmless) -> Harmless {
         for mark in [&self.id, &self.token] {
             let found = harmless.text.matches(mark.as_str()).count();
@@ -163,7 +166,8 @@ impl Marks {
     }
 }
 
-/// At most about `max_chars` characters of a text, with nothing in them that could be taken for more than text.
+/// At most about `max_chars` characters of a text, with nothing in them that could be taken for
+/// more than text.
 pub(super) fn harmless(text: &str, max_chars: usize) -> Harmless {
     let (cut, left_out) = without_middle(text, max_chars);
     let (text, hidden) = visible(&cut);
@@ -172,7 +176,8 @@ pub(super) fn harmless(text: &str, max_chars: usize) -> Harmless {
     });
     let (text, marks) = replaced(&MARKS, &text, without_mark);
     let (text, bare) = replaced(&BARE_MARKS, &text, without_mark);
-    // Code points take more place than what they stand for; the line that tells of the middle is no reason to cut again.
+    // Code points take more place than what they stand for; the line that tells of the middle is no
+    // reason to cut again.
     let (text, more) = without_middle(&text, max_chars.saturating_mul(2).saturating_add(100));
     Harmless {
         text,
@@ -220,7 +225,8 @@ pub(super) fn without_middle(text: &str, max_chars: usize) -> (String, usize) {
     )
 }
 
-/// Every character that nobody sees by its code point, but line ends, tabs, and the joiners that shape letters and emoji.
+/// Every character that nobody sees by its code point, but line ends, tabs, and the joiners that
+/// shape letters and emoji.
 fn visible(text: &str) -> (String, usize) {
     let mut out = String::with_capacity(text.len());
     let mut hidden = 0;
@@ -350,8 +356,8 @@ static MARKS: LazyLock<Regex> = LazyLock::new(|| {
     let gap = r"(?:[\s\u{200c}\u{200d}\u{fe00}-\u{fe0f}/／_.:-]|⟨U\+[0-9A-F]{4,6}⟩){0,8}";
     let (end, of, names) = (name_pattern("END"), name_pattern("OF"), block_names());
     compiled(&format!(
-        // Three brackets in a row are a mark whatever follows; fewer are one before the name of a block that ends, or that has
-        // digits of a mark behind it.
+        // Three brackets in a row are a mark whatever follows; fewer are one before the name of a
+        // block that ends, or that has digits of a mark behind it.
         "(?:{open}{UNSEEN}){{3,}}(?:{gap}(?:{end}{gap})?(?:{names}){gap}[0-9a-fA-F]{{4,}})?\
          |{open}(?:{gap}{open})+{gap}{end}{gap}(?:{of}{gap})?(?:{names})\
          |{open}(?:{gap}{open})*{gap}(?:{end}{gap})?(?:{names}){gap}[0-9a-fA-F]{{4,}}"

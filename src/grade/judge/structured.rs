@@ -1,5 +1,5 @@
-//! Which endpoints take a schema of the answer. Found out by one call of each while others wait; whoever refuses is asked
-//! without.
+//! Which endpoints take a schema of the answer. Found out by one call of each while others wait;
+//! whoever refuses is asked without.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -10,7 +10,8 @@ use crate::llm::{Answer, Call, Completion, Fault, FaultKind, Models};
 use crate::model::{Endpoint, JudgeCall};
 use eval_base::ordered::OrderedValue;
 
-/// How long others wait for the call that finds out: an endpoint may take minutes for its first answer, or never give one.
+/// How long others wait for the call that finds out: an endpoint may take minutes for its first
+/// answer, or never give one.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What a run knows of its endpoints.
@@ -31,7 +32,8 @@ enum Takes {
     /// Nobody asked yet.
     #[default]
     Unknown,
-    /// Each call sees for itself: it takes one, or it could not be found out in a way that others should wait for.
+    /// Each call sees for itself: it takes one, or it could not be found out in a way that others
+    /// should wait for.
     Try,
     /// It refused one and answered without.
     Not,
@@ -70,7 +72,8 @@ impl Structured {
         Arc::clone(endpoints.entry(key).or_default())
     }
 
-    /// Asks with the form, and where that is refused (or was not recorded so) without it. Every call is in `asked`.
+    /// Asks with the form, and where that is refused (or was not recorded so) without it. Every
+    /// call is in `asked`.
     pub(super) async fn ask(
         &self,
         endpoint: &Endpoint,
@@ -114,7 +117,8 @@ impl Structured {
             _ => known.set_unless_refused(),
         }
         drop(probing);
-        // Where nothing is recorded either way, what is missing is the question as it is asked first.
+        // Where nothing is recorded either way, what is missing is the question as it is asked
+        // first.
         result.map_err(|without| {
             if without.kind == fault.kind {
                 fault

@@ -115,7 +115,8 @@ fn undecided(votes: &[JudgeVote], judged: &Judged) -> (Cause, String) {
     (cause, reason)
 }
 
-/// What gets another answer in place of one that can't be used. A vote that was only partly answered by the cache has left it.
+/// What gets another answer in place of one that can't be used. A vote that was only partly
+/// answered by the cache has left it.
 fn asks_again(votes: &[JudgeVote]) -> &'static str {
     let from = |source| {
         let mut unusable = votes

@@ -1,7 +1,7 @@
 //! The votes of a panel and what they come to. Pure.
 //!
-//! A vote that is lacking is read once as the worst and once as the best that it could have been: a verdict stands only when
-//! both readings agree.
+//! A vote that is lacking is read once as the worst and once as the best that it could have been: a
+//! verdict stands only when both readings agree.
 
 use serde_json::Value;
 
@@ -19,7 +19,8 @@ pub(super) struct Agenda<'a> {
     /// Empty when the verdict is over the whole.
     pub criteria: &'a [Criterion],
     pub checks: &'a [Check],
-    /// A yes of the panel fails the output: what is undecided between two readings is a yes then, so that no tie passes.
+    /// A yes of the panel fails the output: what is undecided between two readings is a yes then,
+    /// so that no tie passes.
     pub negated: bool,
 }
 
@@ -136,7 +137,8 @@ impl Agenda<'_> {
             .collect();
         let whole = joined(ballots.iter().map(|ballot| ballot.whole).collect());
         let share = self.weighted(&shares, whole);
-        // More than half must say what is wanted; of what is not, half are enough to break it. Of `met` both are the same.
+        // More than half must say what is wanted; of what is not, half are enough to break it. Of
+        // `met` both are the same.
         let met: Vec<bool> = (0..self.checks.len())
             .map(|at| {
                 let said = ballots
@@ -183,7 +185,8 @@ impl Agenda<'_> {
         values.get(middle).copied().unwrap_or_default()
     }
 
-    /// The verdict of the votes, `None` for those that are lacking; `None` when what is lacking could decide it.
+    /// The verdict of the votes, `None` for those that are lacking; `None` when what is lacking
+    /// could decide it.
     pub fn decide(&self, votes: &[Option<Reading>]) -> Option<Panel> {
         let usable: Vec<&Reading> = votes.iter().flatten().collect();
         if usable.is_empty() {
@@ -290,7 +293,8 @@ pub(super) fn in_words(rule: PanelRule, votes: &[JudgeVote]) -> String {
     format!("{rule} of {} votes: {}", votes.len(), said.join(", "))
 }
 
-/// What a panel that is undecided is errored with: an answer that can't be used weighs more than none.
+/// What a panel that is undecided is errored with: an answer that can't be used weighs more than
+/// none.
 pub(super) fn cause_of(votes: &[JudgeVote]) -> Cause {
     if votes
         .iter()

@@ -303,7 +303,8 @@ async fn budget_holds_when_no_limit_of_tokens_is_set() {
             });
         }
         while all.join_next().await.is_some() {}
-        // Ten and a hundred answers of half a cent each, and none more for sums that are a little off.
+        // Ten and a hundred answers of half a cent each, and none more for sums that are a little
+        // off.
         assert!(
             (purse.spent().usd / budget - 1.0).abs() < 1e-6,
             "{} of {budget}",

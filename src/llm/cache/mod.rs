@@ -1,7 +1,8 @@
 //! Answers of earlier runs, in SQLite: one file that all runs of a user share.
 //!
-//! Reads go through a few connections of their own; writes go to one thread, which commits what has gathered in one
-//! transaction. Whatever is wrong with the file costs a run its cache and nothing else.
+//! Reads go through a few connections of their own; writes go to one thread, which commits what has
+//! gathered in one transaction. Whatever is wrong with the file costs a run its cache and nothing
+//! else.
 
 mod open;
 mod upkeep;
@@ -67,17 +68,19 @@ pub struct Cache {
 }
 
 impl Cache {
-    /// Opens the file, and makes it when it is not there. A damaged one is set aside, and a warning says so.
+    /// Opens the file, and makes it when it is not there. A damaged one is set aside, and a warning
+    /// says so.
     ///
     /// # Errors
-    /// When there can be no cache: no right to the place, a folder where the file belongs, a file of another program or of a later
-    /// version.
+    /// When there can be no cache: no right to the place, a folder where the file belongs, a file
+    /// of another program or of a later version.
     pub fn open(file: &Path, now: Timestamp) -> Result<Cache, CacheError> {
         let opened = open::open(file, now)?;
         Ok(Cache::of(file, opened, now))
     }
 
-    /// As [`Cache::open`], of a file that must be there and sound: without it nothing can be answered.
+    /// As [`Cache::open`], of a file that must be there and sound: without it nothing can be
+    /// answered.
     pub fn open_present(file: &Path, now: Timestamp) -> Result<Cache, CacheError> {
         let opened = open::open_present(file)?;
         Ok(Cache::of(file, opened, now))
@@ -140,8 +143,8 @@ impl Cache {
         })
     }
 
-    /// Keeps an answer; returns when it is committed, or can't be kept, of which a warning tells. `model` is what the suite
-    /// calls it, `provider:model`.
+    /// Keeps an answer; returns when it is committed, or can't be kept, of which a warning tells.
+    /// `model` is what the suite calls it, `provider:model`.
     pub async fn put(&self, key: &Key, model: &str, kept: &Kept, known: Known) {
         let Some(writer) = &self.writer else { return };
         let Ok(answer) = serde_json::to_vec(&kept.completion) else {

@@ -16,8 +16,8 @@ const VERSION: i64 = 1;
 /// How long another process may hold the file; it does so for moments.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// `used_day` counts days since 1970. `bytes` is what the answer takes, so that nobody need read it to add them up; `digest` is over
-/// the rest of what a run believes.
+/// `used_day` counts days since 1970. `bytes` is what the answer takes, so that nobody need read it
+/// to add them up; `digest` is over the rest of what a run believes.
 const SCHEMA: &str = "
     CREATE TABLE answers(
         key BLOB PRIMARY KEY NOT NULL,
@@ -86,7 +86,8 @@ pub(super) fn open(file: &Path, now: Timestamp) -> Result<Opened, CacheError> {
             reason: error.to_string(),
         });
     }
-    // One process at a time: two that find a damaged file would each set one aside, the second one the new one.
+    // One process at a time: two that find a damaged file would each set one aside, the second one
+    // the new one.
     let lock = match lock(file) {
         Ok(lock) => lock,
         Err(error) => return read_only(file, &error.to_string()),
@@ -165,7 +166,8 @@ fn attempt(file: &Path, make: bool) -> Result<Opened, Trouble> {
     if file.is_dir() {
         return Err(Trouble::Told(CacheError::NotAFile(file.to_owned())));
     }
-    // Before SQLite does it with the rights that everybody has. The files beside it take its rights.
+    // Before SQLite does it with the rights that everybody has. The files beside it take its
+    // rights.
     let made = OpenOptions::new()
         .read(true)
         .write(true)
@@ -219,8 +221,9 @@ fn prepared(connection: &Connection) -> rusqlite::Result<State> {
         if tables > 0 {
             return Ok(State::Foreign);
         }
-        // With WAL those who read and the one who writes don't wait for each other. NORMAL: a commit is with the system, so
-        // that no end of a process loses it; a loss of power may cost the last ones, and never the file.
+        // With WAL those who read and the one who writes don't wait for each other. NORMAL: a
+        // commit is with the system, so that no end of a process loses it; a loss of power may cost
+        // the last ones, and never the file.
         connection.pragma_update(None, "journal_mode", "wal")?;
         connection.execute_batch(&format!(
             "BEGIN IMMEDIATE; {SCHEMA} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; COMMIT;"

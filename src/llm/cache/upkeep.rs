@@ -82,8 +82,8 @@ pub fn stats(file: &Path) -> Result<Option<Stats>, CacheError> {
     })
 }
 
-/// Removes what was not used since `before` (days since 1970), then what was not used for longest until the file takes no more than
-/// `most` bytes.
+/// Removes what was not used since `before` (days since 1970), then what was not used for longest
+/// until the file takes no more than `most` bytes.
 pub fn prune(
     file: &Path,
     before: Option<i64>,
@@ -157,14 +157,15 @@ fn delete(connection: &Connection, sql: &str, with: i64) -> rusqlite::Result<u64
         .unwrap_or(0))
 }
 
-/// Removes what was not used for longest until what is left takes no more than so many bytes of the file.
+/// Removes what was not used for longest until what is left takes no more than so many bytes of the
+/// file.
 fn reduce(connection: &Connection, most: u64) -> rusqlite::Result<u64> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get(0)).map(count);
     let page = number("PRAGMA page_size")?;
     let mut gone = 0;
     while number("PRAGMA page_count")? * page > most {
-        // Answers that go leave gaps in pages, and it is pages that a file is made of: only a packed one tells what its answers
-        // take.
+        // Answers that go leave gaps in pages, and it is pages that a file is made of: only a
+        // packed one tells what its answers take.
         let packed = pack(connection)?;
         let pages = number("PRAGMA page_count")?.saturating_sub(number("PRAGMA freelist_count")?);
         let (taken, bytes) = (
@@ -174,8 +175,8 @@ fn reduce(connection: &Connection, most: u64) -> rusqlite::Result<u64> {
         if taken <= most || bytes == 0 {
             break;
         }
-        // A row takes more room than its answer: in proportion, so that no more goes than must; and some at least, because
-        // packing takes long.
+        // A row takes more room than its answer: in proportion, so that no more goes than must; and
+        // some at least, because packing takes long.
         let share = u128::from(taken - most) * u128::from(bytes) / u128::from(taken);
         gone += delete_oldest(
             connection,

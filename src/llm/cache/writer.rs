@@ -77,12 +77,14 @@ impl Writer {
         }
     }
 
-    /// Notes a use; when too much waits it is not noted, which costs an answer nothing but some days of its life.
+    /// Notes a use; when too much waits it is not noted, which costs an answer nothing but some
+    /// days of its life.
     pub fn used(&self, key: Key, day: i64) {
         let _ = self.jobs.try_send(Job::Used(key, day));
     }
 
-    /// Removes what can't be used, when there is room to note it: whoever reads it again notes it again.
+    /// Removes what can't be used, when there is room to note it: whoever reads it again notes it
+    /// again.
     pub fn forget_soon(&self, key: Key) {
         let (done, _) = oneshot::channel();
         let _ = self.jobs.try_send(Job::Forget(key, done));

@@ -53,7 +53,8 @@ fn dialect() -> Dialect {
     }
 }
 
-/// Whoever changes these makes everybody ask everything again: raise `VERSION` and say so in the changelog.
+/// Whoever changes these makes everybody ask everything again: raise `VERSION` and say so in the
+/// changelog.
 #[test]
 fn keys_are_those_of_yesterday() {
     insta::assert_snapshot!(key_of(&endpoint(), &call()), @"6890d3e79d20ea07397b440be0f347778c790a2f05a9fb2cfb176777806000ac");
@@ -358,7 +359,8 @@ fn only_64_hex_digits_are_a_key() {
 
 proptest::proptest! {
     #![proptest_config(proptest::prelude::ProptestConfig::with_cases(64))]
-    /// Two lists of turns that differ anywhere are two questions, also when their texts together are the same.
+    /// Two lists of turns that differ anywhere are two questions, also when their texts together
+    /// are the same.
     #[test]
     fn turns_are_told_apart(a in proptest::collection::vec("[ab\"\\\\]{0,3}", 0..4), b in proptest::collection::vec("[ab\"\\\\]{0,3}", 0..4)) {
         let key = |texts: &[String]| {

@@ -68,7 +68,8 @@ fn body(endpoint: &Endpoint, call: &Call) -> Fields {
     fields
 }
 
-/// The system prompt and the messages of that role, which the API does not know: one text, or blocks when one of them has parts.
+/// The system prompt and the messages of that role, which the API does not know: one text, or
+/// blocks when one of them has parts.
 fn system(call: &Call) -> Option<Value> {
     let own = call.system.iter().map(|text| Value::String(text.clone()));
     let told = call

@@ -5,8 +5,8 @@ use crate::llm::{Completion, Fault, FaultKind};
 use crate::model::Finish;
 use crate::net::{NetError, Phase};
 
-/// What an answer with the status of an error comes to. Nearly always a fault: a provider's filter that declines the question
-/// says so with a 400, and that is a refusal.
+/// What an answer with the status of an error comes to. Nearly always a fault: a provider's filter
+/// that declines the question says so with a 400, and that is a refusal.
 pub(super) fn of_status(host: &str, status: u16, said: &Said) -> Result<Completion, Fault> {
     if status == 400 && is_filtered(said) {
         return Ok(Completion {
@@ -191,7 +191,8 @@ pub(super) fn of_net(error: &NetError) -> (Fault, bool) {
         } => FaultKind::Unreachable,
         NetError::TimedOut { .. } => FaultKind::TimedOut,
         NetError::Tls { .. } | NetError::NoAuthorities { .. } => FaultKind::Tls,
-        // Also on a connection that was kept from an earlier call and that the server had just closed.
+        // Also on a connection that was kept from an earlier call and that the server had just
+        // closed.
         NetError::NoAnswer { .. } | NetError::CutOff { .. } | NetError::Other { .. } => {
             FaultKind::Reset
         }

@@ -185,7 +185,8 @@ impl Filling<'_> {
         Some(value.into())
     }
 
-    /// The template with its placeholders filled; `None` when it is one for what is not set, and its field is left out.
+    /// The template with its placeholders filled; `None` when it is one for what is not set, and
+    /// its field is left out.
     fn filled(&self, template: &OrderedValue) -> Option<OrderedValue> {
         Some(match template {
             OrderedValue::Plain(Value::String(text)) => {

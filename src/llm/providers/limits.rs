@@ -9,7 +9,8 @@ use jiff::fmt::rfc2822::DateTimeParser;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(in crate::llm) struct ToldLimits {
     pub requests: Told,
-    /// Where tokens of questions and of answers have limits of their own: that of which the smallest part is left.
+    /// Where tokens of questions and of answers have limits of their own: that of which the
+    /// smallest part is left.
     pub tokens: Told,
 }
 
@@ -42,7 +43,8 @@ pub(super) struct Pace {
     pub retry_after: Option<Duration>,
 }
 
-/// Reads headers with names in lower case. Dates are told from the server's own `Date` where it has one, since clocks differ.
+/// Reads headers with names in lower case. Dates are told from the server's own `Date` where it has
+/// one, since clocks differ.
 pub(super) fn read<'a>(headers: impl Iterator<Item = (&'a str, &'a [u8])>, now: Timestamp) -> Pace {
     let known: Vec<(&str, &str)> = headers
         .filter(|(name, _)| {
@@ -138,7 +140,8 @@ fn after(text: &str, now: Timestamp) -> Option<Duration> {
     }
 }
 
-/// The time of a reset: `1s`, `6m0s`, `120ms`; seconds; a moment in RFC 3339; or one in seconds or milliseconds since 1970.
+/// The time of a reset: `1s`, `6m0s`, `120ms`; seconds; a moment in RFC 3339; or one in seconds or
+/// milliseconds since 1970.
 fn until(text: &str, now: Timestamp) -> Option<Duration> {
     /// Larger numbers are moments and no spans.
     const EPOCH_SECONDS: f64 = 1e9;
@@ -158,7 +161,8 @@ fn from(now: Timestamp, at: Timestamp) -> Duration {
     Duration::try_from(at.duration_since(now)).unwrap_or_default()
 }
 
-/// The time that a message asks to wait: `try again in 1.2s`, `in 350ms`, `Please retry in 34.07s.`, `in 20 seconds`.
+/// The time that a message asks to wait: `try again in 1.2s`, `in 350ms`,
+/// `Please retry in 34.07s.`, `in 20 seconds`.
 pub(super) fn wait_in(message: &str) -> Option<Duration> {
     let lower = message.to_lowercase();
     let behind = [

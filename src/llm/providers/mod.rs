@@ -1,7 +1,8 @@
 //! The languages of APIs: a call becomes a request, an answer becomes a completion or a fault.
 //!
-//! One try and no more: nothing here waits for a turn, tries again, or keeps anything. What an API's own language is stands in
-//! its file (`openai`, `anthropic`, `dialect`); what servers say in all of them in `words`, `classify` and `limits`.
+//! One try and no more: nothing here waits for a turn, tries again, or keeps anything. What an
+//! API's own language is stands in its file (`openai`, `anthropic`, `dialect`); what servers say in
+//! all of them in `words`, `classify` and `limits`.
 
 mod anthropic;
 mod classify;
@@ -44,13 +45,15 @@ pub(super) struct Tried {
     pub result: Result<Completion, Fault>,
     /// Wall time from the connection to the last byte that was read, however it ended.
     pub latency: Duration,
-    /// False when no server can have got the request: there was no connection, or it could not be made.
+    /// False when no server can have got the request: there was no connection, or it could not be
+    /// made.
     pub sent: bool,
     /// Of answers with any status.
     pub limits: ToldLimits,
 }
 
-/// What of a question an endpoint has places for; what it has none for is refused, or would not be heard.
+/// What of a question an endpoint has places for; what it has none for is refused, or would not be
+/// heard.
 pub fn places_of(endpoint: &Endpoint) -> Places {
     match (endpoint.api, &endpoint.dialect) {
         (Api::Http, Some(dialect)) => dialect::places(dialect),
@@ -152,7 +155,8 @@ pub(super) async fn once(
     tried(result, true, pace.limits)
 }
 
-/// The fault without what the endpoint keeps secret and without the question, should a server have sent them back.
+/// The fault without what the endpoint keeps secret and without the question, should a server have
+/// sent them back.
 fn hidden(mut fault: Fault, endpoint: &Endpoint, call: &Call) -> Fault {
     let key = endpoint.key.iter().filter_map(|key| key.value.clone());
     let headers = endpoint
@@ -348,7 +352,8 @@ fn count(value: Option<&Value>) -> Option<u64> {
     })
 }
 
-/// Counts that may be left out, and count nothing then; a count that is no count makes all of them unknown.
+/// Counts that may be left out, and count nothing then; a count that is no count makes all of them
+/// unknown.
 fn count_or_none(value: Option<&Value>) -> Option<u64> {
     match value {
         None | Some(Value::Null) => Some(0),
@@ -356,7 +361,8 @@ fn count_or_none(value: Option<&Value>) -> Option<u64> {
     }
 }
 
-/// Tokens, if the counts can be true together. Every question takes some: who says 0 does not count.
+/// Tokens, if the counts can be true together. Every question takes some: who says 0 does not
+/// count.
 fn tokens(input: u64, output: u64, cached_input: u64, cache_write: u64) -> Option<Tokens> {
     let part = cached_input.checked_add(cache_write)?;
     input.checked_add(output)?;
@@ -368,7 +374,8 @@ fn tokens(input: u64, output: u64, cached_input: u64, cache_write: u64) -> Optio
     })
 }
 
-/// The reasoning among the parts of a content: Anthropic's blocks and Mistral's chunks (a text, or parts). `None` when it has none.
+/// The reasoning among the parts of a content: Anthropic's blocks and Mistral's chunks (a text, or
+/// parts). `None` when it has none.
 fn thoughts_of(content: &Value) -> Option<String> {
     let mut is_noted = false;
     let texts = content.as_array()?.iter().filter_map(|part| {

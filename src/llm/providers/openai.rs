@@ -68,7 +68,8 @@ pub(super) fn messages(call: &Call) -> Vec<Value> {
     system.chain(messages).collect()
 }
 
-/// OpenAI itself calls the limit of tokens anew, since its newer models refuse the old name; other servers know the old one.
+/// OpenAI itself calls the limit of tokens anew, since its newer models refuse the old name; other
+/// servers know the old one.
 fn limit_name(base_url: &str) -> &'static str {
     let host = base_url.split_once("://").map_or("", |(_, rest)| rest);
     let host = host
@@ -169,7 +170,8 @@ pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
     })
 }
 
-/// Reasoning apart from the text: DeepSeek's and vLLM's `reasoning_content`, OpenRouter's `reasoning`, Mistral's parts.
+/// Reasoning apart from the text: DeepSeek's and vLLM's `reasoning_content`, OpenRouter's
+/// `reasoning`, Mistral's parts.
 fn thoughts(message: &Value) -> Option<String> {
     let texts = ["reasoning_content", "reasoning"]
         .iter()
@@ -199,7 +201,8 @@ fn usage(usage: &Value) -> Option<Tokens> {
     let cached = count_or_none(details.and_then(|details| details.get("cached_tokens")))?;
     let input = count(usage.get("prompt_tokens"))?;
     let said = count(usage.get("completion_tokens"))?;
-    // Some servers (xAI's, Gemini's) count what is thought apart from what is said, and bill both: the total has all.
+    // Some servers (xAI's, Gemini's) count what is thought apart from what is said, and bill both:
+    // the total has all.
     let total = count(usage.get("total_tokens")).unwrap_or_default();
     tokens(input, said.max(total.saturating_sub(input)), cached, 0)
 }

@@ -1,4 +1,5 @@
-//! What APIs say in words: why a model ended, what went wrong, and what a page that is no answer is.
+//! What APIs say in words: why a model ended, what went wrong, and what a page that is no answer
+//! is.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -10,7 +11,8 @@ use crate::llm::FaultKind;
 use crate::model::Finish;
 use eval_base::text::{one_line, truncate_bytes, truncate_width};
 
-/// Columns of a server's own words that are searched for what they mean, and bytes of them that are looked at.
+/// Columns of a server's own words that are searched for what they mean, and bytes of them that are
+/// looked at.
 const SEARCHED: usize = 300;
 const LOOKED_AT: usize = 8 << 10;
 
@@ -45,7 +47,8 @@ pub(super) fn finish(word: &str) -> Finish {
     }
 }
 
-/// What a server says that broke its answer off itself: what there is of it is no answer. `None` of all other ends.
+/// What a server says that broke its answer off itself: what there is of it is no answer. `None` of
+/// all other ends.
 pub(super) fn broken_off(word: &str) -> Option<(&'static str, FaultKind)> {
     Some(match word.to_ascii_lowercase().as_str() {
         "error" => ("error", FaultKind::ErrorBody),
@@ -66,7 +69,8 @@ pub(super) fn model_of(body: &Value) -> Option<String> {
 /// An error as a server tells it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Said {
-    /// On one line, without control characters, and longer than what is shown of it: who cuts it first takes out what is secret.
+    /// On one line, without control characters, and longer than what is shown of it: who cuts it
+    /// first takes out what is secret.
     pub message: Option<String>,
     /// Types and codes, in lower case.
     pub words: Vec<String>,

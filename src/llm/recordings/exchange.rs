@@ -289,7 +289,8 @@ fn is_nothing(value: &Value) -> bool {
     }
 }
 
-/// A time in the form that all answers have, so that the oldest is found among them; a day alone is its beginning.
+/// A time in the form that all answers have, so that the oldest is found among them; a day alone is
+/// its beginning.
 fn moment(text: &str) -> Result<String, String> {
     let day = || {
         text.parse::<Date>()

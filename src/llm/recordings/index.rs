@@ -44,7 +44,8 @@ struct Held {
 }
 
 impl Recordings {
-    /// Reads every `*.json` of the folder and of those below it. A file that can't be used is a warning.
+    /// Reads every `*.json` of the folder and of those below it. A file that can't be used is a
+    /// warning.
     ///
     /// # Errors
     /// When the folder can't be read, and when two files answer the same question differently.
@@ -121,7 +122,8 @@ impl Recordings {
         &self.warnings
     }
 
-    /// The recorded answer, or one sentence for people why there is none, which holds none of the redactor's secrets.
+    /// The recorded answer, or one sentence for people why there is none, which holds none of the
+    /// redactor's secrets.
     pub fn find(
         &self,
         key: &Key,
@@ -189,7 +191,8 @@ fn read(path: &Path) -> Result<Recorded, String> {
     exchange::read(&bytes)
 }
 
-/// All files that end with `.json`, in order of their paths. Links to folders are not followed: they may lead back.
+/// All files that end with `.json`, in order of their paths. Links to folders are not followed:
+/// they may lead back.
 fn files(dir: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut folders = vec![(dir.to_owned(), 0)];

@@ -1,4 +1,5 @@
-//! Exchanges with models as readable files, one each: written by a run that asks, read by one that has no key and no network.
+//! Exchanges with models as readable files, one each: written by a run that asks, read by one that
+//! has no key and no network.
 
 mod exchange;
 mod index;

@@ -48,8 +48,8 @@ impl Recorder {
         })
     }
 
-    /// Records an exchange; one that is there with the same answer stays as it is, day and all. A failure is told by
-    /// [`Recorder::take_warning`].
+    /// Records an exchange; one that is there with the same answer stays as it is, day and all. A
+    /// failure is told by [`Recorder::take_warning`].
     pub fn keep(&self, endpoint: &Endpoint, question: &Question, key: &Key, kept: &Kept) {
         if !self
             .written
@@ -73,7 +73,8 @@ impl Recorder {
         }
     }
 
-    /// The next answer to the question takes the place of the one that this run recorded, which could not be used.
+    /// The next answer to the question takes the place of the one that this run recorded, which
+    /// could not be used.
     pub fn forget(&self, key: &Key) {
         self.written
             .lock()

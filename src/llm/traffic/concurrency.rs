@@ -1,8 +1,10 @@
-//! How many calls at once: fewer when the server has more to do than it can, more again when it keeps up.
+//! How many calls at once: fewer when the server has more to do than it can, more again when it
+//! keeps up.
 //!
-//! Additive increase and multiplicative decrease (Chiu & Jain, "Analysis of the increase and decrease algorithms for congestion
-//! avoidance", 1989), with one decrease for all the calls of one round trip, and with a memory of how many were too many (as in
-//! "CUBIC: a new TCP-friendly high-speed TCP variant", Ha, Rhee & Xu, 2008): the number climbs fast to one below that, stays
+//! Additive increase and multiplicative decrease (Chiu & Jain, "Analysis of the increase and
+//! decrease algorithms for congestion avoidance", 1989), with one decrease for all the calls of one
+//! round trip, and with a memory of how many were too many (as in "CUBIC: a new TCP-friendly
+//! high-speed TCP variant", Ha, Rhee & Xu, 2008): the number climbs fast to one below that, stays
 //! there, and looks seldom whether more go by now. Time is handed in, as a span since any moment.
 
 use std::time::Duration;
@@ -13,12 +15,12 @@ const DECREASE: f64 = 0.7;
 /// The least that is left of them after all the overloads of one round trip.
 const LEAST: f64 = 0.3;
 
-/// Of the most, the part that a round trip of good answers gives back; at least one call. The most is reached in about 50 round
-/// trips, however many it is.
+/// Of the most, the part that a round trip of good answers gives back; at least one call. The most
+/// is reached in about 50 round trips, however many it is.
 const INCREASE: f64 = 0.02;
 
-/// Round trips of good answers one below what was too many before as many are tried again; twice as many after each time that
-/// they still were, up to the last.
+/// Round trips of good answers one below what was too many before as many are tried again; twice as
+/// many after each time that they still were, up to the last.
 const PATIENCE: [f64; 2] = [4.0, 32.0];
 
 #[derive(Debug)]
@@ -29,8 +31,9 @@ pub(super) struct Concurrency {
     shrunk_at: Option<Duration>,
     /// What was allowed before the last decrease.
     before: f64,
-    /// Up to here each good answer gives a call back (RFC 5681, "slow start"): the server has had so many, and overloads that came
-    /// one after the other with no answer between them say that it was away, not how many it can have.
+    /// Up to here each good answer gives a call back (RFC 5681, "slow start"): the server has had
+    /// so many, and overloads that came one after the other with no answer between them say that it
+    /// was away, not how many it can have.
     known: f64,
     /// True when an answer came since the last decrease.
     answers: bool,
@@ -104,7 +107,8 @@ impl Concurrency {
     pub fn overloaded(&mut self, began: Duration, now: Duration, in_flight: usize) {
         let others = in_flight.saturating_sub(1) as f64;
         if self.shrunk_at.is_some_and(|at| began < at) {
-            // One of a round trip that has its decrease. Those that the server still has show how many it takes.
+            // One of a round trip that has its decrease. Those that the server still has show how
+            // many it takes.
             let least = (self.before * LEAST).max(1.0);
             if others >= least && others < self.allowed {
                 self.allowed = others;

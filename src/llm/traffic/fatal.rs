@@ -1,15 +1,17 @@
-//! When to give a model up: a key that is wrong, or a model that is not there, is not asked ten thousand times.
+//! When to give a model up: a key that is wrong, or a model that is not there, is not asked ten
+//! thousand times.
 
 use super::super::{Fault, FaultKind};
 
 /// Fatal answers in a row after which a model that never answered is given up.
 const IN_A_ROW: u32 = 3;
 
-/// The same for one that has answered: the key was revoked, say, or the credit is used up. Calls that ended well while these came in
-/// break the row, so it takes a few more to be sure.
+/// The same for one that has answered: the key was revoked, say, or the credit is used up. Calls
+/// that ended well while these came in break the row, so it takes a few more to be sure.
 const AFTER_ANSWERS: u32 = 10;
 
-/// The same for one that never answered and refuses each question in the very same words, which are then not about the question.
+/// The same for one that never answered and refuses each question in the very same words, which are
+/// then not about the question.
 const SAME_REFUSALS: u32 = 10;
 
 /// What a model's answers were of late.
@@ -34,7 +36,8 @@ impl Fatal {
         };
     }
 
-    /// Notes an answer that every further question would get, too; true when it is the one that gives the model up.
+    /// Notes an answer that every further question would get, too; true when it is the one that
+    /// gives the model up.
     pub fn failed(&mut self, fault: &Fault) -> bool {
         self.in_a_row = self.in_a_row.saturating_add(1);
         self.first.get_or_insert_with(|| fault.reason.clone());
@@ -48,10 +51,11 @@ impl Fatal {
         now
     }
 
-    /// Notes that a question was refused, which says nothing of other questions unless it is all that is ever said; true when it is
-    /// the refusal that gives the model up.
+    /// Notes that a question was refused, which says nothing of other questions unless it is all
+    /// that is ever said; true when it is the refusal that gives the model up.
     ///
-    /// A refusal comes at once and an answer takes time, so as many are needed as there are calls under way (`in_flight`).
+    /// A refusal comes at once and an answer takes time, so as many are needed as there are calls
+    /// under way (`in_flight`).
     pub fn refused(&mut self, fault: &Fault, in_flight: usize) -> bool {
         if self.answered || self.given_up {
             return false;
@@ -129,7 +133,8 @@ mod tests {
             fatal.given_up().unwrap().reason,
             "not asked, because 10 calls in a row ended so: 400: unknown field"
         );
-        // Refusals that differ are about their questions, and those of a model that answers likewise.
+        // Refusals that differ are about their questions, and those of a model that answers
+        // likewise.
         let mut fatal = Fatal::default();
         assert!(
             (0..50).all(|n| !fatal.refused(&fault(&format!("400: {n} tokens are too many")), 4))

@@ -29,8 +29,9 @@ pub(in crate::llm) struct Fetched {
     pub latency: Option<Duration>,
 }
 
-/// Limits are most often those of a minute. A server that turns calls away and does not say for how long is asked for that time, and
-/// some more, however few tries are allowed, unless none is; and for longer while it answers others.
+/// Limits are most often those of a minute. A server that turns calls away and does not say for how
+/// long is asked for that time, and some more, however few tries are allowed, unless none is; and
+/// for longer while it answers others.
 const WHOLE_WINDOW: Duration = Duration::from_secs(65);
 
 /// A try that takes so much longer than its time is ended from here: whoever makes it should have.
@@ -231,8 +232,8 @@ pub(in crate::llm) fn budget_spent() -> Fault {
     )
 }
 
-/// A call that was made in vain before the budget ended was not left out: it ends as its last try did, so that what its tries took
-/// is told.
+/// A call that was made in vain before the budget ended was not left out: it ends as its last try
+/// did, so that what its tries took is told.
 fn unpaid(last: Option<Fault>) -> Fault {
     match last {
         None => budget_spent(),

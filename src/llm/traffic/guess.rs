@@ -1,9 +1,10 @@
-//! How many tokens a call may take, guessed before it is made, and better the more answers there were.
+//! How many tokens a call may take, guessed before it is made, and better the more answers there
+//! were.
 
 use super::super::{Call, Tokens};
 
-/// Bytes of text that a token has at least, where nothing better is known. English has four, code and figures three; of other
-/// scripts a letter has two or three bytes and is about a token.
+/// Bytes of text that a token has at least, where nothing better is known. English has four, code
+/// and figures three; of other scripts a letter has two or three bytes and is about a token.
 const BYTES: u64 = 3;
 
 /// Tokens around a message, and around all of them.

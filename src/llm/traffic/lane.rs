@@ -1,7 +1,8 @@
 //! One allowance, and the calls that wait for their turn in it: the older call first.
 //!
-//! Nobody serves the queue: the call at its head looks for itself, sleeps until the time when it may go or until a call ends, and
-//! wakes the next when it goes. A call that finds nobody before it and room takes its turn without waiting at all.
+//! Nobody serves the queue: the call at its head looks for itself, sleeps until the time when it
+//! may go or until a call ends, and wakes the next when it goes. A call that finds nobody before it
+//! and room takes its turn without waiting at all.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -151,8 +152,8 @@ impl Lane {
         }
     }
 
-    /// Waits until the call may be made; also says how long rate limits alone made it wait. `stop` is looked at before each look
-    /// at the lane: a fault ends the wait.
+    /// Waits until the call may be made; also says how long rate limits alone made it wait. `stop`
+    /// is looked at before each look at the lane: a fault ends the wait.
     pub async fn turn(
         &self,
         wanted: Wanted<'_>,
@@ -332,7 +333,8 @@ pub(super) struct Failed<'a> {
     pub told: &'a ToldLimits,
 }
 
-/// The right to make one request. Dropped, it gives back its slot and what it is known not to have taken.
+/// The right to make one request. Dropped, it gives back its slot and what it is known not to have
+/// taken.
 #[derive(Debug)]
 pub(super) struct Turn<'a> {
     lane: &'a Lane,
@@ -371,8 +373,8 @@ impl Turn<'_> {
         });
     }
 
-    /// There is none. `fatal` says that another question would meet the same. Gives for how long the lane has said 429 without saying
-    /// until when, and answered nobody.
+    /// There is none. `fatal` says that another question would meet the same. Gives for how long
+    /// the lane has said 429 without saying until when, and answered nobody.
     pub fn failed(mut self, door: &str, failed: Failed<'_>, jitter: &Jitter) -> Option<Duration> {
         let Failed {
             fault,
@@ -383,7 +385,8 @@ impl Turn<'_> {
         let mut state = self.lane.lock();
         let now = self.lane.now();
         self.sent = sent;
-        // With one call at once the server has as little to do as can be. Who is to come again much later need not be looked for.
+        // With one call at once the server has as little to do as can be. Who is to come again much
+        // later need not be looked for.
         let is_there = fault.kind.is_overload();
         let away = match fault.kind {
             _ if fatal => false,
@@ -413,7 +416,8 @@ impl Turn<'_> {
             }
         }
         state.obey(now, told);
-        // What the server turns away it does not count; what ended in any other way may have been answered in full.
+        // What the server turns away it does not count; what ended in any other way may have been
+        // answered in full.
         let turned_away = fault.status.is_some_and(|status| status >= 400);
         self.took = match fault.tokens {
             Some(tokens) => Some(tokens.input.saturating_add(tokens.output)),
@@ -446,7 +450,8 @@ fn fatal_of<'a>(doors: &'a mut HashMap<String, Fatal>, door: &str) -> &'a mut Fa
 }
 
 impl State {
-    /// A time that is too long to wait for holds nobody: whoever asks is told the same, and soon nobody asks any more.
+    /// A time that is too long to wait for holds nobody: whoever asks is told the same, and soon
+    /// nobody asks any more.
     fn hold(&mut self, now: Duration, time: Duration) {
         if time <= LONGEST {
             self.held_until = self.held_until.max(now + time);

@@ -1,6 +1,8 @@
-//! How fast models are asked: calls at once, requests and tokens a minute, pauses, and when to give up.
+//! How fast models are asked: calls at once, requests and tokens a minute, pauses, and when to give
+//! up.
 //!
-//! [`fetch`] makes the tries of one call. Each try waits for a turn in its lane; between tries the lane is free for others.
+//! [`fetch`] makes the tries of one call. Each try waits for a turn in its lane; between tries the
+//! lane is free for others.
 
 mod concurrency;
 mod fatal;

@@ -1,6 +1,7 @@
-//! A server that answered and now answers nobody is left alone for a while, so that its calls don't use up their tries at once; but
-//! not for long: a server that does not come back must not hold up a run for each of its calls. One that was never heard was
-//! perhaps never started, and whoever waits wants to know; one that says it is busy is there.
+//! A server that answered and now answers nobody is left alone for a while, so that its calls don't
+//! use up their tries at once; but not for long: a server that does not come back must not hold up
+//! a run for each of its calls. One that was never heard was perhaps never started, and whoever
+//! waits wants to know; one that says it is busy is there.
 //!
 //! Time is handed in, as a span since any moment.
 
@@ -27,8 +28,8 @@ impl Outage {
         };
     }
 
-    /// A call that began then got through to somebody, if not to an answer that can be used: what began after the last miss shows
-    /// that the server is there again.
+    /// A call that began then got through to somebody, if not to an answer that can be used: what
+    /// began after the last miss shows that the server is there again.
     pub fn met(&mut self, began: Duration, now: Duration) {
         if self.counted.is_some_and(|at| began >= at) {
             self.answered(now);
@@ -40,8 +41,8 @@ impl Outage {
         self.trips > 0 && self.paused < MOST
     }
 
-    /// A call that began then found nobody, or somebody (`is_there`) with no time. Gives how long nobody is to be asked; `pause` by
-    /// the number of round trips before.
+    /// A call that began then found nobody, or somebody (`is_there`) with no time. Gives how long
+    /// nobody is to be asked; `pause` by the number of round trips before.
     pub fn missed(
         &mut self,
         began: Duration,
@@ -50,7 +51,8 @@ impl Outage {
         pause: impl FnOnce(u32) -> Duration,
     ) -> Duration {
         let is_known = is_there || self.answered.is_some() || self.counted.is_some();
-        // Never heard of, or others were answered meanwhile, or this is one of many that met the same.
+        // Never heard of, or others were answered meanwhile, or this is one of many that met the
+        // same.
         if !is_known || self.answered.max(self.counted).is_some_and(|at| at > began) {
             return Duration::ZERO;
         }

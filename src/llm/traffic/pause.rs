@@ -1,7 +1,8 @@
 //! How long to wait between two tries of a call.
 //!
-//! Full jitter: uniform from nothing up to a bound that doubles (Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog,
-//! 2015), so that calls that failed together don't come back together.
+//! Full jitter: uniform from nothing up to a bound that doubles (Brooker, "Exponential Backoff And
+//! Jitter", AWS Architecture Blog, 2015), so that calls that failed together don't come back
+//! together.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;
@@ -17,7 +18,8 @@ pub(super) const BASE: Duration = Duration::from_millis(500);
 /// The bound of all pauses.
 pub(super) const CAP: Duration = Duration::from_secs(30);
 
-/// What a server may ask to be waited for. Nobody sits before a run for longer than that without a word.
+/// What a server may ask to be waited for. Nobody sits before a run for longer than that without a
+/// word.
 pub(super) const LONGEST: Duration = Duration::from_secs(300);
 
 /// Where jitter comes from.

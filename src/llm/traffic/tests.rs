@@ -23,8 +23,8 @@ struct Seen {
     tokens: u64,
 }
 
-/// What a server does with a request: after how long, and what it says. It is given the number of the request, from 0, and how
-/// many it now serves.
+/// What a server does with a request: after how long, and what it says. It is given the number of
+/// the request, from 0, and how many it now serves.
 type Script = dyn Fn(usize, usize, &Call) -> (Duration, Result<Completion, Fault>) + Send + Sync;
 
 struct Server {
@@ -287,7 +287,8 @@ async fn no_minute_exceeds_its_tokens_and_the_allowance_is_used() {
         (1_000_000, 60),
         (1_000_000, 600),
     ] {
-        // The question is guessed at 24 and takes up to that; the answer is up to a fortieth of the minute.
+        // The question is guessed at 24 and takes up to that; the answer is up to a fortieth of the
+        // minute.
         let largest = (allowance / 40 - 24).clamp(1, 4000);
         let server = Server::new(move |n, _, call| {
             let output = 1 + noise(n as u64) % call.sampling.max_tokens.unwrap();
@@ -905,7 +906,8 @@ async fn a_server_that_is_busy_when_the_asking_begins_costs_few_calls() {
     }
 }
 
-/// A server that turns away what exceeds 20 calls at once: the run takes as long as 20 at once do, and a little.
+/// A server that turns away what exceeds 20 calls at once: the run takes as long as 20 at once do,
+/// and a little.
 #[tokio::test(start_paused = true)]
 async fn server_with_a_hard_limit_is_kept_busy() {
     const CAPACITY: usize = 20;

@@ -1,16 +1,17 @@
 //! An allowance for a minute: never more in any 60 seconds, and spread over them.
 //!
-//! Two rules together. A log of what was taken says how much of the allowance any window that ends now has left; that alone would
-//! let a minute's worth go in its first second. So takings are also paced: each moves the time of the next by its share of the
-//! window (the "generic cell rate algorithm" of ITU-T I.371, annex A), with a second's worth of tolerance.
+//! Two rules together. A log of what was taken says how much of the allowance any window that ends
+//! now has left; that alone would let a minute's worth go in its first second. So takings are also
+//! paced: each moves the time of the next by its share of the window (the "generic cell rate
+//! algorithm" of ITU-T I.371, annex A), with a second's worth of tolerance.
 //!
 //! Time is handed in, as a span since any moment.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// The window that is kept: a little more than a minute, because the server counts arrivals, and what left 60 seconds apart may
-/// arrive less than that apart.
+/// The window that is kept: a little more than a minute, because the server counts arrivals, and
+/// what left 60 seconds apart may arrive less than that apart.
 pub(super) const WINDOW: Duration = Duration::from_millis(60_250);
 
 /// What may be taken at once of what the pace would spread: this time's worth, and always one call.
@@ -52,7 +53,8 @@ impl Window {
         }
     }
 
-    /// When `amount` may be taken: now (`None`) or not before a moment. One that exceeds the whole allowance goes alone.
+    /// When `amount` may be taken: now (`None`) or not before a moment. One that exceeds the whole
+    /// allowance goes alone.
     pub fn opens(&mut self, now: Duration, amount: u64) -> Option<Duration> {
         self.forget(now);
         let most = self.allowance - amount.min(self.allowance);
@@ -75,7 +77,8 @@ impl Window {
         None
     }
 
-    /// Takes: `amount` counts against the allowance, `paced` (what is expected to be left of it) sets the pace.
+    /// Takes: `amount` counts against the allowance, `paced` (what is expected to be left of it)
+    /// sets the pace.
     pub fn take(&mut self, now: Duration, amount: u64, paced: f64) -> Receipt {
         let paced = paced.min(self.allowance as f64);
         self.sum = self.sum.saturating_add(amount);

@@ -1,8 +1,8 @@
 //! HumanEval and MBPP as their authors publish them.
 //!
-//! HumanEval: `prompt + completion`, then `test`, then `check(entry_point)` (`context` is read for `prompt`). MBPP: the
-//! solution, then set-up code and imports, then each assert; the sanitized set says `prompt` for `text` and brings
-//! `test_imports`.
+//! HumanEval: `prompt + completion`, then `test`, then `check(entry_point)` (`context` is read for
+//! `prompt`). MBPP: the solution, then set-up code and imports, then each assert; the sanitized set
+//! says `prompt` for `text` and brings `test_imports`.
 
 use std::sync::{Arc, OnceLock};
 

@@ -15,8 +15,8 @@ use eval_match::{literal, validate_matcher};
 pub(super) const TEXT_KEYS: [&str; 6] =
     ["id", "name", "description", "content", "endpoint", "input"];
 
-/// Keys below which everything is data that is compared or passed on: there a row's number stays a number, whatever key it
-/// stands under.
+/// Keys below which everything is data that is compared or passed on: there a row's number stays a
+/// number, whatever key it stands under.
 const DATA_KEYS: [&str; 6] = [
     "expected",
     "value",
@@ -37,7 +37,8 @@ pub(super) enum Part {
     Other,
     /// In the expectation or a grader.
     Judging,
-    /// In a known-good structure: what the author wrote as a matcher is one, what a row gives never is.
+    /// In a known-good structure: what the author wrote as a matcher is one, what a row gives never
+    /// is.
     Structure,
     /// What a judge is asked with: filled when it is asked.
     Asked,

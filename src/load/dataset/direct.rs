@@ -1,10 +1,10 @@
-//! The short way from a row to its case, for the usual template: a fixed shape in which the row gives the id, the name, the
-//! prompt and the exact expectation, and nothing else.
+//! The short way from a row to its case, for the usual template: a fixed shape in which the row
+//! gives the id, the name, the prompt and the exact expectation, and nothing else.
 //!
-//! Whatever is fixed in such a template was judged with its first row, and what the row gives is free text (or a number or
-//! boolean where any value is good), so that no other row can be judged otherwise. That the texts really end where they are
-//! put here is tried with marked texts first. A row that is in any way unusual goes the long way, and so does every row of
-//! any other template.
+//! Whatever is fixed in such a template was judged with its first row, and what the row gives is
+//! free text (or a number or boolean where any value is good), so that no other row can be judged
+//! otherwise. That the texts really end where they are put here is tried with marked texts first. A
+//! row that is in any way unusual goes the long way, and so does every row of any other template.
 
 use minijinja::{Environment, Value as Jinja};
 use serde::Serialize;
@@ -137,8 +137,8 @@ impl<'e> Direct<'e> {
         })
     }
 
-    /// Learns from a row that went the long way: to `case`, by way of `filled`. `judge` goes that way with another filled
-    /// template.
+    /// Learns from a row that went the long way: to `case`, by way of `filled`. `judge` goes that
+    /// way with another filled template.
     pub fn learn(
         &mut self,
         row: &Value,
@@ -223,7 +223,8 @@ impl<'e> Direct<'e> {
     }
 }
 
-/// The value of `key` in a map that has the fixed tag `kind`, and in which nothing else is to be filled in.
+/// The value of `key` in a map that has the fixed tag `kind`, and in which nothing else is to be
+/// filled in.
 fn only_hole<'n>(node: &'n Node, kind: &str, key: &str) -> Option<&'n Node> {
     let fixed = node
         .as_map()?
@@ -264,7 +265,8 @@ impl<'e> Hole<'e> {
         })
     }
 
-    /// What a row puts in: a text, a number or a boolean; `None` for anything else, and for what can't be had.
+    /// What a row puts in: a text, a number or a boolean; `None` for anything else, and for what
+    /// can't be had.
     fn value(
         &self,
         row: &Value,
@@ -329,7 +331,8 @@ fn parts(text: &str, at: Span) -> Option<Vec<Part>> {
     Some(parts)
 }
 
-/// The text, when all that is filled in is text: how numbers and lists are written is the template engine's affair.
+/// The text, when all that is filled in is text: how numbers and lists are written is the template
+/// engine's affair.
 fn joined(parts: &[Part], row: &Value) -> Option<String> {
     let mut text = String::new();
     for part in parts {
@@ -342,7 +345,8 @@ fn joined(parts: &[Part], row: &Value) -> Option<String> {
 }
 
 impl Pattern {
-    /// From a case that was made with marked texts; `None` when one of them ended where it is more than a text.
+    /// From a case that was made with marked texts; `None` when one of them ended where it is more
+    /// than a text.
     fn of(marked: &Case, marks: &Gift, max_latency_ms: Option<f64>) -> Option<Pattern> {
         let input = Cut::of(&input_hashed(&marked.input), marks.prompt.as_deref());
         let mark = marks.expected.as_ref().and_then(Value::as_str);
@@ -446,7 +450,8 @@ impl Cut {
     }
 }
 
-/// Where a grader holds the case's expected value; `None` for graders that do more with it than to compare.
+/// Where a grader holds the case's expected value; `None` for graders that do more with it than to
+/// compare.
 fn slot(grader: &mut Grader) -> Option<&mut Value> {
     match &mut grader.kind {
         GraderKind::Code(

@@ -1,6 +1,8 @@
-//! Takes the rows of a data file in: fills in and checks every one, keeps an outline of its case, and tells what does not fit.
+//! Takes the rows of a data file in: fills in and checks every one, keeps an outline of its case,
+//! and tells what does not fit.
 //!
-//! Rows do not depend on each other, so that several threads judge them; what they found is put together in the file's order.
+//! Rows do not depend on each other, so that several threads judge them; what they found is put
+//! together in the file's order.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -24,7 +26,8 @@ use crate::model::Outlines;
 
 /// Broken rows that are told one by one; the rest is counted.
 pub(super) const SHOWN: usize = 20;
-/// Batches that are judged before other threads are asked to help: smaller files are through by then.
+/// Batches that are judged before other threads are asked to help: smaller files are through by
+/// then.
 const ALONE: usize = 2;
 /// More threads wait for each other more than they help.
 const MOST_WORKERS: usize = 4;

@@ -1,7 +1,9 @@
-//! Cases from data files, row by row: our own rows through a `case:` template, and benchmarks of known layout.
+//! Cases from data files, row by row: our own rows through a `case:` template, and benchmarks of
+//! known layout.
 //!
-//! A data file is read twice. When the suite is loaded every row is read, filled in and checked, and only an outline of
-//! its case is kept; when the case is wanted ([`source`]) the row is read and filled in again.
+//! A data file is read twice. When the suite is loaded every row is read, filled in and checked,
+//! and only an outline of its case is kept; when the case is wanted ([`source`]) the row is read
+//! and filled in again.
 
 mod benchmarks;
 mod cells;

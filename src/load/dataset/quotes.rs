@@ -1,4 +1,5 @@
-//! Quotation marks of CSV files. A reader repairs wrong ones in silence, and rows are lost on the way: here they are errors.
+//! Quotation marks of CSV files. A reader repairs wrong ones in silence, and rows are lost on the
+//! way: here they are errors.
 
 use std::io::{self, Read};
 

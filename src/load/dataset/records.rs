@@ -14,7 +14,8 @@ use eval_base::json;
 
 /// Bytes of one record: one is held at a time, never the file.
 pub(super) const MAX_RECORD: usize = 1 << 30;
-/// Bytes of memory for the values of one record: short values take many times the bytes of their text.
+/// Bytes of memory for the values of one record: short values take many times the bytes of their
+/// text.
 const MAX_WEIGHT: usize = 1 << 30;
 /// Bytes of a JSON array, which is read whole.
 const MAX_ARRAY: u64 = 1 << 30;

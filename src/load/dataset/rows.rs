@@ -1,4 +1,5 @@
-//! Rows through a `case:` template: compiled once, filled for each row, then judged like a case that is written.
+//! Rows through a `case:` template: compiled once, filled for each row, then judged like a case
+//! that is written.
 
 use std::fmt;
 use std::sync::Arc;
@@ -30,7 +31,8 @@ pub(super) struct Rows {
     case: Node,
     /// `input.context`, which the other texts may name.
     context: Option<Node>,
-    /// True when the prompt is made of it. Of the template, since filled texts don't tell what they were.
+    /// True when the prompt is made of it. Of the template, since filled texts don't tell what they
+    /// were.
     context_told: bool,
     validator: &'static Validator,
 }
@@ -284,7 +286,8 @@ mod tests {
     use crate::load::scope::SuiteScope;
     use crate::load::tree;
 
-    /// That the short way leads to the same cases is tested elsewhere; here that it is taken at all.
+    /// That the short way leads to the same cases is tested elsewhere; here that it is taken at
+    /// all.
     #[test]
     fn rows_of_the_usual_templates_take_the_short_way_from_the_second_on() {
         let table = [

@@ -565,8 +565,8 @@ fn templates() -> impl Strategy<Value = String> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
-    /// Whether a row goes the short way or the long one, and whether its case is built at once or when it is wanted, its
-    /// case (or what is wrong with it) is the same.
+    /// Whether a row goes the short way or the long one, and whether its case is built at once or
+    /// when it is wanted, its case (or what is wrong with it) is the same.
     #[test]
     fn cases_are_the_same_whichever_way_they_go(template in templates(), rows in prop::collection::vec(cells(), 1..7)) {
         let line = |(at, cells): (usize, &String)| format!("{{\"id\": \"{at}\", {cells}}}\n");

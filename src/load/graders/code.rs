@@ -1,4 +1,5 @@
-//! Code graders over texts and values: exact, contains, regex, numeric, json. The other methods have files of their own.
+//! Code graders over texts and values: exact, contains, regex, numeric, json. The other methods
+//! have files of their own.
 
 use serde_json::Value;
 
@@ -60,7 +61,8 @@ pub(super) fn lacks(desk: &mut Desk, at: Span, message: &str, hint: &str) {
     desk.push(Problem::error(Code::GraderIncomplete, at, message).hint(hint));
 }
 
-/// The expected values: of the case, of the grader's `value`, or the baseline. Two that differ are a conflict.
+/// The expected values: of the case, of the grader's `value`, or the baseline. Two that differ are
+/// a conflict.
 pub(super) fn wanted(
     desk: &mut Desk,
     method: &str,

@@ -95,7 +95,8 @@ fn structural(comparison: &ComparisonSpec, baseline: &Value) -> Structural {
     }
 }
 
-/// A text is compared whole; of JSON the structure is compared as it stands, and every text by its likeness.
+/// A text is compared whole; of JSON the structure is compared as it stands, and every text by its
+/// likeness.
 fn semantic_grader(
     desk: &mut Desk,
     comparison: &ComparisonSpec,

@@ -1,4 +1,5 @@
-//! Graders that run the candidate's code: what runs it, its limits, and the sandbox switch. Tests lie in `tested`.
+//! Graders that run the candidate's code: what runs it, its limits, and the sandbox switch. Tests
+//! lie in `tested`.
 
 use std::time::Duration;
 

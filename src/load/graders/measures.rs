@@ -1,4 +1,5 @@
-//! What the graders of one case measure: well-formed names, each measured once, and one grader at least that decides.
+//! What the graders of one case measure: well-formed names, each measured once, and one grader at
+//! least that decides.
 
 use std::collections::BTreeSet;
 

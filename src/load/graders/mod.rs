@@ -1,5 +1,5 @@
-//! Graders with everything that they need: names are looked up, expectations merged in, defaults filled in, and what
-//! cannot work is refused.
+//! Graders with everything that they need: names are looked up, expectations merged in, defaults
+//! filled in, and what cannot work is refused.
 
 mod code;
 mod comparison;
@@ -62,7 +62,8 @@ impl Expected<'_> {
         }
     }
 
-    /// The value and its alternatives, of kinds that have any; for reports the first stands for all.
+    /// The value and its alternatives, of kinds that have any; for reports the first stands for
+    /// all.
     pub fn values(&self) -> Vec<Value> {
         let with = |value: &Value, alternatives: &[Value]| {
             std::iter::once(value)
@@ -89,7 +90,8 @@ impl Expected<'_> {
     }
 }
 
-/// The graders that a case (or a file, for its cases) names, with the nodes that they were read from.
+/// The graders that a case (or a file, for its cases) names, with the nodes that they were read
+/// from.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Written {
     pub graders: Vec<(GraderRef, Node)>,
@@ -97,7 +99,8 @@ pub(super) struct Written {
 }
 
 impl Written {
-    /// From `grader`, `graders` and `combine` of a node; both of the first two at once are an error.
+    /// From `grader`, `graders` and `combine` of a node; both of the first two at once are an
+    /// error.
     pub fn of(
         desk: &mut Desk,
         node: &Node,
@@ -171,7 +174,8 @@ impl<'a> Known<'a> {
     }
 }
 
-/// The graders of one case, resolved; `None` after saying what is wrong. `at` is where a case without graders is told.
+/// The graders of one case, resolved; `None` after saying what is wrong. `at` is where a case
+/// without graders is told.
 pub(super) fn resolve(
     desk: &mut Desk,
     written: &Written,
@@ -331,7 +335,8 @@ fn unknown_grader(desk: &mut Desk, name: &str, at: Span) {
     );
 }
 
-/// Applies `--grader-type`: keeps the graders of that type, or takes the suite's default of that type.
+/// Applies `--grader-type`: keeps the graders of that type, or takes the suite's default of that
+/// type.
 fn override_type(desk: &mut Desk, specs: &mut Vec<Found>, at: Span) -> Option<bool> {
     let Some(wanted) = desk.suite.grader_type else {
         return Some(false);
@@ -387,8 +392,8 @@ fn no_grader_for(kind: &str, at: Span) -> Problem {
     )
 }
 
-/// One grader; several when `contains` has alternatives, any of which is as good. It comes with its place and the folder of its
-/// file.
+/// One grader; several when `contains` has alternatives, any of which is as good. It comes with its
+/// place and the folder of its file.
 fn kinds_of(
     desk: &mut Desk,
     spec: &GraderSpec,
@@ -443,7 +448,8 @@ fn compares(config: &CodeConfig) -> bool {
     }
 }
 
-/// Checks named graders without a case: what they lack may come from an expectation, all else is judged.
+/// Checks named graders without a case: what they lack may come from an expectation, all else is
+/// judged.
 pub(super) fn check_named(
     sources: &super::source::Sources,
     problems: &mut Problems,
@@ -479,8 +485,9 @@ pub(super) fn check_named(
     }
 }
 
-/// Tells what is doubtful about the graders that the rows of a dataset share, once: of a row only what is wrong is told. False
-/// when no row can make a case, because a suite that is not known defines what grades it. `kind` is the expectations'.
+/// Tells what is doubtful about the graders that the rows of a dataset share, once: of a row only
+/// what is wrong is told. False when no row can make a case, because a suite that is not known
+/// defines what grades it. `kind` is the expectations'.
 pub(super) fn tell_doubts(desk: &mut Desk, written: &Written, kind: Option<(&str, Span)>) -> bool {
     let mut found = Problems::new();
     let mut aside = Desk {

@@ -1,4 +1,5 @@
-//! Tolerances of numbers in a baseline: that each leads to a number, and the comparison of numbers alone.
+//! Tolerances of numbers in a baseline: that each leads to a number, and the comparison of numbers
+//! alone.
 
 use std::collections::BTreeSet;
 
@@ -79,8 +80,8 @@ fn stands_for_a_number(text: &str) -> bool {
     text.contains("any_number") && validate_matcher(text) == Some(Ok(()))
 }
 
-/// The paths of numbers, and of what holds some, as people write them: `users.*.age`, and below a response's body without
-/// it.
+/// The paths of numbers, and of what holds some, as people write them: `users.*.age`, and below a
+/// response's body without it.
 fn places_of_numbers(baseline: &Value) -> BTreeSet<String> {
     let mut places = BTreeSet::new();
     let body = baseline
@@ -113,8 +114,9 @@ fn collect(value: &Value, path: &mut PathPattern, places: &mut BTreeSet<String>)
     }
 }
 
-/// Leaves in the expectation only its numbers: those that tolerances name, or all of them when none is named. Paths are
-/// written from the top of the output then, because what remains may no longer look like a response.
+/// Leaves in the expectation only its numbers: those that tolerances name, or all of them when none
+/// is named. Paths are written from the top of the output then, because what remains may no longer
+/// look like a response.
 pub(super) fn only(structural: &mut Structural) {
     let from_the_top = |path: &String| PathPattern::parse(path).within(&structural.expected);
     let tolerances: Vec<_> = structural

@@ -6,7 +6,8 @@ use super::super::tree::Node;
 use super::code::lacks;
 use crate::model::Reference;
 
-/// `reference_solution` and `timeout_factor`, which belong together; `None` after saying what is wrong.
+/// `reference_solution` and `timeout_factor`, which belong together; `None` after saying what is
+/// wrong.
 pub(super) fn reference(
     desk: &mut Desk,
     written: (&Option<String>, Option<f64>),

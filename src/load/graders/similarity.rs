@@ -89,7 +89,8 @@ pub(super) fn resolve(
     }))
 }
 
-/// A tokenizer that the measure does not have is an error: the number would not be the one that it names.
+/// A tokenizer that the measure does not have is an error: the number would not be the one that it
+/// names.
 fn check_tokenizer(desk: &mut Desk, spec: &SimilaritySpec, node: &Node) -> Option<()> {
     let (measure, known) = (spec.metric, spec.metric.tokenizers());
     let written = spec.tokenizer.filter(|written| !known.contains(written));

@@ -1,4 +1,5 @@
-//! Comparison of JSON with a known-good value: `structural_match`, and the `comparison:` of regressions.
+//! Comparison of JSON with a known-good value: `structural_match`, and the `comparison:` of
+//! regressions.
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
-//! Comparisons that hardly any output can fail, because nothing of the baseline is left to be compared.
+//! Comparisons that hardly any output can fail, because nothing of the baseline is left to be
+//! compared.
 
 use serde_json::Value;
 

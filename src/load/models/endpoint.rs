@@ -133,7 +133,8 @@ fn address(
     Some((own, elsewhere))
 }
 
-/// Headers of two, the second ones win. Those of the first that open doors stay behind when the address is another.
+/// Headers of two, the second ones win. Those of the first that open doors stay behind when the
+/// address is another.
 pub(super) fn joined(
     below: &BTreeMap<String, String>,
     above: &BTreeMap<String, String>,
@@ -165,8 +166,8 @@ fn headers(
     Some(all)
 }
 
-/// The variable that holds the key, and where that is said. A key goes nowhere but where it was written for: to an address of
-/// one's own only with a word of one's own.
+/// The variable that holds the key, and where that is said. A key goes nowhere but where it was
+/// written for: to an address of one's own only with a word of one's own.
 fn key_env(
     written: &Written,
     provider: Option<&Provider>,
@@ -205,7 +206,8 @@ fn dialect(
     Some(Some(Box::new(dialect)))
 }
 
-/// Targets that say nothing of it share the allowance of their provider; one that does has a lane of its own.
+/// Targets that say nothing of it share the allowance of their provider; one that does has a lane
+/// of its own.
 fn limits(
     desk: &Desk,
     written: &Written,

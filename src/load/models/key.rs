@@ -30,7 +30,8 @@ impl KeyPlaces {
     }
 }
 
-/// The key that a variable holds. White space around it, such as the line break at the end of a file, is no part of it.
+/// The key that a variable holds. White space around it, such as the line break at the end of a
+/// file, is no part of it.
 pub(super) fn read(desk: &mut Desk, env: &str, at: Span) -> Option<ApiKey> {
     let first = env
         .chars()
@@ -94,7 +95,8 @@ pub(in crate::load) fn check_keys(
     }
 }
 
-/// Every model that may be asked: those that give outputs to the cases of these evals, and those that judge them.
+/// Every model that may be asked: those that give outputs to the cases of these evals, and those
+/// that judge them.
 pub(in crate::load) struct Asked<'a> {
     pub targets: Vec<&'a Endpoint>,
     pub judges: Vec<&'a Endpoint>,

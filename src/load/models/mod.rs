@@ -27,7 +27,8 @@ use crate::spec::words::ThoughtsMode;
 use crate::spec::{ApiWord, ModelSpec};
 use eval_base::ordered::OrderedValue;
 
-/// Fields of a request that are this program's own to say: what is asked, of whom, and that the answer comes whole.
+/// Fields of a request that are this program's own to say: what is asked, of whom, and that the
+/// answer comes whole.
 const OWN_FIELDS: [&str; 3] = ["messages", "model", "stream"];
 
 /// What somebody wrote of a model, with what it stands on.
@@ -69,8 +70,8 @@ impl Written<'_> {
     }
 }
 
-/// A model target with everything in place; `dir` is the folder of the file that says it. One that names no model stands on the
-/// suite's.
+/// A model target with everything in place; `dir` is the folder of the file that says it. One that
+/// names no model stands on the suite's.
 pub(super) fn resolve(
     desk: &mut Desk,
     spec: &ModelSpec,
@@ -158,7 +159,8 @@ fn warn_of_unsent(desk: &mut Desk, written: &Written, dialect: &Dialect) {
     }
 }
 
-/// A value with its keys in the order in which they are written; what is not written there comes last.
+/// A value with its keys in the order in which they are written; what is not written there comes
+/// last.
 pub(super) fn ordered(value: &Value, node: Option<&Node>) -> OrderedValue {
     match value {
         Value::Object(fields) => {
@@ -233,8 +235,8 @@ fn sampling(desk: &mut Desk, written: &Written) -> Sampling {
     }
 }
 
-/// What is written, and below it what it stands on. A key, the headers that open doors and the word that any certificate will do
-/// stay with the address that they were written for.
+/// What is written, and below it what it stands on. A key, the headers that open doors and the word
+/// that any certificate will do stay with the address that they were written for.
 pub(super) fn on_top(own: &ModelSpec, base: &ModelSpec) -> ModelSpec {
     let (own, base) = (own.clone(), base.clone());
     let elsewhere = own.base_url.is_some() && own.base_url != base.base_url;

@@ -106,8 +106,8 @@ pub(super) fn check_end(desk: &mut Desk, url: &str, api: Api, at: Span) {
     }
 }
 
-/// Reports what the provider of a model lacks; `None` when it lacks something. Headers are not sent where the model's answers are
-/// recorded, and may lack keys.
+/// Reports what the provider of a model lacks; `None` when it lacks something. Headers are not sent
+/// where the model's answers are recorded, and may lack keys.
 pub(super) fn require(desk: &mut Desk, name: &str, is_replayed: bool) -> Option<()> {
     let suite = desk.suite;
     let part = SparePart::Provider(name.to_owned());

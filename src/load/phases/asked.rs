@@ -26,7 +26,8 @@ pub(super) struct Asking {
     pub vars: BTreeMap<String, Value>,
 }
 
-/// The step, with the places of its parts below `node`. `None` when it can't be used, which is told.
+/// The step, with the places of its parts below `node`. `None` when it can't be used, which is
+/// told.
 pub(super) fn eval_step(
     desk: &mut PhaseDesk,
     asking: Asking,

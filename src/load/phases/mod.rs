@@ -1,7 +1,9 @@
-//! Phase plans and triggers: from a file to a [`Phase`], with every suite that it names loaded before anything runs.
+//! Phase plans and triggers: from a file to a [`Phase`], with every suite that it names loaded
+//! before anything runs.
 //!
-//! `plan` reads phases and `trigger` triggers, `step` judges what a step says, `asked` what an eval step asks of its suite,
-//! `report_path` where reports may lie, `suites` loads the suites and puts what is wrong with them where they are named.
+//! `plan` reads phases and `trigger` triggers, `step` judges what a step says, `asked` what an eval
+//! step asks of its suite, `report_path` where reports may lie, `suites` loads the suites and puts
+//! what is wrong with them where they are named.
 
 mod asked;
 mod plan;
@@ -126,8 +128,9 @@ pub(super) fn load(request: &PhaseRequest) -> LoadedPhase {
     }
 }
 
-/// Judges a plan or a trigger that is checked alone: every phase of it, with the suites that it names. `named`: a suite that
-/// is not there is an error, since the file was meant, and not found in a folder.
+/// Judges a plan or a trigger that is checked alone: every phase of it, with the suites that it
+/// names. `named`: a suite that is not there is an error, since the file was meant, and not found
+/// in a folder.
 pub(super) fn check(
     session: &mut Session,
     node: Node,
@@ -286,7 +289,8 @@ impl<'a> PhaseDesk<'a> {
         }
     }
 
-    /// The document as its type. That a schema lets more through than the type takes would be a defect; it is told, too.
+    /// The document as its type. That a schema lets more through than the type takes would be a
+    /// defect; it is told, too.
     fn spec<T: serde::de::DeserializeOwned>(
         &mut self,
         json: serde_json::Value,

@@ -62,7 +62,8 @@ fn judged(text: &str, id: &str, dir: &Path, root: &Path, file: &Path) -> Result<
     if !path.starts_with(root) {
         return Err(escapes());
     }
-    // What is a link on the way may lead elsewhere; what is not there yet will lie in the deepest folder that is.
+    // What is a link on the way may lead elsewhere; what is not there yet will lie in the deepest
+    // folder that is.
     let fence = Fence::new([root]);
     let parent = path.parent().unwrap_or(&path);
     let real = parent

@@ -28,8 +28,9 @@ const OF_EVALS: [&str; 9] = [
     "vars",
 ];
 
-/// A step with the places of what an eval step says; `None` when there is nothing to go on with, which is told. What is told
-/// of other steps does not stop it: all problems are to be seen at once.
+/// A step with the places of what an eval step says; `None` when there is nothing to go on with,
+/// which is told. What is told of other steps does not stop it: all problems are to be seen at
+/// once.
 pub(super) fn read(
     desk: &mut PhaseDesk,
     spec: StepSpec,

@@ -14,8 +14,8 @@ use crate::load::thresholds::unknown_metric;
 use crate::model::{EvalStep, Metric, Phase, Plan, PlannedSamples, Work};
 use crate::spec::FilterSpec;
 
-/// Loads the suite of each eval step. All problems of all of them are noted; those that have no place of their own stand
-/// where the step says what is wrong.
+/// Loads the suite of each eval step. All problems of all of them are noted; those that have no
+/// place of their own stand where the step says what is wrong.
 pub(super) fn load_all(
     session: &mut Session,
     request: &PhaseRequest,
@@ -92,7 +92,8 @@ fn filters(spec: &FilterSpec) -> Filters {
     }
 }
 
-/// What only the whole suite tells: metrics that nobody measures, and those that its samples can't give.
+/// What only the whole suite tells: metrics that nobody measures, and those that its samples can't
+/// give.
 fn judge(plan: &Plan, place: &StepPlace, problems: &mut Problems) {
     let mut measured: BTreeSet<&str> = plan.composites.iter().map(|c| c.name.as_str()).collect();
     let evals = if plan.whole.is_empty() {
@@ -143,7 +144,8 @@ fn notified(plan: &Plan, at: Span, problems: &mut Problems) {
     }
 }
 
-/// A problem that speaks of the command line, in the words of the file and at the place that is meant.
+/// A problem that speaks of the command line, in the words of the file and at the place that is
+/// meant.
 fn located(mut problem: Problem, place: &StepPlace, request: &PhaseRequest) -> Problem {
     if problem.span.is_some() || problem.path.is_some() {
         return problem;

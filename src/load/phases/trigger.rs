@@ -175,8 +175,8 @@ fn normal(moment: &str) -> String {
     moment.trim().to_lowercase().replace(['-', ' '], "_")
 }
 
-/// Whether one is probably a typing error of the other. Those that differ by a number alone are two moments, and of short
-/// ones a letter makes another word.
+/// Whether one is probably a typing error of the other. Those that differ by a number alone are two
+/// moments, and of short ones a letter makes another word.
 fn is_slip(one: &str, other: &str) -> bool {
     let (one, other) = (normal(one), normal(other));
     let digitless = |text: &str| {

@@ -2,10 +2,12 @@
 //!
 //! Our own words in a canonical schema:
 //! - `x-aliases: [name, ..]` on a property: other accepted spellings of its key;
-//! - `x-tag-aliases: [name, ..]` on a branch of a `oneOf`: other spellings of its discriminator (or of its value, where
-//!   the branches are plain values);
-//! - `x-keep-null: true` on an optional property: an explicit null means something, it is not the same as absent;
-//! - `x-optional: [name, ..]` on an object: keys that authors may leave out because the loader completes them;
+//! - `x-tag-aliases: [name, ..]` on a branch of a `oneOf`: other spellings of its discriminator (or
+//!   of its value, where the branches are plain values);
+//! - `x-keep-null: true` on an optional property: an explicit null means something, it is not the
+//!   same as absent;
+//! - `x-optional: [name, ..]` on an object: keys that authors may leave out because the loader
+//!   completes them;
 //! - `x-optional-tag: true` on a union: the same for its discriminator;
 //! - `x-expected: "a text or a list of texts"`: how messages describe what a schema takes.
 
@@ -39,13 +41,15 @@ const USUAL_TAGS: [&str; 4] = ["type", "method", "format", "when"];
 /// How many `$ref`s in a row are followed.
 const MAX_REFS: usize = 32;
 
-/// A tagged union: the key that tells the branches apart, and each branch's tags (the canonical one first).
+/// A tagged union: the key that tells the branches apart, and each branch's tags (the canonical one
+/// first).
 pub(in crate::load) struct Tagged {
     pub key: String,
     pub tags: Vec<Vec<String>>,
 }
 
-/// A schema with its `$ref` and `allOf` merged into it. Its own words win; properties and demands add up.
+/// A schema with its `$ref` and `allOf` merged into it. Its own words win; properties and demands
+/// add up.
 pub(in crate::load) fn flatten(root: &Value, schema: &Value) -> Map<String, Value> {
     let mut flat = Map::new();
     flatten_into(root, schema, &mut flat, MAX_REFS);
@@ -195,8 +199,9 @@ fn each_subschema(schema: &mut Map<String, Value>, f: &mut dyn FnMut(&mut Value)
     }
 }
 
-/// The copy that is compiled: a tagged union becomes if/then on its discriminator, so that an error speaks of one
-/// branch; a union of plain texts becomes an enum; the null of an optional key, which normalising drops, is gone.
+/// The copy that is compiled: a tagged union becomes if/then on its discriminator, so that an error
+/// speaks of one branch; a union of plain texts becomes an enum; the null of an optional key, which
+/// normalising drops, is gone.
 pub(in crate::load) fn for_errors(root: &Value) -> Value {
     let mut copy = root.clone();
     rewrite(root, &mut copy);
@@ -293,7 +298,8 @@ fn bound_integer(object: &mut Map<String, Value>) {
     }
 }
 
-/// Takes the null out of a schema's types and branches; a branch that is left alone takes the union's place.
+/// Takes the null out of a schema's types and branches; a branch that is left alone takes the
+/// union's place.
 fn strip_null(schema: &mut Value) {
     let Some(object) = schema.as_object_mut() else {
         return;

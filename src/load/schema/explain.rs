@@ -57,7 +57,8 @@ struct Explainer<'e> {
     root: &'e Node,
     /// Each problem; for a missing key also its map and name.
     found: Vec<(Problem, Option<(String, String)>)>,
-    /// Keys (map and name) that an unknown key seems to mean: that they are missing is no problem of its own.
+    /// Keys (map and name) that an unknown key seems to mean: that they are missing is no problem
+    /// of its own.
     meant: HashSet<(String, String)>,
 }
 

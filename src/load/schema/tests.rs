@@ -58,7 +58,8 @@ fn checked(text: &str) -> (Option<Value>, Vec<String>) {
     (value, shown.collect())
 }
 
-/// Text, the JSON of what fits (`-` for nothing), and its problems: `line:column slug message | hint`.
+/// Text, the JSON of what fits (`-` for nothing), and its problems:
+/// `line:column slug message | hint`.
 const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "name: x\ngraders:\n  - type: exact\n    value: y\n",

@@ -51,7 +51,8 @@ fn describe_flat(root: &Value, flat: &Map<String, Value>, depth: usize) -> Strin
                 .and_then(Value::as_array)
                 .map(Vec::as_slice)
             {
-                // Inside of a union, the key that a branch demands is what tells it from the others.
+                // Inside of a union, the key that a branch demands is what tells it from the
+                // others.
                 Some([only]) => format!("a map with {}", quoted(only)),
                 _ => "a map".to_owned(),
             },

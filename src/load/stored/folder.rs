@@ -104,7 +104,8 @@ impl Folder {
         Ok(names)
     }
 
-    /// How a file of it is shown: relative to where the user stands, with the revision that it is of.
+    /// How a file of it is shown: relative to where the user stands, with the revision that it is
+    /// of.
     pub(super) fn display(&self, name: &str, cwd: &Path) -> String {
         let path = self.path(name);
         let shown = path.strip_prefix(cwd).unwrap_or(&path).display();

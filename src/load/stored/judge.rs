@@ -47,7 +47,8 @@ pub(in crate::load) fn conflict(sources: &Sources, file: FileId) -> Option<Probl
     )))
 }
 
-/// The version of the format, before anything else is judged: a newer file may hold what we don't know.
+/// The version of the format, before anything else is judged: a newer file may hold what we don't
+/// know.
 pub(super) fn version(node: &Node) -> Result<(), Problem> {
     let Some(at) = node.get("format_version") else {
         return Ok(());

@@ -6,7 +6,8 @@ use crate::load::render::{HumanOptions, human};
 
 const WHOLE: &str = "format_version: 1\neval_id: e\noutput: {a: 1}\n";
 
-/// What reading the accepted baseline of `e` says, one line a problem: place, severity, code, message, hint.
+/// What reading the accepted baseline of `e` says, one line a problem: place, severity, code,
+/// message, hint.
 fn read(dir: &Path) -> (Found, String) {
     let (mut sources, mut problems) = (Sources::new(), Problems::new());
     let folder = Folder::Disk(dir.to_owned());

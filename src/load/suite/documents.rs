@@ -1,4 +1,5 @@
-//! Documents that stand by themselves: eval files and graders files, from their tree to what they mean.
+//! Documents that stand by themselves: eval files and graders files, from their tree to what they
+//! mean.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -88,7 +89,8 @@ pub(in crate::load) fn graders_file(
     serde_json::from_value(json).ok()
 }
 
-/// Renders named graders. With `missing` what they lack is noted there, for when one of them is used.
+/// Renders named graders. With `missing` what they lack is noted there, for when one of them is
+/// used.
 pub(super) fn render_named(
     pass: &mut RenderPass,
     graders: Option<&mut Node>,
@@ -113,7 +115,8 @@ pub(super) fn render_named(
     }
 }
 
-/// Named graders and their defaults; a default must name a grader of its type. `dir` is the folder of their file.
+/// Named graders and their defaults; a default must name a grader of its type. `dir` is the folder
+/// of their file.
 pub(in crate::load) fn shelf(
     file: GradersFile,
     node: &Node,

@@ -120,7 +120,8 @@ impl Loader<'_> {
         picked
     }
 
-    /// The evals of a file, which is read once. `None` for a file of another kind that a glob matched.
+    /// The evals of a file, which is read once. `None` for a file of another kind that a glob
+    /// matched.
     fn eval_file(
         &mut self,
         file: &Path,

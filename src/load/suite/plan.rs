@@ -43,8 +43,8 @@ pub(super) struct Parts {
 }
 
 impl Loader<'_> {
-    /// A `config.k` above the samples that cases have, each by its own `samples` or the suite's: an error where the suite's are too
-    /// few, else a warning.
+    /// A `config.k` above the samples that cases have, each by its own `samples` or the suite's: an
+    /// error where the suite's are too few, else a warning.
     pub(super) fn check_ks(&mut self, parts: &Parts, node: &Node) {
         let Some(k) = parts.config.k.0.iter().copied().max() else {
             return;
@@ -151,7 +151,8 @@ impl Loader<'_> {
         let models = models::Asked::of(&evals, parts.target.as_ref());
         let in_flight = match overrides.jobs.is_some() || !parallel {
             true => max_workers,
-            // Those that wait for a model leave room for those that are graded, and for what comes next.
+            // Those that wait for a model leave room for those that are graded, and for what comes
+            // next.
             false => {
                 let most = models.most_at_once();
                 most.map_or(max_workers, |most| max_workers.max(most + 2 * max_workers))
@@ -257,8 +258,8 @@ impl Loader<'_> {
     }
 }
 
-/// At temperature 0 a model says the same again: of the suite's target, and of evals with models of their own unless the samples
-/// serve other cases. A case that sets no samples has the largest k.
+/// At temperature 0 a model says the same again: of the suite's target, and of evals with models of
+/// their own unless the samples serve other cases. A case that sets no samples has the largest k.
 fn warn_of_equal_samples(
     evals: &[Arc<Eval>],
     (target, temperature_at): (Option<&Target>, Option<Span>),
@@ -296,7 +297,8 @@ fn warn_of_equal_samples(
     }
 }
 
-/// The target as it is the same wherever the project lies: what a recording holds is told apart by its content.
+/// The target as it is the same wherever the project lies: what a recording holds is told apart by
+/// its content.
 fn located(target: &Target, root: &Path) -> Target {
     match target {
         Target::Recorded {

@@ -91,7 +91,8 @@ impl Loader<'_> {
         }
     }
 
-    /// What models cost: as the suite says, or the file that it refers to, or the file that lies where one is looked for.
+    /// What models cost: as the suite says, or the file that it refers to, or the file that lies
+    /// where one is looked for.
     pub(super) fn prices(&mut self, spec: Option<&SuiteSpec>, node: &Node) -> PriceShelf {
         let nothing = PriceShelf::default();
         let (path, at) = match spec.map(|s| s.prices.as_ref()) {
@@ -119,7 +120,8 @@ impl Loader<'_> {
         PriceShelf::of(all, &at, problems)
     }
 
-    /// A file that only its name makes one of prices: when it is none, that matters only to who looks for a price.
+    /// A file that only its name makes one of prices: when it is none, that matters only to who
+    /// looks for a price.
     fn default_prices(&mut self, path: &str, at: Span) -> PriceShelf {
         let Ok(file) = refs::existing_file(&self.dir, path, &self.session.fence, at) else {
             return PriceShelf::default();

@@ -1,4 +1,5 @@
-//! What templates of a suite may name: its variables, those of the command line, the environment that it lists.
+//! What templates of a suite may name: its variables, those of the command line, the environment
+//! that it lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -77,7 +78,8 @@ impl Loader<'_> {
     }
 }
 
-/// The variables of the command line that no file of the suite that was loaded last defines or reads.
+/// The variables of the command line that no file of the suite that was loaded last defines or
+/// reads.
 pub(super) fn unread_vars(vars: &[(String, String)], session: &Session) -> BTreeSet<String> {
     let texts = session.files.iter().map(|file| session.sources.text(*file));
     let Some(read) = all_names_read(texts) else {
@@ -140,14 +142,15 @@ pub(in crate::load) fn check_vars(
     session.problems.extend(found);
 }
 
-/// The names that the templates of files read; `None` where the variables are read as a whole, and so each of them.
+/// The names that the templates of files read; `None` where the variables are read as a whole, and
+/// so each of them.
 fn all_names_read<'t>(texts: impl Iterator<Item = &'t str>) -> Option<BTreeSet<&'t str>> {
     let read: Option<Vec<Vec<&str>>> = texts.map(names_read).collect();
     Some(read?.into_iter().flatten().collect())
 }
 
-/// The names that the templates of a file read: every word there that is not an attribute of something but `vars`. `None` where
-/// `vars` is read as a whole.
+/// The names that the templates of a file read: every word there that is not an attribute of
+/// something but `vars`. `None` where `vars` is read as a whole.
 fn names_read(text: &str) -> Option<Vec<&str>> {
     let mut names = Vec::new();
     let mut rest = text;
@@ -191,7 +194,8 @@ fn names_a_variable(rest: &str) -> bool {
     }
 }
 
-/// A command-line text as a value of the kind that the suite gave the variable, when it reads as one.
+/// A command-line text as a value of the kind that the suite gave the variable, when it reads as
+/// one.
 fn like(present: Option<&Value>, text: &str) -> Value {
     let parsed = serde_json::from_str::<Value>(text).ok();
     match (present, parsed) {

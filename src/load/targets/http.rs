@@ -85,7 +85,8 @@ pub(super) fn resolve(
     Some(target)
 }
 
-/// A file of certificates, absolute. One that can't be read is an error for a run; else it is left out.
+/// A file of certificates, absolute. One that can't be read is an error for a run; else it is left
+/// out.
 pub(in crate::load) fn authorities(
     desk: &mut Desk,
     file: &str,
@@ -186,7 +187,8 @@ pub(in crate::load) fn check_method(desk: &mut Desk, method: &str, at: Span) -> 
     None
 }
 
-/// The request that is made of inputs that are none; `Some(None)` when the target says nothing of it.
+/// The request that is made of inputs that are none; `Some(None)` when the target says nothing of
+/// it.
 fn call(desk: &mut Desk, spec: &HttpSpec, node: &Node, base: &str) -> Option<Option<HttpCall>> {
     let Some(endpoint) = &spec.endpoint else {
         for (key, given) in [
@@ -258,7 +260,8 @@ pub(in crate::load) fn collect_texts<'a>(value: Option<&'a Value>, texts: &mut V
     }
 }
 
-/// The first `{{ ... }}` of a text that is none of the names that are filled when a request is made.
+/// The first `{{ ... }}` of a text that is none of the names that are filled when a request is
+/// made.
 pub(in crate::load) fn unfilled<'t>(text: &'t str, names: &[&str]) -> Option<&'t str> {
     let mut rest = text;
     while let Some(start) = rest.find("{{") {
@@ -309,7 +312,8 @@ pub(in crate::load) fn check_call(
     method.and(headers)
 }
 
-/// Checks that the case's target (its own, with where that is written, else the suite's) can be given this input.
+/// Checks that the case's target (its own, with where that is written, else the suite's) can be
+/// given this input.
 pub(in crate::load) fn check_input(
     desk: &mut Desk,
     input: &Input,

@@ -19,7 +19,8 @@ const LATE: [&str; 4] = ["input", "prompt", "messages", "context"];
 /// Names that a part may use beside those.
 const BESIDE: [&str; 3] = ["skill_name", "parameters", "input_file"];
 
-/// A skill with everything in place. What the spec leaves out is taken from what the suite says of skills.
+/// A skill with everything in place. What the spec leaves out is taken from what the suite says of
+/// skills.
 pub(super) fn resolve(desk: &mut Desk, spec: &SkillSpec, node: &Node) -> Option<SkillTarget> {
     desk.require(&SparePart::Inherited(InheritedKind::Skill))?;
     let (base, base_node) = desk
@@ -83,7 +84,8 @@ pub(super) fn resolve(desk: &mut Desk, spec: &SkillSpec, node: &Node) -> Option<
 
 type Parameters = std::collections::BTreeMap<String, Value>;
 
-/// The words of the command line, and the places of those that are still templates because they hold the input.
+/// The words of the command line, and the places of those that are still templates because they
+/// hold the input.
 fn fill(
     desk: &mut Desk,
     parts: &[Node],

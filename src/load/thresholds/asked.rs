@@ -6,8 +6,8 @@ use crate::load::problem::{Code, Problems};
 use crate::load::source::Span;
 use crate::model::{AskedThreshold, Bound, Figure, GateRequirement, Metric, Threshold};
 
-/// The thresholds of a step or a trigger, its `max_regressions` and its `require`; what is wrong with them is noted where it is
-/// written.
+/// The thresholds of a step or a trigger, its `max_regressions` and its `require`; what is wrong
+/// with them is noted where it is written.
 pub(in crate::load) fn asked(
     set: &WrittenSet,
     problems: &mut Problems,
@@ -24,8 +24,9 @@ pub(in crate::load) fn asked(
     )
 }
 
-/// Puts `required_pass_rate` among the thresholds `asked` of the same step, which `set` holds as they are written. Another
-/// demand on `pass_rate` beside it is a contradiction, unless it is the same.
+/// Puts `required_pass_rate` among the thresholds `asked` of the same step, which `set` holds as
+/// they are written. Another demand on `pass_rate` beside it is a contradiction, unless it is the
+/// same.
 pub(in crate::load) fn required_pass_rate(
     rate: f64,
     at: Option<Span>,

@@ -1,6 +1,7 @@
 //! Thresholds: presets, metric names, directions, and demands that no run could meet or miss.
 //!
-//! They are read before the evals are; which names the graders measure is known after, and settles the rest.
+//! They are read before the evals are; which names the graders measure is known after, and settles
+//! the rest.
 
 use std::collections::BTreeMap;
 
@@ -68,7 +69,8 @@ impl Demand {
         }
     }
 
-    /// A problem of the demand, with a word on where it comes from when that is no place in a file of the suite.
+    /// A problem of the demand, with a word on where it comes from when that is no place in a file
+    /// of the suite.
     pub fn problem(&self, code: Code, message: String) -> Problem {
         let message = match self.by {
             By::CommandLine => format!("`--threshold`: {message}"),
@@ -114,8 +116,8 @@ pub(super) struct Sources<'a> {
     pub ks: &'a [u32],
 }
 
-/// The demands of a run: the preset's (the command line's before the suite's), else the suite's own; then the command
-/// line's.
+/// The demands of a run: the preset's (the command line's before the suite's), else the suite's
+/// own; then the command line's.
 pub(super) fn resolve(sources: &Sources, problems: &mut Problems) -> Resolved {
     let own = read_set(&sources.own, problems);
     let named: BTreeMap<&str, Set> = sources
@@ -184,8 +186,8 @@ pub(super) fn resolve(sources: &Sources, problems: &mut Problems) -> Resolved {
 }
 
 impl Resolved {
-    /// The demands, once it is known what graders measure and the suite computes. `complete`: false when faults may have
-    /// hidden a part of that.
+    /// The demands, once it is known what graders measure and the suite computes. `complete`: false
+    /// when faults may have hidden a part of that.
     pub fn settle(
         self,
         declared: &Declared,
@@ -246,8 +248,8 @@ impl Resolved {
     }
 }
 
-/// A minimum above a maximum of the same figure that come from two places, or from the command line; in one place of a file it
-/// is told there.
+/// A minimum above a maximum of the same figure that come from two places, or from the command
+/// line; in one place of a file it is told there.
 fn contradiction(demands: &[Demand]) -> Option<Problem> {
     demands.iter().find_map(|low| {
         let over = |high: &&Demand| {
@@ -308,7 +310,8 @@ pub(super) fn check_requirement(
     }
 }
 
-/// Names of a set that is read without its suite: what graders measure is not known, but what looks like a slip is told.
+/// Names of a set that is read without its suite: what graders measure is not known, but what looks
+/// like a slip is told.
 pub(super) fn warn_of_slips((set, node): &WrittenSet, problems: &mut Problems) {
     for written in set.by_metric.keys().filter(|name| *name != MAX_REGRESSIONS) {
         let Ok(MetricName {

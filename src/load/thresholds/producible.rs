@@ -36,7 +36,8 @@ pub(in crate::load) fn ks(
     ks
 }
 
-/// Demands for data that no run of these evals could have, on a metric itself or on one that it is made of.
+/// Demands for data that no run of these evals could have, on a metric itself or on one that it is
+/// made of.
 pub(in crate::load) fn check_producible(
     demands: &[Demand],
     composites: &[Composite],
@@ -95,8 +96,8 @@ pub(in crate::load) fn check_evals(
     }
 }
 
-/// Why a threshold on an end of an interval has none, when its metric is over too few of these evals to speak about evals like these. A
-/// part without any eval is an error of [`check_parts`].
+/// Why a threshold on an end of an interval has none, when its metric is over too few of these
+/// evals to speak about evals like these. A part without any eval is an error of [`check_parts`].
 pub fn too_few_evals(
     threshold: &Threshold,
     evals: &[Arc<Eval>],
@@ -186,8 +187,8 @@ pub(in crate::load) fn check_parts(
     }
 }
 
-/// The same once it is known which evals and cases are selected. `again`: nobody chose them by what thresholds are of; then it
-/// is a warning.
+/// The same once it is known which evals and cases are selected. `again`: nobody chose them by what
+/// thresholds are of; then it is a warning.
 pub(in crate::load) fn check_part_selected(
     demands: &[Demand],
     evals: &[Arc<Eval>],

@@ -12,7 +12,8 @@ use crate::spec::words::GateRequirement;
 use crate::spec::{IntervalBound, PartThreshold, ThresholdBounds, ThresholdSpec};
 use eval_base::nearest::did_you_mean;
 
-/// The keys of a set that are not metrics: failed regressions that the gate forgives, and what it requires of evals.
+/// The keys of a set that are not metrics: failed regressions that the gate forgives, and what it
+/// requires of evals.
 pub(super) const MAX_REGRESSIONS: &str = "max_regressions";
 pub(super) const REQUIRE: &str = "require";
 
@@ -250,7 +251,8 @@ fn part_ask(
     })
 }
 
-/// The figure that is asked for; `None` when nothing is said, or two things are, which is then noted.
+/// The figure that is asked for; `None` when nothing is said, or two things are, which is then
+/// noted.
 fn figure(
     bound: Option<IntervalBound>,
     on: Option<Figure>,

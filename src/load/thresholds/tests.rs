@@ -1,4 +1,5 @@
-//! What thresholds may say: selectors, bounds, `max_regressions`, and everything that contradicts itself.
+//! What thresholds may say: selectors, bounds, `max_regressions`, and everything that contradicts
+//! itself.
 
 use std::fs;
 

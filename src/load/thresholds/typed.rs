@@ -12,8 +12,9 @@ pub(super) enum Typed {
     Require(GateRequirement),
 }
 
-/// `METRIC=VALUE`, or with the direction: `METRIC>=VALUE`, `METRIC<=VALUE`. The metric may be of a part of the run:
-/// `pass_rate[tag=critical]=1`. `VALUE@lower` and `VALUE@upper` look at an end of the interval.
+/// `METRIC=VALUE`, or with the direction: `METRIC>=VALUE`, `METRIC<=VALUE`. The metric may be of a
+/// part of the run: `pass_rate[tag=critical]=1`. `VALUE@lower` and `VALUE@upper` look at an end of
+/// the interval.
 pub(super) fn override_of(text: &str) -> Result<Typed, Box<Problem>> {
     let wrong = |message: String| Box::new(Problem::general(Code::UnknownMetric, message));
     let (name, direction, value) = parts(text).ok_or_else(|| {
@@ -64,7 +65,8 @@ pub(super) fn override_of(text: &str) -> Result<Typed, Box<Problem>> {
     }))
 }
 
-/// Name, direction and value. What stands in brackets belongs to the name, whatever it holds; no value holds a bracket.
+/// Name, direction and value. What stands in brackets belongs to the name, whatever it holds; no
+/// value holds a bracket.
 fn parts(text: &str) -> Option<(&str, Option<Bound>, &str)> {
     let sign_at = |text: &str| text.find(['=', '<', '>']);
     let bracketed = text

@@ -14,9 +14,10 @@ use eval_stats::{reaches, stays_within};
 /// Thresholds that a message names.
 const NAMED: usize = 3;
 
-/// Warns where every capability eval could fail and the gate still pass: with thresholds the gate no longer requires that evals pass,
-/// and each of these is met while all capability evals fail and all regressions pass. Not where each grader that decides over a case
-/// measures something that a threshold is on.
+/// Warns where every capability eval could fail and the gate still pass: with thresholds the gate
+/// no longer requires that evals pass, and each of these is met while all capability evals fail and
+/// all regressions pass. Not where each grader that decides over a case measures something that a
+/// threshold is on.
 pub(in crate::load) fn warn_of_unguarded(
     demands: &[Demand],
     composites: &[Composite],
@@ -116,8 +117,8 @@ fn composite_left(composite: &Composite, evals: &[Arc<Eval>]) -> Option<f64> {
     (total > 0.0).then(|| sum / total)
 }
 
-/// What is left of a metric when all capability evals fail and all regressions pass; `None` where that says nothing of it. Scores
-/// of what fails are taken for 0.
+/// What is left of a metric when all capability evals fail and all regressions pass; `None` where
+/// that says nothing of it. Scores of what fails are taken for 0.
 fn share_left(metric: &Metric, evals: &[Arc<Eval>]) -> Option<f64> {
     let weigh: fn(&Eval) -> f64 = match metric {
         Metric::PassAt(_) | Metric::PassHat(_) | Metric::PassHatUnbiased(_) => {
@@ -136,8 +137,8 @@ fn share_left(metric: &Metric, evals: &[Arc<Eval>]) -> Option<f64> {
     (all > 0.0).then(|| left / all)
 }
 
-/// True when every grader that decides over some capability case measures something that a threshold is on: if it fails, that is seen
-/// in the numbers that the author chose.
+/// True when every grader that decides over some capability case measures something that a
+/// threshold is on: if it fails, that is seen in the numbers that the author chose.
 fn are_measured(demands: &[Demand], composites: &[Composite], evals: &[Arc<Eval>]) -> bool {
     let mut names: BTreeSet<&str> = BTreeSet::new();
     for demand in demands {

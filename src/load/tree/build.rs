@@ -1,7 +1,8 @@
-//! The parser's events to a tree: keys, merges, aliases, tags, and the bounds that keep hostile files small.
+//! The parser's events to a tree: keys, merges, aliases, tags, and the bounds that keep hostile
+//! files small.
 //!
-//! Problems that leave the structure intact (equal keys, unknown tags, ...) are reported and building goes on, so
-//! that one look shows them all; a syntax error ends it.
+//! Problems that leave the structure intact (equal keys, unknown tags, ...) are reported and
+//! building goes on, so that one look shows them all; a syntax error ends it.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -33,7 +33,8 @@ pub(super) fn unquoted_template(template: &str, span: Span) -> Problem {
     Problem::error(Code::UnquotedTemplate, span, message).hint(hint)
 }
 
-/// What to say of a syntax error at byte `at`; `open` is where the innermost open list or map begins.
+/// What to say of a syntax error at byte `at`; `open` is where the innermost open list or map
+/// begins.
 pub(super) fn explain(
     kind: &ErrorKind,
     sources: &Sources,

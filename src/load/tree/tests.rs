@@ -29,7 +29,8 @@ fn shown(problems: &Problems, sources: &Sources) -> Vec<String> {
         .collect()
 }
 
-/// Text, the JSON of what comes of it (`-` for nothing), and its problems: `line:column slug message | hint`.
+/// Text, the JSON of what comes of it (`-` for nothing), and its problems:
+/// `line:column slug message | hint`.
 const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "a: \"x\n",

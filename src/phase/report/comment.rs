@@ -1,5 +1,5 @@
-//! The phase report as a comment on a pull request: the Markdown report below a hidden line that names the phase, cut where
-//! GitHub would not take it.
+//! The phase report as a comment on a pull request: the Markdown report below a hidden line that
+//! names the phase, cut where GitHub would not take it.
 
 use std::io::Write;
 

@@ -1,7 +1,8 @@
 //! The Phase Completion Report in Markdown, for pull requests, for people and for git.
 //!
-//! Two phases with the same results give the same bytes: nothing in it tells when it was, how long it took, which run it was or
-//! where it lay. Lists are cut so that those who host it still show it; the JSON report has more.
+//! Two phases with the same results give the same bytes: nothing in it tells when it was, how long
+//! it took, which run it was or where it lay. Lists are cut so that those who host it still show
+//! it; the JSON report has more.
 
 pub mod evals;
 pub mod figures;

@@ -1,7 +1,8 @@
-//! The Phase Completion Report: Markdown, JSON, HTML and terminal over a [`PhaseReport`], and what it recommends.
+//! The Phase Completion Report: Markdown, JSON, HTML and terminal over a [`PhaseReport`], and what
+//! it recommends.
 //!
-//! Pure, as `report/` is: the same report gives the same bytes. The Markdown may be kept in git, so it holds no time stamp, no
-//! duration, no run id and no absolute path.
+//! Pure, as `report/` is: the same report gives the same bytes. The Markdown may be kept in git, so
+//! it holds no time stamp, no duration, no run id and no absolute path.
 
 mod comment;
 mod html;

@@ -1,4 +1,5 @@
-//! What to do about a phase: failed tests and commands, what the suites recommend, and what nobody checked.
+//! What to do about a phase: failed tests and commands, what the suites recommend, and what nobody
+//! checked.
 
 use std::collections::HashSet;
 
@@ -13,7 +14,8 @@ pub const MOST: usize = 10;
 const NAME: usize = 60;
 const REASON: usize = 120;
 
-/// Steps that block come before those that don't, and what failed before what could not be found out; else in the steps' order.
+/// Steps that block come before those that don't, and what failed before what could not be found
+/// out; else in the steps' order.
 pub fn of_steps(steps: &[StepResult]) -> Vec<String> {
     let mut ranked: Vec<(u8, String)> = Vec::new();
     for step in steps {
@@ -78,7 +80,8 @@ fn of_step(step: &StepResult) -> Option<(u8, String)> {
     }
 }
 
-/// `Fix 3 failed tests of Unit tests, first auth › expires: ...`; `None` when no test is known to have failed.
+/// `Fix 3 failed tests of Unit tests, first auth › expires: ...`; `None` when no test is known to
+/// have failed.
 fn tests(step: &StepResult) -> Option<String> {
     let tests = step.tests.as_ref().filter(|tests| tests.failed > 0)?;
     let first = |test: &TestFailure| {

@@ -1,4 +1,5 @@
-//! The page at the end of `phase`: a line for each step, what did not pass, and last the decision and where to look.
+//! The page at the end of `phase`: a line for each step, what did not pass, and last the decision
+//! and where to look.
 
 use std::collections::HashSet;
 use std::io::{self, Write};
@@ -316,7 +317,8 @@ fn suite(
     Ok(())
 }
 
-/// The first failure of an eval that made it what it is: a case that passed may have samples that failed.
+/// The first failure of an eval that made it what it is: a case that passed may have samples that
+/// failed.
 fn telling<'a>(summary: &'a Summary, eval: &EvalResult) -> Option<&'a Failure> {
     let mut told = summary
         .failures

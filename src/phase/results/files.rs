@@ -73,8 +73,9 @@ impl Before {
     }
 }
 
-/// Reads all files that the globs find, each once, in the order of their paths. A glob that finds nothing, a file that can't
-/// be read to its end, and one that is older than the command forbid a pass, the last only if nothing else is there.
+/// Reads all files that the globs find, each once, in the order of their paths. A glob that finds
+/// nothing, a file that can't be read to its end, and one that is older than the command forbid a
+/// pass, the last only if nothing else is there.
 ///
 /// `globs` are absolute; paths are shown relative to `root`.
 pub fn read(globs: &[String], root: &Path, before: Option<&Before>) -> Reading {
@@ -156,8 +157,8 @@ fn shown(path: &Path, root: &Path) -> String {
     eval_base::text::one_line(&path.strip_prefix(root).unwrap_or(path).to_string_lossy())
 }
 
-/// The files that a glob matches, sorted: `*` stays within a folder, `**` crosses folders, folders that are linked are not
-/// entered.
+/// The files that a glob matches, sorted: `*` stays within a folder, `**` crosses folders, folders
+/// that are linked are not entered.
 fn expand(glob: &str) -> Result<BTreeSet<PathBuf>, String> {
     let whole = Path::new(glob);
     if whole.is_file() {

@@ -1,8 +1,10 @@
-//! JUnit files, as surefire, pytest, nextest, jest-junit, gotestsum, vitest, GoogleTest, CTest, Jenkins and others write them.
+//! JUnit files, as surefire, pytest, nextest, jest-junit, gotestsum, vitest, GoogleTest, CTest,
+//! Jenkins and others write them.
 //!
-//! Numbers are counted from the test cases, never taken from the attributes `tests=` and `failures=`. Where these claim more
-//! than the file holds (it was cut, or a suite failed as a whole), that is said and the result is no pass. The file is read as
-//! a stream: what is held of it are the suites that are open and the failures that are listed.
+//! Numbers are counted from the test cases, never taken from the attributes `tests=` and
+//! `failures=`. Where these claim more than the file holds (it was cut, or a suite failed as a
+//! whole), that is said and the result is no pass. The file is read as a stream: what is held of it
+//! are the suites that are open and the failures that are listed.
 
 use std::borrow::Cow;
 use std::io::Read;
@@ -28,7 +30,8 @@ pub struct Broken {
     pub why: String,
 }
 
-/// What the tests of a file came to, and why it could not be read to its end if so; what came before that is told.
+/// What the tests of a file came to, and why it could not be read to its end if so; what came
+/// before that is told.
 pub fn read(source: impl Read) -> (Tally, Option<Broken>) {
     let mut reading = Reading::default();
     let text = match XmlText::new(source) {
@@ -117,9 +120,9 @@ struct Message {
 }
 
 impl Message {
-    /// What tells most: the attribute `message`, else a line of the text, else the attribute `type`. Of a panic, the line that
-    /// says what was wrong: the one before it holds the number of a process, which no two runs share. Of go, not the name of
-    /// the test once more.
+    /// What tells most: the attribute `message`, else a line of the text, else the attribute
+    /// `type`. Of a panic, the line that says what was wrong: the one before it holds the number of
+    /// a process, which no two runs share. Of go, not the name of the test once more.
     fn line(&self) -> &str {
         let is_head = |line: &str| {
             let of_go = [
@@ -225,7 +228,8 @@ impl Reading {
         Ok(())
     }
 
-    /// What an element says of the case that it stands in. `true` when it is an attempt that failed, with a message.
+    /// What an element says of the case that it stands in. `true` when it is an attempt that
+    /// failed, with a message.
     fn of_case(&mut self, element: &str) -> bool {
         let Some(Open::Case(case)) = self.open.last_mut() else {
             return false;
@@ -446,7 +450,8 @@ fn attributes(tag: &BytesStart<'_>) -> Result<Vec<(String, String)>, String> {
     Ok(all)
 }
 
-/// The text with the references that XML defines resolved. No others are: what a file declares itself is refused.
+/// The text with the references that XML defines resolved. No others are: what a file declares
+/// itself is refused.
 fn unescaped(text: &str) -> Cow<'_, str> {
     quick_xml::escape::unescape(text).unwrap_or(Cow::Borrowed(text))
 }

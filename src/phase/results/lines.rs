@@ -16,7 +16,8 @@ pub(super) struct Lines {
 }
 
 impl Lines {
-    /// Calls `each` with every line that has come to its end, without escape sequences and its line break.
+    /// Calls `each` with every line that has come to its end, without escape sequences and its line
+    /// break.
     pub fn take(&mut self, bytes: &[u8], mut each: impl FnMut(&str)) {
         let mut rest = bytes;
         while let Some(end) = rest.iter().position(|byte| *byte == b'\n') {
@@ -40,7 +41,8 @@ impl Lines {
         }
     }
 
-    /// A progress bar may draw itself thousands of times in one line: only what it is drawn over with is kept.
+    /// A progress bar may draw itself thousands of times in one line: only what it is drawn over
+    /// with is kept.
     fn keep(&mut self, bytes: &[u8]) {
         let shown = shown(bytes);
         let is_over = shown.len() < without_returns(bytes).len();
@@ -65,8 +67,8 @@ fn without_returns(line: &[u8]) -> &[u8] {
     line.get(..end).unwrap_or(line)
 }
 
-/// What stands after the last return to the line's beginning that something follows: a terminal of a terminal ends lines with
-/// several returns.
+/// What stands after the last return to the line's beginning that something follows: a terminal of
+/// a terminal ends lines with several returns.
 fn shown(line: &[u8]) -> &[u8] {
     without_returns(line)
         .rsplit(|byte| *byte == b'\r')

@@ -1,6 +1,7 @@
 //! What tests came to: JUnit files and the summaries that test runners print.
 //!
-//! Every source is read into a [`Tally`], which holds the numbers and, apart from them, what forbids to call them a pass.
+//! Every source is read into a [`Tally`], which holds the numbers and, apart from them, what
+//! forbids to call them a pass.
 
 pub mod files;
 pub mod junit;
@@ -32,7 +33,8 @@ pub struct Tally {
     pub omitted_failures: usize,
     /// The numbers are of packages, since nobody told those of tests.
     pub of_packages: bool,
-    /// What failed though it is no test: a package that did not compile, a suite that could not be set up. In sentences.
+    /// What failed though it is no test: a package that did not compile, a suite that could not be
+    /// set up. In sentences.
     pub broken: Vec<String>,
     /// Why it is no pass even if nothing failed: a cut file, tests that were not run. In sentences.
     pub doubts: Vec<String>,
@@ -97,7 +99,8 @@ impl Tally {
         }
     }
 
-    /// As reports show it. `files` are the ones that were read, relative to the project root, ascending.
+    /// As reports show it. `files` are the ones that were read, relative to the project root,
+    /// ascending.
     pub fn into_results(self, source: &str, mut files: Vec<String>) -> TestResults {
         let total = self.total();
         let mut notes = self.notes;

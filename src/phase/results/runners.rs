@@ -1,9 +1,10 @@
 //! The summaries that test runners print, recognised by their own words in any output.
 //!
-//! A summary is a claim by whoever wrote to the output, so it can take a pass away and never give one: a step passes by its
-//! exit code, too. All summaries of one runner in one output add up, whatever the runner: `cargo test` prints one for each
-//! binary, and a script that calls a runner twice means both. A second try after a failure therefore stays a failure. A runner that began and
-//! told no end (it crashed, and a pipe took its exit code away) is no pass.
+//! A summary is a claim by whoever wrote to the output, so it can take a pass away and never give
+//! one: a step passes by its exit code, too. All summaries of one runner in one output add up,
+//! whatever the runner: `cargo test` prints one for each binary, and a script that calls a runner
+//! twice means both. A second try after a failure therefore stays a failure. A runner that began
+//! and told no end (it crashed, and a pipe took its exit code away) is no pass.
 
 mod cargo;
 mod go;

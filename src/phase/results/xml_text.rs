@@ -1,5 +1,6 @@
-//! The text of an XML file on its way to the parser: decoded to UTF-8 and with every long run of characters cut, so that what
-//! the parser holds is bounded whatever the file holds (a test may have written gigabytes to its `system-out`).
+//! The text of an XML file on its way to the parser: decoded to UTF-8 and with every long run of
+//! characters cut, so that what the parser holds is bounded whatever the file holds (a test may
+//! have written gigabytes to its `system-out`).
 
 use std::io::{self, BufRead, Read};
 
@@ -204,7 +205,8 @@ impl<R: Read> XmlText<R> {
         Ok(())
     }
 
-    /// Fills `out` until something is to be left out of it, so that the line is right for whatever the parser then meets.
+    /// Fills `out` until something is to be left out of it, so that the line is right for whatever
+    /// the parser then meets.
     fn pass_on(&mut self) {
         while let Some(byte) = self.text.get(self.text_at).copied() {
             let drops = self.in_run() && self.run >= RUN && !self.ends_run(byte);
@@ -300,8 +302,8 @@ fn invalid(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why.to_owned())
 }
 
-/// The encoding of a file by its first bytes, and the length of its mark. The bytes win over what the file declares: a
-/// declaration is text that a program may have copied.
+/// The encoding of a file by its first bytes, and the length of its mark. The bytes win over what
+/// the file declares: a declaration is text that a program may have copied.
 fn encoding(start: &[u8]) -> io::Result<(Encoding, usize)> {
     match start {
         [0xef, 0xbb, 0xbf, ..] => return Ok((Encoding::Utf8, 3)),
@@ -319,7 +321,8 @@ fn encoding(start: &[u8]) -> io::Result<(Encoding, usize)> {
     match declared.as_str() {
         "iso-8859-1" | "iso8859-1" | "latin1" | "latin-1" | "iso-8859-15" | "windows-1252"
         | "cp1252" => Ok((Encoding::Latin1, 0)),
-        // Encodings whose markup is not ASCII, or in which a byte of another character may look like markup.
+        // Encodings whose markup is not ASCII, or in which a byte of another character may look
+        // like markup.
         other
             if ["iso-2022", "utf-7", "utf-32", "ebcdic", "ibm037", "cp037"]
                 .iter()
@@ -353,7 +356,8 @@ fn declared(start: &[u8]) -> Option<String> {
     value.get(1..)?.split(quote).next().map(str::to_owned)
 }
 
-/// Windows-1252, which is what files that say ISO-8859-1 mostly are, and the same where both have letters.
+/// Windows-1252, which is what files that say ISO-8859-1 mostly are, and the same where both have
+/// letters.
 fn windows_1252(byte: u8) -> char {
     const HIGH: [char; 32] = [
         '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8d}', 'Ž',

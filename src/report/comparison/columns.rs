@@ -1,4 +1,5 @@
-//! Several candidates against one reference on a terminal: a column each, as many beside each other as fit.
+//! Several candidates against one reference on a terminal: a column each, as many beside each other
+//! as fit.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -90,8 +91,8 @@ struct Label {
     head: String,
 }
 
-/// As the command line named the candidates; numbered, and with the ends of their names over the columns, where the cut names are
-/// not told apart.
+/// As the command line named the candidates; numbered, and with the ends of their names over the
+/// columns, where the cut names are not told apart.
 fn labels(candidates: &[Comparison], page: &Page) -> Vec<Label> {
     let room = CELL - 2;
     let names: Vec<String> = candidates

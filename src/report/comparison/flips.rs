@@ -24,7 +24,8 @@ pub fn section(page: &mut Page, cases: &CaseChanges, options: &TerminalOptions) 
     Ok(())
 }
 
-/// Only what was broken and fixed, and what was not compared because it changed: what the report of a run shows.
+/// Only what was broken and fixed, and what was not compared because it changed: what the report of
+/// a run shows.
 pub fn brief(page: &mut Page, cases: &CaseChanges, options: &TerminalOptions) -> io::Result<()> {
     for kind in Kind::ALL {
         if options.verbose || matches!(kind, Kind::Broken | Kind::Fixed | Kind::Changed) {

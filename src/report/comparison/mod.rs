@@ -1,7 +1,8 @@
-//! Runs held against a reference: the verdict first, then what it rests on, then which cases flipped.
+//! Runs held against a reference: the verdict first, then what it rests on, then which cases
+//! flipped.
 //!
-//! `compare` writes a whole page or the comparison as it is; the report of a run has a section of it. Labels, ids, tags and notes
-//! come from outside: each form escapes them.
+//! `compare` writes a whole page or the comparison as it is; the report of a run has a section of
+//! it. Labels, ids, tags and notes come from outside: each form escapes them.
 
 mod columns;
 mod flips;
@@ -35,7 +36,8 @@ pub fn markdown(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), Re
     WithoutCommands::write(out, |out| markdown::render(comparisons, out))
 }
 
-/// Writes Markdown of at most [`super::comment::LARGEST`] bytes, with a hidden first line that names what it is about.
+/// Writes Markdown of at most [`super::comment::LARGEST`] bytes, with a hidden first line that
+/// names what it is about.
 pub fn comment(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), ReportError> {
     markdown::comment(comparisons, out)
 }

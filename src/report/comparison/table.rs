@@ -9,7 +9,8 @@ use eval_base::text;
 const NAME_AT_LEAST: usize = 14;
 const GAP: usize = 2;
 
-/// The first column holds names and gives way to the others, which are aligned to the right but for those that `left` counts.
+/// The first column holds names and gives way to the others, which are aligned to the right but for
+/// those that `left` counts.
 pub struct Table {
     pub head: Vec<String>,
     pub left: Vec<usize>,

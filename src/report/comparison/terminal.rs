@@ -262,7 +262,8 @@ pub fn in_a_line(row: &Row, page: &Page) -> String {
 /// Room for the number of pairs of every metric that a comparison shows.
 const PAIRED_LINES: usize = 12;
 
-/// Over how many pairs, where that is not the same for all, and how far what has no grade could move a figure.
+/// Over how many pairs, where that is not the same for all, and how far what has no grade could
+/// move a figure.
 fn remarks(page: &mut Page, rows: &[&Row], options: &TerminalOptions) -> io::Result<()> {
     let usual = rows.first().map(|row| row.n.as_str()).unwrap_or_default();
     let others: Vec<String> = rows

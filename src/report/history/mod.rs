@@ -44,7 +44,8 @@ impl Shown<'_> {
     }
 }
 
-/// Writes the page for people: every suite and target; of a single eval that is asked for, each of its runs.
+/// Writes the page for people: every suite and target; of a single eval that is asked for, each of
+/// its runs.
 pub fn render(
     history: &History,
     shown: Shown<'_>,
@@ -173,7 +174,8 @@ fn commit(run: &PastRun) -> String {
     })
 }
 
-/// The commonest cause among the cases that ended as the eval did; of equals the first in the list of causes.
+/// The commonest cause among the cases that ended as the eval did; of equals the first in the list
+/// of causes.
 fn cause(eval: &PastEval) -> Option<Cause> {
     let mut tally: BTreeMap<Cause, usize> = BTreeMap::new();
     for case in eval

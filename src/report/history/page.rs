@@ -220,7 +220,8 @@ impl Columns {
     }
 }
 
-/// Regressions first, the most critical of them first; then the broken before the sound, and those that pass least.
+/// Regressions first, the most critical of them first; then the broken before the sound, and those
+/// that pass least.
 fn order(eval: &EvalHistory) -> impl Ord {
     let latest = eval.latest;
     let kind = match latest.kind {

@@ -8,8 +8,8 @@ use crate::report::terminal::tone_of;
 const BARS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const PLAIN_BARS: [&str; 8] = ["_", ".", ":", "-", "=", "+", "*", "#"];
 
-/// A bar for each rate in [0, 1]; the full one only for 1, so that nothing looks better than it is. A run without a rate is a
-/// blank sign.
+/// A bar for each rate in [0, 1]; the full one only for 1, so that nothing looks better than it is.
+/// A run without a rate is a blank sign.
 pub fn bars(rates: &[Option<f64>], page: &Page) -> String {
     let (bars, none) = page.pick((BARS, "·"), (PLAIN_BARS, " "));
     let bar = |rate: &Option<f64>| match rate {
@@ -42,7 +42,8 @@ pub fn squeezed(rates: &[Option<f64>], columns: usize) -> Vec<Option<f64>> {
         .collect()
 }
 
-/// The marks of the last outcomes, neighbours of one colour in one piece, filled up with blanks before them.
+/// The marks of the last outcomes, neighbours of one colour in one piece, filled up with blanks
+/// before them.
 pub fn marks(outcomes: &[Outcome], columns: usize, page: &Page) -> Vec<Span<'static>> {
     let last = outcomes
         .get(outcomes.len().saturating_sub(columns)..)

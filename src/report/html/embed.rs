@@ -11,8 +11,9 @@ const PIECE: usize = 64 * 1024;
 
 /// Writes `<script type="application/json" id="...">` with the value as JSON. `id` is one of ours.
 ///
-/// A parser of HTML looks for `</script` and `<!--` within; every `<`, `>` and `&` is therefore written as JSON's own escape,
-/// as are the line separators that older scripts took for line ends. Outside of texts JSON has none of these characters.
+/// A parser of HTML looks for `</script` and `<!--` within; every `<`, `>` and `&` is therefore
+/// written as JSON's own escape, as are the line separators that older scripts took for line ends.
+/// Outside of texts JSON has none of these characters.
 pub fn block(id: &str, value: &impl Serialize, out: &mut dyn Write) -> Result<(), ReportError> {
     write!(out, "<script type=\"application/json\" id=\"{id}\">")?;
     let mut escaped = Escaped::to(out);
@@ -206,7 +207,8 @@ mod tests {
             prop_assert_eq!(String::from_utf8(out).expect("UTF-8"), expected);
         }
 
-        /// What a page reads is what was there, and no character of markup is within, whatever the text and wherever it is cut.
+        /// What a page reads is what was there, and no character of markup is within, whatever the
+        /// text and wherever it is cut.
         #[test]
         fn texts_come_back_as_they_were(text in "(?s).{0,40}([<>&\u{2028}\u{2029}€]|.){0,60}", times in 1usize..600) {
             let long = text.repeat(times);

@@ -1,8 +1,9 @@
-//! Reports as one HTML file each: a run, a comparison, several targets side by side; `phase/` makes its page with the same shell.
+//! Reports as one HTML file each: a run, a comparison, several targets side by side; `phase/` makes
+//! its page with the same shell.
 //!
-//! A page holds its data as JSON and draws it with the script under `assets/`, which sets texts only as texts. It needs no network
-//! and no file beside itself. What people read as a number is written here, by [`super::figures`]; raw numbers cross for drawing and
-//! sorting alone.
+//! A page holds its data as JSON and draws it with the script under `assets/`, which sets texts
+//! only as texts. It needs no network and no file beside itself. What people read as a number is
+//! written here, by [`super::figures`]; raw numbers cross for drawing and sorting alone.
 
 pub(crate) mod embed;
 pub(crate) mod page;
@@ -19,10 +20,11 @@ use crate::model::{Comparisons, Summary};
 use crate::report::sides::Sides;
 use crate::report::{ReportError, figures};
 
-/// Bytes of all data of a run's page, which is to stay below 20 MB. What is told of every case comes first: ids of great length leave
-/// less room for details.
+/// Bytes of all data of a run's page, which is to stay below 20 MB. What is told of every case
+/// comes first: ids of great length leave less room for details.
 const DATA: usize = 18 << 20;
-/// Bytes of it that may be told of every case; where ids are so long that this does not suffice, the page holds fewer cases.
+/// Bytes of it that may be told of every case; where ids are so long that this does not suffice,
+/// the page holds fewer cases.
 const TOLD: usize = 12 << 20;
 
 /// Writes the report of a run.

@@ -1,4 +1,5 @@
-//! The shell of a page: head, security policy, style, data, script. One file, which needs nothing beside itself.
+//! The shell of a page: head, security policy, style, data, script. One file, which needs nothing
+//! beside itself.
 
 use std::io::Write;
 use std::sync::LazyLock;
@@ -23,7 +24,8 @@ const STYLES: &[&str] = &[
     include_str!("assets/print.css"),
 ];
 
-/// The parts of the script. They share one scope, as the parts of a module; the last one starts the page.
+/// The parts of the script. They share one scope, as the parts of a module; the last one starts the
+/// page.
 const SCRIPTS: &[&str] = &[
     include_str!("assets/dom.js"),
     include_str!("assets/route.js"),
@@ -84,7 +86,8 @@ pub struct Head<'a> {
     pub sentences: &'a [String],
 }
 
-/// Writes a page; `data` writes its blocks (see [`super::embed::block`]), of which `report` with its `kind` must be one.
+/// Writes a page; `data` writes its blocks (see [`super::embed::block`]), of which `report` with
+/// its `kind` must be one.
 pub fn write(
     head: &Head<'_>,
     out: &mut dyn Write,
@@ -126,7 +129,8 @@ pub fn write(
 mod tests {
     use super::*;
 
-    /// The parts of the script share one scope, in which a name that stands twice leaves the page empty.
+    /// The parts of the script share one scope, in which a name that stands twice leaves the page
+    /// empty.
     #[test]
     fn names_of_the_script_are_unique() {
         let mut names = std::collections::BTreeSet::new();
@@ -150,7 +154,8 @@ mod tests {
         assert!(names.len() > 50, "{names:?}");
     }
 
-    /// Our own script and style must not end their elements, and nothing in them may need what the policy forbids.
+    /// Our own script and style must not end their elements, and nothing in them may need what the
+    /// policy forbids.
     #[test]
     fn script_and_style_keep_to_the_policy() {
         let Shell { style, script, .. } = &*SHELL;
@@ -220,8 +225,9 @@ mod tests {
             .collect()
     }
 
-    /// A class with which a part of the style begins a selector is its own: another part that did so, too, or a room whose
-    /// class stands within another's selector, would dress what it does not know of. base.css and charts.css may be built upon.
+    /// A class with which a part of the style begins a selector is its own: another part that did
+    /// so, too, or a room whose class stands within another's selector, would dress what it does
+    /// not know of. base.css and charts.css may be built upon.
     #[test]
     fn rooms_do_not_dress_each_other() {
         let shared = 2;

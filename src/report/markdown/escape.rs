@@ -1,6 +1,7 @@
 //! Hostile text made harmless in GitHub-flavoured Markdown.
 //!
-//! Escaped text stays on its line and in its table cell, is no markup, HTML or link, and mentions nobody.
+//! Escaped text stays on its line and in its table cell, is no markup, HTML or link, and mentions
+//! nobody.
 
 use eval_base::text;
 
@@ -109,7 +110,8 @@ pub fn code_whole(raw: &str) -> String {
     format!("{ticks}{pad}{line}{pad}{ticks}")
 }
 
-/// A fenced block, with its line ends, around sanitised text. The fence is longer than any run of backticks in it.
+/// A fenced block, with its line ends, around sanitised text. The fence is longer than any run of
+/// backticks in it.
 pub fn fence(language: &str, clean: &str) -> String {
     let ticks = "`".repeat((longest_run(clean) + 1).max(3));
     format!(
@@ -188,7 +190,8 @@ mod tests {
             let escaped = inline(&raw);
             prop_assert!(!escaped.contains(['|', '\n', '\r']) && !escaped.contains("://"), "{}", escaped);
             prop_assert!(!escaped.replace("<!-- -->", "").contains(['<', '>']));
-            // Each backtick has an odd number of backslashes before it, and the end has none left over.
+            // Each backtick has an odd number of backslashes before it, and the end has none left
+            // over.
             prop_assert!(!escaped.starts_with(['#', '-', '+', '=', '>', '~', '*', '<']));
             let mut slashes = 0;
             for c in escaped.chars() {

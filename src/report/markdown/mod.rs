@@ -19,7 +19,8 @@ use escape::{code, code_whole, inline, sentence};
 
 /// Failed cases that are listed under their eval in the checklist.
 const CASES_PER_EVAL: usize = 3;
-/// With more evals of a type than this, those that passed are only counted; and so many of the others are listed.
+/// With more evals of a type than this, those that passed are only counted; and so many of the
+/// others are listed.
 const MANY_EVALS: usize = 100;
 /// Categories, or causes, in a table.
 const GROUPS: usize = 50;
@@ -172,7 +173,8 @@ fn metadata(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
     Ok(())
 }
 
-/// A table; the cells are escaped already. Columns from the second on are aligned to the right when `right` says so.
+/// A table; the cells are escaped already. Columns from the second on are aligned to the right when
+/// `right` says so.
 pub(crate) fn table(
     out: &mut dyn Write,
     head: &[&str],

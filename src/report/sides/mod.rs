@@ -1,6 +1,8 @@
-//! Runs of one suite on several targets, side by side: figures, evals and cases that ended differently.
+//! Runs of one suite on several targets, side by side: figures, evals and cases that ended
+//! differently.
 //!
-//! Nothing is said of whether a difference means anything: intervals are shown, and whoever wants a test compares two runs.
+//! Nothing is said of whether a difference means anything: intervals are shown, and whoever wants a
+//! test compares two runs.
 
 mod json;
 mod markdown;
@@ -224,7 +226,8 @@ impl<'a> Sides<'a> {
         }
     }
 
-    /// Writes Markdown and JSON beside the journal of the first run, and the page when it is among the formats; returns what was written, and why the others were not.
+    /// Writes Markdown and JSON beside the journal of the first run, and the page when it is among
+    /// the formats; returns what was written, and why the others were not.
     pub fn write_files(
         &self,
         first: &RunPaths,

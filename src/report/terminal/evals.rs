@@ -8,7 +8,8 @@ use crate::report::terminal::page::{Page, Tone, pad_left, pad_right, plain, span
 use crate::report::terminal::{TerminalOptions, glyph, tone_of};
 use eval_base::text;
 
-/// With more evals than this, those that passed are only counted; and so many of the others are shown.
+/// With more evals than this, those that passed are only counted; and so many of the others are
+/// shown.
 const MANY_EVALS: usize = 40;
 const MAX_ID: usize = 30;
 

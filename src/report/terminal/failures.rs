@@ -173,7 +173,8 @@ fn body(
     Ok(())
 }
 
-/// Expected and actual: path by path where a grader listed differences (then it says true), else whole.
+/// Expected and actual: path by path where a grader listed differences (then it says true), else
+/// whole.
 pub(crate) fn sides(
     page: &mut Page,
     failure: &Failure,

@@ -1,5 +1,5 @@
-//! What people see at the end of a run: evals, what did not pass, counts, metrics, thresholds, and last the gate and
-//! where to look.
+//! What people see at the end of a run: evals, what did not pass, counts, metrics, thresholds, and
+//! last the gate and where to look.
 
 mod evals;
 pub(crate) mod failures;
@@ -78,7 +78,8 @@ pub fn render(
     Ok(())
 }
 
-/// The places in which two values differ, of any number of differences; `total` counts those that are not among them.
+/// The places in which two values differ, of any number of differences; `total` counts those that
+/// are not among them.
 pub fn differences(
     found: &[Difference],
     total: usize,

@@ -1,6 +1,7 @@
 //! Lines of a terminal: bounded in width, clean of control sequences, coloured when asked.
 //!
-//! Everything that reaches the terminal goes through [`Page::line`], so nothing hostile can slip past it.
+//! Everything that reaches the terminal goes through [`Page::line`], so nothing hostile can slip
+//! past it.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -151,7 +152,8 @@ impl<'a> Page<'a> {
         self.out.write_all(b"\n")
     }
 
-    /// A text in words over at most `max_lines` lines, the first after `first`, the others indented as far as it.
+    /// A text in words over at most `max_lines` lines, the first after `first`, the others indented
+    /// as far as it.
     pub fn wrapped(
         &mut self,
         first: &[Span],
@@ -191,8 +193,8 @@ impl<'a> Page<'a> {
         Ok(())
     }
 
-    /// A name and cells beside it, each in a column of so many; what is too long for its column is cut. `cell.1` are the blanks at
-    /// the end of a cell, at least.
+    /// A name and cells beside it, each in a column of so many; what is too long for its column is
+    /// cut. `cell.1` are the blanks at the end of a cell, at least.
     pub fn columns(
         &mut self,
         name: (&str, usize),
@@ -235,7 +237,8 @@ pub fn marked<'a>(tone: Tone, text: &'a str, marks: &[Range<usize>]) -> Vec<Span
     spans
 }
 
-/// The marks of a text in each of the lines into which it was broken: the same characters but for blanks.
+/// The marks of a text in each of the lines into which it was broken: the same characters but for
+/// blanks.
 fn marks_of_lines(text: &str, marks: &[Range<usize>], lines: &[String]) -> Vec<Vec<Range<usize>>> {
     let mut rest = text.char_indices().peekable();
     let mut of_lines = Vec::new();

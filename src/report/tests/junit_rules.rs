@@ -1,6 +1,7 @@
-//! What the schemas of JUnit files demand that servers hold against them, written down as rules: that of Maven's Surefire
-//! (`surefire-test-report.xsd`) and that of Jenkins' xUnit plugin (`junit-10.xsd`). A file that keeps to all of these fits both:
-//! the root aside, which Surefire does not have.
+//! What the schemas of JUnit files demand that servers hold against them, written down as rules:
+//! that of Maven's Surefire (`surefire-test-report.xsd`) and that of Jenkins' xUnit plugin
+//! (`junit-10.xsd`). A file that keeps to all of these fits both: the root aside, which Surefire
+//! does not have.
 
 use std::collections::{BTreeMap, BTreeSet};
 

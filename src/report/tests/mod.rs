@@ -492,7 +492,8 @@ fn flaky_case(id: &str) -> CaseResult {
     case
 }
 
-/// Passed, with flaky samples in three cases (of one only the case is known), and calls that were made again.
+/// Passed, with flaky samples in three cases (of one only the case is known), and calls that were
+/// made again.
 fn flaky() -> Summary {
     let mut summary = green(2);
     summary.evals[0].cases = vec![flaky_case("cap-000"), flaky_case(HOSTILE)];

@@ -22,7 +22,8 @@ pub(super) struct Head {
 pub(super) struct Entry {
     /// One journal, or those of shards. At least one.
     pub heads: Vec<Head>,
-    /// Grading again of the same outputs, oldest first, each made of one journal or those of shards.
+    /// Grading again of the same outputs, oldest first, each made of one journal or those of
+    /// shards.
     pub regrades: Vec<Vec<Head>>,
 }
 
@@ -31,7 +32,8 @@ impl Entry {
         &self.heads[0].started
     }
 
-    /// The earliest start of its journals. All timestamps have one form, in which the order of texts is that of times.
+    /// The earliest start of its journals. All timestamps have one form, in which the order of
+    /// texts is that of times.
     pub fn began(&self) -> &str {
         self.heads
             .iter()
@@ -52,8 +54,8 @@ impl Entry {
     }
 }
 
-/// The beginnings of all journals, oldest first by what they say themselves, those of one moment in the order of their names;
-/// who has none is told in a warning.
+/// The beginnings of all journals, oldest first by what they say themselves, those of one moment in
+/// the order of their names; who has none is told in a warning.
 pub(super) fn heads(runs: Vec<RunPaths>, threads: usize, warnings: &mut Vec<String>) -> Vec<Head> {
     let read = |run: &RunPaths| (run.journal(), journal::started(&run.journal()));
     let mut heads = Vec::new();
@@ -108,7 +110,8 @@ fn common(started: &RunStarted, shard: Shard) -> Common {
     }
 }
 
-/// Joins shards. Of one suite run twice in shards, each shard goes to the oldest run that still lacks it.
+/// Joins shards. Of one suite run twice in shards, each shard goes to the oldest run that still
+/// lacks it.
 fn joined(heads: Vec<Head>) -> Vec<Vec<Head>> {
     let mut runs: Vec<Vec<Head>> = Vec::new();
     let mut open: HashMap<Common, Vec<usize>> = HashMap::new();
@@ -181,7 +184,8 @@ pub(super) fn entries(heads: Vec<Head>, left_out: &mut LeftOut) -> Vec<Entry> {
     entries
 }
 
-/// Runs before the regrades of them, also where the clock was set back in between; else in their order.
+/// Runs before the regrades of them, also where the clock was set back in between; else in their
+/// order.
 fn runs_first(runs: Vec<Vec<Head>>) -> Vec<Vec<Head>> {
     let (mut ordered, mut waiting): (Vec<_>, Vec<_>) = runs
         .into_iter()
@@ -215,7 +219,8 @@ fn ids(heads: &[Head]) -> impl Iterator<Item = String> {
     heads.iter().map(|head| head.started.run_id.clone())
 }
 
-/// A warning for each suite whose runs are those of several files of the project: a history knows suites by name.
+/// A warning for each suite whose runs are those of several files of the project: a history knows
+/// suites by name.
 pub(super) fn suites_of_one_name(entries: &[Entry], results: &Path) -> Vec<String> {
     let Some(root) = results.parent().filter(|root| root.is_absolute()) else {
         return Vec::new();

@@ -56,7 +56,8 @@ pub struct SlowCase {
     pub samples: usize,
 }
 
-/// The pass rate over evals of the runs that were whole, oldest first; each in [0, 1], `None` when nothing was graded.
+/// The pass rate over evals of the runs that were whole, oldest first; each in [0, 1], `None` when
+/// nothing was graded.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Trend {
     pub rates: Vec<Option<f64>>,
@@ -115,8 +116,9 @@ impl Group {
         }
     }
 
-    /// Cases with both outcomes at one commit, where the same target was asked the same and graded in the same way; those at most
-    /// commits first. The second list has those that look so in a changed or unknown checkout, which proves nothing.
+    /// Cases with both outcomes at one commit, where the same target was asked the same and graded
+    /// in the same way; those at most commits first. The second list has those that look so in a
+    /// changed or unknown checkout, which proves nothing.
     pub fn flaky(&self) -> (Vec<FlakyCase>, Vec<CaseName>) {
         type Tries<'a> = HashMap<(Option<&'a str>, u64, u64, &'a str, &'a str), (usize, usize)>;
         let mut tries = Tries::new();
@@ -230,9 +232,10 @@ fn median(values: &mut [f64]) -> Option<f64> {
     percentile(values, 0.5).ok()
 }
 
-/// Marks the evals of which a run had only some cases: those of shards, and of runs whose filters take cases those that have
-/// fewer than in the nearest run without filters, the earlier one if there is one. Without any such run nobody knows how many
-/// there are, but for an eval that is a case itself.
+/// Marks the evals of which a run had only some cases: those of shards, and of runs whose filters
+/// take cases those that have fewer than in the nearest run without filters, the earlier one if
+/// there is one. Without any such run nobody knows how many there are, but for an eval that is a
+/// case itself.
 pub(super) fn mark_parts(group: &mut Group) {
     let sizes = |run: &PastRun| -> Vec<(Arc<str>, usize)> {
         run.evals

@@ -1,8 +1,9 @@
-//! What the runs of a results folder came to: read from their journals, counted as their reports count.
+//! What the runs of a results folder came to: read from their journals, counted as their reports
+//! count.
 //!
-//! Runs that were made to capture baselines are left out. A regrade takes the place of the run whose outputs it graded. The
-//! shards of one run count as one run when all are there; else each stands for its part. Runs of different suites or targets
-//! are kept apart.
+//! Runs that were made to capture baselines are left out. A regrade takes the place of the run
+//! whose outputs it graded. The shards of one run count as one run when all are there; else each
+//! stands for its part. Runs of different suites or targets are kept apart.
 
 mod entries;
 mod figures;
@@ -99,9 +100,11 @@ pub struct PastRun {
     pub gate: Option<Decision>,
     pub duration_seconds: f64,
     pub evals: Vec<PastEval>,
-    /// False when it was resumed in another state of the checkout: nobody says which of its outcomes came from which.
+    /// False when it was resumed in another state of the checkout: nobody says which of its
+    /// outcomes came from which.
     pub(super) one_checkout: bool,
-    /// Equal for two runs that asked one target (and read the same recordings) with one version of this program.
+    /// Equal for two runs that asked one target (and read the same recordings) with one version of
+    /// this program.
     pub(super) conditions: u64,
 }
 

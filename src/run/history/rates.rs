@@ -1,4 +1,5 @@
-//! The earlier runs beside which a run's report shows it: as many as a small chart has room for, read within bounds.
+//! The earlier runs beside which a run's report shows it: as many as a small chart has room for,
+//! read within bounds.
 
 use std::path::Path;
 use std::thread::JoinHandle;
@@ -74,8 +75,9 @@ impl Gathering {
     }
 }
 
-/// The runs of the same suite and target that began before this one, oldest first: whole ones, as the history of their folder
-/// counts them. What can't be read, or is too large to be read for that, is left out.
+/// The runs of the same suite and target that began before this one, oldest first: whole ones, as
+/// the history of their folder counts them. What can't be read, or is too large to be read for
+/// that, is left out.
 pub(super) fn past_rates(results: &Path, this: &Beside) -> Vec<PastRate> {
     let (mut runs, _) = journal::scan_runs(results);
     runs.retain(|run| !this.is_own(&run.run_id));

@@ -47,7 +47,8 @@ pub(super) fn read(entries: Vec<Entry>, threads: usize, warnings: &mut Vec<Strin
         }
     }
     let group = |((suite, target, target_type), mut runs): (_, Vec<PastRun>)| {
-        // A clock that was set back must not turn a history around within a day's folder, so the time that each run told counts.
+        // A clock that was set back must not turn a history around within a day's folder, so the
+        // time that each run told counts.
         runs.sort_by(|a, b| a.timestamp.cmp(&b.timestamp));
         Group {
             suite,
@@ -82,7 +83,8 @@ fn entry_run(entry: &Entry, texts: &Texts, warnings: &mut Vec<String>) -> Option
     run
 }
 
-/// Puts the outcomes of a regrade in the place of a run's own. An eval that was graded again only in part keeps its own.
+/// Puts the outcomes of a regrade in the place of a run's own. An eval that was graded again only
+/// in part keeps its own.
 fn replace(run: &mut PastRun, again: PastRun) {
     let PastRun {
         evals,
@@ -144,7 +146,8 @@ struct Folded {
     definitions: HashMap<u64, u64>,
     /// What the sessions of all journals had in common, or did not: each of them once.
     conditions: BTreeSet<u64>,
-    /// The state of the checkout at the first session, and whether every other session had the same.
+    /// The state of the checkout at the first session, and whether every other session had the
+    /// same.
     git: Option<GitState>,
     one_checkout: bool,
     /// Ids of the runs whose journals break off.

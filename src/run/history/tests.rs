@@ -613,7 +613,8 @@ fn an_outcome() -> impl Strategy<Value = Outcome> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
-    /// By the book: an eval passes when all its cases pass, fails when one fails, else is errored or skipped.
+    /// By the book: an eval passes when all its cases pass, fails when one fails, else is errored
+    /// or skipped.
     #[test]
     fn counts_are_those_of_a_naive_recount(
         runs in prop::collection::vec(prop::collection::vec(prop::collection::vec(an_outcome(), 1..4), 1..4), 1..6),

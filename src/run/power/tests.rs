@@ -67,7 +67,8 @@ fn near(a: f64, b: f64) {
     assert!((a - b).abs() < 1e-6, "{a} is not {b}");
 }
 
-/// The chance that McNemar's test finds a drop of 400 cases of one sample, whose chances follow Beta(0.8, 0.2).
+/// The chance that McNemar's test finds a drop of 400 cases of one sample, whose chances follow
+/// Beta(0.8, 0.2).
 fn exactly(drop: f64) -> f64 {
     let (n, rate, squares, left) = (400u32, 0.8, 0.72, 1.0 - drop / 0.8);
     let (lose, gain): (f64, f64) = (rate - left * squares, left * (rate - squares));
@@ -92,8 +93,8 @@ fn exactly(drop: f64) -> f64 {
     found
 }
 
-/// Of many cases the normal approximation holds: (1.6448536 + 0.8416212) standard errors, of 0.16 a case for one sample; half of
-/// 0.8 x 0.2 lies within cases, on either side.
+/// Of many cases the normal approximation holds: (1.6448536 + 0.8416212) standard errors, of 0.16 a
+/// case for one sample; half of 0.8 x 0.2 lies within cases, on either side.
 #[test]
 fn large_suites_have_the_figures_of_the_normal_approximation() {
     let report = power(&planned(400, 1), &asked(0.05)).unwrap();
@@ -226,7 +227,8 @@ fn few_certain_cases_need_many_samples() {
         },
     )
     .unwrap();
-    // Of two cases of which about one ever passes a small drop is hardly found, however many samples they have.
+    // Of two cases of which about one ever passes a small drop is hardly found, however many
+    // samples they have.
     assert!(report.plans[0].chance < 0.2, "{report:?}");
     assert!(
         report.samples_needed.is_none_or(|samples| samples > 10),
@@ -277,7 +279,8 @@ fn thresholds_on_ends_of_intervals_have_chances_where_they_can_be_known() {
             )
         })
         .collect();
-    // 96 of 100 have a lower end of 0.9016, 95 one of 0.8882: the chance is that of 96 passes or more, 1 - P(X <= 95) = 0.4360.
+    // 96 of 100 have a lower end of 0.9016, 95 one of 0.8882: the chance is that of 96 passes or
+    // more, 1 - P(X <= 95) = 0.4360.
     insta::assert_snapshot!(told.join("\n"), @r"
     pass_at_1 0.9 over 100: Some(0.436) Some(254)
     pass_rate 0.1 over 1: None None

@@ -1,4 +1,5 @@
-//! What a comparison could have found, and what it would take to find less: by simulated pairs of runs and the test that was made.
+//! What a comparison could have found, and what it would take to find less: by simulated pairs of
+//! runs and the test that was made.
 
 use super::super::outcomes::Reading;
 use super::draft::Draft;
@@ -126,8 +127,8 @@ enum Pairs {
     },
     /// Outcomes of so many cases or evals, of which some flip by chance.
     Outcomes { outcomes: Outcomes, n: usize },
-    /// Differences like those that were observed. A score is lost whole, by some units; what has no bounds changes evenly.
-    /// Each is made of so many cases, in the mean.
+    /// Differences like those that were observed. A score is lost whole, by some units; what has no
+    /// bounds changes evenly. Each is made of so many cases, in the mean.
     Units {
         units: Vec<Unit>,
         even: bool,
@@ -172,7 +173,8 @@ impl Pairs {
         }
     }
 
-    /// `None`: of numbers without bounds some do not differ at all, so that nothing says how they vary.
+    /// `None`: of numbers without bounds some do not differ at all, so that nothing says how they
+    /// vary.
     fn units(columns: &Columns, measure: &Measure) -> Option<Pairs> {
         let (units, even) = (columns.units(), !measure.share);
         let varies = units.iter().all(|unit| unit.difference != 0.0);
@@ -227,7 +229,8 @@ impl Pairs {
         }
     }
 
-    /// The drop of the rate that is so much in the metric; none of the rate's drops may be as large.
+    /// The drop of the rate that is so much in the metric; none of the rate's drops may be as
+    /// large.
     fn of_the_rate(&self, measure: &Measure, effect: f64) -> Option<f64> {
         match self {
             Pairs::Outcomes { outcomes, .. } => (effect <= outcomes.rate).then_some(effect),

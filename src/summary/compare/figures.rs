@@ -154,7 +154,8 @@ pub(super) fn test(method: &str) -> &'static str {
     }
 }
 
-/// What a test speaks about, when the suite asks that: whole evals, or the figures of evals, speak about evals like these.
+/// What a test speaks about, when the suite asks that: whole evals, or the figures of evals, speak
+/// about evals like these.
 pub(super) fn speaks_about(row: &MetricDifference, asked: IntervalScope) -> IntervalScope {
     let of_evals = row.unit == Unit::Eval.name() && tests_whole_evals(asked, row.n);
     let clustered = row

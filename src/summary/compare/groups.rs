@@ -30,7 +30,8 @@ pub(super) struct Group {
     pub fixed: usize,
 }
 
-/// The groups of the pairs of a unit, grouping by grouping; and those groupings that have too many groups to list.
+/// The groups of the pairs of a unit, grouping by grouping; and those groupings that have too many
+/// groups to list.
 pub(super) fn groups(
     pairing: &Pairing<'_>,
     unit: Unit,

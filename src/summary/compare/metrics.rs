@@ -20,7 +20,8 @@ pub(super) struct Columns {
 }
 
 impl Columns {
-    /// Over all pairs, or over those of `within`: numbers of cases or evals, as the metric's unit is.
+    /// Over all pairs, or over those of `within`: numbers of cases or evals, as the metric's unit
+    /// is.
     pub fn new(
         pairing: &Pairing<'_>,
         measure: &Measure,
@@ -172,7 +173,8 @@ impl Columns {
     }
 }
 
-/// Whether whole evals are tested: so many of them have pairs. Signs of fewer than 5 never reach 5 % (those of 4 reach 6.3 %).
+/// Whether whole evals are tested: so many of them have pairs. Signs of fewer than 5 never reach 5
+/// % (those of 4 reach 6.3 %).
 pub(crate) fn tests_whole_evals(scope: IntervalScope, evals: usize) -> bool {
     scope == IntervalScope::SimilarEvals && !scope.has_too_few(evals as u64)
 }
@@ -190,7 +192,8 @@ pub(super) struct Row {
     pub paired: Option<Paired>,
 }
 
-/// One-sided p-values, turned so that worse is worse: of "the candidate is worse", and of "it is better".
+/// One-sided p-values, turned so that worse is worse: of "the candidate is worse", and of "it is
+/// better".
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Sided {
     pub p_worse: f64,

@@ -1,8 +1,9 @@
-//! Two runs, or several against one, paired by case: what differs, whether chance explains it, and what could have been found.
+//! Two runs, or several against one, paired by case: what differs, whether chance explains it, and
+//! what could have been found.
 //!
-//! Each side is a [`RunScores`], whatever it was read from. Everything is computed over cases of both sides that are the same on
-//! both; the verdict three times: over what was graded, and as if everything without a grade had gone against the candidate or
-//! for it.
+//! Each side is a [`RunScores`], whatever it was read from. Everything is computed over cases of
+//! both sides that are the same on both; the verdict three times: over what was graded, and as if
+//! everything without a grade had gone against the candidate or for it.
 
 mod baseline;
 mod detectable;
@@ -143,7 +144,8 @@ impl Incomparable {
 /// Holds candidates against a reference. All of their tests share one [`ALPHA`].
 ///
 /// # Errors
-/// When a candidate is of another suite or shares no case with the reference, or a metric has no value of a case or eval.
+/// When a candidate is of another suite or shares no case with the reference, or a metric has no
+/// value of a case or eval.
 pub fn compare(
     reference: &RunScores,
     candidates: &[&RunScores],
@@ -177,8 +179,8 @@ pub fn compare(
     Ok(compared)
 }
 
-/// The same for a report, which is made whatever it is compared with: with nothing in common the verdict is `none`, and nothing
-/// decides.
+/// The same for a report, which is made whatever it is compared with: with nothing in common the
+/// verdict is `none`, and nothing decides.
 ///
 /// # Errors
 /// When a metric has no value of a case or eval.

@@ -260,7 +260,8 @@ struct Parts {
 
 fn is_part(run: &RunScores) -> bool {
     let side = &run.side;
-    // All cases are planned before the first sample; a run that broke off before that may have planned a part of them.
+    // All cases are planned before the first sample; a run that broke off before that may have
+    // planned a part of them.
     let unheard = |eval: &EvalScores| {
         eval.cases
             .iter()
@@ -277,8 +278,8 @@ fn is_reweighed(before: &EvalScores, now: &EvalScores) -> bool {
     told && (before.weight != now.weight || before.score_threshold != now.score_threshold)
 }
 
-/// What is not the same in a case of both sides, as far as both say it. Data are a part of the input, so that other data are not
-/// named as another input, too.
+/// What is not the same in a case of both sides, as far as both say it. Data are a part of the
+/// input, so that other data are not named as another input, too.
 fn changed_parts(before: &CaseScores, now: &CaseScores) -> Vec<CasePart> {
     let (Some(old), Some(new)) = (&before.content, &now.content) else {
         let differ = before.fingerprint.is_some() && now.fingerprint.is_some();
@@ -344,8 +345,8 @@ fn add(
     });
 }
 
-/// Cases by id. Mostly they come in the same order, so that the one that is looked for is the next one; a map is made only
-/// when it is not.
+/// Cases by id. Mostly they come in the same order, so that the one that is looked for is the next
+/// one; a map is made only when it is not.
 struct Finder<'a> {
     cases: &'a [CaseScores],
     next: usize,

@@ -9,8 +9,8 @@ use super::super::metrics::CountedEval;
 use crate::model::{CaseScores, ComparedSide, EvalScores, RunScores, RunStarted, ScoresSource};
 
 impl Fold {
-    /// Everything that a comparison looks at, as one of its sides. Of a fold that does not keep what cases are (see
-    /// [`Fold::scoring`]) no case has a fingerprint.
+    /// Everything that a comparison looks at, as one of its sides. Of a fold that does not keep
+    /// what cases are (see [`Fold::scoring`]) no case has a fingerprint.
     ///
     /// # Errors
     /// When no run has started.
@@ -60,7 +60,8 @@ impl Fold {
     }
 }
 
-/// The fingerprint of the target's settings; `None` for recorded outputs, of which it is the file's place on one machine.
+/// The fingerprint of the target's settings; `None` for recorded outputs, of which it is the file's
+/// place on one machine.
 pub fn settings_of_target(started: &RunStarted) -> Option<String> {
     let is_told = started.environment.target_type != "recorded" && !started.target_hash.is_empty();
     is_told.then(|| started.target_hash.clone())

@@ -94,10 +94,11 @@ impl Measure {
         self.share && !matches!(self.metric, Metric::Named(_))
     }
 
-    /// Both sides' values of a case, under a reading that is the candidate's: `Worst` reads what has no grade as failed there and
-    /// as passed in the reference.
+    /// Both sides' values of a case, under a reading that is the candidate's: `Worst` reads what
+    /// has no grade as failed there and as passed in the reference.
     pub fn of_case(&self, pair: &Pair<'_>, reading: Reading) -> Option<(f64, f64)> {
-        // A case passes less often the more samples it needs, and (c/n)^k is too high by more the fewer they are.
+        // A case passes less often the more samples it needs, and (c/n)^k is too high by more the
+        // fewer they are.
         match self.metric {
             Metric::CasePassRate if !pair.same_samples() => return None,
             Metric::PassHat(k) if k > 1 => {
@@ -114,7 +115,8 @@ impl Measure {
         ))
     }
 
-    /// First attempts of a case on both sides, and how many of them all passed, of a metric that is made of these alone.
+    /// First attempts of a case on both sides, and how many of them all passed, of a metric that is
+    /// made of these alone.
     pub fn attempts(&self, pair: &Pair<'_>, reading: Reading) -> Option<Attempts> {
         if !matches!(
             self.metric,
@@ -130,7 +132,8 @@ impl Measure {
         })
     }
 
-    /// The value of a case of so many first attempts of which so many passed, of a metric that is made of these alone.
+    /// The value of a case of so many first attempts of which so many passed, of a metric that is
+    /// made of these alone.
     pub fn of_counts(&self, n: u32, c: u32) -> Option<f64> {
         self.case(
             &CaseScores {
@@ -248,7 +251,8 @@ fn case_score(case: &CaseScores, reading: Reading) -> Option<f64> {
     (case.samples > 0).then(|| (sum + more) / f64::from(case.samples))
 }
 
-/// As [`crate::model::Metric::WeightedScore`] takes it: the mean score of the cases of a graded eval.
+/// As [`crate::model::Metric::WeightedScore`] takes it: the mean score of the cases of a graded
+/// eval.
 fn eval_score(eval: &EvalScores, reading: Reading) -> Option<f64> {
     if reading == Reading::Graded {
         return eval.score.filter(|_| eval.outcome.is_graded());

@@ -214,7 +214,8 @@ fn how(
     )
 }
 
-/// A one-sided test at 5 % and a two-sided interval at 95 % ask different questions, so that they may seem to disagree.
+/// A one-sided test at 5 % and a two-sided interval at 95 % ask different questions, so that they
+/// may seem to disagree.
 fn at_the_edge(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Option<String> {
     let row = &draft.rows.first()?.difference;
     let ([low, high], higher) = (row.ci?, row.higher_is_better?);

@@ -1,4 +1,5 @@
-//! Advice from how failures lie: what they share, which is nearest to a threshold, and what takes the most.
+//! Advice from how failures lie: what they share, which is nearest to a threshold, and what takes
+//! the most.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -49,8 +50,8 @@ fn marks(eval: &EvalResult) -> impl Iterator<Item = Mark<'_>> {
     tags.into_iter().map(Mark::Tag).chain(others)
 }
 
-/// What at least three quarters of the failed evals share and at most a third of those that passed. Of several the one
-/// that tells failures and passes apart best.
+/// What at least three quarters of the failed evals share and at most a third of those that passed.
+/// Of several the one that tells failures and passes apart best.
 pub fn shared(known: &Known<'_>) -> Option<Advice> {
     let mut by_mark: BTreeMap<Mark<'_>, (usize, usize)> = BTreeMap::new();
     let (mut failed, mut passed) = (0, 0);
@@ -104,8 +105,8 @@ struct Candidate<'a> {
     score: f64,
 }
 
-/// A threshold on a share that one more pass would meet: the failed eval or case that scored highest. The gate's own reasons
-/// say by how much it was missed.
+/// A threshold on a share that one more pass would meet: the failed eval or case that scored
+/// highest. The gate's own reasons say by how much it was missed.
 pub fn near_miss<'a>(known: &Known<'a>, told: &mut HashSet<&'a str>) -> Option<Advice> {
     let missed = |threshold: &&ThresholdResult| {
         threshold.status == Decision::Fail
@@ -134,8 +135,8 @@ pub fn near_miss<'a>(known: &Known<'a>, told: &mut HashSet<&'a str>) -> Option<A
     Some(advice(Rank::Near, text))
 }
 
-/// The nearest of the failed, how many they are, and what they are; `None` when one more would not do, there is no choice, or no
-/// score tells them apart from nothing.
+/// The nearest of the failed, how many they are, and what they are; `None` when one more would not
+/// do, there is no choice, or no score tells them apart from nothing.
 fn nearest<'a>(
     known: &Known<'a>,
     threshold: &ThresholdResult,
@@ -208,7 +209,8 @@ fn shown(score: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Cases that take the most of what a threshold bounds; only where every case is listed with its samples.
+/// Cases that take the most of what a threshold bounds; only where every case is listed with its
+/// samples.
 pub fn slow(known: &Known<'_>) -> Vec<Advice> {
     let missed = known
         .gate

@@ -367,7 +367,8 @@ fn of_time_outs_with_different_limits_no_limit_is_told() {
 
 #[test]
 fn samples_are_told_of_the_cases_that_they_are_of() {
-    // The first sample of `late` was wrong, and that is what its failure tells; its second ran out of time.
+    // The first sample of `late` was wrong, and that is what its failure tells; its second ran out
+    // of time.
     let mut said = run()
         .passes(0, 30)
         .eval("cap-a", "A")
@@ -669,7 +670,8 @@ const CAUSES: [Cause; 12] = [
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
-    /// Whatever ids and reasons say, advice stays on its line, short, clean, without repeats, and few.
+    /// Whatever ids and reasons say, advice stays on its line, short, clean, without repeats, and
+    /// few.
     #[test]
     fn hostile_texts_stay_within_their_sentence(
         lost in prop::collection::vec((0usize..CAUSES.len(), "(?s)[\\x00-\\x7f\u{202e}\u{85}\u{2028}日👩]{0,80}", "(?s).{0,300}"), 0..14),

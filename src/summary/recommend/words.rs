@@ -70,8 +70,8 @@ pub struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// Where `n` samples ended with a cause. A failure tells of the first sample of its case only: what the samples say goes
-    /// before that.
+    /// Where `n` samples ended with a cause. A failure tells of the first sample of its case only:
+    /// what the samples say goes before that.
     pub fn of_cause(known: &Known<'a>, cause: Cause, n: usize) -> Self {
         let mut places = Places::default();
         let mut found = 0;

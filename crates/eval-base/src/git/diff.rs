@@ -9,7 +9,8 @@ use super::{GitError, line};
 /// The most that a list of files may hold, in bytes: some millions of them.
 const MAX_LIST: u64 = 256 << 20;
 
-/// A tracked file that differs. The path is relative to the folder that was asked about, as git has it: any bytes.
+/// A tracked file that differs. The path is relative to the folder that was asked about, as git has
+/// it: any bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Differs {
     pub path: Vec<u8>,
@@ -17,8 +18,9 @@ pub struct Differs {
     pub lines: Option<(usize, usize)>,
 }
 
-/// The files at or below `dir` that git tracks and that differ from the commit, staged or not, by path. A renamed file is one
-/// that was removed and one that was added. What is not committed within a submodule is not looked at.
+/// The files at or below `dir` that git tracks and that differ from the commit, staged or not, by
+/// path. A renamed file is one that was removed and one that was added. What is not committed
+/// within a submodule is not looked at.
 pub fn differing(dir: &Path, commit: &str) -> Result<Vec<Differs>, GitError> {
     let args = [
         "-c",
@@ -42,8 +44,8 @@ pub fn differing(dir: &Path, commit: &str) -> Result<Vec<Differs>, GitError> {
     Ok(parsed(&call_with(dir, &args, None, MAX_LIST)?.stdout))
 }
 
-/// `:100644 100644 <hash> <hash> M␀path␀` for each file, then `12␉3␉path␀` for each, with `-` for both numbers of a binary
-/// one. A path in conflict comes more than once.
+/// `:100644 100644 <hash> <hash> M␀path␀` for each file, then `12␉3␉path␀` for each, with `-` for
+/// both numbers of a binary one. A path in conflict comes more than once.
 fn parsed(answer: &[u8]) -> Vec<Differs> {
     const SUBMODULE: &[u8] = b"160000";
     let mut files: BTreeMap<&[u8], Option<(usize, usize)>> = BTreeMap::new();
@@ -87,8 +89,8 @@ fn parsed(answer: &[u8]) -> Vec<Differs> {
         .collect()
 }
 
-/// Paths at or below `dir` that git neither tracks nor ignores, relative to `dir`. One that ends with `/` is a repository of
-/// its own.
+/// Paths at or below `dir` that git neither tracks nor ignores, relative to `dir`. One that ends
+/// with `/` is a repository of its own.
 pub fn untracked(dir: &Path) -> Result<Vec<Vec<u8>>, GitError> {
     let listing = call_with(
         dir,
@@ -104,8 +106,8 @@ pub fn untracked(dir: &Path) -> Result<Vec<Vec<u8>>, GitError> {
         .collect())
 }
 
-/// The commit at which the history of `HEAD` and that of another commit part; `None` when they have none in common, or there
-/// is no `HEAD` yet.
+/// The commit at which the history of `HEAD` and that of another commit part; `None` when they have
+/// none in common, or there is no `HEAD` yet.
 pub fn merge_base(dir: &Path, commit: &str) -> Result<Option<String>, GitError> {
     match call(dir, &["merge-base", commit, "HEAD"]) {
         Ok(answer) => Ok(Some(line(answer.stdout)).filter(|commit| !commit.is_empty())),

@@ -21,7 +21,8 @@ pub(super) enum Key {
 
 pub(super) fn equal(a: &Object, b: &Object) -> Equality {
     match (a, b) {
-        // As a match object: it can't be what stands on the other side. The left side is asked first.
+        // As a match object: it can't be what stands on the other side. The left side is asked
+        // first.
         (Object::Opaque { unique: true, .. }, _) => NotEqual,
         (Object::Opaque { .. }, _) => Unknown,
         (_, Object::Opaque { unique: true, .. }) => NotEqual,

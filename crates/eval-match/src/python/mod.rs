@@ -1,8 +1,9 @@
 //! Values with their exact Python types, and what Python's own operators say of them.
 //!
-//! Where `Datum` reads a value as an author of YAML would, an [`Object`] keeps a tuple apart from a list and a Counter from a
-//! dict, because asserts that are compiled from Python tests keep Python's meaning. Nothing is guessed: an operation whose
-//! result isn't certain (opaque values, exceptions, corners of rare types) answers `None`, and a real interpreter is asked.
+//! Where `Datum` reads a value as an author of YAML would, an [`Object`] keeps a tuple apart from a
+//! list and a Counter from a dict, because asserts that are compiled from Python tests keep
+//! Python's meaning. Nothing is guessed: an operation whose result isn't certain (opaque values,
+//! exceptions, corners of rare types) answers `None`, and a real interpreter is asked.
 
 mod equality;
 mod numbers;
@@ -62,7 +63,8 @@ pub enum Object {
     Ellipsis,
     /// Iterators and views that equal nothing but themselves.
     Unique,
-    /// What didn't cross. `truth`: what `bool()` of it says, where that can be known. `unique`: it equals only itself.
+    /// What didn't cross. `truth`: what `bool()` of it says, where that can be known. `unique`: it
+    /// equals only itself.
     Opaque {
         type_name: String,
         truth: Option<bool>,
@@ -128,8 +130,9 @@ impl Equality {
     }
 }
 
-/// Python's `==` between two values that share no identity: True equals 1 and 1.0, a list is no tuple, a set equals a
-/// frozenset, a dict compares without order (two OrderedDicts with it), NaN equals nothing, iterators equal nothing.
+/// Python's `==` between two values that share no identity: True equals 1 and 1.0, a list is no
+/// tuple, a set equals a frozenset, a dict compares without order (two OrderedDicts with it), NaN
+/// equals nothing, iterators equal nothing.
 pub fn python_equal(a: &Object, b: &Object) -> Equality {
     equality::equal(a, b)
 }

@@ -1,4 +1,5 @@
-//! Python's numbers as exact fractions, so that integers, floats, decimals and fractions compare without rounding.
+//! Python's numbers as exact fractions, so that integers, floats, decimals and fractions compare
+//! without rounding.
 
 use std::cmp::Ordering;
 
@@ -11,8 +12,8 @@ use crate::equality::whole;
 const MOST_BITS: u64 = 1 << 17;
 /// Powers of ten beyond are not multiplied out.
 const MOST_EXPONENT: u64 = 300;
-/// Fractions of wider numbers are not brought to lowest terms: that takes time by the square of their width, of which an
-/// answer could hold megabytes.
+/// Fractions of wider numbers are not brought to lowest terms: that takes time by the square of
+/// their width, of which an answer could hold megabytes.
 const MOST_BITS_OF_FRACTIONS: u64 = 1 << 10;
 
 /// A real number.

@@ -1,4 +1,5 @@
-//! The few operations that compiled asserts apply to answers. `None`: Python would raise, or the result isn't certain.
+//! The few operations that compiled asserts apply to answers. `None`: Python would raise, or the
+//! result isn't certain.
 
 use std::cmp::Ordering;
 

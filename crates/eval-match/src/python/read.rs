@@ -1,4 +1,5 @@
-//! From tagged JSON to an [`Object`]. What can't be read for certain as the runner's decoder would read it is `None`.
+//! From tagged JSON to an [`Object`]. What can't be read for certain as the runner's decoder would
+//! read it is `None`.
 
 use num_bigint::BigInt;
 use serde_json::{Map, Value};

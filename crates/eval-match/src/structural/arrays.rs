@@ -6,13 +6,15 @@ use super::pairs::Pairs;
 use super::patterns::At;
 use super::{DifferenceKind, Found, Mode, Walk, json};
 
-/// Pairs of elements that are compared only to say more helpfully that nothing but the order differs.
+/// Pairs of elements that are compared only to say more helpfully that nothing but the order
+/// differs.
 const MAX_PAIRS_FOR_A_HINT: usize = 10_000;
 const TOO_LARGE: &str = "arrays of the output are too large to be compared in every order, so it is not known whether it matches";
 
 impl<'v> Walk<'_, 'v> {
-    /// Every place is walked for the record once only, after trials have found what belongs together: trials are bounded,
-    /// and two walks at every level of nested arrays would double with each.
+    /// Every place is walked for the record once only, after trials have found what belongs
+    /// together: trials are bounded, and two walks at every level of nested arrays would double
+    /// with each.
     pub(super) fn elements(&mut self, wanted: &'v [Value], items: &'v [Value]) {
         // An empty array agrees by being one.
         self.found.agreeing += usize::from(wanted.is_empty());
@@ -90,7 +92,8 @@ impl<'v> Walk<'_, 'v> {
         }
     }
 
-    /// Compares the elements that belong together, and what is left over in the order in which it stands.
+    /// Compares the elements that belong together, and what is left over in the order in which it
+    /// stands.
     fn in_any_order(&mut self, wanted: &'v [Value], items: &'v [Value]) {
         let partners = self.partners(wanted, items);
         // Arrays of different lengths differ in any order.
@@ -150,7 +153,8 @@ impl<'v> Walk<'_, 'v> {
         self.pop();
     }
 
-    /// Whether an element fits one of the actual ones; false, too, when there is no trial left to find out.
+    /// Whether an element fits one of the actual ones; false, too, when there is no trial left to
+    /// find out.
     pub(super) fn fits(&mut self, index: usize, expected: &'v Value, actual: &'v Value) -> bool {
         if !self.rules.may_try(1) {
             return false;
@@ -168,7 +172,8 @@ impl<'v> Walk<'_, 'v> {
         std::mem::replace(&mut self.found, outer).differing == 0
     }
 
-    /// As [`Walk::array`], where only whether anything differs is asked; nothing has differed before.
+    /// As [`Walk::array`], where only whether anything differs is asked; nothing has differed
+    /// before.
     pub(super) fn array_once(&mut self, expected: &'v Value, actual: &'v Value) {
         let (Value::Array(wanted), Value::Array(items)) = (expected, actual) else {
             return;
@@ -183,7 +188,8 @@ impl<'v> Walk<'_, 'v> {
         }
     }
 
-    /// For every expected element one of the actual ones that fits it, each used once, as many as possible.
+    /// For every expected element one of the actual ones that fits it, each used once, as many as
+    /// possible.
     fn partners(&mut self, wanted: &'v [Value], items: &'v [Value]) -> Vec<Option<usize>> {
         Pairs::of(self, wanted, items).found(self)
     }

@@ -1,8 +1,9 @@
-//! What must be alike in two elements before they can fit, as one number: so that in long arrays in any order only
-//! elements that have a chance are compared.
+//! What must be alike in two elements before they can fit, as one number: so that in long arrays in
+//! any order only elements that have a chance are compared.
 //!
-//! A mask is what of an expected element can be told without trying: its plain values, not its matchers, tolerances and
-//! ignored places. Elements whose masked values differ can't fit; those whose are alike still have to be compared.
+//! A mask is what of an expected element can be told without trying: its plain values, not its
+//! matchers, tolerances and ignored places. Elements whose masked values differ can't fit; those
+//! whose are alike still have to be compared.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};

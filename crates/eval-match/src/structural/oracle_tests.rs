@@ -1,5 +1,5 @@
-//! The comparison against one that is written to be read: paths are looked up anew at every place, every order is tried, and
-//! nothing is remembered.
+//! The comparison against one that is written to be read: paths are looked up anew at every place,
+//! every order is tried, and nothing is remembered.
 
 use std::collections::BTreeMap;
 
@@ -366,7 +366,8 @@ fn is_in(path: &str, value: &Value) -> bool {
     path == "(root)" || PathPattern::parse(path).exists_in(value)
 }
 
-/// Whether a path names something new in a container of the baseline that stands elsewhere in the output.
+/// Whether a path names something new in a container of the baseline that stands elsewhere in the
+/// output.
 fn is_new_in(path: &str, expected: &Value) -> bool {
     let mut path = PathPattern::parse(path);
     path.0.pop();

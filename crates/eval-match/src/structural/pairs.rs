@@ -1,8 +1,8 @@
-//! Which elements of two arrays belong together when any order is fine: a maximum matching by augmenting paths, since an
-//! element that fits several must not take another's only partner.
+//! Which elements of two arrays belong together when any order is fine: a maximum matching by
+//! augmenting paths, since an element that fits several must not take another's only partner.
 //!
-//! Elements that are spelled alike are one class, and classes are compared only when their keys agree: then long arrays of
-//! which few differ take little more time than one walk.
+//! Elements that are spelled alike are one class, and classes are compared only when their keys
+//! agree: then long arrays of which few differ take little more time than one walk.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::rc::Rc;
@@ -43,8 +43,8 @@ pub(super) struct Pairs<'v> {
     takers: Vec<BTreeMap<usize, usize>>,
     /// Of wanted classes: the items that fit.
     known: HashMap<usize, Rc<[usize]>>,
-    /// Items that a search has reached in vain. What may reach them can only go on to others of them, all of which are
-    /// taken, so that no later search need look at them again.
+    /// Items that a search has reached in vain. What may reach them can only go on to others of
+    /// them, all of which are taken, so that no later search need look at them again.
     dead: Vec<bool>,
 }
 
@@ -57,8 +57,8 @@ struct Bucket {
 
 impl<'v> Pairs<'v> {
     pub fn of(walk: &mut Walk<'_, 'v>, wanted: &'v [Value], items: &'v [Value]) -> Self {
-        // Where a path names one element by its index, no two are alike. In the midst of a search what is small is tried
-        // at once, and what is large is paid for by its size.
+        // Where a path names one element by its index, no two are alike. In the midst of a search
+        // what is small is tried at once, and what is large is paid for by its size.
         let searching = walk.found.mode != Mode::Record;
         let small = wanted.len().saturating_mul(items.len()) <= MAX_SMALL;
         let apart = walk.cursor.tells_elements_apart(&walk.rules.patterns)
@@ -143,7 +143,8 @@ impl<'v> Pairs<'v> {
         self.items[item].free += 1;
     }
 
-    /// Elements that are spelled alike are paired at once; the search moves them again where that makes room for more.
+    /// Elements that are spelled alike are paired at once; the search moves them again where that
+    /// makes room for more.
     fn pair_alike(&mut self, walk: &mut Walk<'_, 'v>) {
         let spelled: HashMap<String, usize> = self
             .items
@@ -198,10 +199,12 @@ impl<'v> Pairs<'v> {
         fitting
     }
 
-    /// Finds a partner for one more member of a class, moving others to other partners where that helps; false when there
-    /// is none. Breadth first and without recursion: the path may be as long as the array.
+    /// Finds a partner for one more member of a class, moving others to other partners where that
+    /// helps; false when there is none. Breadth first and without recursion: the path may be as
+    /// long as the array.
     fn augment(&mut self, walk: &mut Walk<'_, 'v>, start: usize) -> bool {
-        // For each class of items: the wanted class that reached it. For each wanted class: the item that it would leave.
+        // For each class of items: the wanted class that reached it. For each wanted class: the
+        // item that it would leave.
         let mut reached_from: Vec<Option<usize>> = vec![None; self.items.len()];
         let mut leaves: Vec<Option<usize>> = vec![None; self.wanted.len()];
         let mut queue = VecDeque::from([start]);
@@ -229,8 +232,8 @@ impl<'v> Pairs<'v> {
         false
     }
 
-    /// Gives a free item to the class that reached it, that one's old item to the class that reached that, and so on back
-    /// to the one that had none.
+    /// Gives a free item to the class that reached it, that one's old item to the class that
+    /// reached that, and so on back to the one that had none.
     fn shift(
         &mut self,
         free: usize,

@@ -1,5 +1,5 @@
-//! The paths that an author wrote, as one tree: a walk through values carries along where in the tree it is, so that what
-//! a place costs does not grow with the number of paths.
+//! The paths that an author wrote, as one tree: a walk through values carries along where in the
+//! tree it is, so that what a place costs does not grow with the number of paths.
 
 use std::collections::HashMap;
 
@@ -97,8 +97,8 @@ impl Patterns {
         });
     }
 
-    /// Marks as reached every node whose paths lead somewhere in a value. The `*` of an empty container counts, and
-    /// whatever is below it: the path has its place there.
+    /// Marks as reached every node whose paths lead somewhere in a value. The `*` of an empty
+    /// container counts, and whatever is below it: the path has its place there.
     pub fn find(&mut self, value: &Value) {
         self.find_below(&[0], value);
     }
@@ -273,8 +273,8 @@ impl<'v> Cursor<'v> {
             .any(|any| patterns.nodes[any].marks.ignored)
     }
 
-    /// Whether a path that must exist leads here. That all keys of an object have something in common (`*`) is no word on
-    /// which keys there are; of arrays `*` means however many elements.
+    /// Whether a path that must exist leads here. That all keys of an object have something in
+    /// common (`*`) is no word on which keys there are; of arrays `*` means however many elements.
     pub fn is_foreseen(&self, patterns: &Patterns) -> bool {
         let index = matches!(self.steps.last(), Some(At::Index(_)));
         let named = |state: &usize| index || !patterns.nodes[*state].by_any;

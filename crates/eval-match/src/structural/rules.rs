@@ -12,9 +12,9 @@ use crate::options::{Likeness, Structural, Tolerance};
 use crate::paths::{PathPattern, Place, Step};
 use crate::{Budget, similarity};
 
-/// Values that are looked at in search of an order before the search is given up; nested arrays in any order would
-/// otherwise take time without bound. To these come a number for every value of the baseline, each of which may be looked
-/// at more than once although nothing is searched.
+/// Values that are looked at in search of an order before the search is given up; nested arrays in
+/// any order would otherwise take time without bound. To these come a number for every value of the
+/// baseline, each of which may be looked at more than once although nothing is searched.
 const MAX_TRIALS: usize = if cfg!(test) { 100_000 } else { 1_000_000 };
 const TRIALS_PER_VALUE: usize = 10;
 
@@ -31,9 +31,9 @@ pub(super) struct Rules<'a> {
     matchers: RefCell<HashMap<String, Rc<Result<Matcher, String>>>>,
     /// Values that may still be looked at in search of an order.
     trials_left: Cell<usize>,
-    /// Whether two arrays fit each other, as was found before: nested ones would otherwise be tried again in every order of
-    /// those that hold them. By where they lie, which is where they are compared unless a path names an
-    /// element by its index; then there is no such memory.
+    /// Whether two arrays fit each other, as was found before: nested ones would otherwise be tried
+    /// again in every order of those that hold them. By where they lie, which is where they are
+    /// compared unless a path names an element by its index; then there is no such memory.
     tried: Option<RefCell<HashMap<(*const Value, *const Value), bool>>>,
     undecided: RefCell<Option<String>>,
     /// What texts that are long to compare may still cost, all of them together.
@@ -94,10 +94,11 @@ impl<'a> Rules<'a> {
         rules
     }
 
-    /// A path that leads somewhere in the body of an HTTP baseline means that, else the whole baseline; only of one that leads
-    /// nowhere there the output is asked, so that no output can give a path another meaning. One that leads nowhere at all is
-    /// looked for in the body, where most paths belong. With `warn`, leading nowhere is worth a warning;
-    /// for the others it is a difference already.
+    /// A path that leads somewhere in the body of an HTTP baseline means that, else the whole
+    /// baseline; only of one that leads nowhere there the output is asked, so that no output can
+    /// give a path another meaning. One that leads nowhere at all is looked for in the body, where
+    /// most paths belong. With `warn`, leading nowhere is worth a warning; for the others it is a
+    /// difference already.
     fn resolve(
         &mut self,
         what: &str,
@@ -215,7 +216,8 @@ impl<'a> Rules<'a> {
         self.structural.likeness
     }
 
-    /// How alike two texts are; `None` when that would take too long, which leaves the comparison undecided.
+    /// How alike two texts are; `None` when that would take too long, which leaves the comparison
+    /// undecided.
     pub fn measure(
         &self,
         likeness: Likeness,
@@ -260,8 +262,8 @@ impl<'a> Rules<'a> {
         Some((tolerance, shown))
     }
 
-    /// Places that must exist and don't, with what is expected there. An empty container has its `*` for `ignore_values`;
-    /// for `require_keys` it lacks it.
+    /// Places that must exist and don't, with what is expected there. An empty container has its
+    /// `*` for `ignore_values`; for `require_keys` it lacks it.
     pub fn absent(&self, actual: &Value) -> Vec<(Vec<Place>, &'static str)> {
         let values = self
             .values
@@ -280,7 +282,8 @@ impl<'a> Rules<'a> {
     }
 }
 
-/// Whether a baseline is of an HTTP response: it has a status and a body, or has a status and the output is one.
+/// Whether a baseline is of an HTTP response: it has a status and a body, or has a status and the
+/// output is one.
 fn is_http(expected: &Value, actual: &Value) -> bool {
     let response = || {
         ["status", "headers", "body"]

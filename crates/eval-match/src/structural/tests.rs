@@ -91,7 +91,8 @@ fn the_seeds_users_endpoint() {
     "#);
 }
 
-/// The seeds' JSON regression: a captured empty list whose content is ignored, and a value that the baseline lacks.
+/// The seeds' JSON regression: a captured empty list whose content is ignored, and a value that the
+/// baseline lacks.
 #[test]
 fn the_seeds_json_regression() {
     let expected = json!({"status": 200, "headers": {"content-type": "application/json"},
@@ -152,7 +153,8 @@ fn a_path_that_leads_nowhere_is_a_warning() {
     warning: ignore_fields: usres.*.id matches nothing
     warning: tolerance: scroe matches nothing
     ");
-    // `status` isn't in the body, so the whole output is meant; `body.users` works from the top as well.
+    // `status` isn't in the body, so the whole output is meant; `body.users` works from the top as
+    // well.
     let whole = Structural {
         ignore_fields: paths(&["status", "body.users.*.id"]),
         tolerance: BTreeMap::new(),

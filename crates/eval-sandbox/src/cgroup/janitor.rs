@@ -1,7 +1,8 @@
-//! The janitor: a process that outlives a killed harness for a moment, to end what is left in its groups and to remove them.
+//! The janitor: a process that outlives a killed harness for a moment, to end what is left in its
+//! groups and to remove them.
 //!
-//! It is this program again, outside of every namespace. It holds nothing of the harness but the reading end of a pipe; when
-//! that ends, however the harness ended, it cleans up and ends as well.
+//! It is this program again, outside of every namespace. It holds nothing of the harness but the
+//! reading end of a pipe; when that ends, however the harness ended, it cleans up and ends as well.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -57,8 +58,9 @@ impl Drop for Janitor {
 
 /// What the helper does instead of being a cell when the next argument is [`ARGUMENT`].
 pub(crate) fn main(arguments: impl Iterator<Item = OsString>) -> ! {
-    // SAFETY: integer arguments only; nothing in this process has opened a descriptor beyond the first three yet. A session
-    // of its own and deafness keep what is meant for the harness (Ctrl-C, a closed terminal) away.
+    // SAFETY: integer arguments only; nothing in this process has opened a descriptor beyond the
+    // first three yet. A session of its own and deafness keep what is meant for the harness
+    // (Ctrl-C, a closed terminal) away.
     unsafe {
         libc::setsid();
         for signal in [

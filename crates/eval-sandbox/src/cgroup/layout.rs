@@ -1,7 +1,9 @@
-//! Where the harness' own control groups lie: read from `/proc/self/cgroup` and `/proc/self/mountinfo`. Pure.
+//! Where the harness' own control groups lie: read from `/proc/self/cgroup` and
+//! `/proc/self/mountinfo`. Pure.
 //!
-//! A machine has one hierarchy of version 2, or one of version 1 for each controller, or both at once (hybrid), where each
-//! controller belongs to one of them. A container may see only a part of a hierarchy.
+//! A machine has one hierarchy of version 2, or one of version 1 for each controller, or both at
+//! once (hybrid), where each controller belongs to one of them. A container may see only a part of
+//! a hierarchy.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -74,14 +76,15 @@ impl fmt::Display for Missing {
     }
 }
 
-/// Where each controller of [`Controller::ALL`] can be had; hierarchies that serve several are told once.
+/// Where each controller of [`Controller::ALL`] can be had; hierarchies that serve several are told
+/// once.
 pub(crate) struct Layout {
     pub places: Vec<Place>,
     pub missing: Vec<(Controller, Missing)>,
 }
 
-/// `own` is the text of `/proc/self/cgroup`, `mountinfo` that of `/proc/self/mountinfo`; `offered` reads the controllers that a
-/// group of version 2 offers (its `cgroup.controllers`).
+/// `own` is the text of `/proc/self/cgroup`, `mountinfo` that of `/proc/self/mountinfo`; `offered`
+/// reads the controllers that a group of version 2 offers (its `cgroup.controllers`).
 pub(crate) fn find(own: &str, mountinfo: &str, offered: &dyn Fn(&Path) -> String) -> Layout {
     let mounts: Vec<Mount> = mountinfo.lines().filter_map(mount).collect();
     let mut layout = Layout {
@@ -122,7 +125,8 @@ pub(crate) fn find(own: &str, mountinfo: &str, offered: &dyn Fn(&Path) -> String
     layout
 }
 
-/// Our group in the hierarchy of version 1 that has the controller, or in that of version 2 for `None`.
+/// Our group in the hierarchy of version 1 that has the controller, or in that of version 2 for
+/// `None`.
 fn own_path(own: &str, controller: Option<Controller>) -> Result<&str, Missing> {
     own.lines()
         .find_map(|line| {

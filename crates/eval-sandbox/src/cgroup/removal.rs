@@ -1,4 +1,5 @@
-//! Emptying and removing groups. Also what the janitor does, which has no other part of the harness.
+//! Emptying and removing groups. Also what the janitor does, which has no other part of the
+//! harness.
 
 use std::fs;
 use std::io;
@@ -9,11 +10,12 @@ use crate::syscalls::{kill_by_pidfd, open_pidfd};
 
 /// A killed process is gone within milliseconds, except when the machine has other worries.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// When the harness was killed, cells tidy up by themselves: those that share the host's folders must not be cut short.
+/// When the harness was killed, cells tidy up by themselves: those that share the host's folders
+/// must not be cut short.
 pub(super) const GRACE: Duration = Duration::from_secs(10);
 
-/// Ends everything in the group and below it and removes the folders, as far as that can be done. `grace`: how long whoever
-/// is in there may take to end by himself.
+/// Ends everything in the group and below it and removes the folders, as far as that can be done.
+/// `grace`: how long whoever is in there may take to end by himself.
 pub(super) fn remove(folder: &Path, grace: Duration) {
     let start = Instant::now();
     let mut pause = Duration::from_micros(200);
@@ -113,7 +115,8 @@ fn parent(pid: u32) -> Option<u32> {
 pub(super) fn leave(leaf: &Path) {
     let Some(group) = leaf.parent() else { return };
     let control = group.join("cgroup.subtree_control");
-    // Groups of another harness below this one keep the controllers, and then everybody stays where he is.
+    // Groups of another harness below this one keep the controllers, and then everybody stays where
+    // he is.
     if groups_below(group).iter().any(|other| other != leaf) {
         return;
     }

@@ -1,4 +1,5 @@
-//! The files that are written, in folders that only look like groups, and real groups where this machine has them.
+//! The files that are written, in folders that only look like groups, and real groups where this
+//! machine has them.
 
 use std::process::{Command, Stdio};
 

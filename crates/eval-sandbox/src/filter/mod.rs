@@ -1,14 +1,18 @@
-//! The seccomp program of a job: an allow list of system calls, compiled to a balanced decision tree.
+//! The seccomp program of a job: an allow list of system calls, compiled to a balanced decision
+//! tree.
 //!
-//! Two programs decide together. That of the job (attached last, to each job or to the fork server) allows, refuses or kills.
-//! That of the cell (attached once, before any job) has a listener in the harness (`listener.rs`), which names what was refused
-//! and decides about locks and modes. A refused call passes the job's program and reaches the cell's, so that it never runs.
-//! Where there can be no listener the job's program refuses alone. A call that is on the list costs nothing more.
+//! Two programs decide together. That of the job (attached last, to each job or to the fork server)
+//! allows, refuses or kills. That of the cell (attached once, before any job) has a listener in the
+//! harness (`listener.rs`), which names what was refused and decides about locks and modes. A
+//! refused call passes the job's program and reaches the cell's, so that it never runs. Where there
+//! can be no listener the job's program refuses alone. A call that is on the list costs nothing
+//! more.
 //!
-//! A tree, because the kernel runs the program for every syscall number when it is attached: a linear chain of the same
-//! list costs about 2 us an instruction at every job. What is unknown, newer than our tables or of a foreign ABI gets
-//! ENOSYS, so that programs fall back to what they did on older kernels. The rules go by name (`rules.rs`) and are the same
-//! everywhere; an architecture is a table of numbers.
+//! A tree, because the kernel runs the program for every syscall number when it is attached: a
+//! linear chain of the same list costs about 2 us an instruction at every job. What is unknown,
+//! newer than our tables or of a foreign ABI gets ENOSYS, so that programs fall back to what they
+//! did on older kernels. The rules go by name (`rules.rs`) and are the same everywhere; an
+//! architecture is a table of numbers.
 
 use std::collections::HashMap;
 use std::io;
@@ -31,34 +35,37 @@ mod x86_64;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Rule {
     Allow,
-    /// Refused without notice: programs try these calls and go on without them. 0: does nothing and succeeds.
+    /// Refused without notice: programs try these calls and go on without them. 0: does nothing and
+    /// succeeds.
     Errno(i32),
     /// Refused, and named in the grade.
     Refuse(i32),
     /// Ends the process with SIGSYS: nothing honest calls these.
     Kill,
-    /// `clone`: threads and children, no namespaces and no children of the caller's parent, who would have to reap them before
-    /// the job's pid namespace can end.
+    /// `clone`: threads and children, no namespaces and no children of the caller's parent, who
+    /// would have to reap them before the job's pid namespace can end.
     Clone,
     /// `socket`: refused, and named unless it is of [`PROBED_FAMILIES`].
     Socket,
-    /// `socketpair`: local and connected, which Rust's `Command` makes to hear whether `exec` failed. A datagram socket could
-    /// send to any name.
+    /// `socketpair`: local and connected, which Rust's `Command` makes to hear whether `exec`
+    /// failed. A datagram socket could send to any name.
     SocketPair,
     /// `ioctl`: not the ones that push input into a terminal or signal others.
     Ioctl,
     /// `mmap`: no shared anonymous memory, which RLIMIT_DATA does not count.
     Mmap,
-    /// `fcntl`: none that has the kernel send signals to others, no leases, which keep others from opening a file, and no notes of
-    /// what others do. Locks as [`Rule::Lock`].
+    /// `fcntl`: none that has the kernel send signals to others, no leases, which keep others from
+    /// opening a file, and no notes of what others do. Locks as [`Rule::Lock`].
     Fcntl,
     /// `flock`: the listener allows it on files of the job's folder; without one it is allowed.
     Lock,
-    /// `chmod` and its kin: the listener does it to files of the job's folder; without one it is refused.
+    /// `chmod` and its kin: the listener does it to files of the job's folder; without one it is
+    /// refused.
     Mode,
     /// `membarrier`: the caller's own threads.
     Barrier,
-    /// `ioctl`: what is asked of terminals and pipes, nothing that a file system offers (it may change what is only read).
+    /// `ioctl`: what is asked of terminals and pipes, nothing that a file system offers (it may
+    /// change what is only read).
     HostIoctl,
     /// `setpriority`: the caller's own process or group.
     Priority,
@@ -66,7 +73,8 @@ enum Rule {
     Oneself,
     /// `utimensat`: by descriptor.
     OpenTimes,
-    /// `utimensat`: by descriptor, and to the present only, which is what creating a file with `touch` asks for.
+    /// `utimensat`: by descriptor, and to the present only, which is what creating a file with
+    /// `touch` asks for.
     OpenTimesNow,
     /// What takes a pid first and sends it a signal: [`MARK`] and its group.
     Signal,
@@ -93,7 +101,8 @@ pub(super) enum Confines {
     Host {
         /// Its user may own files of the host, whose modes and times Landlock does not govern.
         owns_files: bool,
-        /// Landlock keeps its signals in; else it may signal only the process that [`attach`] is called by.
+        /// Landlock keeps its signals in; else it may signal only the process that [`attach`] is
+        /// called by.
         signals_kept_in: bool,
     },
 }
@@ -135,7 +144,8 @@ const HERE: Option<&Architecture> = None;
 /// Whether there is a table for this machine.
 pub(super) const SUPPORTED: bool = HERE.is_some();
 
-/// Stands in a program for the pid of the process that it is attached to, and its negative for the process' group.
+/// Stands in a program for the pid of the process that it is attached to, and its negative for the
+/// process' group.
 const MARK: u32 = 0x5BD0_11D5;
 
 const LOAD: u32 = BPF_LD | BPF_W | BPF_ABS;
@@ -351,7 +361,8 @@ fn tree(ranges: &[(u32, Rule)], part: FilterPart) -> Vec<sock_filter> {
             let (low, high) = ranges.split_at(ranges.len() / 2);
             let (below, above) = (tree(low, part), tree(high, part));
             let middle = high.first().map_or(0, |r| r.0);
-            // Below is skipped by a jump that may be far, hence not by the 8-bit offset of the branch.
+            // Below is skipped by a jump that may be far, hence not by the 8-bit offset of the
+            // branch.
             let mut program = vec![
                 branch(IF_AT_LEAST, middle, 0, 1),
                 op(GOTO, below.len() as u32),
@@ -420,7 +431,8 @@ fn assemble(architecture: &Architecture, table: Vec<Rule>, part: FilterPart) -> 
             ranges.push((number, rule));
         }
     }
-    // The job's program kills what comes by another ABI; that of the listener is also the cell's own.
+    // The job's program kills what comes by another ABI; that of the listener is also the cell's
+    // own.
     let foreign = if part == FilterPart::Listener {
         RET_ALLOW
     } else {
@@ -467,8 +479,9 @@ fn compile_for_server(architecture: &Architecture, part: FilterPart) -> Vec<sock
     assemble(architecture, table, part)
 }
 
-/// What a job adds to [`for_server`], so that the two together decide as [`program`] does. Short, because attaching costs
-/// by the instruction. The inherited program has looked at the architecture.
+/// What a job adds to [`for_server`], so that the two together decide as [`program`] does. Short,
+/// because attaching costs by the instruction. The inherited program has looked at the
+/// architecture.
 pub(super) fn job_extra() -> Vec<sock_filter> {
     HERE.map_or_else(Vec::new, compile_job_extra)
 }
@@ -497,8 +510,8 @@ pub(super) fn to_bytes(program: &[sock_filter]) -> Vec<u8> {
         .collect()
 }
 
-/// The program of a job; empty where this machine has no table. A cell needs one kind only, so that one is kept: made before
-/// a fork, it costs the forked nothing.
+/// The program of a job; empty where this machine has no table. A cell needs one kind only, so that
+/// one is kept: made before a fork, it costs the forked nothing.
 pub(super) fn program(confines: Confines, part: FilterPart) -> Vec<sock_filter> {
     static KEPT: OnceLock<((Confines, FilterPart), Vec<sock_filter>)> = OnceLock::new();
     let make = || {
@@ -514,8 +527,9 @@ pub(super) fn program(confines: Confines, part: FilterPart) -> Vec<sock_filter> 
     }
 }
 
-/// Attaches the listener's program to the caller and all its descendants and returns the listener. Errors: EBUSY where
-/// something around this program listens already (a container), EINVAL before Linux 5.0.
+/// Attaches the listener's program to the caller and all its descendants and returns the listener.
+/// Errors: EBUSY where something around this program listens already (a container), EINVAL before
+/// Linux 5.0.
 pub(super) fn listen(confines: Confines) -> io::Result<OwnedFd> {
     attach_listener(&mut HERE.map_or_else(Vec::new, |architecture| {
         compile(architecture, confines, FilterPart::Listener)
@@ -527,7 +541,8 @@ fn attach_listener(program: &mut [sock_filter]) -> io::Result<OwnedFd> {
         len: program.len() as u16,
         filter: program.as_mut_ptr(),
     };
-    // SAFETY: `fprog` points to a live array of that length; the kernel copies it. The descriptor is new and ours.
+    // SAFETY: `fprog` points to a live array of that length; the kernel copies it. The descriptor
+    // is new and ours.
     unsafe {
         let mode = c_ulong::from(SECCOMP_SET_MODE_FILTER);
         let r = syscall(
@@ -552,8 +567,9 @@ pub(super) enum Answer {
     Mode,
 }
 
-/// The name of a call of this machine and what is done about one that is notified. A number without a name does not exist here.
-/// The rules of the host serve for every cell: they differ only in calls that a cell in namespaces is not notified of.
+/// The name of a call of this machine and what is done about one that is notified. A number without
+/// a name does not exist here. The rules of the host serve for every cell: they differ only in
+/// calls that a cell in namespaces is not notified of.
 pub(super) fn answer(number: i32) -> Option<(&'static str, Answer)> {
     static KNOWN: OnceLock<HashMap<u32, (&'static str, Answer)>> = OnceLock::new();
     let known = KNOWN.get_or_init(|| {
@@ -654,11 +670,12 @@ fn run(program: &[sock_filter], audit: u32, number: u32, args: &[u64; 6]) -> u32
     RET_KILL_PROCESS
 }
 
-/// Where a process that is observed has the socket that its listener leaves by. No program may open as many files.
+/// Where a process that is observed has the socket that its listener leaves by. No program may open
+/// as many files.
 pub(super) const OBSERVER_FD: RawFd = 198;
 
-/// Attaches a program that notifies of every call and returns its listener, for [`Verdicts`] to answer. Only `sendmsg` on
-/// [`OBSERVER_FD`] passes.
+/// Attaches a program that notifies of every call and returns its listener, for [`Verdicts`] to
+/// answer. Only `sendmsg` on [`OBSERVER_FD`] passes.
 pub(super) fn listen_to_all() -> io::Result<OwnedFd> {
     let here =
         HERE.ok_or_else(|| io::Error::other("there is no table of system calls for this machine"))?;
@@ -679,7 +696,8 @@ pub(super) fn listen_to_all() -> io::Result<OwnedFd> {
     ])
 }
 
-/// Puts the caller and all its descendants under `program`, for ever. Needs NO_NEW_PRIVS or CAP_SYS_ADMIN.
+/// Puts the caller and all its descendants under `program`, for ever. Needs NO_NEW_PRIVS or
+/// CAP_SYS_ADMIN.
 pub(super) fn attach(program: &mut [sock_filter]) -> io::Result<()> {
     if program.is_empty() {
         return Err(io::Error::other(

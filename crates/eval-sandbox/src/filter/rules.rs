@@ -1,8 +1,10 @@
-//! The rules by the names of system calls, the same on every architecture. A call that an architecture has and that no list here
-//! names is refused (ENOSYS) and named in the grade; what is newer than its table does not exist.
+//! The rules by the names of system calls, the same on every architecture. A call that an
+//! architecture has and that no list here names is refused (ENOSYS) and named in the grade; what is
+//! newer than its table does not exist.
 //!
-//! The list of allowed calls is what Python, node, the shell and coreutils, C and C++ with their compilers, Java, Rust, Go, Ruby and
-//! Perl make, with their packages: `eval-harness doctor --observe` lists what a program makes.
+//! The list of allowed calls is what Python, node, the shell and coreutils, C and C++ with their
+//! compilers, Java, Rust, Go, Ruby and Perl make, with their packages:
+//! `eval-harness doctor --observe` lists what a program makes.
 
 use super::Rule::{self, *};
 
@@ -33,7 +35,8 @@ const ALLOWED: &str = "read write open openat openat2 creat close close_range ls
 /// For every job.
 pub(super) const EVERYWHERE: &[(Rule, &str)] = &[
     (Allow, ALLOWED),
-    // Deliberate: each reaches for other processes, mounts, namespaces, the kernel or devices, and no program of a task needs it.
+    // Deliberate: each reaches for other processes, mounts, namespaces, the kernel or devices, and
+    // no program of a task needs it.
     (
         Kill,
         "ptrace process_vm_readv process_vm_writev mount umount2 pivot_root chroot setns unshare mount_setattr open_tree \
@@ -41,7 +44,8 @@ pub(super) const EVERYWHERE: &[(Rule, &str)] = &[
          finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff open_by_handle_at pidfd_getfd iopl \
          ioperm",
     ),
-    // Runtimes and libraries try these and go on without them: naming them would blame what did no harm.
+    // Runtimes and libraries try these and go on without them: naming them would blame what did no
+    // harm.
     (
         Errno(libc::EPERM),
         "memfd_create mbind set_mempolicy personality mlock mlock2 mlockall connect name_to_handle_at",
@@ -52,7 +56,8 @@ pub(super) const EVERYWHERE: &[(Rule, &str)] = &[
          memfd_secret futex_requeue statmount listmount lsm_get_self_attr lsm_set_self_attr lsm_list_modules setxattrat \
          getxattrat listxattrat removexattrat set_mempolicy_home_node mseal cachestat",
     ),
-    // No file of a job outlives it, so there is nothing to make durable; on files of the host it would cost the host.
+    // No file of a job outlives it, so there is nothing to make durable; on files of the host it
+    // would cost the host.
     (Errno(0), "sync syncfs fsync fdatasync sync_file_range"),
     (
         Refuse(libc::EPERM),
@@ -78,7 +83,8 @@ pub(super) const EVERYWHERE: &[(Rule, &str)] = &[
     (Barrier, "membarrier"),
 ];
 
-/// Besides, for a job that shares the host's file system, users and processes: what Landlock does not govern.
+/// Besides, for a job that shares the host's file system, users and processes: what Landlock does
+/// not govern.
 pub(super) const ON_THE_HOST: &[(Rule, &str)] = &[
     (
         Errno(libc::EPERM),
@@ -99,7 +105,8 @@ pub(super) const OWNING_FILES: &[(Rule, &str)] = &[
     (OpenTimesNow, "utimensat"),
 ];
 
-/// When it owns none but its own: times of what is open only, since a path may lead to what anybody may touch.
+/// When it owns none but its own: times of what is open only, since a path may lead to what anybody
+/// may touch.
 pub(super) const OWNING_NOTHING: &[(Rule, &str)] = &[(OpenTimes, "utimensat")];
 
 /// Besides, where Landlock does not keep signals in.

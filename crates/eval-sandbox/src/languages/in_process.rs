@@ -1,7 +1,8 @@
 //! Tests of JavaScript and bash, which share the candidate's process.
 //!
-//! A verdict stands behind a token that is made for the job and that the runner reads before (node) or after (bash) the
-//! candidate's program ran. Whoever looks for it in the process finds it: such a grade says `trust: in_process`.
+//! A verdict stands behind a token that is made for the job and that the runner reads before (node)
+//! or after (bash) the candidate's program ran. Whoever looks for it in the process finds it: such
+//! a grade says `trust: in_process`.
 
 use std::os::fd::BorrowedFd;
 use std::time::Instant;
@@ -111,7 +112,8 @@ enum Outcome {
     Silent,
 }
 
-/// Lines behind the token until the verdict. Anything else on this channel is nobody's but the candidate's.
+/// Lines behind the token until the verdict. Anything else on this channel is nobody's but the
+/// candidate's.
 fn hear(
     running: &mut Running<'_>,
     lines: &mut Lines,

@@ -118,8 +118,8 @@ fn is_shown_anyway(path: &Path) -> bool {
         || path.as_os_str().is_empty()
 }
 
-/// Finds what runs a language, in `search` (the value of `PATH`); TypeScript's compiler in `node_modules` of `base` and the
-/// folders above it.
+/// Finds what runs a language, in `search` (the value of `PATH`); TypeScript's compiler in
+/// `node_modules` of `base` and the folders above it.
 pub fn find(language: Language, search: &OsStr, base: &Path) -> Result<Found, Missing> {
     let on_path = |names: &[&str]| {
         names

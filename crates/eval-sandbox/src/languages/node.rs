@@ -1,7 +1,8 @@
 //! Programs in JavaScript: node started with our runners.
 //!
-//! Each candidate gets a node of its own. A node that stays and serves several would have to tell their programs apart inside one
-//! process, and nothing there does: contexts of `vm` and worker threads share descriptors, native addons and V8's flags.
+//! Each candidate gets a node of its own. A node that stays and serves several would have to tell
+//! their programs apart inside one process, and nothing there does: contexts of `vm` and worker
+//! threads share descriptors, native addons and V8's flags.
 
 use std::os::fd::{BorrowedFd, OwnedFd};
 
@@ -37,7 +38,8 @@ const BESIDE_HEAP_BYTES: u64 = 128 << 20;
 const TRANSPILE_MEMORY_MB: u64 = 1024;
 const TRANSPILE_SECONDS: u64 = 30;
 
-/// Node and its flags; its own configuration of OpenSSL and certificates costs more than a test does.
+/// Node and its flags; its own configuration of OpenSSL and certificates costs more than a test
+/// does.
 fn argv(node: &Found, limits: &Limits) -> Vec<String> {
     vec![
         node.path.to_string_lossy().into_owned(),
@@ -45,7 +47,8 @@ fn argv(node: &Found, limits: &Limits) -> Vec<String> {
     ]
 }
 
-/// V8 keeps the limit itself and then says so. The kernel's lies above it: when that is met first, V8 dies without a word.
+/// V8 keeps the limit itself and then says so. The kernel's lies above it: when that is met first,
+/// V8 dies without a word.
 fn process_limits(limits: &Limits) -> ProcessLimits {
     let mut all = usual_limits(limits);
     all.data_bytes = all.data_bytes.saturating_add(BESIDE_HEAP_BYTES);
@@ -124,7 +127,8 @@ pub(crate) fn call<T>(
     Ok(report)
 }
 
-/// Whether the end of a node was V8's lack of memory. Only a program that failed is asked, so it can't gain by saying so.
+/// Whether the end of a node was V8's lack of memory. Only a program that failed is asked, so it
+/// can't gain by saying so.
 pub(super) fn ran_out_of_memory(stderr: &[u8]) -> bool {
     OUT_OF_MEMORY
         .iter()

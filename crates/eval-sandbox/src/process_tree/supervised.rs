@@ -7,7 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 
 use super::*;
 
-/// First word of a record on the status pipe: the program's wait status, or the errno of its exec, follows.
+/// First word of a record on the status pipe: the program's wait status, or the errno of its exec,
+/// follows.
 const ENDED: i32 = 0;
 const NOT_STARTED: i32 = 1;
 
@@ -104,8 +105,9 @@ impl Tree {
         let (status_fd, lifeline_fd) = (status_write.as_raw_fd(), lifeline_read.as_raw_fd());
         let mut child = base_command(program)?;
         let exec = Exec::of(program)?;
-        // SAFETY: the closure runs in the forked child and calls async-signal-safe functions only: raw system calls on
-        // integers and on buffers of its own stack. It neither allocates nor takes a lock nor unwinds.
+        // SAFETY: the closure runs in the forked child and calls async-signal-safe functions only:
+        // raw system calls on integers and on buffers of its own stack. It neither allocates nor
+        // takes a lock nor unwinds.
         unsafe {
             child.pre_exec(move || supervise(&exec, status_fd, lifeline_fd));
         }
@@ -138,8 +140,8 @@ impl Tree {
     /// Has SIGTERM sent to the program and its process group.
     pub(super) fn ask_to_end(&self) {
         if let Some(lifeline) = &self.lifeline {
-            // SAFETY: one byte from a buffer of this frame into a pipe of our own. A supervisor that is gone has
-            // ended everything already (EPIPE; Rust programs ignore the signal).
+            // SAFETY: one byte from a buffer of this frame into a pipe of our own. A supervisor
+            // that is gone has ended everything already (EPIPE; Rust programs ignore the signal).
             unsafe { libc::write(lifeline.as_raw_fd(), [b't'].as_ptr().cast(), 1) };
         }
     }
@@ -161,13 +163,14 @@ fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
 }
 
-/// Splits the forked child in two: the program's process and the supervisor. Returns only if that can't be done.
+/// Splits the forked child in two: the program's process and the supervisor. Returns only if that
+/// can't be done.
 ///
-/// The program's process executes here and not in `Command`, which would wait for the end of its child when the exec
-/// fails; its child is the supervisor, which has no reason to end.
+/// The program's process executes here and not in `Command`, which would wait for the end of its
+/// child when the exec fails; its child is the supervisor, which has no reason to end.
 fn supervise(exec: &Exec, status: RawFd, lifeline: RawFd) -> io::Result<()> {
-    // SAFETY: system calls on integers. `clone` without CLONE_VM is a fork that runs no atfork handlers, whose locks
-    // another thread of the harness may have held.
+    // SAFETY: system calls on integers. `clone` without CLONE_VM is a fork that runs no atfork
+    // handlers, whose locks another thread of the harness may have held.
     unsafe {
         libc::setsid();
         if libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 {
@@ -196,8 +199,8 @@ fn supervise(exec: &Exec, status: RawFd, lifeline: RawFd) -> io::Result<()> {
 /// # Safety
 /// Only in a forked child that will not return to the code it was forked from.
 unsafe fn watch(program: libc::pid_t, status: RawFd, lifeline: RawFd) {
-    // SAFETY: system calls on integers and on this frame's buffers; every descriptor that is closed here is this
-    // process's own copy.
+    // SAFETY: system calls on integers and on this frame's buffers; every descriptor that is closed
+    // here is this process's own copy.
     unsafe {
         libc::signal(libc::SIGCHLD, libc::SIG_DFL);
         for signal in [
@@ -241,7 +244,8 @@ unsafe fn watch(program: libc::pid_t, status: RawFd, lifeline: RawFd) {
                 }
             }
             if polled[0].revents != 0 {
-                // A byte asks the program to end; the end of the pipe means that nobody waits any more.
+                // A byte asks the program to end; the end of the pipe means that nobody waits any
+                // more.
                 let mut asked = 0u8;
                 if libc::read(lifeline, (&raw mut asked).cast(), 1) != 1 {
                     return;
@@ -262,7 +266,8 @@ unsafe fn report(status: RawFd, kind: i32, value: i32) {
     unsafe { libc::write(status, record.as_ptr().cast(), size_of_val(&record)) };
 }
 
-/// Kills children until none is left; those of a killed child become children of this process and come next.
+/// Kills children until none is left; those of a killed child become children of this process and
+/// come next.
 ///
 /// # Safety
 /// As for `watch`.
@@ -291,7 +296,8 @@ unsafe fn end_all(program: libc::pid_t) {
 /// As for `watch`.
 unsafe fn kill_children() {
     let mut buffer = [0u8; 4096];
-    // SAFETY: the path is a C string, the buffer is as long as said, and the descriptor is closed below.
+    // SAFETY: the path is a C string, the buffer is as long as said, and the descriptor is closed
+    // below.
     let read = unsafe {
         let fd = libc::open(
             c"/proc/thread-self/children".as_ptr(),
@@ -313,7 +319,8 @@ unsafe fn kill_children() {
                 .wrapping_add(libc::pid_t::from(byte - b'0'));
         } else {
             if pid > 1 {
-                // SAFETY: a child of this process that it has not reaped, so the number can't belong to another.
+                // SAFETY: a child of this process that it has not reaped, so the number can't
+                // belong to another.
                 unsafe { libc::kill(pid, libc::SIGKILL) };
             }
             pid = 0;

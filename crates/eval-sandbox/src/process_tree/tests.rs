@@ -32,7 +32,8 @@ fn alive(pid: &str) -> bool {
     }
 }
 
-/// A process that detached itself as daemons do: double fork, own session, no streams of its parent.
+/// A process that detached itself as daemons do: double fork, own session, no streams of its
+/// parent.
 const DAEMON: &str = r#"
 import os, sys, time
 r, w = os.pipe()

@@ -1,5 +1,5 @@
-//! A program that is watched: what it says is handed on as it comes and nothing of it is kept, so that its output may be of
-//! any size.
+//! A program that is watched: what it says is handed on as it comes and nothing of it is kept, so
+//! that its output may be of any size.
 
 use std::ffi::OsString;
 use std::io;
@@ -18,7 +18,8 @@ const GRACE: Duration = Duration::from_secs(2);
 /// A program to run and watch. It reads nothing from stdin.
 #[derive(Debug, Clone, Copy)]
 pub struct WatchedCommand<'a> {
-    /// Program and arguments; a program with a slash is relative to `dir`, any other is looked up in PATH.
+    /// Program and arguments; a program with a slash is relative to `dir`, any other is looked up
+    /// in PATH.
     pub argv: &'a [String],
     pub dir: &'a Path,
     /// The whole environment.
@@ -43,11 +44,13 @@ pub enum WatchedEnd {
     Cancelled,
 }
 
-/// Runs the program until it ends, its time is over, or `until` is ready; then ends all that it started.
+/// Runs the program until it ends, its time is over, or `until` is ready; then ends all that it
+/// started.
 ///
-/// A program that is cut short gets SIGTERM, and two seconds later, with everything it started, SIGKILL. `heard` gets each
-/// piece of output as it comes; stdout and stderr are one pipe, so that they come in the order in which they were written.
-/// When this future is dropped, the tree is killed.
+/// A program that is cut short gets SIGTERM, and two seconds later, with everything it started,
+/// SIGKILL. `heard` gets each piece of output as it comes; stdout and stderr are one pipe, so that
+/// they come in the order in which they were written. When this future is dropped, the tree is
+/// killed.
 ///
 /// # Errors
 /// The program could not be started.
@@ -105,8 +108,9 @@ pub async fn watch(
         }
     }
     let elapsed = started.elapsed();
-    // A child of the program may hold the streams open: what it still says in a moment counts, but nobody waits for it for
-    // ever. Of a tree that is to go, only what is in the pipes is left to read.
+    // A child of the program may hold the streams open: what it still says in a moment counts, but
+    // nobody waits for it for ever. Of a tree that is to go, only what is in the pipes is left to
+    // read.
     let rest = async {
         if !silent {
             let _ = tokio::time::timeout(LINGER, &mut listening).await;

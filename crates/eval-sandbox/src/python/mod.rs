@@ -1,9 +1,10 @@
 //! The Python interpreter: found once, asked for its real place, and started with our runners.
 //!
-//! What is called `python3` may be a shim that takes 0.1 s to find the interpreter. So the interpreter is asked where it
-//! really is, and is started from there ever after, without `site` (whose `.pth` files can cost more than a test does)
-//! and with the folders of installed packages at the end of its path. The runners are compiled once, by the same interpreter.
-//! Where it can, it serves as a fork server (`server.rs`); else each process gets a start of its own.
+//! What is called `python3` may be a shim that takes 0.1 s to find the interpreter. So the
+//! interpreter is asked where it really is, and is started from there ever after, without `site`
+//! (whose `.pth` files can cost more than a test does) and with the folders of installed packages
+//! at the end of its path. The runners are compiled once, by the same interpreter. Where it can, it
+//! serves as a fork server (`server.rs`); else each process gets a start of its own.
 
 pub(crate) mod server;
 
@@ -37,16 +38,18 @@ const ABOUT: &str = include_str!("about.py");
 /// Runs a compiled runner: its length, its code and its request come through descriptor 3.
 const START_RUNNER: &str = "import marshal\nf=open(3,'rb')\nn=int(f.readline())\nc=marshal.loads(f.read(n))\n\
                             p=f.read()\nf.close()\ng={'__name__':'runner'}\nexec(c,g)\ng['main'](p)";
-/// Runs the compiled fork server: its length, its code and its settings, written as a dict, come through descriptor 4.
+/// Runs the compiled fork server: its length, its code and its settings, written as a dict, come
+/// through descriptor 4.
 const START_SERVER: &str = "import marshal\nf=open(4,'rb')\nn=int(f.readline())\nc=marshal.loads(f.read(n))\n\
                             p=eval(f.read())\nf.close()\nexec(c,{'__name__':'server','SETTINGS':p})";
-/// Runs `main.py` as the main program; the arguments are how many folders of packages there are, these, and the program's own.
-/// `exit` and `quit` are of `site`, which is not loaded.
+/// Runs `main.py` as the main program; the arguments are how many folders of packages there are,
+/// these, and the program's own. `exit` and `quit` are of `site`, which is not loaded.
 const START_SCRIPT: &str = "import sys,posix,builtins,_sitebuiltins\nfor n in ('exit','quit'): setattr(builtins,n,_sitebuiltins.Quitter(n,'Ctrl-D (EOF)'))\n\
                             sys.path[0]=posix.getcwd()\nn=2+int(sys.argv[1])\nsys.path+=sys.argv[2:n]\n\
                             sys.argv[:]=['main.py']+sys.argv[n:]\ndel n,builtins,_sitebuiltins\n\
                             __file__='main.py'\nexec(compile(open('main.py','rb').read(),'main.py','exec'))";
-/// The flags of every start: no user site, no site, no bytecode files. Not `-I`, which would ignore PYTHONHASHSEED.
+/// The flags of every start: no user site, no site, no bytecode files. Not `-I`, which would ignore
+/// PYTHONHASHSEED.
 const FLAGS: [&str; 3] = ["-s", "-S", "-B"];
 
 /// What a process runs.
@@ -280,7 +283,8 @@ fn ask(name: &OsStr) -> Result<About, String> {
     serde_json::from_slice(last).map_err(|e| format!("it answered strangely: {e}"))
 }
 
-/// The folders to show: only where executables and libraries lie, not all of a prefix, which may be a home folder.
+/// The folders to show: only where executables and libraries lie, not all of a prefix, which may be
+/// a home folder.
 fn binds(prefixes: &[String], site: &[String]) -> Vec<String> {
     let parts = prefixes.iter().flat_map(|prefix| {
         ["bin", "lib", "lib64"].map(|part| format!("{}/{part}", prefix.trim_end_matches('/')))

@@ -1,7 +1,8 @@
 //! A fork server: an interpreter that stays, warm, in a cell and forks a process per job.
 //!
-//! What is said between it and us stands at the head of `server.py`. It holds nothing of any job: what a job is about
-//! travels by descriptor to the fork. So it may serve many, and a job that ends badly says nothing about it.
+//! What is said between it and us stands at the head of `server.py`. It holds nothing of any job:
+//! what a job is about travels by descriptor to the fork. So it may serve many, and a job that ends
+//! badly says nothing about it.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -105,7 +106,8 @@ impl Server {
         format!("the fork server did not get ready: {said}")
     }
 
-    /// Whether it has done enough: a new one takes over now and then, so that nothing grows without end.
+    /// Whether it has done enough: a new one takes over now and then, so that nothing grows without
+    /// end.
     pub fn is_spent(&self, most_jobs: u32) -> bool {
         let look = self.jobs > 0 && self.jobs.is_multiple_of(LOOK_EVERY);
         let held = || held_kib(&processes(self.link.process.as_slice()), Measure::Resident);
@@ -168,7 +170,8 @@ fn request(link: &Link, jobs: Vec<PythonJob>, limits: &Limits) -> io::Result<Vec
     Ok(ours)
 }
 
-/// What `server.py` finds in `SETTINGS`: read there as Python, so without `true`, `false` and `null`.
+/// What `server.py` finds in `SETTINGS`: read there as Python, so without `true`, `false` and
+/// `null`.
 fn settings(python: &Python, below_tmp: &[(String, String)]) -> Value {
     let runners: Map<String, Value> = python
         .runners

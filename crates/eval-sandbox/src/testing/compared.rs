@@ -1,6 +1,8 @@
-//! Tests that were compiled into calls and comparisons: the candidate answers, the harness compares.
+//! Tests that were compiled into calls and comparisons: the candidate answers, the harness
+//! compares.
 //!
-//! No interpreter runs the tests, so that there is no verdict to forge: what is expected never leaves this process.
+//! No interpreter runs the tests, so that there is no verdict to forge: what is expected never
+//! leaves this process.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -18,7 +20,8 @@ use crate::python::{PythonJob, Runner};
 use crate::types::*;
 use eval_match::python::Object;
 
-/// Memory of the answers that later steps need, in bytes, by their estimated weight: three times the heaviest answer.
+/// Memory of the answers that later steps need, in bytes, by their estimated weight: three times
+/// the heaviest answer.
 const HELD_BYTES: usize = 192 << 20;
 
 /// Compiled tests.
@@ -106,7 +109,8 @@ impl Step {
 /// What became of compiled tests.
 pub(super) enum ComparedOutcome {
     Decided(TestReport),
-    /// An assert does not hold. What a judge would say of it takes a judge; that it fails is decided.
+    /// An assert does not hold. What a judge would say of it takes a judge; that it fails is
+    /// decided.
     Failed(TestReport),
     /// A judge has to decide.
     Undecided,

@@ -1,4 +1,5 @@
-//! Candidate and tests in one interpreter, for tests that need the candidate's own classes or module.
+//! Candidate and tests in one interpreter, for tests that need the candidate's own classes or
+//! module.
 
 use serde_json::json;
 
@@ -33,7 +34,8 @@ pub(super) fn run(
             "names": plan.names,
             "builtins": plan.builtins,
             "guard": job.mode == Some(TestMode::InProcess),
-            // Tests that take only plain data have no use for an object of a class that the code defines.
+            // Tests that take only plain data have no use for an object of a class that the code
+            // defines.
             "strict": job.mode == Some(TestMode::InProcess) && plan.why.is_empty(),
             "site": python.site(),
         });

@@ -1,5 +1,6 @@
-//! Tests written in Python, in the place that their plan allows (`plans.rs`): compared by the harness, run by a judge that
-//! never loads the candidate's code, or in the candidate's own interpreter.
+//! Tests written in Python, in the place that their plan allows (`plans.rs`): compared by the
+//! harness, run by a judge that never loads the candidate's code, or in the candidate's own
+//! interpreter.
 
 mod compared;
 mod expression;
@@ -77,8 +78,9 @@ pub(super) fn run_tests(
     }
 }
 
-/// A judge decides what the harness can't. That loosens nothing: its verdict is worth as much, whatever the candidate did to
-/// get there. An assert that failed has failed: a judge may only word it, or a candidate would have two tries.
+/// A judge decides what the harness can't. That loosens nothing: its verdict is worth as much,
+/// whatever the candidate did to get there. An assert that failed has failed: a judge may only word
+/// it, or a candidate would have two tries.
 fn compared_or_split(
     place: Place<'_>,
     job: &TestJob,
@@ -213,7 +215,8 @@ fn hear_verdict(
         }
         Heard::Late => Ok(finished(None, true, running.end_late()?)),
         Heard::Stopped => Ok(finished(None, true, running.finish()?)),
-        // A judge bounds its verdicts: an endless line is the work of the candidate, and no fault of the harness.
+        // A judge bounds its verdicts: an endless line is the work of the candidate, and no fault
+        // of the harness.
         Heard::TooLong => {
             let endless = Map::from_iter([("verdict".to_owned(), json!("endless"))]);
             lines.close();
@@ -280,8 +283,8 @@ fn raised_verdict(error: Option<&Value>) -> TestVerdict {
     disguised(&raised, error).map_or(TestVerdict::CandidateRaised(raised), TestVerdict::Failed)
 }
 
-/// The import statements of a set-up that stand on one line at its top level. In one program they would serve the
-/// candidate too; nothing else of the tests does it get to see.
+/// The import statements of a set-up that stand on one line at its top level. In one program they
+/// would serve the candidate too; nothing else of the tests does it get to see.
 fn import_lines(setup: &str) -> Vec<&str> {
     setup
         .lines()
@@ -295,8 +298,8 @@ fn import_lines(setup: &str) -> Vec<&str> {
         .collect()
 }
 
-/// What the candidate's process is started with. `most_weight`: bytes of memory that the values of an answer may take, where the
-/// harness reads them.
+/// What the candidate's process is started with. `most_weight`: bytes of memory that the values of
+/// an answer may take, where the harness reads them.
 fn candidate_request(job: &TestJob, python: &Python, most_weight: Option<usize>) -> Value {
     json!({
         "code": job.code,

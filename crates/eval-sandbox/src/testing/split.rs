@@ -29,8 +29,9 @@ pub(super) fn run(
     Ok(report(verdict, TestMode::Split, String::new(), judged, 1))
 }
 
-/// A failure of tests that share more with the code than plain data may be the judge's own. What they share was read from the
-/// tests alone; only that an object is of a package's class is the candidate's word, which makes no pass of a failure.
+/// A failure of tests that share more with the code than plain data may be the judge's own. What
+/// they share was read from the tests alone; only that an object is of a package's class is the
+/// candidate's word, which makes no pass of a failure.
 fn uncertain(verdict: TestVerdict, plan: &Plan) -> TestVerdict {
     let foreign = |type_name: &str| {
         let package = type_name.split_once('.').map(|(package, _)| package);

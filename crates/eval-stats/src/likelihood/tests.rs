@@ -124,7 +124,8 @@ fn repeated_strata_are_as_many_strata() {
     assert!(one_failed.low < counted.low, "{one_failed:?}");
 }
 
-/// 100 cases that weigh a tenth together and 2 that weigh the rest: what the 2 leave open is left open.
+/// 100 cases that weigh a tenth together and 2 that weigh the rest: what the 2 leave open is left
+/// open.
 #[test]
 fn heavy_units_decide_what_all_passes_say() {
     let perfect = |share: f64, count: f64| Stratum {
@@ -225,7 +226,8 @@ fn runs() -> impl Strategy<Value = Vec<Vec<(u8, u8)>>> {
     prop::collection::vec(prop::collection::vec(case, 1..7), 1..7)
 }
 
-/// The strata of such a run under a question, of a curve: 0 these cases, 1 cases like these, 2 evals like these.
+/// The strata of such a run under a question, of a curve: 0 these cases, 1 cases like these, 2
+/// evals like these.
 fn strata(run: &[Vec<(u8, u8)>], question: u8, k: u32) -> Vec<Stratum> {
     let curve = Curve::PassAt(k);
     let of = |(n, c): (u8, u8)| curve.value(u32::from(n), u32::from(c)).unwrap();
@@ -285,8 +287,8 @@ proptest! {
         prop_assert!(interval.low < interval.high);
     }
 
-    /// Of n equal units it is n. Else the mean that n equal units leave likely is the least that chances of each unit give whose product is not
-    /// too small: none that are drawn give less.
+    /// Of n equal units it is n. Else the mean that n equal units leave likely is the least that
+    /// chances of each unit give whose product is not too small: none that are drawn give less.
     #[test]
     fn equal_units_say_as_much(
         sizes in prop::collection::vec((0.01f64..10.0, 1u8..5), 1..8), drawn in prop::collection::vec(0.0f64..1.0, 64),
@@ -321,7 +323,8 @@ proptest! {
         prop_assert!((by_ratio - by_price).abs() < 1e-9, "{} {}", by_ratio, by_price);
     }
 
-    /// No reweighting that is as likely as that reaches lower: weights are drawn and brought to the bound.
+    /// No reweighting that is as likely as that reaches lower: weights are drawn and brought to the
+    /// bound.
     #[test]
     fn no_likely_weights_give_less(
         run in runs(), tilts in prop::collection::vec(0.0f64..1.0, 64), question in 1u8..3,

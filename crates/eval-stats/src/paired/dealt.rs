@@ -1,9 +1,11 @@
 //! The test of samples that are dealt to the two sides within each case.
 //!
-//! If a case's chance is the same on both sides, all its samples are exchangeable, and of those that passed the candidate gets a
-//! hypergeometric number. Of the sum over cases this gives an exact test, whatever the chances are: Fisher's exact test in strata, of
-//! which N. Mantel and W. Haenszel's (J. Natl. Cancer Inst. 22:719-748, 1959) is the limit. Half of the chance of what was observed
-//! counts (mid-p: H. O. Lancaster, JASA 56:223-234, 1961), which brings the level nearer to its nominal value.
+//! If a case's chance is the same on both sides, all its samples are exchangeable, and of those
+//! that passed the candidate gets a hypergeometric number. Of the sum over cases this gives an
+//! exact test, whatever the chances are: Fisher's exact test in strata, of which N. Mantel and W.
+//! Haenszel's (J. Natl. Cancer Inst. 22:719-748, 1959) is the limit. Half of the chance of what was
+//! observed counts (mid-p: H. O. Lancaster, JASA 56:223-234, 1961), which brings the level nearer
+//! to its nominal value.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +21,8 @@ const CHUNK: usize = 256;
 const FIRST_STREAM: u64 = 1 << 33;
 /// Different sums of all cases up to which the chance of each is computed, and nothing drawn.
 const FEW_SUMS: usize = 4_096;
-/// Cases that may come out differently beyond which the normal limit stands in, corrected for skewness.
+/// Cases that may come out differently beyond which the normal limit stands in, corrected for
+/// skewness.
 const LIMIT: u32 = 200;
 /// Outcomes of all cases together beyond which the normal limit stands in, too.
 const LIMIT_OUTCOMES: usize = 20_000;
@@ -46,7 +49,8 @@ pub struct Deal {
 }
 
 impl Deal {
-    /// Of a case with so many samples in the reference and in the candidate, of which so many passed in all, and a figure of them.
+    /// Of a case with so many samples in the reference and in the candidate, of which so many
+    /// passed in all, and a figure of them.
     pub fn new([reference, candidate]: Samples, passed: u32, figure: CaseFigure<'_>) -> Deal {
         let least = passed.saturating_sub(reference);
         let (mut outcomes, mut chance) = (Vec::new(), 1.0);
@@ -121,8 +125,9 @@ impl Deal {
     }
 }
 
-/// Chances of a sum of differences as low as `observed`, and as high, of so many cases of each kind: exact where there are few different
-/// sums, the limit where there are many cases, else from draws. Never 0.
+/// Chances of a sum of differences as low as `observed`, and as high, of so many cases of each
+/// kind: exact where there are few different sums, the limit where there are many cases, else from
+/// draws. Never 0.
 pub(super) fn dealt(
     deals: &[(Deal, u32)],
     observed: f64,
@@ -247,8 +252,8 @@ impl<'a> Sums<'a> {
         (more.len() <= FEW_SUMS).then_some(more)
     }
 
-    /// The normal limit with its first correction for skewness (Edgeworth's; e.g. P. Hall, "The Bootstrap and Edgeworth Expansion",
-    /// 1992, section 2.3).
+    /// The normal limit with its first correction for skewness (Edgeworth's; e.g. P. Hall, "The
+    /// Bootstrap and Edgeworth Expansion", 1992, section 2.3).
     fn limit(&self) -> (f64, f64) {
         let sum = |of: fn(&Deal) -> f64| {
             self.open
@@ -390,7 +395,8 @@ mod tests {
         for observed in [-4.0, -2.0, 0.0, 3.0] {
             let sums = Sums::new(&deals, observed);
             let exact = sums.exact().unwrap();
-            // Sums come in steps of 1/15, so that the limit is off by half a step where the observed one is none of them.
+            // Sums come in steps of 1/15, so that the limit is off by half a step where the
+            // observed one is none of them.
             let (drawn, limit) = (sums.drawn(40_000, 1), sums.limit());
             assert!(
                 (exact.0 - drawn.0).abs() < 0.01 && (exact.1 - drawn.1).abs() < 0.01,
@@ -418,7 +424,8 @@ mod tests {
             prop_assert!((low - naive_low).abs() < 1e-9 && (high - naive_high).abs() < 1e-9);
         }
 
-        /// A candidate's sample that fails instead of passing never makes a regression less likely to be found.
+        /// A candidate's sample that fails instead of passing never makes a regression less likely
+        /// to be found.
         #[test]
         fn a_lost_pass_never_raises_the_chance_of_a_drop(
             cases in prop::collection::vec((1u32..6, 0u32..6, 1u32..6, 1u32..6), 1..8), at in any::<prop::sample::Index>(),

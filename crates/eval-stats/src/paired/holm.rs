@@ -1,7 +1,8 @@
 //! Holm's adjustment.
 
-/// Holm's adjustment of p-values that are looked at together, in the given order: the chance of any false alarm among them is at
-/// most as large as the level that they are held against, however they depend on each other.
+/// Holm's adjustment of p-values that are looked at together, in the given order: the chance of any
+/// false alarm among them is at most as large as the level that they are held against, however they
+/// depend on each other.
 ///
 /// Source: S. Holm, Scandinavian Journal of Statistics 6:65-70 (1979).
 pub fn holm(p_values: &[f64]) -> Vec<f64> {
@@ -22,7 +23,8 @@ mod tests {
 
     use super::*;
 
-    /// Holm's own procedure: hypotheses are rejected from the smallest p-value on, until one is above alpha / (how many are left).
+    /// Holm's own procedure: hypotheses are rejected from the smallest p-value on, until one is
+    /// above alpha / (how many are left).
     fn rejected(p_values: &[f64], alpha: f64) -> Vec<bool> {
         let mut rejected = vec![false; p_values.len()];
         while let Some(at) = (0..p_values.len())
@@ -38,8 +40,9 @@ mod tests {
         rejected
     }
 
-    /// S. P. Wright, "Adjusted P-values for simultaneous inference", Biometrics 48 (1992), and R's help of p.adjust: of m p-values in
-    /// ascending order the i-th is multiplied by m - i + 1, and none is below one before it.
+    /// S. P. Wright, "Adjusted P-values for simultaneous inference", Biometrics 48 (1992), and R's
+    /// help of p.adjust: of m p-values in ascending order the i-th is multiplied by m - i + 1, and
+    /// none is below one before it.
     #[test]
     fn adjusts_in_steps() {
         let close = |p: &[f64], want: &[f64]| {

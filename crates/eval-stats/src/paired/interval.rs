@@ -15,7 +15,8 @@ const CHUNK: usize = 128;
 const FEW_VALUES: usize = 512;
 /// About as many plain draws cost as much as one binomial draw.
 const BINOMIAL_COST: usize = 16;
-/// Draws of all resamples together beyond which the standard error is that of theory, which the drawn one tends to.
+/// Draws of all resamples together beyond which the standard error is that of theory, which the
+/// drawn one tends to.
 const MOST_DRAWS: usize = 5_000_000;
 
 /// What is resampled: cases, weighted cases, or evals.
@@ -28,11 +29,13 @@ pub(super) struct Units {
     pub shares: bool,
 }
 
-/// The difference and t_{n-1} bootstrap standard errors to each side, of n units that are drawn with replacement; each standard error is
-/// widened by sqrt(n / (n - 1)), since resamples vary too little by as much.
+/// The difference and t_{n-1} bootstrap standard errors to each side, of n units that are drawn
+/// with replacement; each standard error is widened by sqrt(n / (n - 1)), since resamples vary too
+/// little by as much.
 ///
-/// Source: T. Hesterberg, "What Teachers Should Know about the Bootstrap", The American Statistician 69 (2015), sections 3 and 5. Of the
-/// kinds of bootstrap this one keeps its level best for differences, most of which are 0 (docs/statistics.md has the simulation).
+/// Source: T. Hesterberg, "What Teachers Should Know about the Bootstrap", The American
+/// Statistician 69 (2015), sections 3 and 5. Of the kinds of bootstrap this one keeps its level
+/// best for differences, most of which are 0 (docs/statistics.md has the simulation).
 pub(super) fn bootstrap(
     units: &Units,
     resamples: usize,
@@ -89,7 +92,8 @@ fn all_equal(ratios: &[(f64, f64)]) -> bool {
     means.all(|mean| (mean - first).abs() <= 1e-12 * first.abs())
 }
 
-/// Resampling equal differences would claim certainty. Of shares, 0/1 values of the same mean vary most.
+/// Resampling equal differences would claim certainty. Of shares, 0/1 values of the same mean vary
+/// most.
 fn without_variation(
     units: &Units,
     difference: f64,
@@ -152,7 +156,8 @@ fn standard_error(ratios: &[(f64, f64)], resamples: usize, seed: u64) -> (f64, M
     (deviation(&means), Method::Bootstrap)
 }
 
-/// One mean a resample. Each chunk has a stream of its own, so that the digits don't depend on who draws which.
+/// One mean a resample. Each chunk has a stream of its own, so that the digits don't depend on who
+/// draws which.
 fn in_chunks(resamples: usize, seed: u64, mean: impl Fn(&mut Draws) -> f64 + Sync) -> Vec<f64> {
     let of_chunk = |chunk: usize| {
         let mut draws = Draws::stream(seed, chunk as u64);
@@ -166,7 +171,8 @@ fn in_chunks(resamples: usize, seed: u64, mean: impl Fn(&mut Draws) -> f64 + Syn
     chunks.concat()
 }
 
-/// The mean of a resample of `n` values given as (value, how often): how often each is drawn is multinomial.
+/// The mean of a resample of `n` values given as (value, how often): how often each is drawn is
+/// multinomial.
 fn mean_by_value(draws: &mut Draws, histogram: &[(f64, u64)], n: u64) -> f64 {
     let (mut sum, mut left, mut rest) = (0.0, n, n);
     for (value, count) in histogram {
@@ -203,8 +209,9 @@ fn deviation(means: &[f64]) -> f64 {
     (means.iter().map(|m| (m - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt()
 }
 
-/// What the resamples' deviation tends to: that of the linear approximation of the ratio (W. G. Cochran, "Sampling Techniques", 1977,
-/// section 2.11); for equal weights it is the bootstrap's with infinitely many resamples.
+/// What the resamples' deviation tends to: that of the linear approximation of the ratio (W. G.
+/// Cochran, "Sampling Techniques", 1977, section 2.11); for equal weights it is the bootstrap's
+/// with infinitely many resamples.
 fn error_of_theory(ratios: &[(f64, f64)]) -> f64 {
     let total: f64 = ratios.iter().map(|(_, weight)| weight).sum();
     let mean = ratios.iter().map(|(sum, _)| sum).sum::<f64>() / total;
@@ -245,7 +252,8 @@ mod tests {
             mean_by_value(draws, &by_value, 1_000)
         }));
         assert!((counted / theory - 1.0).abs() < 0.02, "{counted} {theory}");
-        // Values with a jitter of no size are all different, and drawn one by one; so are weighted ones.
+        // Values with a jitter of no size are all different, and drawn one by one; so are weighted
+        // ones.
         let plain: Vec<(f64, f64)> = few
             .iter()
             .enumerate()

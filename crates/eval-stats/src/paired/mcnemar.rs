@@ -3,10 +3,12 @@
 use super::{PairedTest, TestMethod};
 use crate::distributions::{binomial_at_most, binomial_term};
 
-/// McNemar's test with mid-p: half of the probability of what was observed counts. Without flips both p-values are 1/2.
+/// McNemar's test with mid-p: half of the probability of what was observed counts. Without flips
+/// both p-values are 1/2.
 ///
-/// Of `lost + gained` cases that flipped each is, if the sides don't differ, as likely lost as gained; `p_lower` is the chance of
-/// fewer gains plus half of that of as many. The smaller p-value is a sum of its own terms, and never 0, and the larger is what is left of 1.
+/// Of `lost + gained` cases that flipped each is, if the sides don't differ, as likely lost as
+/// gained; `p_lower` is the chance of fewer gains plus half of that of as many. The smaller p-value
+/// is a sum of its own terms, and never 0, and the larger is what is left of 1.
 ///
 /// Source: Fagerland, Lydersen & Laake, BMC Medical Research Methodology 13:91 (2013).
 pub fn mcnemar_mid_p(lost: u64, gained: u64) -> PairedTest {
@@ -93,8 +95,9 @@ mod tests {
         assert_eq!((all.p_lower, all.p_higher), (f64::MIN_POSITIVE, 1.0));
     }
 
-    /// Fagerland, Lydersen & Laake (2013), table 5: airway hyper-responsiveness of 21 children before and after stem cell
-    /// transplantation, 1 and 7 discordant: the two-sided mid-p value is 0.039.
+    /// Fagerland, Lydersen & Laake (2013), table 5: airway hyper-responsiveness of 21 children
+    /// before and after stem cell transplantation, 1 and 7 discordant: the two-sided mid-p value is
+    /// 0.039.
     #[test]
     fn gives_the_published_value() {
         let test = mcnemar_mid_p(7, 1);

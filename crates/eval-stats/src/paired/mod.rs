@@ -18,7 +18,8 @@ pub use sign_flip::of_signs;
 use sign_flip::sign_flip;
 use tango::tango;
 
-/// Share of what went into a sum up to which the rest is rounding: 2/5 to 3/5 and 2/5 to 1/5 cancel out, though not in binary.
+/// Share of what went into a sum up to which the rest is rounding: 2/5 to 3/5 and 2/5 to 1/5 cancel
+/// out, though not in binary.
 const ROUNDING: f64 = 1e-11;
 
 /// Values of one metric, a pair a case (or eval), in the plan's order.
@@ -28,10 +29,11 @@ pub struct Pairs<'a> {
     pub candidate: &'a [f64],
     /// How much each pair counts; `None`: alike.
     pub weights: Option<&'a [f64]>,
-    /// The number of the group that each pair belongs to, ascending, where pairs of a group stand or fall together.
+    /// The number of the group that each pair belongs to, ascending, where pairs of a group stand
+    /// or fall together.
     pub groups: Option<&'a [u32]>,
-    /// What each case's difference could have been had its samples been dealt otherwise, by kind of case: then samples within cases are
-    /// tested, if no groups are.
+    /// What each case's difference could have been had its samples been dealt otherwise, by kind of
+    /// case: then samples within cases are tested, if no groups are.
     pub deals: Option<&'a [(Deal, u32)]>,
     /// Every value is 0 or 1, of one sample.
     pub single: bool,
@@ -90,8 +92,9 @@ pub struct Resampling {
     pub level: f64,
 }
 
-/// Compares: with McNemar's test and Tango's interval where each pair is two single outcomes, else by samples dealt within cases or
-/// by sign flips of pairs or whole groups, and a bootstrap of pairs or whole groups.
+/// Compares: with McNemar's test and Tango's interval where each pair is two single outcomes, else
+/// by samples dealt within cases or by sign flips of pairs or whole groups, and a bootstrap of
+/// pairs or whole groups.
 ///
 /// # Errors
 /// When there are no pairs, a value or weight or a sum of them is not finite, or all weights are 0.
@@ -140,8 +143,8 @@ pub fn paired(pairs: &Pairs<'_>, how: Resampling) -> Result<Paired, Undefined> {
                 let dealt = dealt::dealt(deals, sum, how.resamples, how.seed);
                 match units.grouped {
                     false => (dealt, TestMethod::WithinCases),
-                    // With more samples on one side than on the other a sign is not as likely as its opposite: the larger of the two
-                    // chances holds where either does.
+                    // With more samples on one side than on the other a sign is not as likely as
+                    // its opposite: the larger of the two chances holds where either does.
                     true => {
                         let (lower, higher) = signs();
                         (
@@ -225,7 +228,8 @@ fn flips(pairs: &Pairs<'_>) -> (u64, u64) {
         })
 }
 
-/// What is tested by its sign, pairs or their groups: [difference, mean of both sides, weight], weighted.
+/// What is tested by its sign, pairs or their groups: [difference, mean of both sides, weight],
+/// weighted.
 pub fn tested_units(pairs: &Pairs<'_>) -> Vec<[f64; 3]> {
     let middle: Vec<f64> = pairs
         .reference
@@ -247,8 +251,8 @@ pub fn tested_units(pairs: &Pairs<'_>) -> Vec<[f64; 3]> {
         .collect()
 }
 
-/// The pairs, or their groups, as what is resampled; what weighs nothing is none. A sum that is but rounding is 0: it has a sign, and
-/// signs are what is tested.
+/// The pairs, or their groups, as what is resampled; what weighs nothing is none. A sum that is but
+/// rounding is 0: it has a sign, and signs are what is tested.
 fn units(pairs: &Pairs<'_>) -> Units {
     let mut ratios: Vec<(f64, f64)> = Vec::with_capacity(pairs.reference.len());
     let settle = |unit: Option<&mut (f64, f64)>, size: f64| {

@@ -15,7 +15,8 @@ const DRAWN_UNITS: usize = 50_000;
 const CHUNK: usize = 256;
 /// Streams of the generator from here on are those of this test.
 const FIRST_STREAM: u64 = 1 << 32;
-/// Share of the sum of all sizes within which sums count as equal: patterns that tie must not be told apart by rounding.
+/// Share of the sum of all sizes within which sums count as equal: patterns that tie must not be
+/// told apart by rounding.
 const SLACK: f64 = 1e-11;
 
 /// Chances of a sum at most, and at least, as large as the observed one, if each unit's difference could as well have had the other
@@ -23,8 +24,9 @@ const SLACK: f64 = 1e-11;
 /// extreme and Hoeffding's bound is lower still, it is that bound: else no number of broken cases would be enough for hundreds of
 /// tests that share a level. Never 0.
 ///
-/// Source: R. A. Fisher, "The Design of Experiments" (1935), section 21; that the observed pattern counts as a resample: B. Phipson &
-/// G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 9 (2010); the bound exp(-s² / (2 sum u²)): W. Hoeffding, JASA 58 (1963), theorem 2.
+/// Source: R. A. Fisher, "The Design of Experiments" (1935), section 21; that the observed pattern
+/// counts as a resample: B. Phipson & G. K. Smyth, Stat. Appl. Genet. Mol. Biol. 9 (2010); the
+/// bound exp(-s² / (2 sum u²)): W. Hoeffding, JASA 58 (1963), theorem 2.
 pub(super) fn sign_flip(units: &[f64], resamples: usize, seed: u64) -> (f64, f64) {
     let units: Vec<f64> = units.iter().copied().filter(|unit| *unit != 0.0).collect();
     let observed: f64 = units.iter().sum();
@@ -44,7 +46,8 @@ pub(super) fn sign_flip(units: &[f64], resamples: usize, seed: u64) -> (f64, f64
             share_up_to(&halves, slack - observed),
         );
     }
-    // In standard errors; as shares of all sizes first, since squares of large numbers may not be finite.
+    // In standard errors; as shares of all sizes first, since squares of large numbers may not be
+    // finite.
     let z = observed
         / size
         / units
@@ -74,8 +77,9 @@ pub(super) fn sign_flip(units: &[f64], resamples: usize, seed: u64) -> (f64, f64
     (p(low, z), p(high, -z))
 }
 
-/// The chance of a sum as low as that of these units, as simulated pairs of runs take it: exact for few units, else the normal limit,
-/// which is taken half a step further where sums come in steps, since ties count.
+/// The chance of a sum as low as that of these units, as simulated pairs of runs take it: exact for
+/// few units, else the normal limit, which is taken half a step further where sums come in steps,
+/// since ties count.
 pub fn of_signs(units: &[f64]) -> f64 {
     let open: Vec<f64> = units.iter().copied().filter(|unit| *unit != 0.0).collect();
     if open.len() <= ENUMERATED {
@@ -116,7 +120,8 @@ fn share_up_to([first, second]: &[Vec<f64>; 2], limit: f64) -> f64 {
 
 /// Units ready to have their signs drawn.
 enum Signs {
-    /// (size, how many units have it): the number of pluses among m fair signs is the number of ones in m random bits.
+    /// (size, how many units have it): the number of pluses among m fair signs is the number of
+    /// ones in m random bits.
     BySize(Vec<(f64, u64)>),
     /// The sums of the 16 patterns of each four units.
     ByFour(Vec<[f64; 16]>),
@@ -272,14 +277,16 @@ mod tests {
 
     #[test]
     fn what_is_far_away_has_a_small_chance_and_never_none() {
-        // By the limit, 245 and 1.3 standard errors away; squares of the first sizes are not finite.
+        // By the limit, 245 and 1.3 standard errors away; squares of the first sizes are not
+        // finite.
         for size in [1.0, 1e250] {
             let worse: Vec<f64> = (0..60_000)
                 .map(|i| -size * (1.0 + f64::from(i) * 1e-6))
                 .collect();
             assert_eq!(sign_flip(&worse, 100, 3), (f64::MIN_POSITIVE, 1.0));
         }
-        // Drawn: 40 of 40 are 2^-40, and Hoeffding's bound exp(-20); 30 to 10 one in a thousand, which is counted.
+        // Drawn: 40 of 40 are 2^-40, and Hoeffding's bound exp(-20); 30 to 10 one in a thousand,
+        // which is counted.
         let all: Vec<f64> = vec![-0.2; 40];
         let (low, high) = sign_flip(&all, 10_000, 3);
         assert!(

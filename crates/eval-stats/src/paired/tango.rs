@@ -3,8 +3,9 @@
 use crate::Undefined;
 use crate::interval::{Interval, Method, two_sided_quantile};
 
-/// The differences `d` that the score test doesn't reject: those with |T(d)| <= z, where
-/// T(d) = (gained - lost - n d) / sqrt(n (2 q + d (1 - d))) and q is the chance of a loss that is most likely if the difference is d.
+/// The differences `d` that the score test doesn't reject: those with |T(d)| <= z, where T(d) =
+/// (gained - lost - n d) / sqrt(n (2 q + d (1 - d))) and q is the chance of a loss that is most
+/// likely if the difference is d.
 ///
 /// Counts need not be whole: values in [0, 1] that all differ by as much are as uncertain as 0/1 values of that mean at most. It
 /// keeps a width when nothing flipped: then it reaches from -z²/(n + z²) to z²/(n + z²).
@@ -16,7 +17,8 @@ pub(super) fn tango(lost: f64, gained: f64, n: f64, level: f64) -> Result<Interv
         return Err(Undefined::NoData);
     }
     let observed = ((gained - lost) / n).clamp(-1.0, 1.0);
-    // T falls from the lower end of what is possible to the upper one, and is 0 at the observed difference.
+    // T falls from the lower end of what is possible to the upper one, and is 0 at the observed
+    // difference.
     let end = |edge: f64, is_beyond: &dyn Fn(f64) -> bool| {
         let (mut inside, mut outside) = (observed, edge);
         for _ in 0..100 {
@@ -47,7 +49,8 @@ pub(super) fn tango(lost: f64, gained: f64, n: f64, level: f64) -> Result<Interv
     })
 }
 
-/// T(d). The most likely chance of a loss under d solves a quadratic equation (Tango 1998, equation 7).
+/// T(d). The most likely chance of a loss under d solves a quadratic equation (Tango 1998, equation
+/// 7).
 fn score(d: f64, lost: f64, gained: f64, n: f64) -> f64 {
     let b = -gained - lost + (2.0 * n - gained + lost) * d;
     let c = -lost * d * (1.0 - d);
@@ -78,8 +81,9 @@ mod tests {
         format!("{:.3} {:.3}", interval.low, interval.high)
     }
 
-    /// Fagerland, Lydersen & Laake, Statistics in Medicine 33:2850-2875 (2014), table V: airway hyper-responsiveness, 21 children,
-    /// 1 and 7 discordant; Tango's asymptotic score interval of the difference is (-0.517, -0.026).
+    /// Fagerland, Lydersen & Laake, Statistics in Medicine 33:2850-2875 (2014), table V: airway
+    /// hyper-responsiveness, 21 children, 1 and 7 discordant; Tango's asymptotic score interval of
+    /// the difference is (-0.517, -0.026).
     #[test]
     fn gives_the_published_interval() {
         assert_eq!(shown(7.0, 1.0, 21.0), "-0.517 -0.026");
@@ -115,7 +119,8 @@ mod tests {
         part(lost, q) + part(gained, q + d) + part(n - lost - gained, 1.0 - 2.0 * q - d)
     }
 
-    /// The most likely q by narrowing a bracket around the maximum of a concave function, without any formula for it.
+    /// The most likely q by narrowing a bracket around the maximum of a concave function, without
+    /// any formula for it.
     fn most_likely(d: f64, lost: f64, gained: f64, n: f64) -> f64 {
         let (mut low, mut high) = ((-d).max(0.0), (1.0 - d) / 2.0);
         for _ in 0..200 {
@@ -133,7 +138,8 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(128))]
 
-        /// Both ends are roots of the score statistic, with the nuisance parameter found by brute force.
+        /// Both ends are roots of the score statistic, with the nuisance parameter found by brute
+        /// force.
         #[test]
         fn the_ends_solve_the_defining_equation(lost in 0u32..30, gained in 0u32..30, same in 1u32..300) {
             let (lost, gained) = (f64::from(lost), f64::from(gained));

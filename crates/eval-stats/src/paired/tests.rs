@@ -175,7 +175,8 @@ fn rounding_is_no_difference() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Groups of one case each are cases, equal weights are no weights, and the sides are each other's mirror.
+    /// Groups of one case each are cases, equal weights are no weights, and the sides are each
+    /// other's mirror.
     #[test]
     fn the_variants_agree_where_they_mean_the_same(
         values in prop::collection::vec((0u8..=5, 0u8..=5), 2..40), seed: u64,

@@ -18,8 +18,8 @@ pub(super) fn draws_of(seed: u64, number: usize) -> Draws {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Population {
     pub rate: f64,
-    /// The mean over cases of p (1 - p), as a share of rate (1 - rate): 1 when all cases are alike, 0 when each always passes or never
-    /// does, 1/2 for Beta(rate, 1 - rate).
+    /// The mean over cases of p (1 - p), as a share of rate (1 - rate): 1 when all cases are alike,
+    /// 0 when each always passes or never does, 1/2 for Beta(rate, 1 - rate).
     pub within: f64,
 }
 
@@ -66,7 +66,8 @@ impl Chances {
         }
     }
 
-    /// The mean over cases of a moment, when each case's chance is multiplied by `times`, at most 1.
+    /// The mean over cases of a moment, when each case's chance is multiplied by `times`, at most
+    /// 1.
     pub fn expected(&self, moment: Moment, times: f64) -> f64 {
         let of = |p: f64| match moment {
             Moment::AllOf(k) => p.powi(k as i32),

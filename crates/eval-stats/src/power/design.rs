@@ -99,7 +99,8 @@ impl Kind {
             .flatten()
     }
 
-    /// The mean of a side's figure when samples pass with the chance `p`; `None` when it has none for some number of passes.
+    /// The mean of a side's figure when samples pass with the chance `p`; `None` when it has none
+    /// for some number of passes.
     pub fn expected(&self, side: usize, p: f64) -> Option<f64> {
         let figures = self.figures.get(side)?;
         let n = figures.len() - 1;

@@ -1,5 +1,5 @@
-//! What a number of cases and samples can find, and what it takes to find something: for paired differences and for thresholds on an
-//! end of an interval.
+//! What a number of cases and samples can find, and what it takes to find something: for paired
+//! differences and for thresholds on an end of an interval.
 
 mod chances;
 mod design;

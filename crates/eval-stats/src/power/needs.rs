@@ -10,7 +10,8 @@ use super::simulated::{Aim, MOST_CASES, Outcomes, Unit};
 pub const MOST_SAMPLES: u32 = 256;
 
 impl Aim {
-    /// The smallest drop that is found with the chance `power`; `None` when not even the loss of all that passes is.
+    /// The smallest drop that is found with the chance `power`; `None` when not even the loss of
+    /// all that passes is.
     pub fn detectable(
         &self,
         design: &Design,
@@ -22,8 +23,8 @@ impl Aim {
         })
     }
 
-    /// Cases like these that find the drop, about; `least` is the smallest drop that the design finds. `None`: more than [`MANY`], or no
-    /// number would.
+    /// Cases like these that find the drop, about; `least` is the smallest drop that the design
+    /// finds. `None`: more than [`MANY`], or no number would.
     pub fn cases(
         &self,
         design: &Design,
@@ -78,7 +79,8 @@ impl Aim {
         fewest(guessed(units.len(), drop, least), MOST_CASES, finds)
     }
 
-    /// The fewest samples of each case, on both sides, that find the drop; `None` when [`MOST_SAMPLES`] do not.
+    /// The fewest samples of each case, on both sides, that find the drop; `None` when
+    /// [`MOST_SAMPLES`] do not.
     pub fn samples(
         &self,
         design: &Design,
@@ -126,13 +128,15 @@ pub fn smallest(most: f64, does: impl Fn(f64) -> bool) -> Option<f64> {
     Some(yes)
 }
 
-/// As many cases as find a drop, from the smallest that some number of cases finds: what is found falls with the root of their number.
+/// As many cases as find a drop, from the smallest that some number of cases finds: what is found
+/// falls with the root of their number.
 pub fn guessed(cases: usize, drop: f64, least: Option<f64>) -> f64 {
     let times = least.map_or(4.0, |least| (least / drop).powi(2));
     (cases as f64 * times).max(1.0)
 }
 
-/// The same where what many cases would find has to be computed: `beyond` says how many it takes when [`MOST_CASES`] are not enough.
+/// The same where what many cases would find has to be computed: `beyond` says how many it takes
+/// when [`MOST_CASES`] are not enough.
 pub fn fewest_cases(
     guess: f64,
     finds: impl Fn(usize) -> bool,

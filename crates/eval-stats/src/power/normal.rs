@@ -1,4 +1,5 @@
-//! The chance that a drop is found where so much is tested that sums are about normal: nothing is simulated there.
+//! The chance that a drop is found where so much is tested that sums are about normal: nothing is
+//! simulated there.
 
 use super::chances::{Chances, count};
 use super::design::{Design, Kinds, Test};
@@ -105,7 +106,8 @@ impl Cases {
         }
     }
 
-    /// Of what is tested, and how many cases each of them has. Of evals as large as those of the design.
+    /// Of what is tested, and how many cases each of them has. Of evals as large as those of the
+    /// design.
     pub fn tested(&self, design: &Design, test: Test) -> (Spread, f64) {
         let Spread {
             mean,

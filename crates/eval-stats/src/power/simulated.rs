@@ -1,7 +1,7 @@
 //! The chance that a drop is found, by simulated pairs of runs and the test that comparisons use.
 //!
-//! Every number of a question is decided with the same random numbers, so that a larger drop is found in no fewer pairs but for ties,
-//! and the same question has the same answer.
+//! Every number of a question is decided with the same random numbers, so that a larger drop is
+//! found in no fewer pairs but for ties, and the same question has the same answer.
 
 use std::ops::Range;
 
@@ -26,14 +26,16 @@ const BLOCKS: usize = 20;
 /// Standard errors from which on it is clear.
 const CLEAR: f64 = 4.0;
 
-/// What is asked: a one-sided test of level `alpha` shall find a drop with the chance `power`; both in (0, 1).
+/// What is asked: a one-sided test of level `alpha` shall find a drop with the chance `power`; both
+/// in (0, 1).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Aim {
     pub alpha: f64,
     pub power: f64,
     /// Of what is drawn from observed differences.
     pub seed: u64,
-    /// Pairs of runs a question, while they are small: 4,000 have a standard error of 0.6 points at 80 %.
+    /// Pairs of runs a question, while they are small: 4,000 have a standard error of 0.6 points at
+    /// 80 %.
     pub pairs: usize,
 }
 
@@ -44,7 +46,8 @@ impl Aim {
             .max(1)
     }
 
-    /// Pairs of runs whose candidate has lost so much of the rate, by the same share of each case's chance.
+    /// Pairs of runs whose candidate has lost so much of the rate, by the same share of each case's
+    /// chance.
     pub fn pairs<'a>(
         &'a self,
         design: &'a Design,
@@ -171,9 +174,10 @@ impl Aim {
         })
     }
 
-    /// Pairs of runs of `n` units that are drawn from these with replacement, each difference with a sign of its own, of which the
-    /// candidate has lost a drop of the mean: that share of the units loses all of its value, or every unit that share of it (`even`).
-    /// Tested by the signs of the differences.
+    /// Pairs of runs of `n` units that are drawn from these with replacement, each difference with
+    /// a sign of its own, of which the candidate has lost a drop of the mean: that share of the
+    /// units loses all of its value, or every unit that share of it (`even`). Tested by the signs
+    /// of the differences.
     pub fn pairs_of_units<'a>(
         &'a self,
         units: &'a [Unit],
@@ -207,7 +211,8 @@ impl Aim {
     }
 }
 
-/// Outcomes of cases or evals on two sides: the share that passes, and the share that passes on the one side alone (as many on the other).
+/// Outcomes of cases or evals on two sides: the share that passes, and the share that passes on the
+/// one side alone (as many on the other).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Outcomes {
     pub rate: f64,

@@ -27,7 +27,8 @@ fn design(cases: usize, samples: u32) -> Design {
     }
 }
 
-/// Single samples of cases that are alike: McNemar's test of a binomial number of flips, by exact sums over losses and gains.
+/// Single samples of cases that are alike: McNemar's test of a binomial number of flips, by exact
+/// sums over losses and gains.
 #[test]
 fn single_samples_agree_with_an_exact_sum() {
     let (n, p, drop) = (40u32, 0.8f64, 0.25);
@@ -97,7 +98,8 @@ fn more_of_anything_finds_less() {
     assert_eq!(AIM.chance(&design(20, 3), &mixed(), &share, 0.9), 0.0);
 }
 
-/// Of cases that always or never pass a drop shows as losses alone, so that half of it takes twice the cases and not four times.
+/// Of cases that always or never pass a drop shows as losses alone, so that half of it takes twice
+/// the cases and not four times.
 #[test]
 fn cases_without_luck_are_needed_in_proportion() {
     let steady = Chances::of(
@@ -111,7 +113,8 @@ fn cases_without_luck_are_needed_in_proportion() {
         AIM.cases(&design(400, 1), &steady, &share, drop, Some(0.017))
             .unwrap() as f64
     };
-    // Four losses and no gain are found (mid-p 1/32), which are there with 80 % chance when 5.5 are expected.
+    // Four losses and no gain are found (mid-p 1/32), which are there with 80 % chance when 5.5 are
+    // expected.
     for drop in [0.017, 0.0085, 0.001, 0.0001] {
         assert!(
             (cases(drop) * drop / 5.5 - 1.0).abs() < 0.15,
@@ -146,7 +149,8 @@ fn units_find_a_loss_by_their_own_spread() {
     assert_eq!(AIM.pairs_of_units(&units[..4], true, 0.4, 4).chance(), 0.0);
 }
 
-/// Outcomes that never flip by chance: four losses are found, which are there with 80 % chance when 5.5 are expected.
+/// Outcomes that never flip by chance: four losses are found, which are there with 80 % chance when
+/// 5.5 are expected.
 #[test]
 fn outcomes_are_tested_by_their_flips() {
     let steady = Outcomes {
@@ -166,8 +170,9 @@ fn outcomes_are_tested_by_their_flips() {
     assert_eq!(AIM.pairs_of_outcomes(steady, 0.5, 3).chance(), 0.0);
 }
 
-/// Just beyond what is simulated case by case, the normal limit says what the simulation says: of cases, of few evals with many cases
-/// each, and of many evals, with equal and unlike numbers of samples.
+/// Just beyond what is simulated case by case, the normal limit says what the simulation says: of
+/// cases, of few evals with many cases each, and of many evals, with equal and unlike numbers of
+/// samples.
 #[test]
 fn limit_of_many_cases_agrees_with_simulated_pairs() {
     let chances = mixed();

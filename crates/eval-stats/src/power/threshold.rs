@@ -1,4 +1,5 @@
-//! Thresholds on an end of an interval of a share: the chance that they are met, and the cases that it takes.
+//! Thresholds on an end of an interval of a share: the chance that they are met, and the cases that
+//! it takes.
 
 use super::MANY;
 use crate::distributions::{binomial_at_least, binomial_at_most};
@@ -39,13 +40,14 @@ impl Demand {
             .is_ok_and(|interval| self.is_met_by(interval))
     }
 
-    /// Whether cases that all do as well as they can meet it: all pass, or for an upper end none does.
+    /// Whether cases that all do as well as they can meet it: all pass, or for an upper end none
+    /// does.
     pub fn is_met_at_best(&self, cases: u64) -> bool {
         self.is_met(if self.upper { 0 } else { cases }, cases)
     }
 
-    /// The least number of passes that meets the demand on a lower end, or the largest that meets that on an upper end; `None` when even
-    /// the best does not.
+    /// The least number of passes that meets the demand on a lower end, or the largest that meets
+    /// that on an upper end; `None` when even the best does not.
     pub fn passes(&self, cases: u64) -> Option<u64> {
         if !self.is_met_at_best(cases) {
             return None;
@@ -70,7 +72,8 @@ impl Demand {
         Some(met)
     }
 
-    /// The chance that it is met by so many independent cases that each pass with the chance `rate`: an exact binomial sum.
+    /// The chance that it is met by so many independent cases that each pass with the chance
+    /// `rate`: an exact binomial sum.
     pub fn chance(&self, cases: u64, rate: f64) -> f64 {
         match self.passes(cases) {
             None => 0.0,
@@ -79,17 +82,19 @@ impl Demand {
         }
     }
 
-    /// The fewest cases at which all passing (for an upper end: none passing) would do; `None` when no number up to [`MANY`] does.
+    /// The fewest cases at which all passing (for an upper end: none passing) would do; `None` when
+    /// no number up to [`MANY`] does.
     pub fn fewest_at_best(&self) -> Option<u64> {
         // Monotone: of ever more cases that all pass the lower end rises.
         first(|cases| self.is_met_at_best(cases))
     }
 
-    /// The fewest cases from which on the chance is never below `power` again, at the true rate; `None` when no number up to [`MANY`]
-    /// is enough, as at a rate that does not meet the demand itself.
+    /// The fewest cases from which on the chance is never below `power` again, at the true rate;
+    /// `None` when no number up to [`MANY`] is enough, as at a rate that does not meet the demand
+    /// itself.
     ///
-    /// The chance rises with the cases in the teeth of a saw, since passes are whole: a number of cases may do where a larger one does
-    /// not. The number here is that of the last tooth.
+    /// The chance rises with the cases in the teeth of a saw, since passes are whole: a number of
+    /// cases may do where a larger one does not. The number here is that of the last tooth.
     pub fn cases(&self, rate: f64, power: f64) -> Option<u64> {
         let better = if self.upper {
             rate < self.value
@@ -115,14 +120,16 @@ impl Demand {
         Some(cases)
     }
 
-    /// The fewest further cases, of which as many pass as of those that there are or, where that is no whole number, the next one
-    /// that is no better, that bring the end of the interval of `passed` in `n` to the value.
+    /// The fewest further cases, of which as many pass as of those that there are or, where that is
+    /// no whole number, the next one that is no better, that bring the end of the interval of
+    /// `passed` in `n` to the value.
     pub fn more_at_the_same_rate(&self, passed: u64, n: u64) -> More {
         let share = passed as f64 / n as f64;
         if (share - self.value).abs() <= 1e-9 {
             return More::Never;
         }
-        // A steady rate, over a number of cases that need not fit it: no count at that rate or a worse one does better.
+        // A steady rate, over a number of cases that need not fit it: no count at that rate or a
+        // worse one does better.
         let steady = |total: u64| {
             of_counts(share * total as f64, total as f64, self.level)
                 .is_ok_and(|interval| self.is_met_by(interval))
@@ -209,7 +216,8 @@ mod tests {
 
     #[test]
     fn all_passing_is_not_always_enough() {
-        // By the likelihood of n passes and 0.55 of a failure, solved in Python: 33 end at 0.90052, 68 at 0.95022, 347 at 0.99001.
+        // By the likelihood of n passes and 0.55 of a failure, solved in Python: 33 end at 0.90052,
+        // 68 at 0.95022, 347 at 0.99001.
         assert_eq!(lower(0.9).fewest_at_best(), Some(33));
         assert_eq!(lower(0.95).fewest_at_best(), Some(68));
         assert_eq!(lower(0.99).fewest_at_best(), Some(347));

@@ -521,7 +521,8 @@ fn generated() -> impl Strategy<Value = Generated> {
         })
 }
 
-/// What judges write around their verdict: words, braces, fences, and verdicts that they thought better of.
+/// What judges write around their verdict: words, braces, fences, and verdicts that they thought
+/// better of.
 fn before(answer: &Value) -> BoxedStrategy<String> {
     let draft = answer.to_string();
     let other = json!({"token": TOKEN, "scores": {}, "passed": true}).to_string();

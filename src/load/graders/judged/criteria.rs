@@ -1,4 +1,5 @@
-//! What a judge scores: criteria that are written as such, those that stand in a rubric's text, or the rubric as a whole.
+//! What a judge scores: criteria that are written as such, those that stand in a rubric's text, or
+//! the rubric as a whole.
 
 use std::collections::BTreeMap;
 

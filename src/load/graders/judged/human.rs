@@ -1,4 +1,5 @@
-//! Graders that ask people: their settings are kept as written, with the rubric in place of its name.
+//! Graders that ask people: their settings are kept as written, with the rubric in place of its
+//! name.
 
 use serde_json::Value;
 

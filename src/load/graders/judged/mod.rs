@@ -1,5 +1,5 @@
-//! Graders that are no code. What is written of a model that judges becomes a [`Judge`]: who is asked, what for, and when it
-//! passes. Settings of graders by people are kept as written.
+//! Graders that are no code. What is written of a model that judges becomes a [`Judge`]: who is
+//! asked, what for, and when it passes. Settings of graders by people are kept as written.
 
 mod criteria;
 mod human;
@@ -27,7 +27,8 @@ use crate::spec::ModelGraderConfig;
 pub(super) use human::human;
 use wanted::Wanted;
 
-/// A judge with everything in place; `None` after saying what is wrong. `dir` is the folder of the file that says it.
+/// A judge with everything in place; `None` after saying what is wrong. `dir` is the folder of the
+/// file that says it.
 pub(super) fn model(
     desk: &mut Desk,
     config: &ModelGraderConfig,
@@ -139,7 +140,8 @@ fn unwritten(
     None
 }
 
-/// Tells of a prompt that keeps from the judge what is expected. `by_reference`: nothing else is judged.
+/// Tells of a prompt that keeps from the judge what is expected. `by_reference`: nothing else is
+/// judged.
 fn tell_unshown(desk: &mut Desk, at: Span, by_reference: bool) {
     let message = "the prompt does not show what is expected";
     let problem = if by_reference {

@@ -23,7 +23,8 @@ const OWN_KEYS: [&str; 8] = [
     "model",
 ];
 
-/// The models of a judge; `None` after saying what is wrong. `dir` is the folder of the file that says it.
+/// The models of a judge; `None` after saying what is wrong. `dir` is the folder of the file that
+/// says it.
 pub(super) fn resolve(
     desk: &mut Desk,
     config: &ModelGraderConfig,
@@ -103,7 +104,8 @@ fn panel(
     whole.then_some(found)
 }
 
-/// A key (or a header that opens doors) beside `models` would be sent to every place that one of them is at.
+/// A key (or a header that opens doors) beside `models` would be sent to every place that one of
+/// them is at.
 fn keys_stay_home(
     desk: &mut Desk,
     config: &ModelGraderConfig,
@@ -216,7 +218,8 @@ fn of_own(own: JudgeModelSpec) -> ModelSpec {
     }
 }
 
-/// An entry of `models` with what stands beside `models`, so that each setting is told where it is written.
+/// An entry of `models` with what stands beside `models`, so that each setting is told where it is
+/// written.
 fn joined(own: &Node, config: &Node) -> Node {
     let mut entries = match &own.value {
         NodeValue::Map(entries) => entries.clone(),

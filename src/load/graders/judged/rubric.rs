@@ -1,7 +1,9 @@
-//! Criteria in the text of a rubric: `1. **Clarity** (weight: 0.4)` and what else people write in such a list.
+//! Criteria in the text of a rubric: `1. **Clarity** (weight: 0.4)` and what else people write in
+//! such a list.
 //!
-//! Pure. A text is read as criteria only when all of its items are some, so that a list of instructions stays a text. Judges are
-//! shown the text as it is: what is read here says what they score, and how much each counts.
+//! Pure. A text is read as criteria only when all of its items are some, so that a list of
+//! instructions stays a text. Judges are shown the text as it is: what is read here says what they
+//! score, and how much each counts.
 
 mod said;
 
@@ -74,7 +76,8 @@ struct Head {
     tail: String,
 }
 
-/// The criteria of a text; `None` when it is to be judged as a whole. `is_level` tells the names of levels.
+/// The criteria of a text; `None` when it is to be judged as a whole. `is_level` tells the names of
+/// levels.
 pub(super) fn split(text: &str, is_level: &dyn Fn(&str) -> bool) -> Option<Vec<Item>> {
     let lines = lines(text);
     kinds(&lines)
@@ -156,8 +159,8 @@ fn bullet(text: &str) -> Option<&str> {
         .then(|| rest.trim_start())
 }
 
-/// The marks that may part the text, the likeliest first: headings, bold lines and plain bullets only where one of them says a
-/// weight.
+/// The marks that may part the text, the likeliest first: headings, bold lines and plain bullets
+/// only where one of them says a weight.
 fn kinds(lines: &[Line]) -> Vec<Mark> {
     let marks = || lines.iter().filter_map(|line| line.mark);
     let weighs =
@@ -243,14 +246,16 @@ fn split_by(lines: &[Line], kind: Mark, is_level: &dyn Fn(&str) -> bool) -> Opti
     (weighs || all_count).then_some(items)
 }
 
-/// Whether a line is a bullet of its own, and no criterion in bold print; if so, whether it weighs something.
+/// Whether a line is a bullet of its own, and no criterion in bold print; if so, whether it weighs
+/// something.
 fn stray(line: &Line, is_level: &dyn Fn(&str) -> bool) -> Option<bool> {
     let (mark, rest) = line.mark.filter(|(mark, _)| *mark == Mark::Bullet)?;
     let is_part = level(line.text, is_level).is_some() || line_weight(line.text).is_some();
     (!is_part).then(|| head(mark, rest).is_some_and(|head| head.weight.is_some()))
 }
 
-/// The list that is one of criteria: the only one, or the only one with weights. Two lists would be two things.
+/// The list that is one of criteria: the only one, or the only one with weights. Two lists would be
+/// two things.
 fn one_of(mut lists: Vec<Vec<Item>>) -> Option<Vec<Item>> {
     let has_weight = |item: &Item| item.weight.is_some();
     if lists.len() > 1 && lists.iter().flatten().all(has_weight) {
@@ -283,8 +288,8 @@ fn are_levels(items: &[Item], is_level: &dyn Fn(&str) -> bool) -> bool {
     names.len() > 1
 }
 
-/// How many of the lines after a head belong to it: of a list those up to a text that stands as far out as the list itself, of a
-/// heading those up to the next higher one.
+/// How many of the lines after a head belong to it: of a list those up to a text that stands as far
+/// out as the list itself, of a heading those up to the next higher one.
 fn own_lines(body: &[Line], kind: Mark, top: usize) -> usize {
     let mut after_blank = false;
     for (at, line) in body.iter().enumerate() {
@@ -443,7 +448,8 @@ fn unnumbered(name: &str) -> &str {
     }
 }
 
-/// The name of an item without bold print, and what follows it: up to a colon, or to a dash when there is a weight.
+/// The name of an item without bold print, and what follows it: up to a colon, or to a dash when
+/// there is a weight.
 fn label_of(rest: &str) -> Option<(&str, &str)> {
     if let Some(parts) = dashed(rest) {
         return Some(parts);

@@ -66,7 +66,8 @@ fn tell(loaded: &Loaded) -> String {
         .join("\n")
 }
 
-/// A suite whose only case has a judge of these settings, and whatever else stands in the case and at the suite's top.
+/// A suite whose only case has a judge of these settings, and whatever else stands in the case and
+/// at the suite's top.
 fn suite(config: &str, case: &str, more: &str) -> String {
     format!(
         "eval_suite:\n  name: s\n  target: {{type: echo}}\n{more}  evals:\n    - id: a\n      input: x\n{case}      grader:\n        type: model\n        config: {{{config}}}\n"

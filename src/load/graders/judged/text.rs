@@ -136,7 +136,8 @@ pub(super) fn prompt(desk: &mut Desk, written: &str, at: Span) -> Option<String>
     Some(text)
 }
 
-/// Whether a prompt, which was found good, has a name. One that is itself only named here may have all.
+/// Whether a prompt, which was found good, has a name. One that is itself only named here may have
+/// all.
 pub(super) fn shows(prompt: &str, name: &str) -> bool {
     if !is_template(prompt) {
         return prompt.contains(&format!("{{{name}}}")) || !prompt.contains('{');
@@ -184,7 +185,8 @@ fn of_template(desk: &mut Desk, text: &str, at: Span) -> Option<Vec<String>> {
         );
         whole = false;
     }
-    // Filters and functions are looked for only when the template runs. Whatever it shows is a text.
+    // Filters and functions are looked for only when the template runs. Whatever it shows is a
+    // text.
     let sample = NAMES.map(|name| {
         (
             name,
@@ -209,7 +211,8 @@ fn of_template(desk: &mut Desk, text: &str, at: Span) -> Option<Vec<String>> {
     whole.then_some(names)
 }
 
-/// The names in single braces that a text has, of those that are filled. Other braces stay as they are.
+/// The names in single braces that a text has, of those that are filled. Other braces stay as they
+/// are.
 fn of_braces(desk: &mut Desk, text: &str, at: Span) -> Vec<String> {
     let mut names = Vec::new();
     for (start, _) in text.match_indices('{') {

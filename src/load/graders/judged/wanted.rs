@@ -1,4 +1,5 @@
-//! What an output is held against besides the rubric: a reference, and what it must and must not say.
+//! What an output is held against besides the rubric: a reference, and what it must and must not
+//! say.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,5 @@
-//! What a suite came to: metrics against their thresholds, every eval, and what was wrong with those that did not pass.
+//! What a suite came to: metrics against their thresholds, every eval, and what was wrong with
+//! those that did not pass.
 
 use std::collections::HashMap;
 

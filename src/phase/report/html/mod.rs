@@ -1,6 +1,7 @@
 //! The phase as an HTML page, with the shell of the reports of runs.
 //!
-//! It lies with the results of its day, so that it may tell times and runs, which the Markdown report does not.
+//! It lies with the results of its day, so that it may tell times and runs, which the Markdown
+//! report does not.
 
 mod evals;
 mod steps;

@@ -1,4 +1,5 @@
-//! What suites came to: metrics, and every eval with a box; expected and actual of those that did not pass.
+//! What suites came to: metrics, and every eval with a box; expected and actual of those that did
+//! not pass.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -21,7 +22,8 @@ use eval_base::text;
 const LISTED: usize = 100;
 /// Cases that are listed below an eval.
 const CASES: usize = 3;
-/// Bytes of expected and actual values in a report: one that is too long is not shown by those who host it.
+/// Bytes of expected and actual values in a report: one that is too long is not shown by those who
+/// host it.
 const TOLD_BYTES: usize = 120_000;
 /// Columns of a value that stands on the line.
 const ON_THE_LINE: usize = 100;
@@ -200,7 +202,8 @@ fn list(
     Ok(())
 }
 
-/// Those that are listed, in the suite's order: when there are too many, failed ones before errored, pending, skipped and passed.
+/// Those that are listed, in the suite's order: when there are too many, failed ones before
+/// errored, pending, skipped and passed.
 fn chosen<'a>(evals: &[&'a EvalResult]) -> Vec<&'a EvalResult> {
     let urgency = |outcome: Outcome| match outcome {
         Outcome::Failed => 0,

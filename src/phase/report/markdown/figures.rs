@@ -27,7 +27,8 @@ pub struct Row {
     pub status: &'static str,
 }
 
-/// Thresholds, and metrics that were asked for without one, as people read them. Where there are neither, the shares that passed.
+/// Thresholds, and metrics that were asked for without one, as people read them. Where there are
+/// neither, the shares that passed.
 pub fn rows(eval: &EvalStepResult) -> Vec<Row> {
     let summary = &eval.eval_report;
     let mut rows: Vec<Row> = summary

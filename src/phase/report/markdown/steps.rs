@@ -126,7 +126,8 @@ pub fn blocking(step: &StepResult) -> &'static str {
     }
 }
 
-/// Why a step did not pass: its reason, failed tests, notes, and where no test is named the end of what the command wrote.
+/// Why a step did not pass: its reason, failed tests, notes, and where no test is named the end of
+/// what the command wrote.
 fn below(step: &StepResult, out: &mut dyn Write) -> Result<(), ReportError> {
     let tests = step.tests.as_ref();
     let passed = step.status == StepStatus::Passed;

@@ -1,4 +1,5 @@
-//! Runs that were counted and decided by the real fold and the real gate, for reports to be made of.
+//! Runs that were counted and decided by the real fold and the real gate, for reports to be made
+//! of.
 
 use serde_json::Value;
 

@@ -18,8 +18,9 @@ fn markdown(report: &PhaseReport) -> String {
     String::from_utf8(out).unwrap()
 }
 
-/// The seeds' suite: 13 capabilities of which one fails, 8 regressions. With 50 samples of each case, 11 evals with 47 passes, 9
-/// with 45 and one with 44, pass@1 is 966/1050 = 0.92, and pass^3 the mean of their cubes, 0.77995.
+/// The seeds' suite: 13 capabilities of which one fails, 8 regressions. With 50 samples of each
+/// case, 11 evals with 47 passes, 9 with 45 and one with 44, pass@1 is 966/1050 = 0.92, and pass^3
+/// the mean of their cubes, 0.77995.
 fn seeds_suite() -> Vec<RunEval> {
     let capabilities = [
         "Login flow",
@@ -739,7 +740,8 @@ fn outside_of_fences(shown: &str) -> Vec<&str> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Whatever outputs, names and messages say, no heading, box, quote or tag of theirs appears outside of a fence.
+    /// Whatever outputs, names and messages say, no heading, box, quote or tag of theirs appears
+    /// outside of a fence.
     #[test]
     fn hostile_texts_stay_where_they_are_put(
         texts in prop::collection::vec("(?s)[`~#<>|\\[\\]\\-x \n\r\t\\\\*_&@!.:\u{85}\u{2028}\u{1b}]{0,60}", 8),

@@ -1,6 +1,7 @@
-//! `cargo test`: a line `test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 5 filtered out; finished in 0.00s` for
-//! each binary and for the doc tests, which add up. `running 2 tests` without one is a binary that crashed. Code that does not
-//! compile has no summary, but cargo says so.
+//! `cargo test`: a line
+//! `test result: ok. 2 passed; 0 failed; 1 ignored; 0 measured; 5 filtered out; finished in 0.00s`
+//! for each binary and for the doc tests, which add up. `running 2 tests` without one is a binary
+//! that crashed. Code that does not compile has no summary, but cargo says so.
 
 use super::panics::Panics;
 use super::{Tally, add, counted};

@@ -1,6 +1,7 @@
-//! `go test`, in its three voices. With `-json` and with `-v` each test is told, and each test and subtest counts, as in
-//! gotestsum. Otherwise go tells only which packages are `ok` and which tests failed: then the numbers are of packages, and a
-//! note says so. A package that failed without a failing test (it did not build, it crashed) is told apart from the numbers.
+//! `go test`, in its three voices. With `-json` and with `-v` each test is told, and each test and
+//! subtest counts, as in gotestsum. Otherwise go tells only which packages are `ok` and which tests
+//! failed: then the numbers are of packages, and a note says so. A package that failed without a
+//! failing test (it did not build, it crashed) is told apart from the numbers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -30,8 +31,8 @@ pub(super) struct GoTest {
     empty: usize,
     /// A line of go's was there that nobody else writes.
     spoke: bool,
-    /// A `FAIL` was there that does not name its package: it comes before the line that does, or from a test program that was
-    /// built by `go test -c`.
+    /// A `FAIL` was there that does not name its package: it comes before the line that does, or
+    /// from a test program that was built by `go test -c`.
     lone: bool,
     json: bool,
     /// A failed test whose message may stand on the next line, and how far that test is indented.

@@ -1,6 +1,7 @@
-//! vitest: `Tests  1 failed | 44 passed | 2 skipped (47)`; jest: `Tests:       1 failed, 45 passed, 46 total`. A file that could
-//! not be loaded fails in the line of files only (`Test Files  1 failed`, `Test Suites: 1 failed`), which counts as broken.
-//! Tests that are still to be written (`todo`) count as skipped. Runs add up.
+//! vitest: `Tests  1 failed | 44 passed | 2 skipped (47)`; jest:
+//! `Tests:       1 failed, 45 passed, 46 total`. A file that could not be loaded fails in the line
+//! of files only (`Test Files  1 failed`, `Test Suites: 1 failed`), which counts as broken. Tests
+//! that are still to be written (`todo`) count as skipped. Runs add up.
 
 use super::{Tally, add, counted};
 use eval_base::text::plural;
@@ -137,7 +138,8 @@ impl Vitest {
         }
     }
 
-    /// `v/a.spec.js > group > fails here`; `v/c.spec.js [ v/c.spec.js ]` of a file that could not be loaded.
+    /// `v/a.spec.js > group > fails here`; `v/c.spec.js [ v/c.spec.js ]` of a file that could not
+    /// be loaded.
     fn failure(&mut self, failure: &str) {
         match failure.split_once(" > ") {
             Some((file, name)) => self.named = Some((file.to_owned(), name.to_owned())),

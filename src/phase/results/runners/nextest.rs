@@ -1,5 +1,6 @@
-//! cargo-nextest: `Summary [   0.108s] 5 tests run: 4 passed (1 flaky), 1 failed, 1 skipped`, `3/5 tests run` when it stopped
-//! early. What ran and did not pass has failed, by whatever words (failed, timed out, exec failed). Runs add up.
+//! cargo-nextest: `Summary [   0.108s] 5 tests run: 4 passed (1 flaky), 1 failed, 1 skipped`,
+//! `3/5 tests run` when it stopped early. What ran and did not pass has failed, by whatever words
+//! (failed, timed out, exec failed). Runs add up.
 
 use super::panics::Panics;
 use super::{Tally, add, counted};
@@ -37,7 +38,8 @@ impl Nextest {
         }
     }
 
-    /// True while what looks like a summary of `cargo test` comes from a binary that nextest has called.
+    /// True while what looks like a summary of `cargo test` comes from a binary that nextest has
+    /// called.
     pub fn is_running(&self) -> bool {
         self.running
     }
@@ -69,7 +71,8 @@ impl Nextest {
                 Some((n, "skipped")) => skipped = n,
                 _ => {}
             }
-            // `(1 slow, 1 flaky)`: the comma within has cut it, so that a word may also stand in a part of its own.
+            // `(1 slow, 1 flaky)`: the comma within has cut it, so that a word may also stand in a
+            // part of its own.
             for aside in [aside, part] {
                 if let Some((n, "flaky")) = counted(aside.trim_end().trim_end_matches(')')) {
                     add(&mut self.flaky, n);

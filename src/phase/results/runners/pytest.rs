@@ -1,7 +1,7 @@
-//! pytest: `=== 3 failed, 45 passed, 1 skipped in 0.12s ===`, with `-q` the same without `=`; `no tests ran in 0.00s`. Errors
-//! (of fixtures, of files that can't be imported) count as failures, expected failures as skipped and unexpected passes as
-//! passed, as in pytest's own JUnit files. Runs add up. With `-qq` pytest prints no summary, but names
-//! what failed.
+//! pytest: `=== 3 failed, 45 passed, 1 skipped in 0.12s ===`, with `-q` the same without `=`;
+//! `no tests ran in 0.00s`. Errors (of fixtures, of files that can't be imported) count as
+//! failures, expected failures as skipped and unexpected passes as passed, as in pytest's own JUnit
+//! files. Runs add up. With `-qq` pytest prints no summary, but names what failed.
 
 use super::super::say_each;
 use super::{Tally, add, counted};

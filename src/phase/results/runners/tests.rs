@@ -20,7 +20,8 @@ fn said(output: &[u8]) -> Option<Said> {
     summaries.finish()
 }
 
-/// `cargo-test 5+ 1- 1~` for 5 passed, 1 failed and 1 skipped; what is known beside on lines of its own.
+/// `cargo-test 5+ 1- 1~` for 5 passed, 1 failed and 1 skipped; what is known beside on lines of its
+/// own.
 fn told(output: &[u8]) -> String {
     let Some(Said { source, tally, .. }) = said(output) else {
         return "no summary\n".to_owned();
@@ -300,7 +301,8 @@ fn unittest() {
     }
 }
 
-/// A pipe (`| tee log`) takes the exit code away: a runner that crashed may be known by its silence alone.
+/// A pipe (`| tee log`) takes the exit code away: a runner that crashed may be known by its silence
+/// alone.
 #[test]
 fn a_runner_that_began_and_told_no_end_is_no_pass() {
     let crashed = [

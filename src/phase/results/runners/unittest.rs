@@ -1,6 +1,7 @@
-//! Python's unittest: `Ran 12 tests in 0.003s`, then `OK (skipped=3)` or `FAILED (failures=1, errors=2)`. Errors and unexpected
-//! successes count as failures, expected failures as skipped. `Ran` counts skipped tests, too, but not classes that could not be
-//! set up. Twisted's trial (`PASSED (successes=3)`) and Django's runner speak the same. Runs add up.
+//! Python's unittest: `Ran 12 tests in 0.003s`, then `OK (skipped=3)` or
+//! `FAILED (failures=1, errors=2)`. Errors and unexpected successes count as failures, expected
+//! failures as skipped. `Ran` counts skipped tests, too, but not classes that could not be set up.
+//! Twisted's trial (`PASSED (successes=3)`) and Django's runner speak the same. Runs add up.
 
 use super::{Tally, add};
 use eval_base::text::plural;
@@ -12,7 +13,8 @@ pub(super) struct Unittest {
     /// The tests of a run whose verdict is still to come.
     ran: Option<usize>,
     named: Named,
-    /// Failures of this run that `Ran` doesn't count: of classes and modules, and further ones of subtests of one test.
+    /// Failures of this run that `Ran` doesn't count: of classes and modules, and further ones of
+    /// subtests of one test.
     aside: usize,
     /// The test that was named last, without its subtest.
     last: String,
@@ -141,7 +143,8 @@ struct Counts {
     skipped: usize,
 }
 
-/// What stands in the brackets of `FAILED (failures=1, errors=2, skipped=3)`; `None` of a line that is no verdict.
+/// What stands in the brackets of `FAILED (failures=1, errors=2, skipped=3)`; `None` of a line that
+/// is no verdict.
 fn verdict(line: &str) -> Option<Counts> {
     let line = line.trim_end();
     if matches!(line, "OK" | "NO TESTS RAN") {

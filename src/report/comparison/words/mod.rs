@@ -83,7 +83,8 @@ fn is_tested(comparison: &Comparison) -> bool {
     tests.any(|test| test.decides)
 }
 
-/// The first sentence without the verdict that it begins with, which stands before it in letters of its own.
+/// The first sentence without the verdict that it begins with, which stands before it in letters of
+/// its own.
 pub fn first_sentence(comparison: &Comparison) -> String {
     let sentence = comparison
         .sentences
@@ -295,8 +296,8 @@ pub fn case_name(case: &CaseFlip) -> String {
     }
 }
 
-/// `3/5 -> 1/5, input changed`: samples that passed at their first attempt, of those that were graded, and what is not the same
-/// on both sides.
+/// `3/5 -> 1/5, input changed`: samples that passed at their first attempt, of those that were
+/// graded, and what is not the same on both sides.
 pub fn passes(case: &CaseFlip, arrow: &str) -> String {
     let side = |counts: [u32; 2]| match counts {
         [_, 0] => "no grade".to_owned(),

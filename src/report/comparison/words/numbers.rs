@@ -30,7 +30,8 @@ pub fn is_in_points(metric: &str) -> bool {
     scale(metric) == Scale::Points
 }
 
-/// A difference with its sign and unit: `-6.0 points`, `+120 ms`, `=`. Nothing that is not 0 is written as 0.
+/// A difference with its sign and unit: `-6.0 points`, `+120 ms`, `=`. Nothing that is not 0 is
+/// written as 0.
 pub fn difference(metric: &str, difference: f64) -> String {
     match scale(metric) {
         Scale::Points => match points(difference).as_str() {

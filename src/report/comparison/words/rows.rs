@@ -34,8 +34,8 @@ pub fn leaning(metric: &MetricDifference) -> Leaning {
     }
 }
 
-/// The p of the side to which the difference points; of none, that of the question "is it worse?". Adjusted where it is one of
-/// several tests.
+/// The p of the side to which the difference points; of none, that of the question "is it worse?".
+/// Adjusted where it is one of several tests.
 fn p_of(test: &DifferenceTest, metric: &MetricDifference) -> f64 {
     let points_up = metric.difference.is_some_and(|difference| difference > 0.0);
     let is_better = match metric.higher_is_better {
@@ -57,8 +57,8 @@ fn p_better(test: &DifferenceTest) -> f64 {
     test.p_better_adjusted.unwrap_or(test.p_better)
 }
 
-/// The p of the question that was asked: where the verdict rests on it whether the candidate is worse, unless it is better; else
-/// the way the difference points.
+/// The p of the question that was asked: where the verdict rests on it whether the candidate is
+/// worse, unless it is better; else the way the difference points.
 fn p_shown(test: &DifferenceTest, metric: &MetricDifference, verdict: ComparisonVerdict) -> f64 {
     match (test.decides, verdict) {
         (true, ComparisonVerdict::None) => p_worse(test),
@@ -66,8 +66,8 @@ fn p_shown(test: &DifferenceTest, metric: &MetricDifference, verdict: Comparison
     }
 }
 
-/// True when a metric, alone, has moved by more than chance explains: by its test where that was adjusted, else by its test and
-/// its interval.
+/// True when a metric, alone, has moved by more than chance explains: by its test where that was
+/// adjusted, else by its test and its interval.
 fn has_moved(metric: &MetricDifference, alpha: f64) -> bool {
     match metric
         .test
@@ -177,7 +177,8 @@ pub fn telling(comparison: &Comparison) -> Vec<&MetricDifference> {
     metrics
 }
 
-/// False for what would only fill the page: pass^1, which is pass@1; what nobody measured on either side.
+/// False for what would only fill the page: pass^1, which is pass@1; what nobody measured on either
+/// side.
 fn is_telling(metric: &MetricDifference) -> bool {
     if metric.test.as_ref().is_some_and(|test| test.decides) {
         return true;
@@ -246,8 +247,9 @@ pub struct Groups<'a> {
     pub others: usize,
 }
 
-/// Groups in the order of the comparison; `all`, or only those that tell something: of a grouping that was asked for those that
-/// differ or are tested, of others those that differ by more than chance.
+/// Groups in the order of the comparison; `all`, or only those that tell something: of a grouping
+/// that was asked for those that differ or are tested, of others those that differ by more than
+/// chance.
 pub fn groups(comparison: &Comparison, all: bool) -> Vec<Groups<'_>> {
     let mut of_kinds: Vec<Groups<'_>> = Vec::new();
     for group in &comparison.groups {

@@ -57,8 +57,8 @@ impl<'a> Names<'a> {
     }
 }
 
-/// The block `cases`: the evals of which there are cases, and lists of the same length, a case at the same place in each.
-/// Numbers beside texts are for sorting.
+/// The block `cases`: the evals of which there are cases, and lists of the same length, a case at
+/// the same place in each. Numbers beside texts are for sorting.
 #[derive(Serialize)]
 struct Columns<'a> {
     evals: Vec<EvalShown<'a>>,
@@ -289,7 +289,8 @@ struct Numbers {
 impl Numbers {
     fn of(summary: &Summary, case: &CaseResult) -> Numbers {
         if !is_whole(summary, case) {
-            // First attempts are counted even where samples are not kept, and in a flaky case they are not what samples came to.
+            // First attempts are counted even where samples are not kept, and in a flaky case they
+            // are not what samples came to.
             let first = |n: u32| usize::try_from(n).ok().filter(|_| !case.flaky);
             let (passed, graded) = (first(case.first_passes), first(case.first_graded));
             return Numbers {
@@ -430,7 +431,8 @@ mod tests {
         assert_eq!(of(&summary, MOST).left_out().len(), 1);
     }
 
-    /// Beyond 20,000 samples a case lists those that did not pass: their sums would be taken for the case's.
+    /// Beyond 20,000 samples a case lists those that did not pass: their sums would be taken for
+    /// the case's.
     #[test]
     fn sums_and_means_are_of_all_samples_or_none() {
         let mut summary = green(1);

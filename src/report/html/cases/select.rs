@@ -20,7 +20,8 @@ impl Held<'_> {
     }
 }
 
-/// At most so many, in the plan's order: what matters first, then passes spread evenly over the plan. Always the same ones.
+/// At most so many, in the plan's order: what matters first, then passes spread evenly over the
+/// plan. Always the same ones.
 pub fn held<'a>(all: Vec<Held<'a>>, most: usize) -> Vec<Held<'a>> {
     if all.len() <= most {
         return all;
@@ -90,7 +91,8 @@ mod tests {
     }
 
     proptest! {
-        /// Never too many and never fewer than fit; in the plan's order; a pass only when all that matters is held; passes evenly.
+        /// Never too many and never fewer than fit; in the plan's order; a pass only when all that
+        /// matters is held; passes evenly.
         #[test]
         fn what_matters_comes_first_and_passes_are_spread(
             cases in prop::collection::vec((prop::bool::weighted(0.8), prop::bool::weighted(0.05)), 0..300),
@@ -105,7 +107,8 @@ mod tests {
             prop_assert!(at.is_sorted_by(|a, b| a < b));
             let left_out = all.iter().filter(|held| held.matters()).count() - kept.iter().filter(|held| held.matters()).count();
             prop_assert!(left_out == 0 || kept.iter().all(Held::matters));
-            // Between two samples there are as many passes as between any other two, give or take one.
+            // Between two samples there are as many passes as between any other two, give or take
+            // one.
             let passes: Vec<usize> = places(&all.iter().filter(|held| !held.matters()).copied().collect::<Vec<_>>());
             let sampled: Vec<usize> = passes.iter().enumerate().filter(|(_, place)| at.contains(place)).map(|(n, _)| n).collect();
             let gaps: Vec<usize> = sampled.windows(2).map(|pair| pair[1] - pair[0]).collect();

@@ -94,8 +94,8 @@ struct Cases {
     compared: usize,
     still_passing: usize,
     kinds: Vec<Flips>,
-    /// Kind (its place in `kinds`), eval, case, samples that passed of those that were graded, and whether it is critical; of each
-    /// kind the critical ones first.
+    /// Kind (its place in `kinds`), eval, case, samples that passed of those that were graded, and
+    /// whether it is critical; of each kind the critical ones first.
     flips: Vec<(usize, String, String, String, u8)>,
 }
 

@@ -1,6 +1,7 @@
 //! Runs held against a reference, as a page and as a part of a run's page.
 //!
-//! What is said comes from [`words`], as in the other forms; raw numbers are added for drawing alone.
+//! What is said comes from [`words`], as in the other forms; raw numbers are added for drawing
+//! alone.
 
 mod candidate;
 mod plots;

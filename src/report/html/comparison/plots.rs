@@ -11,7 +11,8 @@ use eval_base::text;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Plot {
     title: String,
-    /// The side of zero on which the candidate is worse: `left`, `right`, or nothing when nobody said.
+    /// The side of zero on which the candidate is worse: `left`, `right`, or nothing when nobody
+    /// said.
     worse: Option<&'static str>,
     min: f64,
     max: f64,
@@ -35,7 +36,8 @@ struct Point {
     /// `worse` or `better` where it is more than chance.
     leaning: Option<&'static str>,
     decides: bool,
-    /// Where the difference would be if all without a grade had gone against, or for, the candidate.
+    /// Where the difference would be if all without a grade had gone against, or for, the
+    /// candidate.
     range: Option<[f64; 2]>,
     said: String,
 }
@@ -48,7 +50,8 @@ const TICKS: f64 = 5.0;
 struct Axis {
     points: bool,
     higher_is_better: Option<bool>,
-    /// What is paired: of few evals intervals are so wide that those of many cases would be dots beside them.
+    /// What is paired: of few evals intervals are so wide that those of many cases would be dots
+    /// beside them.
     unit: String,
 }
 

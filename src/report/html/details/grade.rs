@@ -34,7 +34,8 @@ pub struct GradeTold<'a> {
     expected: Option<Shown<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     actual: Option<Shown<'a>>,
-    /// True when `actual` is what the sample shows as its output (or as extracted), and therefore is not here.
+    /// True when `actual` is what the sample shows as its output (or as extracted), and therefore
+    /// is not here.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     actual_is_output: bool,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -1,8 +1,10 @@
-//! What samples said, for the pages of cases: in blocks of some cases each, which a page reads when one of them is opened.
+//! What samples said, for the pages of cases: in blocks of some cases each, which a page reads when
+//! one of them is opened.
 //!
-//! All of it shares one budget of bytes. Where it does not suffice, texts are cut: those of cases that passed before those of
-//! others, and of all cases of a kind at the same length, so that no case is told at the cost of another. Only when even the
-//! shortest texts are too many, cases are left out, the last ones of the plan first.
+//! All of it shares one budget of bytes. Where it does not suffice, texts are cut: those of cases
+//! that passed before those of others, and of all cases of a kind at the same length, so that no
+//! case is told at the cost of another. Only when even the shortest texts are too many, cases are
+//! left out, the last ones of the plan first.
 
 mod grade;
 mod judged;
@@ -54,8 +56,8 @@ pub(super) fn write(
     Ok(())
 }
 
-/// What a page knows of each case, as JSON; `null` where there was no room. Together with their commas at most `budget` bytes, if
-/// there is room for a `null` each.
+/// What a page knows of each case, as JSON; `null` where there was no room. Together with their
+/// commas at most `budget` bytes, if there is room for a `null` each.
 fn details(held: &[Held<'_>], budget: usize) -> Result<Vec<Vec<u8>>, ReportError> {
     let mut all: Vec<Vec<u8>> = vec![NOTHING.to_vec(); held.len()];
     let mut room = budget.saturating_sub(held.len() * (NOTHING.len() + COMMA));

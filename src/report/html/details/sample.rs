@@ -131,7 +131,8 @@ pub struct SampleTold<'a> {
     facts: Vec<Fact<'a>>,
 }
 
-/// Samples that did not pass first, and how many are left out: at least so many, here or from the summary's lists.
+/// Samples that did not pass first, and how many are left out: at least so many, here or from the
+/// summary's lists.
 pub fn told(case: &CaseResult, limit: usize) -> (Vec<SampleTold<'_>>, usize) {
     let mut samples: Vec<&SampleResult> = case.samples.iter().collect();
     samples.sort_by_key(|sample| rank(sample.outcome));

@@ -1,4 +1,5 @@
-//! Texts and data of others, as a page gets them: data as text, so that its numbers keep their digits; long ones cut.
+//! Texts and data of others, as a page gets them: data as text, so that its numbers keep their
+//! digits; long ones cut.
 
 use std::borrow::Cow;
 use std::io::{self, Write};

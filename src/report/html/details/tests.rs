@@ -304,7 +304,8 @@ fn a_cut_says_how_much_is_there() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
-    /// Never above the budget; where something is left out or cut, the passes are before the rest; always the same bytes.
+    /// Never above the budget; where something is left out or cut, the passes are before the rest;
+    /// always the same bytes.
     #[test]
     fn details_keep_to_their_budget(
         cases in prop::collection::vec((any::<bool>(), "[a-z<&é\u{2028}\u{1F600}]{0,40}", 1usize..400), 1..40),

@@ -1,5 +1,5 @@
-//! How scores, latencies, tokens and cost are spread. Where the summary's lists leave samples out, those that passed go first: what
-//! is left would be a picture of the failures, and none is drawn.
+//! How scores, latencies, tokens and cost are spread. Where the summary's lists leave samples out,
+//! those that passed go first: what is left would be a picture of the failures, and none is drawn.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,8 @@ use eval_base::text;
 const FEW: usize = 5;
 /// Bins of a picture, about.
 const BINS: f64 = 10.0;
-/// From this ratio of the longest to the shortest on, each bin is about twice as wide as the one before.
+/// From this ratio of the longest to the shortest on, each bin is about twice as wide as the one
+/// before.
 const WIDE: f64 = 25.0;
 /// Evals by what they cost.
 const EVALS: usize = 100;
@@ -36,7 +37,8 @@ fn samples(summary: &Summary) -> impl Iterator<Item = &SampleResult> {
         .flat_map(|case| &case.samples)
 }
 
-/// Scores of cases: none, ten tenths, and the whole; `null` when there is nothing between none and the whole.
+/// Scores of cases: none, ten tenths, and the whole; `null` when there is nothing between none and
+/// the whole.
 fn scores(summary: &Summary) -> Option<Value> {
     let cases = summary.evals.iter().flat_map(|eval| &eval.cases);
     let scores: Vec<f64> = cases.filter_map(|case| case.score).collect();

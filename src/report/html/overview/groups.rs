@@ -17,8 +17,9 @@ const EVALS: usize = 2_000;
 const EVAL_NAMES: usize = 1 << 20;
 const LEVEL: f64 = 0.95;
 
-/// The kinds of groups that there are. Evals have one verdict each, so that their share has an interval; that of cases has none where
-/// intervals are about evals like these, of which it would be too narrow.
+/// The kinds of groups that there are. Evals have one verdict each, so that their share has an
+/// interval; that of cases has none where intervals are about evals like these, of which it would
+/// be too narrow.
 pub(super) fn of(summary: &Summary) -> Vec<Value> {
     let totals = &summary.summary;
     let by_type: BTreeMap<String, Counts> = totals

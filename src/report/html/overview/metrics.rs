@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use crate::model::{Decision, Estimate, Metric, Summary};
 use crate::report::figures::{self, Unit};
 
-/// Metrics in reading order. Those that lie in [0, 1] with all that is known of them are `drawn` on one axis.
+/// Metrics in reading order. Those that lie in [0, 1] with all that is known of them are `drawn` on
+/// one axis.
 pub(super) fn of(summary: &Summary) -> Value {
     let names = figures::telling_metrics(summary);
     let rows: Vec<Value> = names.iter().map(|metric| row(summary, metric)).collect();

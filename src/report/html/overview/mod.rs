@@ -1,4 +1,5 @@
-//! What the first view of a run shows: everything that the other formats tell of it, but for what the page of each case holds.
+//! What the first view of a run shows: everything that the other formats tell of it, but for what
+//! the page of each case holds.
 //!
 //! Figures are the texts of [`figures`]; raw numbers beside them say where something is drawn.
 

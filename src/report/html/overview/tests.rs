@@ -82,7 +82,8 @@ fn figures_are_those_of_the_other_formats() {
     }
 }
 
-/// A pass that was not earned in every sample is not told as one of everything: what has no grade is said beside the decision.
+/// A pass that was not earned in every sample is not told as one of everything: what has no grade
+/// is said beside the decision.
 #[test]
 fn a_run_without_gaps_says_nothing_of_the_unknown() {
     assert_eq!(data(&green(3))["unknown"], Value::Null);
@@ -93,7 +94,8 @@ fn a_run_without_gaps_says_nothing_of_the_unknown() {
     assert_ne!(data(&open)["gate"]["meaning"], "The gate passed.");
 }
 
-/// Evals have one verdict each, so that their share has an interval; that of cases has none for evals like these.
+/// Evals have one verdict each, so that their share has an interval; that of cases has none for
+/// evals like these.
 #[test]
 fn intervals_of_groups_only_where_they_are_right() {
     let mut summary = rich();
@@ -176,7 +178,8 @@ fn many_evals_and_groups_are_bounded() {
     assert_eq!(data["groups"][0]["more"], 100);
 }
 
-/// Lists that are cut hold the failures: their latencies and scores would be taken for those of the run.
+/// Lists that are cut hold the failures: their latencies and scores would be taken for those of the
+/// run.
 #[test]
 fn no_picture_is_drawn_of_the_failures_alone() {
     let mut summary = green(8);

@@ -32,7 +32,8 @@ fn compared_with(events: &[Event], reference: RunScores) -> Vec<Event> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Counted from a journal or folded with all that samples said: the same, and what a recount of the samples gives.
+    /// Counted from a journal or folded with all that samples said: the same, and what a recount of
+    /// the samples gives.
     #[test]
     fn scores_are_those_of_the_samples(run in a_run(5), seed in any::<u64>()) {
         let events = run.whole(&mut Dice(seed));
@@ -81,7 +82,8 @@ proptest! {
         prop_assert_eq!(text(&joined), text(&whole));
     }
 
-    /// A run beside its own scores does not differ, and with or without them every other figure is the same.
+    /// A run beside its own scores does not differ, and with or without them every other figure is
+    /// the same.
     #[test]
     fn a_summary_has_the_comparison_that_its_journal_asks_for(run in a_run(4), seed in any::<u64>()) {
         let events = run.whole(&mut Dice(seed));

@@ -18,7 +18,8 @@ fn cases(n: usize, of: impl Fn(usize) -> (u32, u32)) -> Vec<CaseScores> {
 
 #[test]
 fn rounding_is_no_difference() {
-    // In each of 12 evals a case goes from 2/5 to 3/5 and one from 2/5 to 1/5, which in binary sums to -5.6e-17.
+    // In each of 12 evals a case goes from 2/5 to 3/5 and one from 2/5 to 1/5, which in binary sums
+    // to -5.6e-17.
     let run = |label: &str, c: [u32; 2]| {
         side(
             label,
@@ -112,7 +113,8 @@ fn that_everything_broke_is_seen_among_hundreds_of_groups() {
 
 #[test]
 fn more_samples_see_more_failures_and_are_not_worse() {
-    // Of 20 cases that all passed at one sample 8 fail once of ten: as of equals that pass 19 times of 20.
+    // Of 20 cases that all passed at one sample 8 fail once of ten: as of equals that pass 19 times
+    // of 20.
     let once = side("a", vec![eval("e", cases(20, |_| (1, 1)))]);
     let often = side(
         "b",
@@ -120,7 +122,8 @@ fn more_samples_see_more_failures_and_are_not_worse() {
     );
     let compared = one(&once, &often);
     let test = compared.metrics[0].test.as_ref().unwrap();
-    // The failure is dealt to the ten with chance 10/11: (10/11)^8 that all are, of which half counts.
+    // The failure is dealt to the ten with chance 10/11: (10/11)^8 that all are, of which half
+    // counts.
     assert!(
         (test.p_worse - (10.0f64 / 11.0).powi(8) / 2.0).abs() < 1e-9,
         "{test:?}"
@@ -137,7 +140,8 @@ fn more_samples_see_more_failures_and_are_not_worse() {
 
 #[test]
 fn four_cases_of_one_sample_can_lose_everything_unseen() {
-    // Four flips of four cases: half of 1/16 is below 5 %, but three of them are not; so large a drop is no sure find.
+    // Four flips of four cases: half of 1/16 is below 5 %, but three of them are not; so large a
+    // drop is no sure find.
     let compared = one(&of("a", "1111"), &of("b", "0001"));
     assert_eq!(compared.verdict, ComparisonVerdict::None);
     insta::assert_snapshot!(compared.sentences.join("\n"), @"

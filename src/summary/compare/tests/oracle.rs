@@ -6,7 +6,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// A case of whose samples some were graded at their first attempt, and some (others, after retries) in the end.
+/// A case of whose samples some were graded at their first attempt, and some (others, after
+/// retries) in the end.
 fn a_case() -> impl Strategy<Value = CaseScores> {
     let metrics = prop::option::of(prop::sample::select(vec![0.0, 0.25, 7.0]));
     (
@@ -375,7 +376,8 @@ proptest! {
         prop_assert_eq!(one, two);
     }
 
-    /// Twice the same, to the last digit; and several candidates at once are each as they are alone, but for the adjustment.
+    /// Twice the same, to the last digit; and several candidates at once are each as they are
+    /// alone, but for the adjustment.
     #[test]
     fn one_seed_gives_one_comparison(a in a_side("a"), b in a_side("b"), c in a_side("c")) {
         let all = compare_anyway(&a, &[&b, &c], &settings()).unwrap();

@@ -195,7 +195,8 @@ fn samples_without_a_grade_are_read_both_ways() {
     assert_eq!((metric.worst, metric.best), (Some(-0.15), Some(0.0)));
     // A single one changes nothing.
     let few = one(&a, &of("b", &format!("?{}", "1".repeat(59))));
-    // In the reference it is read the other way: had it failed there, the candidate would be as good.
+    // In the reference it is read the other way: had it failed there, the candidate would be as
+    // good.
     let other = one(
         &of("a", &format!("{}{}", "?".repeat(9), "1".repeat(51))),
         &a,

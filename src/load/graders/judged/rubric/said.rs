@@ -79,7 +79,8 @@ impl Said {
         here.to_owned()
     }
 
-    /// Whether the bracket that a text begins with says nothing but weights and scales; they are noted then.
+    /// Whether the bracket that a text begins with says nothing but weights and scales; they are
+    /// noted then.
     fn takes(&mut self, group: &str) -> bool {
         let Some((inside, _)) = bracket(group) else {
             return false;
@@ -129,7 +130,8 @@ fn weight(text: &str) -> Option<f64> {
     })
 }
 
-/// A weight that a text begins with, said to be one, and what follows: `40%: is it so?`, `weight 0.4`.
+/// A weight that a text begins with, said to be one, and what follows: `40%: is it so?`,
+/// `weight 0.4`.
 fn leading(text: &str) -> Option<(f64, &str)> {
     static FORM: OnceLock<Option<Regex>> = OnceLock::new();
     let form = r"(?i)^(weight(?:ing|age)?\s*(?:of|is|:|=)?\s*)?(\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})\s*(%|percent\b)?(?:$|[:;,.|]|\s+[-–—])";
@@ -185,7 +187,8 @@ pub(super) fn line_weight(text: &str) -> Option<f64> {
     })
 }
 
-/// Whether a text speaks of weights in whatever form: by the word, as `(x2)`, or by shares that make a whole.
+/// Whether a text speaks of weights in whatever form: by the word, as `(x2)`, or by shares that
+/// make a whole.
 pub(super) fn speaks_of_weights(text: &str) -> bool {
     static WORDS: OnceLock<Option<Regex>> = OnceLock::new();
     static SHARES: OnceLock<Vec<(Regex, f64)>> = OnceLock::new();
@@ -222,8 +225,9 @@ fn is_scale(text: &str) -> bool {
         .is_some_and(|form| form.is_match(text))
 }
 
-/// The scales that a text names: `(0-5)`, `1-5 scale`, `from 0 to 10`, `out of 10`. Only those that begin with 0 or 1 and end with
-/// a number up to 100 are some; `2-4 sentences` is none. Each with the words that name it; the low end of `out of` is not said.
+/// The scales that a text names: `(0-5)`, `1-5 scale`, `from 0 to 10`, `out of 10`. Only those that
+/// begin with 0 or 1 and end with a number up to 100 are some; `2-4 sentences` is none. Each with
+/// the words that name it; the low end of `out of` is not said.
 pub(in super::super) fn scales(text: &str) -> Vec<(Option<f64>, f64, String)> {
     static FORMS: OnceLock<Vec<Regex>> = OnceLock::new();
     let forms = FORMS.get_or_init(|| {
@@ -264,8 +268,9 @@ pub(in super::super) fn scales(text: &str) -> Vec<(Option<f64>, f64, String)> {
     found
 }
 
-/// The one scale that a text names with both its ends; `None` when it names none, or several, when a noun says that it may count
-/// something else (`points for 1-3 examples`, `sections 1-4`), or when its high end is the worse one (`1 (best) to 10 (worst)`).
+/// The one scale that a text names with both its ends; `None` when it names none, or several, when
+/// a noun says that it may count something else (`points for 1-3 examples`, `sections 1-4`), or
+/// when its high end is the worse one (`1 (best) to 10 (worst)`).
 pub(in super::super) fn named_scale(text: &str) -> Option<[f64; 2]> {
     const BEHIND: [&str; 19] = [
         "and",
