@@ -3,21 +3,23 @@
 //!
 //! Numbers are counted from the test cases, never taken from the attributes `tests=` and
 //! `failures=`. Where these claim more than the file holds (it was cut, or a suite failed as a
-//! whole), that is said and the result is no pass. The file is read as a stream: what is held of it
-//! are the suites that are open and the failures that are listed.
+//! whole), that is said and the result is no pass.
 
 use std::borrow::Cow;
 use std::io::Read;
 
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use super::Tally;
-use super::xml_text::XmlText;
 use eval_base::text::{one_line, plural, quoted};
 
 /// Elements within each other.
 const DEEPEST: usize = 200;
+
+/// Bytes of a file. A larger one is an error: a part of it would be a part of its results.
+const MAX_BYTES: u64 = 256 << 20;
 
 /// Bytes of a message that are looked at.
 const MESSAGE: usize = 8 * 1024;
@@ -33,41 +35,76 @@ pub struct Broken {
 /// What the tests of a file came to, and why it could not be read to its end if so; what came
 /// before that is told.
 pub fn read(source: impl Read) -> (Tally, Option<Broken>) {
-    let mut reading = Reading::default();
-    let text = match XmlText::new(source) {
+    let text = match decoded(source) {
         Ok(text) => text,
-        Err(error) => {
-            return (
-                Tally::default(),
-                Some(Broken {
-                    line: 0,
-                    why: error.to_string(),
-                }),
-            );
-        }
+        Err(why) => return (Tally::default(), Some(Broken { line: 0, why })),
     };
-    let mut reader = Reader::from_reader(text);
-    // Texts that were cut may end in the middle of `&amp;`.
+    let mut reading = Reading::default();
+    let mut reader = Reader::from_str(&text);
     reader.config_mut().allow_dangling_amp = true;
-    let mut buffer = Vec::new();
     let why = loop {
-        buffer.clear();
-        let step = match reader.read_event_into(&mut buffer) {
+        let step = match reader.read_event() {
             Ok(Event::Eof) => break reading.end(),
             Ok(event) => reading.event(event),
-            Err(quick_xml::Error::Io(error)) => Err(error.to_string()),
             Err(error) => Err(format!("it is no well-formed XML: {error}")),
         };
         if let Err(why) = step {
             break Err(why);
         }
     };
-    let broken = why.err().map(|why| Broken {
-        line: reader.get_ref().line(),
-        why,
+    let broken = why.err().map(|why| {
+        let read = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
+        let read = text.as_bytes().get(..read).unwrap_or(text.as_bytes());
+        let line = 1 + read.iter().filter(|byte| **byte == b'\n').count();
+        Broken { line, why }
     });
     reading.close_flaky();
     (reading.tally, broken)
+}
+
+/// The text of a file. Its first bytes win over the encoding that it declares: a declaration is
+/// text that a program may have copied.
+fn decoded(source: impl Read) -> Result<String, String> {
+    let mut bytes = Vec::new();
+    let read = source.take(MAX_BYTES + 1).read_to_end(&mut bytes);
+    let read = read.map_err(|error| error.to_string())? as u64;
+    let encoding = match bytes.as_slice() {
+        _ if read > MAX_BYTES => {
+            return Err(format!("it is larger than {} MiB", MAX_BYTES >> 20));
+        }
+        [0xff, 0xfe, 0, 0, ..] | [0, 0, 0xfe, 0xff, ..] => {
+            return Err("its encoding is UTF-32".to_owned());
+        }
+        [0x1f, 0x8b, ..] => return Err("it is compressed with gzip".to_owned()),
+        [b'<', 0, ..] => UTF_16LE,
+        [0, b'<', ..] => UTF_16BE,
+        _ => declared_encoding(&bytes)?,
+    };
+    // A byte order mark is dropped, and decides.
+    Ok(encoding.decode(&bytes).0.into_owned())
+}
+
+/// Of `<?xml version="1.0" encoding="x"?>`; UTF-8 when nothing is declared, or UTF-16 is in a text
+/// of single bytes.
+fn declared_encoding(bytes: &[u8]) -> Result<&'static Encoding, String> {
+    let start = String::from_utf8_lossy(bytes.get(..1024).unwrap_or(bytes));
+    let declaration = start
+        .trim_start()
+        .strip_prefix("<?xml")
+        .and_then(|s| s.split("?>").next());
+    let value = declaration.and_then(|d| Some(d.split_once("encoding")?.1.trim_start()));
+    let Some(value) = value.and_then(|value| value.strip_prefix('=')) else {
+        return Ok(UTF_8);
+    };
+    let label = value.trim().split(['"', '\'']).nth(1).unwrap_or_default();
+    match Encoding::for_label_no_replacement(label.as_bytes()) {
+        Some(encoding) if encoding == UTF_16LE || encoding == UTF_16BE => Ok(UTF_8),
+        Some(encoding) => Ok(encoding),
+        None => Err(format!(
+            "its encoding is {}, which can't be read; write UTF-8",
+            one_line(&label.to_ascii_lowercase())
+        )),
+    }
 }
 
 /// An element that is open.
@@ -178,6 +215,9 @@ impl Reading {
             Event::GeneralRef(name) => {
                 let name = String::from_utf8_lossy(&name).into_owned();
                 self.text(format!("&{name};").as_bytes(), true)
+            }
+            Event::DocType(declared) if declared.windows(8).any(|word| word == b"<!ENTITY") => {
+                Err("it declares entities of its own, which are not expanded".to_owned())
             }
             Event::DocType(_) | Event::Decl(_) | Event::PI(_) | Event::Comment(_) | Event::Eof => {
                 Ok(())

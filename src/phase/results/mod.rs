@@ -7,7 +7,6 @@ pub mod files;
 pub mod junit;
 mod lines;
 mod runners;
-mod xml_text;
 
 pub use runners::{Said, Summaries};
 

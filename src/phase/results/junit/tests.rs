@@ -197,7 +197,7 @@ fn cut_and_broken_files_say_where() {
     ] {
         let _ = write!(seen, "{}", told(xml.as_bytes()));
     }
-    insta::assert_snapshot!(seen, @r##"
+    insta::assert_snapshot!(seen, @r#"
     0+ 0- 0~
       :1: it is no JUnit file: its root is <html>, not <testsuites> or <testsuite>
     0+ 0- 0~
@@ -211,20 +211,18 @@ fn cut_and_broken_files_say_where() {
     0+ 0- 0~
       :1: it holds more than one document
     0+ 0- 0~
-      :1: it declares entities of its own, which are not expanded
+      :2: it declares entities of its own, which are not expanded
     0+ 0- 0~
       :2: it is no well-formed XML: syntax error: attribute value not closed: `"` not found before end of input
     0+ 0- 0~
       :0: its encoding is utf-7, which can't be read; write UTF-8
-    "##);
+    "#);
     let deep = "<testsuite>".repeat(300);
     assert!(
         told(deep.as_bytes()).contains("nested deeper than 200"),
         "{}",
         told(deep.as_bytes())
     );
-    let tag = format!("<testsuite {}/>", "a=\"1\" ".repeat(1 << 20));
-    assert!(told(tag.as_bytes()).contains("a tag of more than 4 MiB"));
 }
 
 #[test]
@@ -288,77 +286,6 @@ fn encodings_are_told_by_the_bytes() {
         "0+ 1- 0~\n  [] pr\u{fffd}ft \u{fffd}: \u{fffd}\n",
         "declared as UTF-8 and written in another"
     );
-}
-
-/// A stream that is never in memory as a whole.
-struct Repeated {
-    head: &'static [u8],
-    body: &'static [u8],
-    times: usize,
-    tail: &'static [u8],
-    at: usize,
-}
-
-impl Read for Repeated {
-    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
-        let piece = if !self.head.is_empty() {
-            &mut self.head
-        } else if self.times > 0 {
-            let mut filled = 0;
-            while filled < into.len() && self.times > 0 {
-                let rest = &self.body[self.at..];
-                let n = rest.len().min(into.len() - filled);
-                into[filled..filled + n].copy_from_slice(&rest[..n]);
-                (filled, self.at) = (filled + n, self.at + n);
-                if self.at == self.body.len() {
-                    (self.at, self.times) = (0, self.times - 1);
-                }
-            }
-            return Ok(filled);
-        } else {
-            &mut self.tail
-        };
-        let n = piece.len().min(into.len());
-        into[..n].copy_from_slice(&piece[..n]);
-        *piece = &piece[n..];
-        Ok(n)
-    }
-}
-
-/// By construction nothing grows with the file: this text would be 8 MB in one event of the parser.
-#[test]
-fn long_texts_are_cut_and_lines_still_counted() {
-    let long = |head: &'static [u8], tail: &'static [u8]| {
-        let source = Repeated {
-            head,
-            body: b"0123456789 &amp; x\n",
-            times: 200_000,
-            tail,
-            at: 0,
-        };
-        let mut text = XmlText::new(source).expect("a text");
-        let mut passed = Vec::new();
-        text.read_to_end(&mut passed).expect("read");
-        (passed.len(), text.line())
-    };
-    let (bytes, line) = long(b"<testsuite><system-out>", b"</system-out></testsuite>");
-    assert!(bytes < 70_000 && line == 200_001, "{bytes} {line}");
-    let (bytes, line) = long(
-        b"<testsuite><system-out><![CDATA[",
-        b"]]></system-out></testsuite>",
-    );
-    assert!(bytes < 70_000 && line == 200_001, "{bytes} {line}");
-    let source = Repeated {
-        head: b"<testsuite><testcase name='a'/><!--",
-        body: b"0123456789 &amp; x\n",
-        times: 200_000,
-        tail: b"--><testcase name='b'><failure message='m'/></testcase>\n</oops>",
-        at: 0,
-    };
-    let (tally, broken) = read(source);
-    assert_eq!((tally.passed, tally.failed), (1, 1));
-    let broken = broken.expect("a wrong end");
-    assert_eq!(broken.line, 200_002, "{}", broken.why);
 }
 
 fn status() -> impl Strategy<Value = (u8, u8)> {
