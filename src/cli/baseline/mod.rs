@@ -13,7 +13,6 @@ mod prune;
 mod reject;
 mod review;
 mod scores;
-mod screen;
 mod shown;
 
 use std::path::Path;

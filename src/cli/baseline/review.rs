@@ -1,12 +1,11 @@
-//! `eval-harness baseline review`: pending baselines one after the other, on a screen or through a
-//! pipe.
+//! `eval-harness baseline review`: shows pending baselines one after another and asks what to do
+//! with each, one answer a line.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, Write};
 
 use super::pending::{Gathered, gather};
-use super::screen::{Act, Item, Screen, View, act, frame, furthest, wrapped};
-use super::shown::{Effect, lines, painted};
+use super::shown::{Effect, Line, lines, painted};
 use super::{accept, overview, refuse_in_ci};
 use crate::baseline::{Store, StoreError};
 use crate::cli::Exit;
@@ -20,8 +19,18 @@ use crate::report::differences::Limits;
 use crate::spec::BaselineTarget;
 use eval_base::text::{one_line, plural};
 
-/// Places of one baseline that are shown, or lines of a new one: a screen scrolls.
-const SHOWN: usize = 2_000;
+/// Places of one baseline that are shown, or lines of a new one.
+const SHOWN: usize = 200;
+
+/// One pending baseline as the review shows it.
+struct Item {
+    id: String,
+    /// Empty when the suite does not name it.
+    name: String,
+    /// Such as criticality, target and time of capture.
+    facts: Vec<String>,
+    lines: Vec<Line>,
+}
 
 pub fn review(console: &Console, args: &ReviewArgs) -> Exit {
     refuse_in_ci("review")?;
@@ -49,19 +58,13 @@ pub fn review(console: &Console, args: &ReviewArgs) -> Exit {
         gathered: &gathered,
         items: items(&gathered, &names(args), limits),
         decided: BTreeMap::new(),
-        interrupted: false,
     };
-    let on_screen = io::stdin().is_terminal() && io::stdout().is_terminal();
-    if on_screen {
-        review.on_screen(options.color, options.unicode)?;
-    } else {
-        review.through_a_pipe(console, options.color)?;
-    }
+    review.ask(console, options.color)?;
     review.sum_up(console)?;
-    Ok(match () {
-        () if review.interrupted => ExitCode::Interrupted,
-        () if !gathered.broken.is_empty() => ExitCode::Wrong,
-        () => ExitCode::Pass,
+    Ok(if gathered.broken.is_empty() {
+        ExitCode::Pass
+    } else {
+        ExitCode::Wrong
     })
 }
 
@@ -133,6 +136,15 @@ enum Decision {
     Rejected,
 }
 
+impl Decision {
+    fn words(self) -> &'static [u8] {
+        match self {
+            Decision::Accepted => b"accepted\n\n",
+            Decision::Rejected => b"rejected\n\n",
+        }
+    }
+}
+
 struct Review<'a> {
     store: &'a Store,
     gathered: &'a Gathered,
@@ -140,7 +152,6 @@ struct Review<'a> {
     items: Vec<Item>,
     /// By the place of the item.
     decided: BTreeMap<usize, Decision>,
-    interrupted: bool,
 }
 
 impl Review<'_> {
@@ -171,119 +182,61 @@ impl Review<'_> {
         (0..at).rev().find(|at| !self.decided.contains_key(at))
     }
 
-    fn on_screen(&mut self, color: bool, unicode: bool) -> io::Result<()> {
-        let mut screen = Screen::open()?;
-        let (mut next, mut scroll, mut message) = (self.next_open(0), 0usize, String::new());
-        while let Some(at) = next {
-            let Some(item) = self.items.get(at) else {
-                break;
-            };
-            let look = screen.look(color, unicode);
-            let lines = wrapped(&item.lines, look.columns);
-            let most = furthest(lines.len(), look);
-            scroll = scroll.min(most);
-            let view = View {
-                item,
-                n: at + 1,
-                of: self.items.len(),
-                scroll,
-                message: &message,
-            };
-            screen.draw(&frame(&view, &lines, look))?;
-            message.clear();
-            let moved = match act(&screen.key()?, look.page()) {
-                Act::Nothing => Ok(Some(at)),
-                Act::Scroll(by) => {
-                    scroll = scroll.saturating_add_signed(by).min(most);
-                    continue;
-                }
-                Act::Top => Err(0),
-                Act::Bottom => Err(most),
-                Act::Quit => Ok(None),
-                Act::Interrupt => {
-                    self.interrupted = true;
-                    Ok(None)
-                }
-                Act::Skip => Ok(self.next_open(at + 1)),
-                Act::Back => Ok(self.open_before(at).or(Some(at))),
-                decision @ (Act::Accept | Act::Reject) => {
-                    let decision = if decision == Act::Accept {
-                        Decision::Accepted
-                    } else {
-                        Decision::Rejected
-                    };
-                    match self.decide(at, decision) {
-                        Ok(()) => Ok(self.next_open(at + 1)),
-                        Err(why) => {
-                            message = why;
-                            Ok(Some(at))
-                        }
-                    }
-                }
-            };
-            match moved {
-                Err(to) => scroll = to,
-                Ok(Some(to)) if to == at => {}
-                Ok(to) => {
-                    next = to;
-                    scroll = 0;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// One answer a line; the end of the input is the end of the review.
-    fn through_a_pipe(&mut self, console: &Console, color: bool) -> io::Result<()> {
+    /// The end of the input is the end of the review.
+    fn ask(&mut self, console: &Console, color: bool) -> io::Result<()> {
         let mut answers = io::stdin().lock().lines();
-        'items: for at in 0..self.items.len() {
-            let Some(item) = self.items.get(at) else {
-                break;
-            };
-            let mut page = format!("{} of {}  {}", at + 1, self.items.len(), one_line(&item.id));
-            if !item.name.is_empty() {
-                page.push_str(&format!("  {}", one_line(&item.name)));
-            }
-            page.push_str(&format!("\n  {}\n", item.facts.join(", ")));
-            for line in &item.lines {
-                page.push_str(&format!("  {}\n", painted(line, color)));
-            }
-            console.result(page.as_bytes())?;
-            loop {
-                console.result(b"accept (a), reject (r), skip (s), quit (q)? ")?;
+        let mut next = self.next_open(0);
+        while let Some(at) = next {
+            console.result(self.page(at, color).as_bytes())?;
+            next = loop {
+                console.result(b"accept (a), reject (r), skip (s), back (b), quit (q)? ")?;
                 let Some(answer) = answers.next().transpose()? else {
                     console.result(b"\n")?;
-                    break 'items;
+                    break None;
                 };
-                let answer = answer.trim().to_ascii_lowercase();
-                let decision = match answer.as_str() {
+                let decision = match answer.trim().to_ascii_lowercase().as_str() {
                     "a" | "accept" => Decision::Accepted,
                     "r" | "reject" => Decision::Rejected,
                     "s" | "skip" => {
                         console.result(b"skipped\n\n")?;
-                        break;
+                        break self.next_open(at + 1);
                     }
+                    "b" | "back" => break self.open_before(at).or(Some(at)),
                     "q" | "quit" => {
                         console.result(b"\n")?;
-                        break 'items;
+                        break None;
                     }
                     _ => {
-                        console.result(b"answer a, r, s or q\n")?;
+                        console.result(b"answer a, r, s, b or q\n")?;
                         continue;
                     }
                 };
                 match self.decide(at, decision) {
-                    Ok(()) if decision == Decision::Accepted => console.result(b"accepted\n\n")?,
-                    Ok(()) => console.result(b"rejected\n\n")?,
-                    Err(why) => {
-                        console.error(&why, None);
-                        continue;
+                    Ok(()) => {
+                        console.result(decision.words())?;
+                        break self.next_open(at + 1);
                     }
+                    Err(why) => console.error(&why, None),
                 }
-                break;
-            }
+            };
         }
         io::stdout().flush()
+    }
+
+    /// What a baseline is and what accepting it would change.
+    fn page(&self, at: usize, color: bool) -> String {
+        let Some(item) = self.items.get(at) else {
+            return String::new();
+        };
+        let mut page = format!("{} of {}  {}", at + 1, self.items.len(), one_line(&item.id));
+        if !item.name.is_empty() {
+            page.push_str(&format!("  {}", one_line(&item.name)));
+        }
+        page.push_str(&format!("\n  {}\n", item.facts.join(", ")));
+        for line in &item.lines {
+            page.push_str(&format!("  {}\n", painted(line, color)));
+        }
+        page
     }
 
     fn sum_up(&self, console: &Console) -> io::Result<()> {
