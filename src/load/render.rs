@@ -3,17 +3,15 @@
 //! What comes from files is shown with its control characters made visible, so that no file writes
 //! to a terminal.
 
-use std::fmt;
-
-use miette::{
-    Diagnostic, GraphicalReportHandler, GraphicalTheme, LabeledSpan, MietteError,
-    MietteSpanContents, SourceCode, SourceSpan, SpanContents,
-};
+use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
 use serde_json::json;
 
 use super::problem::{Problem, Problems, Severity};
 use super::source::{Position, Sources, Span};
 use eval_base::json::escaped;
+
+/// Bytes of a line that are shown at most from a problem on, and as many after what is marked.
+const MAX_MARKED: usize = 4096;
 
 /// How problems are shown to people.
 #[derive(Debug, Clone, Copy)]
@@ -40,23 +38,16 @@ pub fn human(problems: &Problems, sources: &Sources, options: HumanOptions) -> S
     if problems.is_empty() {
         return String::new();
     }
-    let theme = if options.colour {
-        GraphicalTheme::unicode()
+    let renderer = if options.colour {
+        Renderer::styled()
     } else {
-        GraphicalTheme::unicode_nocolor()
+        Renderer::plain()
     };
-    let handler = GraphicalReportHandler::new_themed(theme)
-        .with_links(false)
-        .with_width(options.width.max(40))
-        .with_context_lines(1);
+    let renderer = renderer.term_width(options.width.max(40));
     let mut out = String::new();
     for problem in problems.sorted().into_iter().take(options.limit) {
-        let shown = Shown::new(problem, sources, options.width.max(40));
-        if handler.render_report(&mut out, &shown).is_err() {
-            // The plain form loses the excerpt, never the problem.
-            out.push_str(&format!("{}: {}\n", problem.severity.name(), shown));
-        }
-        out.push('\n');
+        out.push_str(&renderer.render(&report(problem, sources)));
+        out.push_str("\n\n");
     }
     let more = problems.len().saturating_sub(options.limit);
     if more > 0 {
@@ -176,12 +167,14 @@ fn escaped_property(text: &str) -> String {
     escaped_data(text).replace(':', "%3A").replace(',', "%2C")
 }
 
+/// Whether a character could steer a terminal, or reorder a line.
+fn steers(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
 /// A text with every character that could steer a terminal, or reorder a line, made visible.
 pub fn visible(text: &str) -> String {
-    let steers = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
-    };
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -194,188 +187,79 @@ pub fn visible(text: &str) -> String {
     out
 }
 
-/// A problem as miette takes it.
-#[derive(Debug)]
-struct Shown<'p> {
-    problem: &'p Problem,
-    message: String,
-    code: String,
-    help: Option<String>,
-    excerpt: Option<Excerpt>,
+/// A problem and the places related to it, each with its line.
+fn report<'a>(problem: &'a Problem, sources: &'a Sources) -> Vec<Group<'a>> {
+    let level = match problem.severity {
+        Severity::Error => Level::ERROR,
+        Severity::Warning => Level::WARNING,
+    };
+    let path = problem
+        .path
+        .as_ref()
+        .filter(|path| problem.span.is_none() && !problem.message.contains(*path));
+    let message = match path {
+        Some(path) => format!("{}: {}", visible(path), visible(&problem.message)),
+        None => visible(&problem.message),
+    };
+    let mut group = Group::with_title(level.primary_title(message).id(problem.code.id()));
+    if let Some(span) = problem.span {
+        group = group.element(excerpt(span, sources, AnnotationKind::Primary));
+    }
+    if let Some(hint) = &problem.hint {
+        group = group.element(Level::HELP.message(visible(hint)));
+    }
+    let related = problem.related.iter().map(|related| {
+        Group::with_title(Level::NOTE.secondary_title(visible(&related.note))).element(excerpt(
+            related.span,
+            sources,
+            AnnotationKind::Context,
+        ))
+    });
+    std::iter::once(group).chain(related).collect()
 }
 
-impl<'p> Shown<'p> {
-    fn new(problem: &'p Problem, sources: &Sources, width: usize) -> Shown<'p> {
-        let mut help: Vec<String> = problem.hint.iter().map(|h| visible(h)).collect();
-        for related in &problem.related {
-            help.push(format!(
-                "{}: {}",
-                visible(&related.note),
-                visible(&sources.place(related.span))
-            ));
-        }
-        let path = problem
-            .path
-            .as_ref()
-            .filter(|path| problem.span.is_none() && !problem.message.contains(*path));
-        let message = match path {
-            Some(path) => format!("{}: {}", visible(path), visible(&problem.message)),
-            None => visible(&problem.message),
-        };
-        Shown {
-            problem,
-            message,
-            code: format!("{} {}", problem.code.id(), problem.code.slug()),
-            help: Some(help.join("\n")).filter(|h| !h.is_empty()),
-            excerpt: problem.span.map(|span| Excerpt::new(span, sources, width)),
-        }
-    }
+/// The line that a span starts on, below the line before it. The renderer cuts what is too wide.
+fn excerpt<'a>(span: Span, sources: &Sources, kind: AnnotationKind) -> Snippet<'a, Annotation<'a>> {
+    let source = sources.text(span.file);
+    let Position { line, column } = sources.position(span);
+    let start = source.floor_char_boundary(span.start as usize);
+    let range = |line| sources.line_range(span.file, line).unwrap_or(start..start);
+    let before = range(line - 1);
+    // Far to the right there is nothing of it to see.
+    let has_context = line > 1 && column < 80 && !source[before.clone()].trim().is_empty();
+    let from = if has_context {
+        before.start
+    } else {
+        range(line).start
+    };
+    // A line of megabytes is not handed on whole.
+    let cut =
+        |at: usize| source.floor_char_boundary(at.min(start + MAX_MARKED).min(range(line).end));
+    let end = cut(span.end as usize).max(start);
+    let mut text = without_controls(&source[from..start]);
+    let marked_from = text.len();
+    text.push_str(&without_controls(&source[start..end]));
+    let marked = marked_from..text.len();
+    text.push_str(&without_controls(&source[end..cut(usize::MAX).max(end)]));
+    Snippet::source(text)
+        .path(visible(sources.display(span.file)))
+        .line_start(if has_context { line - 1 } else { line })
+        .fold(false)
+        .annotation(kind.span(marked))
 }
 
-impl fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.message)
-    }
-}
-
-impl std::error::Error for Shown<'_> {}
-
-impl Diagnostic for Shown<'_> {
-    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        Some(Box::new(&self.code))
-    }
-
-    fn severity(&self) -> Option<miette::Severity> {
-        Some(match self.problem.severity {
-            Severity::Error => miette::Severity::Error,
-            Severity::Warning => miette::Severity::Warning,
-        })
-    }
-
-    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.help
-            .as_ref()
-            .map(|h| Box::new(h) as Box<dyn fmt::Display>)
-    }
-
-    fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.excerpt.as_ref().map(|e| e as &dyn SourceCode)
-    }
-
-    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
-        let excerpt = self.excerpt.as_ref()?;
-        let label = LabeledSpan::new_primary_with_span(None, excerpt.label);
-        Some(Box::new(std::iter::once(label)))
-    }
-}
-
-/// The line that a problem is on, with the line before it, cut to what fits and free of control
-/// characters.
-#[derive(Debug)]
-struct Excerpt {
-    name: String,
-    text: String,
-    /// The number of the first line of `text`, from 0.
-    first_line: usize,
-    /// In bytes of `text`.
-    label: SourceSpan,
-    /// The true place in the file.
-    at: Position,
-}
-
-impl Excerpt {
-    fn new(span: Span, sources: &Sources, width: usize) -> Excerpt {
-        let at = sources.position(span);
-        let source = sources.text(span.file);
-        let room = width.saturating_sub(12).max(24);
-        let line_of = |line: usize| {
-            sources
-                .line_range(span.file, line)
-                .and_then(|r| source.get(r))
-                .unwrap_or("")
-        };
-        let before = at
-            .line
-            .checked_sub(1)
-            .filter(|line| *line > 0)
-            .map(line_of)
-            .filter(|l| !l.trim().is_empty());
-        let mut text = String::new();
-        if let Some(before) = before {
-            text.push_str(&visible(&before.chars().take(room).collect::<String>()));
-            text.push_str(if before.chars().count() > room {
-                "…\n"
+/// A source text in which a mark replaces each character that could steer a terminal and that the
+/// renderer lets through; columns stay the same.
+fn without_controls(text: &str) -> String {
+    text.chars()
+        .map(|c| {
+            if steers(c) && !c.is_ascii() {
+                '\u{fffd}'
             } else {
-                "\n"
-            });
-        }
-        let line = line_of(at.line);
-        let start = at.column.saturating_sub(1);
-        let length = sources
-            .slice(span)
-            .split(['\n', '\r'])
-            .next()
-            .map_or(0, |s| s.chars().count());
-        // Far to the right, the line is shown from a little before the caret on.
-        let from = if start + length.min(room / 2) > room {
-            start.saturating_sub(room / 3)
-        } else {
-            0
-        };
-        let part = |skip: usize, take: usize| {
-            visible(&line.chars().skip(skip).take(take).collect::<String>())
-        };
-        if from > 0 {
-            text.push('…');
-        }
-        text.push_str(&part(from, start - from));
-        let offset = text.len();
-        let shown = length.min(room.saturating_sub(start - from));
-        let marked = part(start, shown);
-        text.push_str(&marked);
-        let rest = room.saturating_sub(start - from + shown);
-        text.push_str(&part(start + shown, rest));
-        if line.chars().count() > start + shown + rest {
-            text.push('…');
-        }
-        text.push('\n');
-        Excerpt {
-            name: visible(sources.display(span.file)),
-            text,
-            first_line: at.line.saturating_sub(if before.is_some() { 2 } else { 1 }),
-            label: SourceSpan::new(offset.into(), marked.len()),
-            at,
-        }
-    }
-}
-
-impl SourceCode for Excerpt {
-    fn read_span<'a>(
-        &'a self,
-        _span: &SourceSpan,
-        lines_before: usize,
-        lines_after: usize,
-    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
-        // Without context lines miette asks for the place that its header names: the true one.
-        let (line, column) = match (lines_before, lines_after) {
-            (0, 0) => (
-                self.at.line.saturating_sub(1),
-                self.at.column.saturating_sub(1),
-            ),
-            _ => (self.first_line, 0),
-        };
-        let whole = SourceSpan::new(0.into(), self.text.len());
-        let lines = self.text.lines().count();
-        let data = self.text.as_bytes();
-        Ok(Box::new(MietteSpanContents::new_named(
-            self.name.clone(),
-            data,
-            whole,
-            line,
-            column,
-            lines,
-        )))
-    }
+                c
+            }
+        })
+        .collect()
 }
 
 #[cfg(test)]
@@ -412,15 +296,14 @@ mod tests {
         );
         let (problems, sources) = problems_in(text, &[row]);
         assert_snapshot!(human(&problems, &sources, HumanOptions::default()), @"
-        EH0204 unknown-value
-
-          × `exact_mach` is not a value of `method`
-           ╭─[evals/a.yaml:3:13]
-         2 │ graders:
-         3 │   - method: exact_mach
-           ·             ──────────
-           ╰────
-          help: did you mean `exact_match`?
+        error[EH0204]: `exact_mach` is not a value of `method`
+         --> evals/a.yaml:3:13
+          |
+        2 | graders:
+        3 |   - method: exact_mach
+          |             ^^^^^^^^^^
+          |
+          = help: did you mean `exact_match`?
 
         1 error
         ");
@@ -449,23 +332,18 @@ mod tests {
             "{shown}"
         );
         assert_snapshot!(shown, @"
-        EH0108 too-deep
+        error[EH0108]: all of it
+         --> evals/a.yaml:2:4
+          |
+        1 | a: 1
+        2 | b: xxxxxxxxxxxxxxxxxxxxxxxxx...yyyyyyyyyyyyyyyyyyyyyyyyy
+          |    ^^^^^^^^^^^^^^^^^^^^^^^^^...^^^^^^^^^^^^^^^^^^^^^^^^^
 
-          × all of it
-           ╭─[evals/a.yaml:2:4]
-         1 │ a: 1
-         2 │ b: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…
-           ·    ─────────────────────────────────────────────────────────────────
-           ╰────
-
-        EH0105 syntax
-
-          × wrong
-           ╭─[evals/a.yaml:2:505]
-         1 │ a: 1
-         2 │ …xxxxxxxxxxxxxxxxxxxxx here yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy…
-           ·                        ────
-           ╰────
+        error[EH0105]: wrong
+         --> evals/a.yaml:2:505
+          |
+        2 | ...xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx here yyyyyyyyyyyyyyyyyyyyyyyyyyyyyyyy...
+          |                                     ^^^^
 
         2 errors
         ");
@@ -484,32 +362,32 @@ mod tests {
         problems.push(end.related(Span::new(evil, 0, 0), "other"));
         let shown = human(&problems, &sources, HumanOptions::default());
         assert!(!shown.contains(['\u{1b}', '\u{7}', '\r', '\u{202e}']));
-        assert_snapshot!(shown, @r#"
-        EH0101 unreadable
+        assert_snapshot!(shown, @r"
+        warning[EH0101]: x\u{1b}.yaml: cannot read it
 
-          ⚠ x\u{1b}.yaml: cannot read it
+        error[EH0105]: w\u{1b}]0;rong\u{7}
+         --> evals/a.yaml:2:9
+          |
+        1 | a: 1
+        2 | ␛[2J    b: é�
+          |            ^
+          |
+          = help: hint
 
-        EH0105 syntax
-
-          × w\u{1b}]0;rong\u{7}
-           ╭─[evals/a.yaml:2:9]
-         1 │ a: 1
-         2 │ \u{1b}[2J b: é\u{202e}
-           ·              ─
-           ╰────
-          help: hint
-
-        EH0105 syntax
-
-          × at the end
-           ╭─[\u{1b}c.yaml:1:2]
-         1 │ a
-           ·  ▲
-           ╰────
-          help: other: \u{1b}c.yaml:1:1
+        error[EH0105]: at the end
+         --> \u{1b}c.yaml:1:2
+          |
+        1 | a
+          |  ^
+          |
+        note: other
+         --> \u{1b}c.yaml:1:1
+          |
+        1 | a
+          | -
 
         2 errors, 1 warning
-        "#);
+        ");
     }
 
     #[test]

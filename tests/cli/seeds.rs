@@ -39,28 +39,23 @@ fn shown(loaded: &Loaded) -> String {
 fn the_suite_of_the_seeds_becomes_a_plan() {
     let loaded = load(&request());
     insta::assert_snapshot!(shown(&loaded), @r#"
-    EH0423 suspicious-value
+    warning[EH0423]: `notify_on_failure` has no channel to tell: only the terminal's bell will ring
+      --> evals/eval-suite.yaml:29:5
+       |
+    28 |     include_details: true
+    29 |     notify_on_failure: true
+       |     ^^^^^^^^^^^^^^^^^
+       |
+       = help: add `notify:` to the suite, such as `notify: [{type: webhook, url_env: SLACK_WEBHOOK_URL}]`
 
-      ⚠ `notify_on_failure` has no channel to tell: only the terminal's bell will
-      │ ring
-        ╭─[evals/eval-suite.yaml:29:5]
-     28 │     include_details: true
-     29 │     notify_on_failure: true
-        ·     ─────────────────
-        ╰────
-      help: add `notify:` to the suite, such as `notify: [{type: webhook, url_env:
-            SLACK_WEBHOOK_URL}]`
-
-    EH0415 bad-command
-
-      ⚠ nothing says how skills are run
-        ╭─[evals/regression/regressions.yaml:76:7]
-     75 │     execution:
-     76 │       type: "skill"
-        ·       ─────────────
-        ╰────
-      help: add to the suite: `skill: {command: ["agent", "-p", "/{{ skill_name }}
-            {{ parameters | tojson }}"]}`
+    warning[EH0415]: nothing says how skills are run
+      --> evals/regression/regressions.yaml:76:7
+       |
+    75 |     execution:
+    76 |       type: "skill"
+       |       ^^^^^^^^^^^^^
+       |
+       = help: add to the suite: `skill: {command: ["agent", "-p", "/{{ skill_name }} {{ parameters | tojson }}"]}`
 
     2 warnings
     "#);

@@ -488,190 +488,165 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
             .expect(2);
         told.push_str(&format!("{}\n", call.stderr.trim()));
     }
-    insta::assert_snapshot!(told, @r##"
-    EH0427 bad-request
-
-      × `localhost:8080` is not an HTTP address
-       ╭─[suite.yaml:3:34]
-     2 │   name: s
-     3 │   target: {type: http, base_url: 'localhost:8080'}
-       ·                                  ────────────────
-       ╰────
-      help: it begins with `http://` or `https://` and a host, such as
-            `http://127.0.0.1:8080/api`
+    insta::assert_snapshot!(told, @r#"
+    error[EH0427]: `localhost:8080` is not an HTTP address
+     --> suite.yaml:3:34
+      |
+    2 |   name: s
+    3 |   target: {type: http, base_url: 'localhost:8080'}
+      |                                  ^^^^^^^^^^^^^^^^
+      |
+      = help: it begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`
 
     1 error
     error: 1 problem in the suite; nothing ran
-    EH0427 bad-request
-
-      × the address has a fragment (`#...`), which no server sees; leave it out
-       ╭─[suite.yaml:3:34]
-     2 │   name: s
-     3 │   target: {type: http, base_url: 'http://h/#x=1'}
-       ·                                  ───────────────
-       ╰────
-      help: it begins with `http://` or `https://` and a host, such as
-            `http://127.0.0.1:8080/api`
+    error[EH0427]: the address has a fragment (`#...`), which no server sees; leave it out
+     --> suite.yaml:3:34
+      |
+    2 |   name: s
+    3 |   target: {type: http, base_url: 'http://h/#x=1'}
+      |                                  ^^^^^^^^^^^^^^^
+      |
+      = help: it begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`
 
     1 error
     error: 1 problem in the suite; nothing ran
-    EH0427 bad-request
-
-      × the HTTP target has no `base_url`
-       ╭─[suite.yaml:3:11]
-     2 │   name: s
-     3 │   target: {type: http}
-       ·           ────────────
-       ╰────
-      help: add `base_url: "http://..."`, or give the suite a target of type
-            `http`, which executions without an address use
+    error[EH0427]: the HTTP target has no `base_url`
+     --> suite.yaml:3:11
+      |
+    2 |   name: s
+    3 |   target: {type: http}
+      |           ^^^^^^^^^^^^
+      |
+      = help: add `base_url: "http://..."`, or give the suite a target of type `http`, which executions without an address use
 
     1 error
     error: 1 problem in the suite; nothing ran
-    EH0427 bad-request
-
-      × `X Y` is not a header name: letters, digits and `-` make one
-       ╭─[suite.yaml:3:70]
-     2 │   name: s
-     3 │ …0.1:1/api', headers: {'X Y': v}}
-       ·                        ─────
-       ╰────
+    error[EH0427]: `X Y` is not a header name: letters, digits and `-` make one
+     --> suite.yaml:3:70
+      |
+    2 | ...
+    3 | ...p://127.0.0.1:1/api', headers: {'X Y': v}}
+      |                                    ^^^^^
 
     1 error
     error: 1 problem in the suite; nothing ran
-    EH0302 missing-ref
-
-      × there is no file `gone.pem`
-       ╭─[suite.yaml:3:69]
-     2 │   name: s
-     3 │ ….0.1:1/api', ca_file: gone.pem}
-       ·                        ────────
-       ╰────
-      help: the path is relative to the file that names it
-
-    1 error
-    error: 1 problem in the suite; nothing ran
-    EH0427 bad-request
-
-      × no certificate can be read from `suite.yaml`
-       ╭─[suite.yaml:3:69]
-     2 │   name: s
-     3 │ ….0.1:1/api', ca_file: suite.yaml}
-       ·                        ──────────
-       ╰────
-      help: certificates in PEM begin with `-----BEGIN CERTIFICATE-----`
+    error[EH0302]: there is no file `gone.pem`
+     --> suite.yaml:3:69
+      |
+    2 | ...
+    3 | ...p://127.0.0.1:1/api', ca_file: gone.pem}
+      |                                   ^^^^^^^^
+      |
+      = help: the path is relative to the file that names it
 
     1 error
     error: 1 problem in the suite; nothing ran
-    EH0427 bad-request
-
-      × `body` says how an input becomes a request, and `endpoint` is missing
-       ╭─[suite.yaml:3:60]
-     2 │   name: s
-     3 │   target: {type: http, base_url: 'http://127.0.0.1:1/api', body: '{{…
-       ·                                                            ────
-       ╰────
-      help: an `api_call` input brings its own method, endpoint and body
-
-    1 error
-    error: 1 problem in the suite; nothing ran
-    EH0403 bad-template
-
-      × `{{ PROMPT }}` can't be filled when the request is made
-       ╭─[suite.yaml:3:80]
-     2 │   name: s
-     3 │ …, endpoint: /a, body: '{{ prompt | upper }}'}
-       ·                        ──────────────────────
-       ╰────
-      help: only `{{ prompt }}`, `{{ messages }}`, `{{ context }}`, `{{ input }}`
-            are, as they are, without filters
+    error[EH0427]: no certificate can be read from `suite.yaml`
+     --> suite.yaml:3:69
+      |
+    2 | ...
+    3 | ...://127.0.0.1:1/api', ca_file: suite.yaml}
+      |                                  ^^^^^^^^^^
+      |
+      = help: certificates in PEM begin with `-----BEGIN CERTIFICATE-----`
 
     1 error
     error: 1 problem in the suite; nothing ran
-    EH0427 bad-request
-
-      × the endpoint does not lie below the base address http://127.0.0.1:1/api
-       ╭─[suite.yaml:5:49]
-     4 │   evals:
-     5 │     - {id: e, input: {type: api_call, endpoint: 'http://other/api/a'…
-       ·                                                 ────────────────────
-       ╰────
-      help: write the path alone; it is put below http://127.0.0.1:1/api
-
-    1 error
-    error: 1 problem in the suite; nothing ran
-    EH0427 bad-request
-
-      × the endpoint does not lie below the base address http://127.0.0.1:1/api
-       ╭─[suite.yaml:5:49]
-     4 │   evals:
-     5 │     - {id: e, input: {type: api_call, endpoint: ../admin}, expected:…
-       ·                                                 ────────
-       ╰────
-      help: write the path alone; it is put below http://127.0.0.1:1/api
+    error[EH0427]: `body` says how an input becomes a request, and `endpoint` is missing
+     --> suite.yaml:3:60
+      |
+    2 |   name: s
+    3 |   target: {type: http, base_url: 'http://127.0.0.1:1/api', body: '{{ prom...
+      |                                                            ^^^^
+      |
+      = help: an `api_call` input brings its own method, endpoint and body
 
     1 error
     error: 1 problem in the suite; nothing ran
-    EH0427 bad-request
-
-      × `GE T` is not a method: it is one word, such as GET or POST
-       ╭─[suite.yaml:5:47]
-     4 │   evals:
-     5 │     - {id: e, input: {type: api_call, method: 'GE T', endpoint: /a},…
-       ·                                               ──────
-       ╰────
-
-    1 error
-    error: 1 problem in the suite; nothing ran
-    EH0427 bad-request
-
-      × the value of the header `X-Token` holds a line break or another control
-      │ character
-       ╭─[suite.yaml:5:72]
-     4 │   evals:
-     5 │ …a, headers: {X-Token: "secret-123\nHost: evil"}}, expected: {type: c…
-       ·                        ────────────────────────
-       ╰────
-      help: does a variable or a file end with a line break?
+    error[EH0403]: `{{ PROMPT }}` can't be filled when the request is made
+     --> suite.yaml:3:80
+      |
+    2 | ...
+    3 | ...i', endpoint: /a, body: '{{ prompt | upper }}'}
+      |                            ^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: only `{{ prompt }}`, `{{ messages }}`, `{{ context }}`, `{{ input }}` are, as they are, without filters
 
     1 error
     error: 1 problem in the suite; nothing ran
-    EH0427 bad-request
-
-      × the header `Content-Length` is set by the program, from what it sends
-       ╭─[suite.yaml:5:63]
-     4 │   evals:
-     5 │ …dpoint: /a, headers: {Content-Length: '3'}}, expected: {type: contai…
-       ·                        ──────────────
-       ╰────
-      help: leave it out
-
-    1 error
-    error: 1 problem in the suite; nothing ran
-    EH0427 bad-request
-
-      × `a` is no text, number or truth, nor a list of these
-       ╭─[suite.yaml:5:64]
-     4 │   evals:
-     5 │ …point: /a, query: {a: {b: 1}}}, expected: {type: contains, value: fi…
-       ·                        ──────
-       ╰────
+    error[EH0427]: the endpoint does not lie below the base address http://127.0.0.1:1/api
+     --> suite.yaml:5:49
+      |
+    4 |   evals:
+    5 |     - {id: e, input: {type: api_call, endpoint: 'http://other/api/a'}, ex...
+      |                                                 ^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: write the path alone; it is put below http://127.0.0.1:1/api
 
     1 error
     error: 1 problem in the suite; nothing ran
-    EH0427 bad-request
-
-      × the target is an HTTP service, and this input is no API call
-       ╭─[suite.yaml:5:22]
-     4 │   evals:
-     5 │     - {id: e, input: a prompt, expected: {type: contains, value: fin…
-       ·                      ────────
-       ╰────
-      help: write `{method: GET, endpoint: /...}` (with `type: api_call` where the
-            input is typed), or give the target an `endpoint` and a `body` that
-            are filled with `{{ prompt }}` or `{{ input }}`
+    error[EH0427]: the endpoint does not lie below the base address http://127.0.0.1:1/api
+     --> suite.yaml:5:49
+      |
+    4 |   evals:
+    5 |     - {id: e, input: {type: api_call, endpoint: ../admin}, expected: {typ...
+      |                                                 ^^^^^^^^
+      |
+      = help: write the path alone; it is put below http://127.0.0.1:1/api
 
     1 error
     error: 1 problem in the suite; nothing ran
-    "##);
+    error[EH0427]: `GE T` is not a method: it is one word, such as GET or POST
+     --> suite.yaml:5:47
+      |
+    4 |   evals:
+    5 |     - {id: e, input: {type: api_call, method: 'GE T', endpoint: /a}, expe...
+      |                                               ^^^^^^
+
+    1 error
+    error: 1 problem in the suite; nothing ran
+    error[EH0427]: the value of the header `X-Token` holds a line break or another control character
+     --> suite.yaml:5:72
+      |
+    4 | ...
+    5 | .../a, headers: {X-Token: "secret-123\nHost: evil"}}, expected: {type: co...
+      |                           ^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: does a variable or a file end with a line break?
+
+    1 error
+    error: 1 problem in the suite; nothing ran
+    error[EH0427]: the header `Content-Length` is set by the program, from what it sends
+     --> suite.yaml:5:63
+      |
+    4 | ...
+    5 | ...ll, endpoint: /a, headers: {Content-Length: '3'}}, expected: {type: co...
+      |                                ^^^^^^^^^^^^^^
+      |
+      = help: leave it out
+
+    1 error
+    error: 1 problem in the suite; nothing ran
+    error[EH0427]: `a` is no text, number or truth, nor a list of these
+     --> suite.yaml:5:64
+      |
+    4 |   evals:
+    5 |     - {id: e, input: {type: api_call, endpoint: /a, query: {a: {b: 1}}}, ...
+      |                                                                ^^^^^^
+
+    1 error
+    error: 1 problem in the suite; nothing ran
+    error[EH0427]: the target is an HTTP service, and this input is no API call
+     --> suite.yaml:5:22
+      |
+    4 |   evals:
+    5 |     - {id: e, input: a prompt, expected: {type: contains, value: fine}}
+      |                      ^^^^^^^^
+      |
+      = help: write `{method: GET, endpoint: /...}` (with `type: api_call` where the input is typed), or give the target an `endpoint` and a `body` that are filled with `{{ prompt }}` or `{{ input }}`
+
+    1 error
+    error: 1 problem in the suite; nothing ran
+    "#);
 }

@@ -201,113 +201,102 @@ fn what_is_wrong_with_a_skill_is_said_before_anything_runs() {
             .expect(2);
         told.push_str(&format!("== {skill} {execution}\n{}", call.stderr));
     }
-    insta::assert_snapshot!(told, @r##"
+    insta::assert_snapshot!(told, @r#"
     == {command: [./agent.sh, '{{ skil_name }}']} {type: skill, skill_name: x}
-    EH0404 undefined-variable
-
-      × nothing defines `skil_name`
-       ╭─[suite.yaml:5:37]
-     4 │   target: {type: echo}
-     5 │   skill: {command: [./agent.sh, '{{ skil_name }}']}
-       ·                                     ─────────
-       ╰────
-      help: define it under `vars:` in the suite, or pass `--var`; write `{% raw
-            %}{{ ... }}{% endraw %}` for literal braces
+    error[EH0404]: nothing defines `skil_name`
+     --> suite.yaml:5:37
+      |
+    4 |   target: {type: echo}
+    5 |   skill: {command: [./agent.sh, '{{ skil_name }}']}
+      |                                     ^^^^^^^^^
+      |
+      = help: define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces
 
     1 error
     error: 1 problem in the suite; nothing ran
     == {command: [./agent.sh, '{{ parameters.deph }}']} {type: skill, skill_name: x, parameters: {depth: 1}}
-    EH0404 undefined-variable
-
-      × nothing defines `parameters.deph`
-       ╭─[suite.yaml:5:37]
-     4 │   target: {type: echo}
-     5 │   skill: {command: [./agent.sh, '{{ parameters.deph }}']}
-       ·                                     ───────────────
-       ╰────
-      help: did you mean `parameters.depth`?
+    error[EH0404]: nothing defines `parameters.deph`
+     --> suite.yaml:5:37
+      |
+    4 |   target: {type: echo}
+    5 |   skill: {command: [./agent.sh, '{{ parameters.deph }}']}
+      |                                     ^^^^^^^^^^^^^^^
+      |
+      = help: did you mean `parameters.depth`?
 
     1 error
     error: 1 problem in the suite; nothing ran
     == {command: [./agent.sh, '{{ prompt }} {{ vars.n }}']} {type: skill, skill_name: x}
-    EH0415 bad-command
-
-      × a part that is filled with the input can't use `vars`
-       ╭─[suite.yaml:5:33]
-     4 │   target: {type: echo}
-     5 │   skill: {command: [./agent.sh, '{{ prompt }} {{ vars.n }}']}
-       ·                                 ───────────────────────────
-       ╰────
-      help: give it a part of its own, or pass it on under `parameters:`
+    error[EH0415]: a part that is filled with the input can't use `vars`
+     --> suite.yaml:5:33
+      |
+    4 |   target: {type: echo}
+    5 |   skill: {command: [./agent.sh, '{{ prompt }} {{ vars.n }}']}
+      |                                 ^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: give it a part of its own, or pass it on under `parameters:`
 
     1 error
     error: 1 problem in the suite; nothing ran
     == {command: ['{{ prompt }}']} {type: skill, skill_name: x}
-    EH0415 bad-command
-
-      × the program can't come from the input
-       ╭─[suite.yaml:5:21]
-     4 │   target: {type: echo}
-     5 │   skill: {command: ['{{ prompt }}']}
-       ·                     ──────────────
-       ╰────
-      help: write it down
+    error[EH0415]: the program can't come from the input
+     --> suite.yaml:5:21
+      |
+    4 |   target: {type: echo}
+    5 |   skill: {command: ['{{ prompt }}']}
+      |                     ^^^^^^^^^^^^^^
+      |
+      = help: write it down
 
     1 error
     error: 1 problem in the suite; nothing ran
     == {command: [./gone.sh]} {type: skill, skill_name: x}
-    EH0415 bad-command
-
-      × the program `./gone.sh` cannot be found
-       ╭─[suite.yaml:5:20]
-     4 │   target: {type: echo}
-     5 │   skill: {command: [./gone.sh]}
-       ·                    ───────────
-       ╰────
-      help: a path with a slash is relative to the suite's folder
+    error[EH0415]: the program `./gone.sh` cannot be found
+     --> suite.yaml:5:20
+      |
+    4 |   target: {type: echo}
+    5 |   skill: {command: [./gone.sh]}
+      |                    ^^^^^^^^^^^
+      |
+      = help: a path with a slash is relative to the suite's folder
 
     1 error
     error: 1 problem in the suite; nothing ran
     == {command: [./agent.sh, '{{ skill_name']} {type: skill, skill_name: x}
-    EH0403 bad-template
-
-      × the template cannot be rendered: syntax error: unexpected end of input,
-      │ expected end of variable block
-       ╭─[suite.yaml:5:37]
-     4 │   target: {type: echo}
-     5 │   skill: {command: [./agent.sh, '{{ skill_name']}
-       ·                                     ──────────
-       ╰────
-      help: write `{% raw %}...{% endraw %}` around braces that are no template
+    error[EH0403]: the template cannot be rendered: syntax error: unexpected end of input, expected end of variable block
+     --> suite.yaml:5:37
+      |
+    4 |   target: {type: echo}
+    5 |   skill: {command: [./agent.sh, '{{ skill_name']}
+      |                                     ^^^^^^^^^^
+      |
+      = help: write `{% raw %}...{% endraw %}` around braces that are no template
 
     1 error
     error: 1 problem in the suite; nothing ran
     == {command: [./agent.sh]} {type: skill}
-    EH0415 bad-command
-
-      × nothing says which skill is to be run
-        ╭─[suite.yaml:11:20]
-     10 │         input: p
-     11 │         execution: {type: skill}
-        ·                    ─────────────
-        ╰────
-      help: add `skill_name` to the suite's target, or to the eval's `execution`
+    error[EH0415]: nothing says which skill is to be run
+      --> suite.yaml:11:20
+       |
+    10 |         input: p
+    11 |         execution: {type: skill}
+       |                    ^^^^^^^^^^^^^
+       |
+       = help: add `skill_name` to the suite's target, or to the eval's `execution`
 
     1 error
     error: 1 problem in the suite; nothing ran
     == {} {type: skill, skill_name: x}
-    EH0415 bad-command
-
-      × nothing says how skills are run
-        ╭─[suite.yaml:11:20]
-     10 │         input: p
-     11 │         execution: {type: skill, skill_name: x}
-        ·                    ────────────────────────────
-        ╰────
-      help: add to the suite: `skill: {command: ["agent", "-p", "/{{ skill_name }}
-            {{ parameters | tojson }}"]}`
+    error[EH0415]: nothing says how skills are run
+      --> suite.yaml:11:20
+       |
+    10 |         input: p
+    11 |         execution: {type: skill, skill_name: x}
+       |                    ^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+       |
+       = help: add to the suite: `skill: {command: ["agent", "-p", "/{{ skill_name }} {{ parameters | tojson }}"]}`
 
     1 error
     error: 1 problem in the suite; nothing ran
-    "##);
+    "#);
 }
