@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::net::NetError;
+use eval_models::net::NetError;
 
 /// The first pause; each further one is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
@@ -84,7 +84,7 @@ fn answered(status: u16) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::Phase;
+    use eval_models::net::Phase;
 
     #[test]
     fn what_may_get_through_is_tried_again_and_nothing_else() {

@@ -1,11 +1,11 @@
 //! Webhooks: one POST, tried again while that can help.
 
 use crate::model::{Given, Webhook};
-use crate::net::{self, Client, Clients, NetError, Request, Settings};
 use crate::notify::retry::{Next, Tried, next};
 use crate::notify::{Message, payload};
 use eval_base::redact::{Redactor, secrets_of_header};
 use eval_base::text;
+use eval_models::net::{self, Client, Clients, NetError, Request, Settings};
 
 /// Bytes of an answer that are read, and columns of it that a warning shows.
 const ANSWER: usize = 4 << 10;

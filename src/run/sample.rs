@@ -8,10 +8,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::queue::Work;
 use crate::grade::{Asked, Graders, apply_finish, apply_latency, without_output};
-use crate::llm::Models;
 use crate::model::{Attempt, Case, Cause, JudgeVote, ModelCall, Outcome, Outline, Output, Verdict};
 use crate::target::{Answer, Targets};
 use eval_base::redact::Redactor;
+use eval_models::Models;
 
 /// Further tries of a call that did not get through, where its target does not say.
 const INFRASTRUCTURE_RETRIES: u32 = 4;

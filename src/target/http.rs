@@ -10,15 +10,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::llm::Rendered;
+use crate::input::Rendered;
 use crate::model::{Case, Cause, HttpCall, HttpTarget, Input, Output};
-use crate::net::{self, Clients, NetError, Phase, Request, Settings};
 use eval_base::json::is_deeper;
 use eval_base::ordered::OrderedValue;
 use eval_base::percent;
 use eval_base::placeholders::{fill, lone};
 use eval_base::redact::REDACTED;
 use eval_base::unique_keys;
+use eval_models::net::{self, Clients, NetError, Phase, Request, Settings};
 
 use super::{Answer, TargetFailure};
 

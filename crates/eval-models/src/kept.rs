@@ -1,0 +1,326 @@
+//! Answers that need no question: from recordings or the cache, whichever the run's settings name.
+//!
+//! Before anybody is asked: `match kept.look(endpoint, call).await`: [`Look::Found`] is the answer,
+//! [`Look::Refused`] the end, and with [`Look::Ask`] the model is asked, and
+//! `kept.keep(&asked, endpoint, &completion).await` before its answer is given on.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use jiff::Timestamp;
+
+use super::cache::{Cache, CacheError, Kept, Known};
+use super::key::{Key, Question};
+use super::recordings::{Recorder, Recordings, RecordingsError};
+use super::{Call, Completion, Fault, FaultKind};
+use crate::{AnswerSource, CacheMode, Endpoint, Finish, ModelSettings};
+use eval_base::clock::{Clock, rfc3339};
+use eval_base::redact::Redactor;
+
+/// What a run can't do without is not there (exit code 2).
+#[derive(Debug, thiserror::Error)]
+pub enum KeptError {
+    #[error("{0}; with --cache only every answer comes from there")]
+    Cache(CacheError),
+    #[error(
+        "there is no place for the cache: neither EVAL_HARNESS_CACHE_DIR nor a home folder is set"
+    )]
+    NoPlace,
+    #[error("{0}")]
+    Recordings(#[from] RecordingsError),
+    #[error("nothing can be recorded in {}: {source}", dir.display())]
+    Recorder {
+        dir: PathBuf,
+        source: std::io::Error,
+    },
+}
+
+/// What is known before anybody is asked.
+#[derive(Debug)]
+pub enum Look {
+    /// Nobody need be asked. The key is that of the cache, when it is from there and another answer
+    /// may take its place.
+    Found(Kept, AnswerSource, Option<Key>),
+    /// Nobody may be asked.
+    Refused(Fault),
+    /// The answer, once there is one, goes to [`KeptAnswers::keep`] with this.
+    Ask(Asked),
+}
+
+/// A question that has no answer yet.
+#[derive(Debug, Clone)]
+pub struct Asked {
+    pub key: Key,
+    /// `None` when nothing is recorded.
+    question: Option<Arc<Question>>,
+}
+
+/// The cache and the recordings of one run, each opened when a model needs it.
+pub struct KeptAnswers {
+    settings: ModelSettings,
+    redactor: Redactor,
+    clock: Arc<dyn Clock>,
+    /// With `refresh`, answers that were given before this don't count.
+    since: Timestamp,
+    cache: OnceLock<Option<Cache>>,
+    recorder: OnceLock<Option<Recorder>>,
+    replays: Mutex<HashMap<PathBuf, Arc<Recordings>>>,
+    warnings: Mutex<Vec<String>>,
+}
+
+impl KeptAnswers {
+    /// Opens nothing yet. `since` is when the run began (its first session); the redactor's secrets
+    /// don't get into recordings.
+    pub fn new(
+        settings: ModelSettings,
+        redactor: Redactor,
+        clock: Arc<dyn Clock>,
+        since: Timestamp,
+    ) -> KeptAnswers {
+        KeptAnswers {
+            settings,
+            redactor,
+            clock,
+            since,
+            cache: OnceLock::new(),
+            recorder: OnceLock::new(),
+            replays: Mutex::default(),
+            warnings: Mutex::default(),
+        }
+    }
+
+    /// Opens what this model's answers come from and go to. Called before a run for each of its
+    /// models, it finds what would stop the run; questions to models that it was not called for
+    /// open their part themselves.
+    pub fn prepare(&self, endpoint: &Endpoint) -> Result<(), KeptError> {
+        match self.replay(endpoint) {
+            Some(dir) => self.recordings(dir).map(|_| ()),
+            None => {
+                self.cache()?;
+                self.recorder()?;
+                Ok(())
+            }
+        }
+    }
+
+    /// What people should know and were not yet told.
+    pub fn take_warnings(&self) -> Vec<String> {
+        let mut warnings =
+            std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner));
+        if let Some(Some(cache)) = self.cache.get() {
+            warnings.extend(cache.take_warnings());
+        }
+        if let Some(Some(recorder)) = self.recorder.get() {
+            warnings.extend(recorder.take_warning());
+        }
+        warnings
+    }
+
+    /// Looks for the answer to a question.
+    pub async fn look(&self, endpoint: &Endpoint, call: &Call) -> Look {
+        self.look_where(endpoint, call, true).await
+    }
+
+    /// As [`KeptAnswers::look`], and leaves the cache out where the model may be asked: for who
+    /// wants to know how long it takes.
+    pub async fn look_timed(&self, endpoint: &Endpoint, call: &Call) -> Look {
+        self.look_where(endpoint, call, self.settings.cache == CacheMode::Only)
+            .await
+    }
+
+    async fn look_where(&self, endpoint: &Endpoint, call: &Call, in_cache: bool) -> Look {
+        let question = Question::of(endpoint, call);
+        let key = question.key();
+        if let Some(dir) = self.replay(endpoint) {
+            let found = self.recordings(dir).map_err(|error| error.to_string());
+            return match found
+                .and_then(|recordings| recordings.find(&key, &question, &self.redactor))
+            {
+                Ok(kept) => Look::Found(kept, AnswerSource::Recording, None),
+                Err(why) => {
+                    // With --record alone it would be looked for here again.
+                    let own = self.settings.replay.is_none();
+                    let first = if own {
+                        "; take `replay` out of the target (or judge) first, which asks nobody"
+                    } else {
+                        ""
+                    };
+                    Look::Refused(Fault::new(FaultKind::NotRecorded, format!("{why}{first}")))
+                }
+            };
+        }
+        let (cache, recorder) = match (self.cache(), self.recorder()) {
+            (Ok(cache), Ok(recorder)) => (cache, recorder),
+            (Err(error), _) | (_, Err(error)) => {
+                return Look::Refused(Fault::new(FaultKind::Settings, error.to_string()));
+            }
+        };
+        let cache = cache.filter(|_| in_cache);
+        let kept = cache
+            .and_then(|cache| cache.get(&key))
+            .filter(|kept| self.counts(kept));
+        if let Some(kept) = kept {
+            if let Some(recorder) = recorder {
+                recorder.keep(endpoint, &question, &key, &kept);
+            }
+            return Look::Found(
+                kept,
+                AnswerSource::Cache,
+                Some(key).filter(|_| self.is_kept()),
+            );
+        }
+        if self.settings.cache == CacheMode::Only {
+            let why = format!(
+                "the cache has no answer of {} to this question, and --cache only asks nobody; run it once with --cache use",
+                endpoint.name()
+            );
+            return Look::Refused(Fault::new(FaultKind::NotRecorded, why));
+        }
+        Look::Ask(Asked {
+            key,
+            question: recorder.map(|_| Arc::new(question)),
+        })
+    }
+
+    /// Keeps an answer that a model gave just now; returns when a killed run would find it again.
+    pub async fn keep(&self, asked: &Asked, endpoint: &Endpoint, completion: &Completion) {
+        let kept = Kept {
+            completion: completion.clone(),
+            answered_at: rfc3339(self.clock.now()),
+        };
+        if is_usable(completion)
+            && !self.holds_secret(completion)
+            && let Ok(Some(cache)) = self.cache()
+        {
+            let known = match self.settings.cache {
+                CacheMode::Refresh => Known::Older(self.since),
+                _ => Known::Stays,
+            };
+            cache.put(&asked.key, &endpoint.name(), &kept, known).await;
+        }
+        if let (Some(question), Ok(Some(recorder))) = (&asked.question, self.recorder()) {
+            recorder.keep(endpoint, question, &asked.key, &kept);
+        }
+    }
+
+    /// True when answers are put into the cache.
+    pub fn is_kept(&self) -> bool {
+        matches!(self.settings.cache, CacheMode::Use | CacheMode::Refresh)
+    }
+
+    /// Removes an answer from the cache that whoever asked can't use; returns when the next one who
+    /// asks does not find it.
+    pub async fn remove(&self, key: &Key) {
+        if let Ok(Some(cache)) = self.cache() {
+            cache.remove(key).await;
+        }
+        if let Ok(Some(recorder)) = self.recorder() {
+            recorder.forget(key);
+        }
+    }
+
+    /// Such an answer goes into no file: without its secret it would be another one.
+    fn holds_secret(&self, completion: &Completion) -> bool {
+        let text = serde_json::to_string(completion).unwrap_or_default();
+        !self.redactor.is_empty() && self.redactor.redact(&text).is_some()
+    }
+
+    fn counts(&self, kept: &Kept) -> bool {
+        self.settings.cache != CacheMode::Refresh || kept.answered_at >= rfc3339(self.since)
+    }
+
+    fn replay<'s>(&'s self, endpoint: &'s Endpoint) -> Option<&'s Path> {
+        self.settings
+            .replay
+            .as_deref()
+            .or(endpoint.replay.as_deref())
+    }
+
+    fn warn(&self, warning: String) {
+        self.warnings
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(warning);
+    }
+
+    /// The cache, if this run has one; an error only where it can't do without.
+    fn cache(&self) -> Result<Option<&Cache>, KeptError> {
+        if let Some(cache) = self.cache.get() {
+            return Ok(cache.as_ref());
+        }
+        let only = self.settings.cache == CacheMode::Only;
+        let opened = match (&self.settings.cache_file, self.settings.cache) {
+            (_, CacheMode::Off) => None,
+            (None, CacheMode::Only) => return Err(KeptError::NoPlace),
+            (None, _) => {
+                self.warn(
+                    "answers are not kept: neither EVAL_HARNESS_CACHE_DIR nor a home folder is set"
+                        .into(),
+                );
+                None
+            }
+            (Some(file), CacheMode::Only) => {
+                Some(Cache::open_present(file, self.clock.now()).map_err(KeptError::Cache)?)
+            }
+            (Some(file), _) => match Cache::open(file, self.clock.now()) {
+                Ok(cache) => Some(cache),
+                Err(error) => {
+                    self.warn(format!("{error}; this run has no cache"));
+                    None
+                }
+            },
+        };
+        debug_assert!(opened.is_some() || !only);
+        Ok(self.cache.get_or_init(|| opened).as_ref())
+    }
+
+    fn recorder(&self) -> Result<Option<&Recorder>, KeptError> {
+        if let Some(recorder) = self.recorder.get() {
+            return Ok(recorder.as_ref());
+        }
+        let opened =
+            match &self.settings.record {
+                None => None,
+                Some(dir) => Some(Recorder::open(dir, self.redactor.clone()).map_err(
+                    |source| KeptError::Recorder {
+                        dir: dir.clone(),
+                        source,
+                    },
+                )?),
+            };
+        Ok(self.recorder.get_or_init(|| opened).as_ref())
+    }
+
+    fn recordings(&self, dir: &Path) -> Result<Arc<Recordings>, KeptError> {
+        let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = replays.get(dir) {
+            return Ok(Arc::clone(known));
+        }
+        let opened = Arc::new(Recordings::open(dir)?);
+        opened
+            .warnings()
+            .iter()
+            .for_each(|warning| self.warn(warning.clone()));
+        replays.insert(dir.to_owned(), Arc::clone(&opened));
+        Ok(opened)
+    }
+}
+
+impl std::fmt::Debug for KeptAnswers {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KeptAnswers")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether an answer is worth keeping: one that says something. A refusal without a word is asked
+/// for again.
+fn is_usable(completion: &Completion) -> bool {
+    let says = !completion.is_silent() || completion.tool_calls.is_some();
+    says || completion.finish == Finish::Length
+}
+
+#[cfg(test)]
+mod tests;

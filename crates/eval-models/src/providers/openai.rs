@@ -1,0 +1,207 @@
+//! Chat completions, as OpenAI has them and many servers after it.
+
+use serde_json::{Value, json};
+
+use super::words::{error_in, finish, model_of};
+use super::{
+    Fields, Spoken, classify, count, count_or_none, misshapen, text_of, thoughts_of, tokens,
+    with_options,
+};
+use crate::thoughts::kept;
+use crate::{Call, Completion, Endpoint, Fault, Finish, Tokens};
+use eval_base::ordered::OrderedValue;
+
+pub(super) fn speak(endpoint: &Endpoint, call: &Call, key: Option<&str>) -> Result<Spoken, Fault> {
+    let headers = key
+        .map(|key| ("authorization", format!("Bearer {key}")))
+        .into_iter()
+        .collect();
+    Spoken::post("chat/completions", headers, body(endpoint, call))
+}
+
+fn body(endpoint: &Endpoint, call: &Call) -> Fields {
+    let sampling = &call.sampling;
+    let mut fields = Fields::new();
+    fields.push((
+        "model".to_owned(),
+        Value::from(endpoint.model.clone()).into(),
+    ));
+    fields.push(("messages".to_owned(), Value::from(messages(call)).into()));
+    let mut put = |name: &str, value: Option<OrderedValue>| {
+        if let Some(value) = value {
+            fields.push((name.to_owned(), value));
+        }
+    };
+    put(
+        "temperature",
+        sampling.temperature.map(|n| Value::from(n).into()),
+    );
+    put("top_p", sampling.top_p.map(|n| Value::from(n).into()));
+    put(
+        limit_name(&endpoint.base_url),
+        sampling.max_tokens.map(|n| Value::from(n).into()),
+    );
+    put(
+        "stop",
+        (!sampling.stop.is_empty()).then(|| Value::from(sampling.stop.clone()).into()),
+    );
+    put("seed", sampling.seed.map(|n| Value::from(n).into()));
+    put(
+        "response_format",
+        sampling.json_schema.as_ref().map(response_format),
+    );
+    with_options(&mut fields, &sampling.options);
+    fields
+}
+
+/// The system prompt in front, then the messages as they are.
+pub(super) fn messages(call: &Call) -> Vec<Value> {
+    let system = call
+        .system
+        .iter()
+        .map(|text| json!({"role": "system", "content": text}));
+    let messages = call
+        .messages
+        .iter()
+        .map(|message| json!({"role": message.role, "content": message.content}));
+    system.chain(messages).collect()
+}
+
+/// OpenAI itself calls the limit of tokens anew, since its newer models refuse the old name; other
+/// servers know the old one.
+fn limit_name(base_url: &str) -> &'static str {
+    let host = base_url.split_once("://").map_or("", |(_, rest)| rest);
+    let host = host
+        .split(['/', ':'])
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
+    // Where data has to stay in a region, the host begins with it.
+    match host.strip_suffix("api.openai.com") {
+        Some(region) if region.is_empty() || region.ends_with('.') => "max_completion_tokens",
+        _ => "max_tokens",
+    }
+}
+
+fn response_format(schema: &OrderedValue) -> OrderedValue {
+    let named = [
+        ("name", "answer".into()),
+        ("schema", schema.clone()),
+        ("strict", OrderedValue::Plain(true.into())),
+    ];
+    OrderedValue::map([
+        ("type", "json_schema".into()),
+        ("json_schema", OrderedValue::map(named)),
+    ])
+}
+
+pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
+    let used = body.get("usage").and_then(usage);
+    let failed = |fault: Fault| Fault {
+        tokens: used,
+        ..fault
+    };
+    if let Some(said) = error_in(body) {
+        return Err(failed(classify::of_error_body(host, &said)));
+    }
+    let Some(choices) = body.get("choices").and_then(Value::as_array) else {
+        return Err(failed(misshapen(host, "it has no `choices`")));
+    };
+    let model = model_of(body);
+    let Some(choice) = choices.first() else {
+        let finish = Finish::Other;
+        let text = String::new();
+        return Ok(Completion {
+            text,
+            tool_calls: None,
+            finish,
+            tokens: used,
+            model,
+            thoughts: None,
+        });
+    };
+    if let Some(said) = error_in(choice) {
+        return Err(failed(classify::of_error_body(host, &said)));
+    }
+    let told = choice.get("finish_reason").and_then(Value::as_str);
+    if let Some(broken) = told.and_then(|word| classify::of_end(host, word)) {
+        return Err(failed(broken));
+    }
+    let mut finish = told.map_or(Finish::Other, finish);
+    let (text, tool_calls) = match (
+        choice.get("message"),
+        choice.get("text").and_then(Value::as_str),
+    ) {
+        (Some(message @ Value::Object(_)), _) => {
+            let content = message.get("content").unwrap_or(&Value::Null);
+            let text = text_of(content)
+                .ok_or_else(|| failed(misshapen(host, "the content of its message is no text")))?;
+            let refusal = message
+                .get("refusal")
+                .and_then(Value::as_str)
+                .filter(|text| !text.is_empty());
+            let refusal = refusal.map(str::to_owned).or_else(|| refusal_part(content));
+            if refusal.is_some() {
+                finish = Finish::Refused;
+            }
+            let text = if text.is_empty() {
+                refusal.unwrap_or_default()
+            } else {
+                text
+            };
+            (text, tool_calls(message))
+        }
+        // Servers of before there was a chat.
+        (_, Some(text)) => (text.to_owned(), None),
+        _ => return Err(failed(misshapen(host, "its first choice has no `message`"))),
+    };
+    if tool_calls.is_some() && !matches!(finish, Finish::Refused | Finish::Length) {
+        finish = Finish::ToolCalls;
+    }
+    let thoughts = choice.get("message").and_then(thoughts);
+    Ok(Completion {
+        text,
+        tool_calls,
+        finish,
+        tokens: used,
+        model,
+        thoughts,
+    })
+}
+
+/// Reasoning apart from the text: DeepSeek's and vLLM's `reasoning_content`, OpenRouter's
+/// `reasoning`, Mistral's parts.
+fn thoughts(message: &Value) -> Option<String> {
+    let texts = ["reasoning_content", "reasoning"]
+        .iter()
+        .filter_map(|name| message.get(*name)?.as_str());
+    let apart = texts.map(str::trim).find(|text| !text.is_empty()).map(kept);
+    apart.or_else(|| thoughts_of(message.get("content")?))
+}
+
+fn refusal_part(content: &Value) -> Option<String> {
+    let part = content
+        .as_array()?
+        .iter()
+        .find(|part| part.get("type").and_then(Value::as_str) == Some("refusal"))?;
+    Some(part.get("refusal")?.as_str()?.to_owned())
+}
+
+fn tool_calls(message: &Value) -> Option<Value> {
+    match (message.get("tool_calls"), message.get("function_call")) {
+        (Some(calls @ Value::Array(list)), _) if !list.is_empty() => Some(calls.clone()),
+        (_, Some(call @ Value::Object(_))) => Some(json!([{"type": "function", "function": call}])),
+        _ => None,
+    }
+}
+
+fn usage(usage: &Value) -> Option<Tokens> {
+    let details = usage.get("prompt_tokens_details");
+    let cached = count_or_none(details.and_then(|details| details.get("cached_tokens")))?;
+    let input = count(usage.get("prompt_tokens"))?;
+    let said = count(usage.get("completion_tokens"))?;
+    // Some servers (xAI's, Gemini's) count what is thought apart from what is said, and bill both:
+    // the total has all.
+    let total = count(usage.get("total_tokens")).unwrap_or_default();
+    tokens(input, said.max(total.saturating_sub(input)), cached, 0)
+}
