@@ -68,7 +68,7 @@ async fn once(
     let ModelAnswer {
         result,
         usage,
-        told,
+        call: made,
         latency,
         key,
     } = match case.max_latency {
@@ -83,7 +83,7 @@ async fn once(
         Answer {
             result,
             latency,
-            call: Some(Box::new(told)),
+            call: Some(Box::new(made)),
         },
         key,
     )

@@ -152,7 +152,7 @@ fn a_good_answer_is_a_completion_with_its_tokens_and_its_time() {
     );
     assert_eq!((tokens.input, tokens.output), (8, 1));
     assert!(answer.latency.is_some());
-    assert_eq!(answer.told.requests, 1);
+    assert_eq!(answer.call.requests, 1);
     let received = &server.received()[0];
     assert_eq!(
         (received.method.as_str(), received.target.as_str()),
@@ -425,7 +425,7 @@ fn what_cannot_be_reached_is_labelled_and_counts_as_not_sent() {
     let mut said = String::new();
     let mut see = |own: Endpoint| {
         let answer = ask(&own);
-        assert_eq!((answer.told.requests, answer.latency), (0, None));
+        assert_eq!((answer.call.requests, answer.latency), (0, None));
         said.push_str(&format!("{}\n", told(&own, &answer)));
     };
     see(endpoint(&format!("http://{free}")));

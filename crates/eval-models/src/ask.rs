@@ -1,15 +1,15 @@
-//! The whole way of a question.
+//! The models of a run, and the whole way of a question to one.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 
-use super::budget::{Purse, Spent, usage_of};
+use super::budget::{Purse, Spent};
 use super::kept::{KeptAnswers, KeptError, Look};
 use super::providers::{self, Tried};
-use super::traffic::{Fetched, Jitter, Once, Traffic, TrafficNow, fetch};
-use super::{Answer, Call, Completion, Fault, Key};
+use super::traffic::{Jitter, Once, Traffic, TrafficNow, fetch};
+use super::{Answer, Call, Key};
 use crate::net::Clients;
 use crate::{Endpoint, ModelCall, ModelSettings};
 use eval_base::clock::Clock;
@@ -30,12 +30,9 @@ pub struct Models {
     network: Network,
     traffic: Traffic,
     purse: Purse,
-    settings: ModelSettings,
-    redactor: Redactor,
-    began: OnceLock<Timestamp>,
-    kept: OnceLock<KeptAnswers>,
-    /// Answers that nobody was asked for.
-    known: AtomicU64,
+    kept: KeptAnswers,
+    /// Answers from the cache or a recording.
+    found: AtomicU64,
 }
 
 /// Tries over the network.
@@ -60,26 +57,28 @@ impl std::fmt::Debug for Models {
 
 impl Models {
     pub fn new(config: ModelsConfig) -> Models {
+        let ModelsConfig {
+            settings,
+            spent,
+            clock,
+            redactor,
+        } = config;
         Models {
+            traffic: Traffic::new(Jitter::unlike_others()),
+            purse: Purse::new(settings.budget, spent),
+            kept: KeptAnswers::new(settings, redactor, Arc::clone(&clock)),
             network: Network {
                 clients: Clients::default(),
-                clock: config.clock,
+                clock,
             },
-            traffic: Traffic::new(Jitter::unlike_others()),
-            purse: Purse::new(config.settings.budget, config.spent),
-            settings: config.settings,
-            redactor: config.redactor,
-            began: OnceLock::new(),
-            kept: OnceLock::new(),
-            known: AtomicU64::new(0),
+            found: AtomicU64::new(0),
         }
     }
 
-    /// The run goes on that began then: what was answered since counts as fresh. To be said before
-    /// anything is asked.
+    /// The run goes on that began then: what was answered since counts as fresh. Called before any
+    /// model is.
     pub fn resumes(&self, began: Timestamp) {
-        // Whoever says it later says the same.
-        _ = self.began.set(began);
+        self.kept.resumes(began);
     }
 
     /// Opens what a model's answers come from and go to. Called before a run for each of its
@@ -89,75 +88,55 @@ impl Models {
     /// When all answers are to come from a place that can't be read, or all are to be recorded
     /// where nothing can be.
     pub fn prepare(&self, endpoint: &Endpoint) -> Result<(), KeptError> {
-        self.kept().prepare(endpoint)
+        self.kept.prepare(endpoint)
     }
 
     /// What people should know and were not yet told.
     pub fn take_warnings(&self) -> Vec<String> {
-        self.kept
-            .get()
-            .map(KeptAnswers::take_warnings)
-            .unwrap_or_default()
-    }
-
-    fn kept(&self) -> &KeptAnswers {
-        self.kept.get_or_init(|| {
-            let clock = Arc::clone(&self.network.clock);
-            let began = self.began.get().copied().unwrap_or_else(|| clock.now());
-            KeptAnswers::new(self.settings.clone(), self.redactor.clone(), clock, began)
-        })
+        self.kept.take_warnings()
     }
 
     /// Asks, as often as it takes and is allowed, unless the answer is known. It is kept before it
     /// is given back, so that a run that is killed finds it again. Dropping the future ends the
     /// call.
     pub async fn ask(&self, endpoint: &Endpoint, call: &Call) -> Answer {
-        let look = self.kept().look(endpoint, call).await;
-        self.ask_unless(look, endpoint, call).await
+        self.answer(endpoint, call, true).await
     }
 
     /// As [`Models::ask`], for an answer whose time is judged: that of a cache has none, and would
-    /// always be fast enough. So the model is asked, unless the run's settings forbid to ask
-    /// anybody.
+    /// always be fast enough. So the model is called, unless the run's settings forbid all calls.
     pub async fn ask_timed(&self, endpoint: &Endpoint, call: &Call) -> Answer {
-        let look = self.kept().look_timed(endpoint, call).await;
-        self.ask_unless(look, endpoint, call).await
+        self.answer(endpoint, call, false).await
     }
 
-    async fn ask_unless(&self, look: Look, endpoint: &Endpoint, call: &Call) -> Answer {
-        let asked = match look {
+    async fn answer(&self, endpoint: &Endpoint, call: &Call, from_cache: bool) -> Answer {
+        let asked = match self.kept.look(endpoint, call, from_cache).await {
             Look::Found(found, source, key) => {
-                self.known.fetch_add(1, Ordering::Relaxed);
-                // Who writes a recording by hand may not know when.
-                let answered_at = Some(found.answered_at).filter(|at| !at.is_empty());
-                let told = ModelCall {
+                self.found.fetch_add(1, Ordering::Relaxed);
+                let made = ModelCall {
                     source,
-                    answered_at,
-                    ..nothing_sent(endpoint)
+                    // Who writes a recording by hand may not know when.
+                    answered_at: Some(found.answered_at).filter(|at| !at.is_empty()),
+                    ..ModelCall::of(endpoint)
                 };
                 return Answer {
                     key,
-                    ..answer(
-                        endpoint,
-                        Fetched {
-                            result: Ok(found.completion),
-                            told,
-                            latency: None,
-                        },
-                    )
+                    ..Answer::new(endpoint, Ok(found.completion), made, None)
                 };
             }
-            Look::Refused(fault) => return unasked(endpoint, fault),
+            Look::Refused(fault) => {
+                return Answer::new(endpoint, Err(fault), ModelCall::of(endpoint), None);
+            }
             Look::Ask(asked) => asked,
         };
-        let fetched = fetch(&self.traffic, &self.purse, &self.network, endpoint, call).await;
-        if let Ok(completion) = &fetched.result {
-            self.kept().keep(&asked, endpoint, completion).await;
-        }
-        let key = Some(asked.key).filter(|_| fetched.result.is_ok() && self.kept().is_kept());
+        let answer = fetch(&self.traffic, &self.purse, &self.network, endpoint, call).await;
+        let Ok(completion) = &answer.result else {
+            return answer;
+        };
+        self.kept.keep(&asked, endpoint, completion).await;
         Answer {
-            key,
-            ..answer(endpoint, fetched)
+            key: Some(asked.key).filter(|_| self.kept.is_kept()),
+            ..answer
         }
     }
 
@@ -165,7 +144,7 @@ impl Models {
     /// again instead of giving them for ever.
     pub async fn forget(&self, keys: &[Key]) {
         for key in keys {
-            self.kept().remove(key).await;
+            self.kept.remove(key).await;
         }
     }
 
@@ -188,50 +167,11 @@ impl Models {
 
     pub fn now(&self) -> TrafficNow {
         let spent = self.purse.spent();
-        let kept = self.known.load(Ordering::Relaxed);
         TrafficNow {
-            kept,
+            kept: self.found.load(Ordering::Relaxed),
             tokens: spent.tokens,
             usd: spent.usd,
             ..self.traffic.now()
         }
-    }
-}
-
-fn nothing_sent(endpoint: &Endpoint) -> ModelCall {
-    ModelCall {
-        model: endpoint.name(),
-        ..ModelCall::default()
-    }
-}
-
-fn unasked(endpoint: &Endpoint, fault: Fault) -> Answer {
-    Answer {
-        result: Err(fault),
-        usage: None,
-        told: nothing_sent(endpoint),
-        latency: None,
-        key: None,
-    }
-}
-
-fn answer(endpoint: &Endpoint, fetched: Fetched) -> Answer {
-    let Fetched {
-        result,
-        told,
-        latency,
-    } = fetched;
-    let tokens = |completion: &Completion| completion.tokens;
-    let usage = result
-        .as_ref()
-        .ok()
-        .and_then(tokens)
-        .map(|tokens| usage_of(endpoint, tokens));
-    Answer {
-        result,
-        usage,
-        told,
-        latency,
-        key: None,
     }
 }

@@ -1,13 +1,14 @@
 //! What answers cost, and what a run may spend on them.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use tokio::sync::Notify;
 
 use super::providers::ANTHROPIC_MAX_TOKENS;
 use super::{Call, Tokens};
 use crate::{Api, Budget, Endpoint, Price, Sampling, Usage};
+use eval_base::sync::lock;
 
 /// Tokens that an answer is taken to have while none has come and nothing limits it. Few answers
 /// are longer, so that a small budget waits for the first answer instead of asking everything at
@@ -218,7 +219,7 @@ impl Purse {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::{Fault, Key, Sampling};
+use crate::budget::usage_of;
+use crate::{Endpoint, Fault, Key, Sampling};
 use eval_base::text::is_visible;
 
 /// One question.
@@ -86,6 +87,17 @@ pub struct Completion {
 }
 
 impl Completion {
+    pub(crate) fn new(text: impl Into<String>, finish: Finish) -> Completion {
+        Completion {
+            text: text.into(),
+            tool_calls: None,
+            finish,
+            tokens: None,
+            model: None,
+            thoughts: None,
+        }
+    }
+
     /// True when there is no text that anybody could see: it would pass whatever looks for what
     /// must not be there.
     pub fn is_silent(&self) -> bool {
@@ -114,12 +126,30 @@ pub struct Answer {
     /// Of the answer: its tokens and, where the price is known, its cost, wherever it came from.
     pub usage: Option<Usage>,
     /// How it was got.
-    pub told: ModelCall,
+    pub call: ModelCall,
     /// Wall time of the last try; `None` when nothing was sent.
     pub latency: Option<Duration>,
     /// Under which the cache has it, for [`Models::forget`]; `None` when it is not kept, or is all
     /// that there may be.
     pub key: Option<Key>,
+}
+
+impl Answer {
+    pub(crate) fn new(
+        endpoint: &Endpoint,
+        result: Result<Completion, Fault>,
+        call: ModelCall,
+        latency: Option<Duration>,
+    ) -> Answer {
+        let tokens = result.as_ref().ok().and_then(|answer| answer.tokens);
+        Answer {
+            usage: tokens.map(|tokens| usage_of(endpoint, tokens)),
+            result,
+            call,
+            latency,
+            key: None,
+        }
+    }
 }
 
 /// Why a model ended its answer.
@@ -155,6 +185,18 @@ impl Usage {
     /// Input and output together.
     pub fn tokens(&self) -> u64 {
         self.input_tokens.saturating_add(self.output_tokens)
+    }
+}
+
+impl std::ops::Add for Usage {
+    type Output = Usage;
+
+    fn add(self, other: Usage) -> Usage {
+        Usage {
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
+            cost_usd: self.cost_usd.zip(other.cost_usd).map(|(a, b)| a + b),
+        }
     }
 }
 
@@ -205,6 +247,14 @@ pub struct ModelCall {
 }
 
 impl ModelCall {
+    /// A call for which nothing was sent yet.
+    pub(crate) fn of(endpoint: &Endpoint) -> ModelCall {
+        ModelCall {
+            model: endpoint.name(),
+            ..ModelCall::default()
+        }
+    }
+
     /// True when the answer came over the network.
     pub fn is_from_network(&self) -> bool {
         self.source == AnswerSource::Network

@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use jiff::Timestamp;
 
@@ -17,6 +17,7 @@ use super::{Call, Completion, Fault, FaultKind};
 use crate::{AnswerSource, CacheMode, Endpoint, Finish, ModelSettings};
 use eval_base::clock::{Clock, rfc3339};
 use eval_base::redact::Redactor;
+use eval_base::sync::lock;
 
 /// What a run can't do without is not there (exit code 2).
 #[derive(Debug, thiserror::Error)]
@@ -49,11 +50,11 @@ pub enum Look {
 }
 
 /// A question that has no answer yet.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Asked {
     pub key: Key,
     /// `None` when nothing is recorded.
-    question: Option<Arc<Question>>,
+    question: Option<Question>,
 }
 
 /// The cache and the recordings of one run, each opened when a model needs it.
@@ -61,8 +62,9 @@ pub struct KeptAnswers {
     settings: ModelSettings,
     redactor: Redactor,
     clock: Arc<dyn Clock>,
-    /// With `refresh`, answers that were given before this don't count.
-    since: Timestamp,
+    /// When the run began (its first session). With `refresh`, answers that were given before this
+    /// don't count.
+    since: OnceLock<Timestamp>,
     cache: OnceLock<Option<Cache>>,
     recorder: OnceLock<Option<Recorder>>,
     replays: Mutex<HashMap<PathBuf, Arc<Recordings>>>,
@@ -70,24 +72,28 @@ pub struct KeptAnswers {
 }
 
 impl KeptAnswers {
-    /// Opens nothing yet. `since` is when the run began (its first session); the redactor's secrets
-    /// don't get into recordings.
-    pub fn new(
-        settings: ModelSettings,
-        redactor: Redactor,
-        clock: Arc<dyn Clock>,
-        since: Timestamp,
-    ) -> KeptAnswers {
+    /// Opens nothing yet. The redactor's secrets don't get into recordings.
+    pub fn new(settings: ModelSettings, redactor: Redactor, clock: Arc<dyn Clock>) -> KeptAnswers {
         KeptAnswers {
             settings,
             redactor,
             clock,
-            since,
+            since: OnceLock::new(),
             cache: OnceLock::new(),
             recorder: OnceLock::new(),
             replays: Mutex::default(),
             warnings: Mutex::default(),
         }
+    }
+
+    /// Without this the run begins with its first question.
+    pub fn resumes(&self, began: Timestamp) {
+        // A second session of the run names the same moment.
+        _ = self.since.set(began);
+    }
+
+    fn since(&self) -> Timestamp {
+        *self.since.get_or_init(|| self.clock.now())
     }
 
     /// Opens what this model's answers come from and go to. Called before a run for each of its
@@ -106,8 +112,7 @@ impl KeptAnswers {
 
     /// What people should know and were not yet told.
     pub fn take_warnings(&self) -> Vec<String> {
-        let mut warnings =
-            std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut warnings = std::mem::take(&mut *lock(&self.warnings));
         if let Some(Some(cache)) = self.cache.get() {
             warnings.extend(cache.take_warnings());
         }
@@ -117,19 +122,12 @@ impl KeptAnswers {
         warnings
     }
 
-    /// Looks for the answer to a question.
-    pub async fn look(&self, endpoint: &Endpoint, call: &Call) -> Look {
-        self.look_where(endpoint, call, true).await
-    }
-
-    /// As [`KeptAnswers::look`], and leaves the cache out where the model may be asked: for who
-    /// wants to know how long it takes.
-    pub async fn look_timed(&self, endpoint: &Endpoint, call: &Call) -> Look {
-        self.look_where(endpoint, call, self.settings.cache == CacheMode::Only)
-            .await
-    }
-
-    async fn look_where(&self, endpoint: &Endpoint, call: &Call, in_cache: bool) -> Look {
+    /// Looks for the answer to a question. Without `in_cache` only where the model may not be
+    /// called.
+    pub async fn look(&self, endpoint: &Endpoint, call: &Call, in_cache: bool) -> Look {
+        let in_cache = in_cache || self.settings.cache == CacheMode::Only;
+        // The run begins now at the latest.
+        self.since();
         let question = Question::of(endpoint, call);
         let key = question.key();
         if let Some(dir) = self.replay(endpoint) {
@@ -179,7 +177,7 @@ impl KeptAnswers {
         }
         Look::Ask(Asked {
             key,
-            question: recorder.map(|_| Arc::new(question)),
+            question: recorder.map(|_| question),
         })
     }
 
@@ -194,7 +192,7 @@ impl KeptAnswers {
             && let Ok(Some(cache)) = self.cache()
         {
             let known = match self.settings.cache {
-                CacheMode::Refresh => Known::Older(self.since),
+                CacheMode::Refresh => Known::Older(self.since()),
                 _ => Known::Stays,
             };
             cache.put(&asked.key, &endpoint.name(), &kept, known).await;
@@ -227,7 +225,7 @@ impl KeptAnswers {
     }
 
     fn counts(&self, kept: &Kept) -> bool {
-        self.settings.cache != CacheMode::Refresh || kept.answered_at >= rfc3339(self.since)
+        self.settings.cache != CacheMode::Refresh || kept.answered_at >= rfc3339(self.since())
     }
 
     fn replay<'s>(&'s self, endpoint: &'s Endpoint) -> Option<&'s Path> {
@@ -238,10 +236,7 @@ impl KeptAnswers {
     }
 
     fn warn(&self, warning: String) {
-        self.warnings
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(warning);
+        lock(&self.warnings).push(warning);
     }
 
     /// The cache, if this run has one; an error only where it can't do without.
@@ -249,7 +244,6 @@ impl KeptAnswers {
         if let Some(cache) = self.cache.get() {
             return Ok(cache.as_ref());
         }
-        let only = self.settings.cache == CacheMode::Only;
         let opened = match (&self.settings.cache_file, self.settings.cache) {
             (_, CacheMode::Off) => None,
             (None, CacheMode::Only) => return Err(KeptError::NoPlace),
@@ -271,7 +265,6 @@ impl KeptAnswers {
                 }
             },
         };
-        debug_assert!(opened.is_some() || !only);
         Ok(self.cache.get_or_init(|| opened).as_ref())
     }
 
@@ -293,7 +286,7 @@ impl KeptAnswers {
     }
 
     fn recordings(&self, dir: &Path) -> Result<Arc<Recordings>, KeptError> {
-        let mut replays = self.replays.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut replays = lock(&self.replays);
         if let Some(known) = replays.get(dir) {
             return Ok(Arc::clone(known));
         }
@@ -304,14 +297,6 @@ impl KeptAnswers {
             .for_each(|warning| self.warn(warning.clone()));
         replays.insert(dir.to_owned(), Arc::clone(&opened));
         Ok(opened)
-    }
-}
-
-impl std::fmt::Debug for KeptAnswers {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("KeptAnswers")
-            .field("settings", &self.settings)
-            .finish_non_exhaustive()
     }
 }
 

@@ -139,13 +139,13 @@ pub(super) async fn ask(
     let Answer {
         result,
         usage,
-        told,
+        call: made,
         latency,
         key,
     } = models.ask(endpoint, call).await;
     asked.keys.extend(key);
     asked.calls.push(JudgeCall {
-        call: told,
+        call: made,
         usage,
         answered: result.is_ok(),
         finish: result.as_ref().ok().map(|completion| completion.finish),

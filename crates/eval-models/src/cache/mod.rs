@@ -10,15 +10,16 @@ mod writer;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::Completion;
-use super::key::Key;
+use crate::Completion;
+use crate::key::Key;
+use eval_base::sync::lock;
 
 pub use open::CacheError;
 pub use upkeep::{Freed, ModelShare, Stats, clear, prune, stats};
@@ -46,13 +47,17 @@ pub(crate) enum Known {
     Older(Timestamp),
 }
 
+/// What people should know, shared with the thread that writes.
+type Warnings = Arc<Mutex<Vec<String>>>;
+
 /// The answers that are kept, open for one run.
 #[derive(Debug)]
 pub(crate) struct Cache {
     file: PathBuf,
     /// Of the file that was opened: another may lie in its place by now.
     identity: Option<u64>,
-    readers: [Mutex<Option<Connection>>; READERS],
+    /// Opened when they are needed; a cache that can only be read has one, opened from the start.
+    readers: Vec<Mutex<Option<Connection>>>,
     /// Which reader comes next.
     turn: AtomicUsize,
     /// `None` when the file can only be read.
@@ -63,7 +68,7 @@ pub(crate) struct Cache {
     /// Trouble that a read met; the file is set aside in the end.
     damaged: AtomicBool,
     told: AtomicBool,
-    warnings: Mutex<Vec<String>>,
+    warnings: Warnings,
 }
 
 impl Cache {
@@ -92,13 +97,16 @@ impl Cache {
             warning,
             identity,
         } = opened;
-        // A cache that is only read needs its connection for that.
-        let (writer, first) = if writable {
-            (Some(Writer::start(connection, file)), None)
+        let warnings: Warnings = Arc::new(Mutex::new(warning.into_iter().collect()));
+        let (writer, readers) = if writable {
+            let writer = Writer::start(connection, file, Arc::clone(&warnings));
+            (
+                Some(writer),
+                (0..READERS).map(|_| Mutex::default()).collect(),
+            )
         } else {
-            (None, Some(connection))
+            (None, vec![Mutex::new(Some(connection))])
         };
-        let readers = [first, None, None, None].map(Mutex::new);
         Cache {
             file: file.to_owned(),
             readers,
@@ -109,7 +117,7 @@ impl Cache {
             damaged: AtomicBool::new(false),
             told: AtomicBool::new(false),
             identity,
-            warnings: Mutex::new(warning.into_iter().collect()),
+            warnings,
         }
     }
 
@@ -170,34 +178,22 @@ impl Cache {
 
     /// What people should know and were not yet told.
     pub fn take_warnings(&self) -> Vec<String> {
-        let mut warnings =
-            std::mem::take(&mut *self.warnings.lock().unwrap_or_else(PoisonError::into_inner));
-        warnings.extend(self.writer.iter().filter_map(Writer::take_warning));
-        warnings
+        std::mem::take(&mut lock(&self.warnings))
     }
 
     fn read(&self, key: &Key) -> rusqlite::Result<Option<StoredRow>> {
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        let places = || (0..READERS).filter_map(|n| self.readers.get((turn + n) % READERS));
-        // A cache that is only read has one connection.
-        let free = match &self.writer {
-            Some(_) => places().find_map(|place| place.try_lock().ok()),
-            None => None,
-        };
-        let place = match &self.writer {
-            Some(_) => self.readers.get(turn % READERS),
-            None => self.readers.first(),
-        };
-        let guard = free
-            .or_else(|| place.map(|place| place.lock().unwrap_or_else(PoisonError::into_inner)));
-        let Some(mut guard) = guard else {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.readers.len();
+        let (before, from) = self.readers.split_at(turn);
+        let free = from
+            .iter()
+            .chain(before)
+            .find_map(|reader| reader.try_lock().ok());
+        let Some(mut guard) = free.or_else(|| Some(lock(from.first()?))) else {
             return Ok(None);
         };
-        if guard.is_none() {
-            *guard = Some(reader(&self.file)?);
-        }
-        let Some(connection) = guard.as_ref() else {
-            return Ok(None);
+        let connection = match &mut *guard {
+            Some(connection) => connection,
+            closed => closed.insert(reader(&self.file)?),
         };
         let sql = "SELECT answered_at, used_day, digest, answer FROM answers WHERE key = ?1";
         let mut statement = connection.prepare(sql)?;
@@ -215,9 +211,7 @@ impl Cache {
 
     /// Makes room for an answer that can be used.
     fn drop_damaged(&self, key: &Key) -> Option<Kept> {
-        self.writer
-            .iter()
-            .for_each(|writer| writer.forget_soon(*key));
+        self.writer.as_ref()?.forget_soon(*key);
         None
     }
 
@@ -240,10 +234,7 @@ impl Cache {
     /// One warning is enough: the others would say the same of other questions.
     fn warn_once(&self, warning: String) {
         if !self.told.swap(true, Ordering::Relaxed) {
-            self.warnings
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .push(warning);
+            lock(&self.warnings).push(warning);
         }
     }
 }
@@ -252,9 +243,7 @@ impl Drop for Cache {
     fn drop(&mut self) {
         let written_to_damage = self.writer.take().is_some_and(Writer::finish);
         if written_to_damage || self.damaged.load(Ordering::Relaxed) {
-            for place in &mut self.readers {
-                *place.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
-            }
+            self.readers.clear();
             open::set_aside_if(&self.file, self.identity, self.opened);
         }
     }

@@ -46,6 +46,23 @@ pub enum CacheError {
     Unusable { file: PathBuf, reason: String },
 }
 
+impl CacheError {
+    pub(super) fn of(file: &Path, error: &rusqlite::Error) -> CacheError {
+        let (file, reason) = (file.to_owned(), error.to_string());
+        match is_damage(error) {
+            true => CacheError::Damaged { file, reason },
+            false => CacheError::Unusable { file, reason },
+        }
+    }
+
+    fn unusable(file: &Path, reason: impl ToString) -> CacheError {
+        CacheError::Unusable {
+            file: file.to_owned(),
+            reason: reason.to_string(),
+        }
+    }
+}
+
 /// The file, open.
 pub(super) struct Opened {
     pub connection: Connection,
@@ -78,93 +95,47 @@ pub(super) fn reader(file: &Path) -> rusqlite::Result<Connection> {
 }
 
 pub(super) fn open(file: &Path, now: Timestamp) -> Result<Opened, CacheError> {
-    if let Some(folder) = file.parent()
-        && let Err(error) = DirBuilder::new().recursive(true).mode(0o700).create(folder)
-    {
-        return Err(CacheError::Unusable {
-            file: file.to_owned(),
-            reason: error.to_string(),
-        });
+    if let Some(folder) = file.parent() {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.map_err(|error| CacheError::unusable(file, error))?;
     }
     // One process at a time: two that find a damaged file would each set one aside, the second one
     // the new one.
-    let lock = match lock(file) {
+    let _lock = match lock_file(file) {
         Ok(lock) => lock,
         Err(error) => return read_only(file, &error.to_string()),
     };
-    let opened = match attempt(file, true) {
-        Err(Trouble::Damaged(reason)) => {
-            let aside = set_aside(file, now).map_err(|error| {
-                unusable(file, &format!("it is damaged, and can't be moved: {error}"))
-            })?;
-            let warning = format!(
-                "the cache {} was damaged ({reason}): it is now {}, and a new one is begun",
-                file.display(),
-                aside.file_name().unwrap_or_default().to_string_lossy()
-            );
-            attempt(file, true).map(|opened| Opened {
-                warning: Some(warning),
-                ..opened
-            })
-        }
-        other => other,
+    let reason = match attempt(file, true) {
+        Err(CacheError::Damaged { reason, .. }) => reason,
+        opened => return opened,
     };
-    drop(lock);
-    settle(file, opened)
+    let aside = set_aside(file, now).map_err(|error| {
+        CacheError::unusable(file, format!("it is damaged, and can't be moved: {error}"))
+    })?;
+    let warning = format!(
+        "the cache {} was damaged ({reason}): it is now {}, and a new one is begun",
+        file.display(),
+        aside.file_name().unwrap_or_default().to_string_lossy()
+    );
+    Ok(Opened {
+        warning: Some(warning),
+        ..attempt(file, true)?
+    })
 }
 
 /// Opens what must be there and sound.
 pub(super) fn open_present(file: &Path) -> Result<Opened, CacheError> {
-    let there = file
-        .try_exists()
-        .map_err(|error| unusable(file, &error.to_string()))?;
-    if !there {
-        return Err(CacheError::Missing(file.to_owned()));
-    }
-    settle(file, attempt(file, false))
-}
-
-fn settle(file: &Path, opened: Result<Opened, Trouble>) -> Result<Opened, CacheError> {
-    match opened {
-        Ok(opened) => Ok(opened),
-        Err(Trouble::Told(error)) => Err(error),
-        Err(Trouble::Damaged(reason)) => Err(CacheError::Damaged {
-            file: file.to_owned(),
-            reason,
-        }),
-        Err(Trouble::ReadOnly(reason)) => read_only(file, &reason),
+    match file.try_exists() {
+        Ok(true) => attempt(file, false),
+        Ok(false) => Err(CacheError::Missing(file.to_owned())),
+        Err(error) => Err(CacheError::unusable(file, error)),
     }
 }
 
-fn unusable(file: &Path, reason: &str) -> CacheError {
-    CacheError::Unusable {
-        file: file.to_owned(),
-        reason: reason.to_owned(),
-    }
-}
-
-enum Trouble {
-    Damaged(String),
-    /// It may be readable still.
-    ReadOnly(String),
-    Told(CacheError),
-}
-
-impl Trouble {
-    fn of(file: &Path, error: &rusqlite::Error) -> Trouble {
-        match error.sqlite_error_code() {
-            _ if is_damage(error) => Trouble::Damaged(error.to_string()),
-            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
-                Trouble::ReadOnly(error.to_string())
-            }
-            _ => Trouble::Told(unusable(file, &error.to_string())),
-        }
-    }
-}
-
-fn attempt(file: &Path, make: bool) -> Result<Opened, Trouble> {
+/// Opens the file to write it; to read it alone when it can't be written.
+fn attempt(file: &Path, make: bool) -> Result<Opened, CacheError> {
     if file.is_dir() {
-        return Err(Trouble::Told(CacheError::NotAFile(file.to_owned())));
+        return Err(CacheError::NotAFile(file.to_owned()));
     }
     // Before SQLite does it with the rights that everybody has. The files beside it take its
     // rights.
@@ -177,30 +148,37 @@ fn attempt(file: &Path, make: bool) -> Result<Opened, Trouble> {
         .open(file);
     let identity = match made.and_then(|file| file.metadata()) {
         Ok(metadata) => Some(metadata.ino()),
-        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
-            return Err(Trouble::ReadOnly(error.to_string()));
+        Err(error) => {
+            return match error.kind() {
+                io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                    read_only(file, &error.to_string())
+                }
+                _ => Err(CacheError::unusable(file, error)),
+            };
         }
-        Err(error) if error.kind() == io::ErrorKind::ReadOnlyFilesystem => {
-            return Err(Trouble::ReadOnly(error.to_string()));
-        }
-        Err(error) => return Err(Trouble::Told(unusable(file, &error.to_string()))),
     };
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection =
-        Connection::open_with_flags(file, flags).map_err(|error| Trouble::of(file, &error))?;
-    match prepared(&connection) {
-        Ok(State::Ours) => Ok(Opened {
+    let opened = Connection::open_with_flags(file, flags)
+        .and_then(|connection| Ok((prepared(&connection)?, connection)));
+    match opened {
+        Ok((State::Ours, connection)) => Ok(Opened {
             connection,
             writable: true,
             warning: None,
             identity,
         }),
-        Ok(State::Foreign) => Err(Trouble::Told(CacheError::Foreign(file.to_owned()))),
-        Ok(State::Newer) => Err(Trouble::Told(CacheError::Newer(file.to_owned()))),
-        Ok(State::Odd) => Err(Trouble::Damaged(format!(
-            "its tables are not those of version {VERSION}"
-        ))),
-        Err(error) => Err(Trouble::of(file, &error)),
+        Ok((State::Foreign, _)) => Err(CacheError::Foreign(file.to_owned())),
+        Ok((State::Newer, _)) => Err(CacheError::Newer(file.to_owned())),
+        Ok((State::Odd, _)) => Err(CacheError::Damaged {
+            file: file.to_owned(),
+            reason: format!("its tables are not those of version {VERSION}"),
+        }),
+        Err(error) => match error.sqlite_error_code() {
+            Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
+                read_only(file, &error.to_string())
+            }
+            _ => Err(CacheError::of(file, &error)),
+        },
     }
 }
 
@@ -248,12 +226,8 @@ fn prepared(connection: &Connection) -> rusqlite::Result<State> {
 
 /// The file as it is, without a trace in its folder.
 pub(super) fn read_only(file: &Path, reason: &str) -> Result<Opened, CacheError> {
-    let unusable = |error: &rusqlite::Error| unusable(file, &format!("{reason}; {error}"));
     if !file.is_file() {
-        return Err(CacheError::Unusable {
-            file: file.to_owned(),
-            reason: reason.to_owned(),
-        });
+        return Err(CacheError::unusable(file, reason));
     }
     let uri = file
         .to_string_lossy()
@@ -291,12 +265,13 @@ pub(super) fn read_only(file: &Path, reason: &str) -> Result<Opened, CacheError>
             Err(error) => last = Some(error),
         }
     }
-    Err(last
-        .as_ref()
-        .map_or_else(|| CacheError::Missing(file.to_owned()), unusable))
+    Err(match last {
+        Some(error) => CacheError::unusable(file, format!("{reason}; {error}")),
+        None => CacheError::Missing(file.to_owned()),
+    })
 }
 
-fn lock(file: &Path) -> io::Result<File> {
+fn lock_file(file: &Path) -> io::Result<File> {
     let mut name = file.file_name().unwrap_or_default().to_owned();
     name.push(".lock");
     let path = file.with_file_name(name);
@@ -323,7 +298,7 @@ fn lock(file: &Path) -> io::Result<File> {
 
 /// Sets a file aside unless another has taken its place.
 pub(super) fn set_aside_if(file: &Path, identity: Option<u64>, now: Timestamp) {
-    let Ok(_lock) = lock(file) else { return };
+    let Ok(_lock) = lock_file(file) else { return };
     if identity.is_some() && std::fs::metadata(file).map(|metadata| metadata.ino()).ok() == identity
     {
         // That it can't be moved is found when it is opened again.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, ErrorCode, params};
+use rusqlite::{Connection, ErrorCode};
 use serde::Serialize;
 
 use super::open::{CacheError, open_present};
@@ -89,19 +89,15 @@ pub fn prune(
     before: Option<i64>,
     most: Option<u64>,
 ) -> Result<Option<Freed>, CacheError> {
-    with(file, |connection| {
-        let mut freed = Freed {
-            bytes_before: file_bytes(file),
-            ..Freed::default()
+    remove(file, |connection| {
+        let mut gone = match before {
+            None => 0,
+            Some(day) => connection.execute("DELETE FROM answers WHERE used_day < ?1", [day])?,
         };
-        if let Some(day) = before {
-            freed.entries += delete(connection, "DELETE FROM answers WHERE used_day < ?1", day)?;
-        }
         if let Some(most) = most {
-            freed.entries += reduce(connection, most)?;
+            gone += reduce(connection, most)?;
         }
-        freed.busy = !shrink(connection)?;
-        finish(connection, file, freed)
+        Ok(gone)
     })
 }
 
@@ -110,56 +106,45 @@ pub fn clear(
     file: &Path,
     fits: Option<&dyn Fn(&str) -> bool>,
 ) -> Result<Option<Freed>, CacheError> {
-    with(file, |connection| {
-        let mut freed = Freed {
-            bytes_before: file_bytes(file),
-            ..Freed::default()
+    remove(file, |connection| {
+        let Some(fits) = fits else {
+            return connection.execute("DELETE FROM answers", []);
         };
-        match fits {
-            None => {
-                freed.entries = count(
-                    connection
-                        .execute("DELETE FROM answers", [])?
-                        .try_into()
-                        .unwrap_or(0),
-                )
-            }
-            Some(fits) => {
-                let mut statement = connection.prepare("SELECT DISTINCT model FROM answers")?;
-                let models: Vec<String> = statement
-                    .query_map([], |row| row.get(0))?
-                    .collect::<rusqlite::Result<_>>()?;
-                for model in models.iter().filter(|model| fits(model)) {
-                    let gone =
-                        connection.execute("DELETE FROM answers WHERE model = ?1", [model])?;
-                    freed.entries += count(gone.try_into().unwrap_or(0));
-                }
-            }
+        let mut statement = connection.prepare("SELECT DISTINCT model FROM answers")?;
+        let models: Vec<String> = statement
+            .query_map([], |row| row.get(0))?
+            .collect::<rusqlite::Result<_>>()?;
+        let mut gone = 0;
+        for model in models.iter().filter(|model| fits(model)) {
+            gone += connection.execute("DELETE FROM answers WHERE model = ?1", [model])?;
         }
-        freed.busy = !shrink(connection)?;
-        finish(connection, file, freed)
+        Ok(gone)
     })
 }
 
-fn finish(connection: &Connection, file: &Path, freed: Freed) -> rusqlite::Result<Freed> {
-    let left = connection.query_row("SELECT count(*) FROM answers", [], |row| row.get(0))?;
-    Ok(Freed {
-        left: count(left),
-        bytes_after: file_bytes(file),
-        ..freed
+/// Removes answers, whose number `work` returns, and gives their room back.
+fn remove(
+    file: &Path,
+    work: impl FnOnce(&Connection) -> rusqlite::Result<usize>,
+) -> Result<Option<Freed>, CacheError> {
+    with(file, |connection| {
+        let bytes_before = file_bytes(file);
+        let entries = work(connection)? as u64;
+        let busy = !shrink(connection)?;
+        let left = connection.query_row("SELECT count(*) FROM answers", [], |row| row.get(0))?;
+        Ok(Freed {
+            entries,
+            left: count(left),
+            bytes_before,
+            bytes_after: file_bytes(file),
+            busy,
+        })
     })
-}
-
-fn delete(connection: &Connection, sql: &str, with: i64) -> rusqlite::Result<u64> {
-    Ok(connection
-        .execute(sql, params![with])?
-        .try_into()
-        .unwrap_or(0))
 }
 
 /// Removes what was not used for longest until what is left takes no more than so many bytes of the
 /// file.
-fn reduce(connection: &Connection, most: u64) -> rusqlite::Result<u64> {
+fn reduce(connection: &Connection, most: u64) -> rusqlite::Result<usize> {
     let number = |sql: &str| connection.query_row(sql, [], |row| row.get(0)).map(count);
     let page = number("PRAGMA page_size")?;
     let mut gone = 0;
@@ -190,7 +175,7 @@ fn reduce(connection: &Connection, most: u64) -> rusqlite::Result<u64> {
 }
 
 /// Removes the answers that were not used for longest, until they made up so many bytes.
-fn delete_oldest(connection: &Connection, bytes: u64) -> rusqlite::Result<u64> {
+fn delete_oldest(connection: &Connection, bytes: u64) -> rusqlite::Result<usize> {
     let mut statement = connection
         .prepare("SELECT rowid, bytes FROM answers ORDER BY used_day, answered_at, rowid")?;
     let mut rows = statement.query([])?;
@@ -209,7 +194,7 @@ fn delete_oldest(connection: &Connection, bytes: u64) -> rusqlite::Result<u64> {
     }
     drop(delete);
     transaction.commit()?;
-    Ok(ids.len().try_into().unwrap_or(0))
+    Ok(ids.len())
 }
 
 /// Gives the room of what was removed back; false when another process is in the way.
@@ -252,16 +237,7 @@ fn with<T>(
     };
     work(&opened.connection)
         .map(Some)
-        .map_err(|error| match super::open::is_damage(&error) {
-            true => CacheError::Damaged {
-                file: file.to_owned(),
-                reason: error.to_string(),
-            },
-            false => CacheError::Unusable {
-                file: file.to_owned(),
-                reason: error.to_string(),
-            },
-        })
+        .map_err(|error| CacheError::of(file, &error))
 }
 
 fn file_bytes(file: &Path) -> u64 {

@@ -1,14 +1,15 @@
 //! The one who writes: a thread that commits what has gathered, many answers in one transaction.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use rusqlite::{Connection, ErrorCode, TransactionBehavior, params};
 use tokio::sync::{mpsc, oneshot};
 
+use super::Warnings;
 use super::open::is_damage;
 use crate::key::Key;
+use eval_base::sync::lock;
 
 /// Answers that may wait; further ones wait where they were given.
 const QUEUE: usize = 4096;
@@ -48,24 +49,22 @@ enum Job {
 pub(super) struct Writer {
     jobs: mpsc::Sender<Job>,
     thread: JoinHandle<bool>,
-    warning: Arc<Mutex<Option<String>>>,
 }
 
 impl Writer {
-    pub fn start(connection: Connection, file: &Path) -> Writer {
+    /// What goes wrong is added to `warnings`.
+    pub fn start(connection: Connection, file: &Path, warnings: Warnings) -> Writer {
         let (jobs, waiting) = mpsc::channel(QUEUE);
-        let warning = Arc::new(Mutex::new(None));
         let work = Work {
             connection,
             file: file.to_owned(),
-            warning: Arc::clone(&warning),
+            warnings,
             told: false,
             damaged: false,
         };
         Writer {
             jobs,
             thread: std::thread::spawn(move || work.run(waiting)),
-            warning,
         }
     }
 
@@ -98,13 +97,6 @@ impl Writer {
         }
     }
 
-    pub fn take_warning(&self) -> Option<String> {
-        self.warning
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
-    }
-
     /// Waits until everything is written. True when the file turned out to be damaged.
     pub fn finish(self) -> bool {
         drop(self.jobs);
@@ -115,7 +107,7 @@ impl Writer {
 struct Work {
     connection: Connection,
     file: PathBuf,
-    warning: Arc<Mutex<Option<String>>>,
+    warnings: Warnings,
     told: bool,
     damaged: bool,
 }
@@ -185,10 +177,9 @@ impl Work {
             Some(ErrorCode::DatabaseBusy) => "another process holds it".to_owned(),
             _ => error.to_string(),
         };
-        let text = format!(
+        lock(&self.warnings).push(format!(
             "the cache {} does not take answers: {why}",
             self.file.display()
-        );
-        *self.warning.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+        ));
     }
 }

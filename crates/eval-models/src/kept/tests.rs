@@ -40,7 +40,6 @@ fn run(settings: &ModelSettings, hour: u32) -> KeptAnswers {
         settings.clone(),
         Redactor::default(),
         Arc::new(FixedClock(now)),
-        now,
     )
 }
 
@@ -54,7 +53,7 @@ fn settings(dir: &Path, cache: CacheMode) -> ModelSettings {
 
 /// What is known of a question: the answer and where it is from, or what is done instead.
 async fn looked(kept: &KeptAnswers, call: &Call) -> String {
-    match kept.look(&endpoint(), call).await {
+    match kept.look(&endpoint(), call, true).await {
         Look::Found(kept, source, _) => {
             format!(
                 "{} ({source:?}, {})",
@@ -68,7 +67,7 @@ async fn looked(kept: &KeptAnswers, call: &Call) -> String {
 
 /// Asks when it must, and keeps the answer.
 async fn answered(kept: &KeptAnswers, call: &Call, completion: Completion) {
-    if let Look::Ask(asked) = kept.look(&endpoint(), call).await {
+    if let Look::Ask(asked) = kept.look(&endpoint(), call, true).await {
         kept.keep(&asked, &endpoint(), &completion).await;
     }
 }
@@ -142,7 +141,8 @@ async fn a_refresh_that_goes_on_keeps_what_it_was_answered_before() {
     answered(&run(&of, 2), &call("b"), said("new", Finish::Stop)).await;
     // The run began at 2 o'clock; this is its second session.
     let clock = Arc::new(FixedClock(at("2026-03-04T03:00:00Z")));
-    let second = KeptAnswers::new(of, Redactor::default(), clock, at("2026-03-04T02:00:00Z"));
+    let second = KeptAnswers::new(of, Redactor::default(), clock);
+    second.resumes(at("2026-03-04T02:00:00Z"));
     assert_eq!(looked(&second, &call("a")).await, "ask");
     assert_eq!(
         looked(&second, &call("b")).await,
@@ -248,10 +248,10 @@ async fn what_was_recorded_answers_without_network_and_cache() {
     };
     let kept = run(&base, 4);
     assert!(matches!(
-        kept.look(&own, &call("b")).await,
+        kept.look(&own, &call("b"), true).await,
         Look::Found(_, AnswerSource::Recording, _)
     ));
-    let Look::Refused(missing) = kept.look(&own, &call("d")).await else {
+    let Look::Refused(missing) = kept.look(&own, &call("d"), true).await else {
         panic!("nobody recorded it")
     };
     assert!(

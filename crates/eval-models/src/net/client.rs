@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use reqwest::header::{
@@ -19,6 +19,7 @@ use super::error::{NetError, Phase, classify};
 use super::request::{Prepared, Request};
 use super::trust::tls_with;
 use eval_base::redact::is_sensitive_header;
+use eval_base::sync::lock;
 
 /// Seconds to a connection when nobody says.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -62,7 +63,7 @@ pub struct Clients {
 
 impl Clients {
     pub fn with(&self, settings: &Settings) -> Arc<Client> {
-        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&self.all);
         let known = all.entry(settings.clone());
         Arc::clone(known.or_insert_with(|| Arc::new(Client::new(settings.clone()))))
     }
@@ -200,7 +201,7 @@ impl Client {
     }
 
     fn built(&self, kind: Kind, host: &str) -> Result<reqwest::Client, NetError> {
-        let mut built = self.built.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut built = lock(&self.built);
         if let Some(client) = built.get(&kind) {
             return Ok(client.clone());
         }

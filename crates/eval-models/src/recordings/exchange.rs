@@ -6,6 +6,7 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::cache::Kept;
 use crate::key::{Key, Question};
 use crate::{Completion, Finish};
 use eval_base::clock::rfc3339;
@@ -49,15 +50,12 @@ struct Written {
 }
 
 /// A sound recording.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug)]
 pub(super) struct Recorded {
     pub key: Key,
-    pub completion: Completion,
-    /// `None` of one that was written by hand.
-    pub answered_at: Option<String>,
+    pub kept: Kept,
     /// The answer is not what the model said.
     pub is_cut: bool,
-    pub request: Question,
 }
 
 impl<'a> Exchange<'a> {
@@ -241,25 +239,21 @@ pub(super) fn read(bytes: &[u8]) -> Result<Recorded, String> {
     {
         return Err("its answer says nothing".to_owned());
     }
+    // Who writes one by hand may not know when.
+    let answered_at = written.answered_at.as_deref().map(moment).transpose()?;
     Ok(Recorded {
         key,
-        completion,
-        answered_at: written.answered_at.as_deref().map(moment).transpose()?,
+        kept: Kept {
+            completion,
+            answered_at: answered_at.unwrap_or_default(),
+        },
         is_cut: written.redacted.contains(&Cut::Answer),
-        request: written.request,
     })
 }
 
 fn completion(answer: Value) -> Result<Completion, String> {
     match answer {
-        Value::String(text) => Ok(Completion {
-            text,
-            tool_calls: None,
-            finish: Finish::Stop,
-            tokens: None,
-            model: None,
-            thoughts: None,
-        }),
+        Value::String(text) => Ok(Completion::new(text, Finish::Stop)),
         Value::Object(mut map) => {
             // As of an API: a list of no calls is none, and would be an output that says nothing.
             if map.get("tool_calls").is_some_and(is_nothing) {

@@ -32,15 +32,8 @@ pub enum RecordingsError {
 #[derive(Debug)]
 pub struct Recordings {
     dir: PathBuf,
-    pub(super) answers: HashMap<Key, Held>,
+    pub(super) answers: HashMap<Key, (PathBuf, Recorded)>,
     warnings: Vec<String>,
-}
-
-#[derive(Debug)]
-pub(super) struct Held {
-    kept: Kept,
-    is_cut: bool,
-    path: PathBuf,
 }
 
 impl Recordings {
@@ -80,27 +73,16 @@ impl Recordings {
     }
 
     fn add(&mut self, path: PathBuf, recorded: Recorded) -> Result<(), RecordingsError> {
-        let Recorded {
-            key,
-            completion,
-            answered_at,
-            is_cut,
-            ..
-        } = recorded;
-        let kept = Kept {
-            completion,
-            answered_at: answered_at.unwrap_or_default(),
-        };
-        match self.answers.get(&key) {
-            Some(first) if first.kept.completion != kept.completion => {
+        match self.answers.get(&recorded.key) {
+            Some((first, known)) if known.kept.completion != recorded.kept.completion => {
                 Err(RecordingsError::Twice {
-                    first: first.path.clone(),
+                    first: first.clone(),
                     second: path,
                 })
             }
             Some(_) => Ok(()),
             None => {
-                self.answers.insert(key, Held { kept, is_cut, path });
+                self.answers.insert(recorded.key, (path, recorded));
                 Ok(())
             }
         }
@@ -119,12 +101,12 @@ impl Recordings {
         redactor: &Redactor,
     ) -> Result<Kept, String> {
         match self.answers.get(key) {
-            Some(held) if held.is_cut => Err(format!(
+            Some((path, recorded)) if recorded.is_cut => Err(format!(
                 "the recorded answer {} held a secret, which was cut: what was graded then is not known; record it again \
                  with --record where its answers hold none",
-                held.path.display()
+                path.display()
             )),
-            Some(held) => Ok(held.kept.clone()),
+            Some((_, recorded)) => Ok(recorded.kept.clone()),
             None => Err(format!(
                 "no recorded answer in {} to this question ({}); record it with --record",
                 self.dir.display(),

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 
 use super::exchange::Exchange;
 use super::index::places;
@@ -11,6 +11,7 @@ use crate::Endpoint;
 use crate::cache::Kept;
 use crate::key::{Key, Question};
 use eval_base::redact::Redactor;
+use eval_base::sync::lock;
 use eval_base::text::{escape_path_component, sanitize};
 use eval_base::whole_file::write_whole;
 
@@ -27,10 +28,15 @@ pub struct Recorder {
     redactor: Redactor,
     /// Where what was recorded before lies, by what name ever.
     there: OnceLock<HashMap<Key, PathBuf>>,
-    /// Of this run: the first answer to a question stays, as in a cache.
-    written: Mutex<HashSet<Key>>,
-    warning: Mutex<Option<String>>,
-    failed: std::sync::atomic::AtomicUsize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// In this run: the first answer to a question stays, as in a cache.
+    written: HashSet<Key>,
+    failed: usize,
+    warning: Option<String>,
 }
 
 impl Recorder {
@@ -42,51 +48,35 @@ impl Recorder {
             dir: dir.to_owned(),
             redactor,
             there: OnceLock::new(),
-            written: Mutex::default(),
-            warning: Mutex::default(),
-            failed: Default::default(),
+            state: Mutex::default(),
         })
     }
 
     /// Records an exchange; one that is there with the same answer stays as it is, day and all. A
     /// failure is told by [`Recorder::take_warning`].
     pub fn keep(&self, endpoint: &Endpoint, question: &Question, key: &Key, kept: &Kept) {
-        if !self
-            .written
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(*key)
-        {
+        if !lock(&self.state).written.insert(*key) {
             return;
         }
         if let Err(error) = self.write(endpoint, question, key, kept) {
-            let before = self
-                .failed
-                .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-            let more = if before > 0 {
-                format!(" (and {before} before it)")
-            } else {
-                String::new()
+            let mut state = lock(&self.state);
+            let more = match state.failed {
+                0 => String::new(),
+                before => format!(" (and {before} before it)"),
             };
-            let text = format!("an exchange can't be recorded{more}: {error}");
-            *self.warning.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+            state.failed += 1;
+            state.warning = Some(format!("an exchange can't be recorded{more}: {error}"));
         }
     }
 
     /// The next answer to the question takes the place of the one that this run recorded, which
     /// could not be used.
     pub fn forget(&self, key: &Key) {
-        self.written
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(key);
+        lock(&self.state).written.remove(key);
     }
 
     pub fn take_warning(&self) -> Option<String> {
-        self.warning
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take()
+        lock(&self.state).warning.take()
     }
 
     fn write(

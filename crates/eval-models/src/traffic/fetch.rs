@@ -1,7 +1,6 @@
 //! The tries of one call.
 
 use std::future::Future;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -12,20 +11,11 @@ use super::lane::{Failed, Wanted};
 use super::pause::LONGEST;
 use crate::budget::{Purse, usage_of};
 use crate::providers::{ToldLimits, Tried};
-use crate::{Call, Completion, Endpoint, Fault, FaultKind, ModelCall, Usage};
+use crate::{Answer, Call, Completion, Endpoint, Fault, FaultKind, ModelCall};
 
 /// Makes one try.
 pub(crate) trait Once: Sync {
     fn once(&self, endpoint: &Endpoint, call: &Call) -> impl Future<Output = Tried> + Send;
-}
-
-/// What came of a call over the network.
-#[derive(Debug)]
-pub(crate) struct Fetched {
-    pub result: Result<Completion, Fault>,
-    pub told: ModelCall,
-    /// Of the last try; `None` when nothing was sent.
-    pub latency: Option<Duration>,
 }
 
 /// Limits are most often those of a minute. A server that turns calls away and does not say for how
@@ -43,45 +33,45 @@ pub(crate) async fn fetch<O: Once>(
     once: &O,
     endpoint: &Endpoint,
     call: &Call,
-) -> Fetched {
-    let mut told = ModelCall {
-        model: endpoint.name(),
-        ..ModelCall::default()
+) -> Answer {
+    traffic.count(|now| now.calls += 1);
+    let mut tries = Tries {
+        traffic,
+        purse,
+        endpoint,
+        call,
+        made: ModelCall::of(endpoint),
+        throttled: Duration::ZERO,
+        paused: Duration::ZERO,
+        latency: None,
     };
-    let mut tries = Tries::default();
-    traffic.calls.fetch_add(1, Ordering::Relaxed);
-    let result = tries
-        .run(traffic, purse, once, endpoint, call, &mut told)
-        .await;
-    told.throttled_ms = milliseconds(tries.throttled);
-    told.backoff_ms = milliseconds(tries.paused);
-    Fetched {
-        result,
-        told,
-        latency: tries.latency,
-    }
+    let result = tries.run(once).await;
+    let made = ModelCall {
+        throttled_ms: milliseconds(tries.throttled),
+        backoff_ms: milliseconds(tries.paused),
+        ..tries.made
+    };
+    Answer::new(endpoint, result, made, tries.latency)
 }
 
-/// What the tries of a call took.
-#[derive(Default)]
-struct Tries {
+/// The tries of a call, and what they took.
+struct Tries<'a> {
+    traffic: &'a Traffic,
+    purse: &'a Purse,
+    endpoint: &'a Endpoint,
+    call: &'a Call,
+    made: ModelCall,
     throttled: Duration,
     paused: Duration,
+    /// Of the last try; `None` when nothing was sent.
     latency: Option<Duration>,
 }
 
-impl Tries {
-    async fn run<O: Once>(
-        &mut self,
-        traffic: &Traffic,
-        purse: &Purse,
-        once: &O,
-        endpoint: &Endpoint,
-        call: &Call,
-        told: &mut ModelCall,
-    ) -> Result<Completion, Fault> {
+impl Tries<'_> {
+    async fn run<O: Once>(&mut self, once: &O) -> Result<Completion, Fault> {
+        let (traffic, purse, endpoint, call) = (self.traffic, self.purse, self.endpoint, self.call);
         let lane = traffic.lane(&endpoint.limits);
-        let door = door(endpoint, &told.model);
+        let door = door(endpoint);
         let wanted = Wanted {
             ticket: lane.ticket(),
             door: &door,
@@ -106,9 +96,7 @@ impl Tries {
             };
             self.throttled += throttled;
             turn.sent();
-            traffic
-                .retries
-                .fetch_add(u64::from(failed > 0), Ordering::Relaxed);
+            traffic.count(|now| now.retries += u64::from(failed > 0));
             let Tried {
                 result,
                 latency,
@@ -116,18 +104,17 @@ impl Tries {
                 limits,
             } = in_time(time, once.once(endpoint, call)).await;
             self.latency = sent.then_some(latency);
-            told.requests += u32::from(sent);
-            traffic
-                .requests
-                .fetch_add(u64::from(sent), Ordering::Relaxed);
+            self.made.requests += u32::from(sent);
+            traffic.count(|now| now.requests += u64::from(sent));
             let mut fault = match result {
                 Ok(completion) => {
                     turn.answered(&door, completion.tokens, &limits);
-                    traffic.answers.fetch_add(1, Ordering::Relaxed);
+                    traffic.count(|now| now.answers += 1);
                     match completion.tokens {
                         Some(tokens) => hold.spend(endpoint, tokens),
                         None => {
-                            told.estimated = hold.spend_unsaid(endpoint, call, &completion.text)
+                            let text = &completion.text;
+                            self.made.estimated = hold.spend_unsaid(endpoint, call, text);
                         }
                     }
                     release(traffic, purse);
@@ -139,23 +126,25 @@ impl Tries {
             let too_long = fault
                 .retry_after
                 .filter(|time| *time > LONGEST && fault.kind.is_retryable());
-            let fatal = fault.kind.is_fatal() || too_long.is_some();
             let failed_so = Failed {
                 fault: &fault,
-                fatal,
+                fatal: fault.kind.is_fatal() || too_long.is_some(),
                 sent,
                 told: &limits,
             };
             let lane_silent = turn.failed(&door, failed_so, &traffic.jitter);
-            traffic.faults.fetch_add(1, Ordering::Relaxed);
-            *told
+            traffic.count(|now| now.faults += 1);
+            *self
+                .made
                 .faults
                 .entry(fault.kind.label().to_owned())
                 .or_default() += 1;
             match fault.tokens {
                 Some(tokens) => {
                     hold.spend(endpoint, tokens);
-                    waste(told, usage_of(endpoint, tokens));
+                    let usage = usage_of(endpoint, tokens);
+                    self.made.wasted =
+                        Some(self.made.wasted.map_or(usage, |wasted| wasted + usage));
                     release(traffic, purse);
                 }
                 // Nobody holds room in the budget while it pauses.
@@ -178,7 +167,7 @@ impl Tries {
             if !fault.kind.is_retryable() || (failed - waited >= retries && !in_window) {
                 return Err(fault);
             }
-            self.pause(traffic, &fault, failed).await;
+            self.pause(&fault, failed).await;
             failed += 1;
             // A window that is waited out uses no retry up.
             waited += u32::from(in_window);
@@ -187,9 +176,9 @@ impl Tries {
     }
 
     /// What the server asks for, and some more, so that not all come back at that moment.
-    async fn pause(&mut self, traffic: &Traffic, fault: &Fault, failed: u32) {
+    async fn pause(&mut self, fault: &Fault, failed: u32) {
         let asked = fault.retry_after.unwrap_or_default();
-        let jitter = traffic.jitter.pause(failed);
+        let jitter = self.traffic.jitter.pause(failed);
         let began = Instant::now();
         tokio::time::sleep(asked + jitter).await;
         let slept = began.elapsed();
@@ -208,23 +197,19 @@ async fn in_time(time: Duration, tried: impl Future<Output = Tried>) -> Tried {
     let began = Instant::now();
     match tokio::time::timeout(time.saturating_add(GRACE), tried).await {
         Ok(tried) => tried,
-        Err(_) => {
-            let reason = format!("no answer within {}", in_words(time));
-            let (result, limits) = (
-                Err(Fault::new(FaultKind::TimedOut, reason)),
-                ToldLimits::default(),
-            );
-            Tried {
-                result,
-                latency: began.elapsed(),
-                sent: true,
-                limits,
-            }
-        }
+        Err(_) => Tried {
+            result: Err(Fault::new(
+                FaultKind::TimedOut,
+                format!("no answer within {}", in_words(time)),
+            )),
+            latency: began.elapsed(),
+            sent: true,
+            limits: ToldLimits::default(),
+        },
     }
 }
 
-pub(crate) fn budget_spent() -> Fault {
+fn budget_spent() -> Fault {
     Fault::new(
         FaultKind::BudgetSpent,
         "not asked: the budget of the run is spent",
@@ -247,9 +232,9 @@ fn unpaid(last: Option<Fault>) -> Fault {
 }
 
 /// What a fatal answer speaks of: a model, where it is asked, and with which key.
-fn door(endpoint: &Endpoint, model: &str) -> String {
+fn door(endpoint: &Endpoint) -> String {
     let key = endpoint.key.as_ref().map_or("", |key| key.env.as_str());
-    format!("{model} {} {key}", endpoint.base_url)
+    format!("{} {} {key}", endpoint.name(), endpoint.base_url)
 }
 
 /// Who waits for a turn need not wait for it any longer once nothing more may be spent.
@@ -257,17 +242,6 @@ fn release(traffic: &Traffic, purse: &Purse) {
     if purse.is_spent() {
         traffic.wake_all();
     }
-}
-
-fn waste(told: &mut ModelCall, usage: Usage) {
-    told.wasted = Some(match told.wasted {
-        None => usage,
-        Some(before) => Usage {
-            input_tokens: before.input_tokens.saturating_add(usage.input_tokens),
-            output_tokens: before.output_tokens.saturating_add(usage.output_tokens),
-            cost_usd: before.cost_usd.zip(usage.cost_usd).map(|(a, b)| a + b),
-        },
-    });
 }
 
 /// To the microsecond; `None` for no time at all.

@@ -6,12 +6,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use super::TrafficNow;
 use super::concurrency::Concurrency;
 use super::fatal::Fatal;
 use super::guess::{Guess, Seen};
@@ -20,6 +21,7 @@ use super::pause::{Jitter, LONGEST};
 use super::window::{Receipt, Window};
 use crate::providers::ToldLimits;
 use crate::{Fault, FaultKind, Limits, Tokens};
+use eval_base::sync::lock;
 
 /// What is shared by all models of a lane.
 #[derive(Debug)]
@@ -82,15 +84,6 @@ enum Gate {
     Until(Duration),
 }
 
-/// How a lane is doing.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct LaneNow {
-    pub waiting: usize,
-    pub in_flight: usize,
-    pub allowed: usize,
-    pub throttled: bool,
-}
-
 /// What a call asks a turn for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
@@ -128,7 +121,7 @@ impl Lane {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     fn now(&self) -> Duration {
@@ -141,14 +134,13 @@ impl Lane {
         state.next
     }
 
-    pub fn look(&self) -> LaneNow {
+    /// Adds what the lane does now.
+    pub fn add_to(&self, now: &mut TrafficNow) {
         let state = self.lock();
-        LaneNow {
-            waiting: self.waiting.load(Ordering::Relaxed),
-            in_flight: state.in_flight,
-            allowed: state.calls.allowed(),
-            throttled: state.throttled.since.is_some(),
-        }
+        now.waiting += self.waiting.load(Ordering::Relaxed);
+        now.in_flight += state.in_flight;
+        now.allowed += state.calls.allowed();
+        now.throttled |= state.throttled.since.is_some();
     }
 
     /// Waits until the call may be made; also says how long rate limits alone made it wait. `stop`

@@ -15,15 +15,15 @@ mod pause;
 mod tests;
 mod window;
 
-pub(super) use fetch::{Fetched, Once, fetch};
+pub(super) use fetch::{Once, fetch};
 pub(super) use pause::Jitter;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use self::lane::Lane;
 use crate::Limits;
+use eval_base::sync::lock;
 
 /// What goes on now, for who watches.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -55,11 +55,8 @@ pub struct TrafficNow {
 pub(super) struct Traffic {
     lanes: Mutex<HashMap<String, Arc<Lane>>>,
     jitter: Jitter,
-    calls: AtomicU64,
-    requests: AtomicU64,
-    retries: AtomicU64,
-    faults: AtomicU64,
-    answers: AtomicU64,
+    /// What is counted over all lanes.
+    counts: Mutex<TrafficNow>,
 }
 
 impl Traffic {
@@ -67,17 +64,17 @@ impl Traffic {
         Traffic {
             lanes: Mutex::default(),
             jitter,
-            calls: AtomicU64::new(0),
-            requests: AtomicU64::new(0),
-            retries: AtomicU64::new(0),
-            faults: AtomicU64::new(0),
-            answers: AtomicU64::new(0),
+            counts: Mutex::default(),
         }
+    }
+
+    fn count(&self, count: impl FnOnce(&mut TrafficNow)) {
+        count(&mut lock(&self.counts));
     }
 
     /// The lane of these limits; who comes first says what they are.
     fn lane(&self, limits: &Limits) -> Arc<Lane> {
-        let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut lanes = lock(&self.lanes);
         if let Some(lane) = lanes.get(&limits.lane) {
             return Arc::clone(lane);
         }
@@ -87,12 +84,7 @@ impl Traffic {
     }
 
     fn all(&self) -> Vec<Arc<Lane>> {
-        self.lanes
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .values()
-            .cloned()
-            .collect()
+        lock(&self.lanes).values().cloned().collect()
     }
 
     /// Makes all calls that wait look whether there is still a reason to.
@@ -102,21 +94,8 @@ impl Traffic {
 
     /// What the lanes know; what was spent and kept they don't.
     pub fn now(&self) -> TrafficNow {
-        let mut now = TrafficNow {
-            calls: self.calls.load(Ordering::Relaxed),
-            requests: self.requests.load(Ordering::Relaxed),
-            retries: self.retries.load(Ordering::Relaxed),
-            faults: self.faults.load(Ordering::Relaxed),
-            answers: self.answers.load(Ordering::Relaxed),
-            ..TrafficNow::default()
-        };
-        for lane in self.all() {
-            let lane = lane.look();
-            now.waiting += lane.waiting;
-            now.in_flight += lane.in_flight;
-            now.allowed += lane.allowed;
-            now.throttled |= lane.throttled;
-        }
+        let mut now = lock(&self.counts).clone();
+        self.all().iter().for_each(|lane| lane.add_to(&mut now));
         now
     }
 }

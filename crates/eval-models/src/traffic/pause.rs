@@ -6,17 +6,19 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
-/// The bound of the first pause.
-pub(super) const BASE: Duration = Duration::from_millis(500);
+use eval_base::backoff::Backoff;
+use eval_base::sync::lock;
 
-/// The bound of all pauses.
-pub(super) const CAP: Duration = Duration::from_secs(30);
+/// The bounds of the pauses.
+const BOUNDS: Backoff = Backoff {
+    first: Duration::from_millis(500),
+    longest: Duration::from_secs(30),
+};
 
 /// What a server may ask to be waited for. Nobody sits before a run for longer than that without a
 /// word.
@@ -39,16 +41,12 @@ impl Jitter {
 
     /// Uniform in [0, 1).
     fn unit(&self) -> f64 {
-        let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        (stream.next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
+        (lock(&self.0).next_u64() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 
-    /// The pause after the failure of a try, from 0: uniform in 0..min(cap, base * 2^failed).
-    pub fn pause(&self, failed: u32) -> Duration {
-        let bound = BASE
-            .saturating_mul(1u32.checked_shl(failed).unwrap_or(u32::MAX))
-            .min(CAP);
-        bound.mul_f64(self.unit())
+    /// The pause after a failed try; `earlier` tries failed before it.
+    pub fn pause(&self, earlier: u32) -> Duration {
+        BOUNDS.pause(earlier).mul_f64(self.unit())
     }
 }
 

@@ -13,7 +13,7 @@ use crate::budget::{Purse, Spent};
 use crate::providers::{ToldLimits, Tried};
 use crate::testing::{call, completion, endpoint};
 use crate::{
-    ApiKey, Budget, Call, Completion, Endpoint, Fault, FaultKind, Patience, Price, Tokens,
+    Answer, ApiKey, Budget, Call, Completion, Endpoint, Fault, FaultKind, Patience, Price, Tokens,
 };
 
 /// One request as the server saw it.
@@ -155,7 +155,7 @@ impl Bench {
         })
     }
 
-    async fn ask(&self, call: &Call) -> Fetched {
+    async fn ask(&self, call: &Call) -> Answer {
         fetch(
             &self.traffic,
             &self.purse,
@@ -167,7 +167,7 @@ impl Bench {
     }
 
     /// Asks this often at once.
-    async fn all(self: &Arc<Self>, calls: usize) -> Vec<Fetched> {
+    async fn all(self: &Arc<Self>, calls: usize) -> Vec<Answer> {
         let mut tasks = JoinSet::new();
         for _ in 0..calls {
             let bench = Arc::clone(self);
@@ -381,7 +381,7 @@ async fn no_more_calls_at_once_than_allowed_and_the_older_goes_first() {
     // To wait for a slot is not to be throttled.
     assert!(
         done.iter()
-            .all(|fetched| fetched.told.throttled_ms.is_none())
+            .all(|fetched| fetched.call.throttled_ms.is_none())
     );
     assert_eq!(
         (bench.traffic.now().waiting, bench.traffic.now().requests),
@@ -482,7 +482,7 @@ async fn a_storm_of_429_ends_with_an_answer_for_everybody() {
     assert!(requests <= 900, "{requests} requests for 300 answers");
     let throttled = done
         .iter()
-        .filter(|fetched| fetched.told.throttled_ms.is_some())
+        .filter(|fetched| fetched.call.throttled_ms.is_some())
         .count();
     assert!(throttled > 100, "{throttled} say that they were throttled");
 }
@@ -498,7 +498,7 @@ async fn a_429_holds_the_whole_lane_for_as_long_as_it_says() {
     let times = bench.server.times();
     assert!(times[1] >= 7.1 && times[1] < 7.11, "{times:?}");
     for fetched in &done {
-        let (told, waited) = (&fetched.told, fetched.told.throttled_ms.unwrap());
+        let (told, waited) = (&fetched.call, fetched.call.throttled_ms.unwrap());
         assert!((6990.0..7101.0).contains(&waited), "{told:?}");
     }
     // 503 speaks of the server and not of who asks: only its own call waits for so long.
@@ -515,11 +515,11 @@ async fn a_429_holds_the_whole_lane_for_as_long_as_it_says() {
     );
     assert!(
         done.iter()
-            .all(|fetched| fetched.told.throttled_ms.is_none())
+            .all(|fetched| fetched.call.throttled_ms.is_none())
     );
     assert_eq!(
         done.iter()
-            .filter(|fetched| fetched.told.backoff_ms.is_some_and(|ms| ms >= 7000.0))
+            .filter(|fetched| fetched.call.backoff_ms.is_some_and(|ms| ms >= 7000.0))
             .count(),
         1
     );
@@ -561,7 +561,7 @@ async fn a_wait_of_a_day_is_an_error_at_once_and_ends_the_asking_when_all_say_so
     assert_eq!(bench.server.began.elapsed(), ms(300));
 }
 
-fn kind(fetched: &Fetched) -> Option<FaultKind> {
+fn kind(fetched: &Answer) -> Option<FaultKind> {
     fetched.result.as_ref().err().map(|fault| fault.kind)
 }
 
@@ -573,12 +573,12 @@ async fn a_model_that_never_answers_is_given_up_and_others_are_not() {
     // Three that failed, and the one that was under way then.
     assert_eq!(bench.server.log().len(), 4);
     assert_eq!(bench.server.began.elapsed(), ms(200));
-    let given_up: Vec<&Fetched> = done
+    let given_up: Vec<&Answer> = done
         .iter()
         .filter(|fetched| kind(fetched) == Some(FaultKind::GivenUp))
         .collect();
     assert_eq!(given_up.len(), 996);
-    let told = &given_up[0].told;
+    let told = &given_up[0].call;
     assert_eq!(
         (told.requests, told.faults.len(), given_up[0].latency),
         (0, 0, None)
@@ -647,7 +647,7 @@ async fn a_call_is_made_again_as_often_as_it_may_be_and_says_what_it_took() {
     let bench = Bench::new(server, |endpoint| endpoint.price = Some(price));
     let fetched = bench.ask(&call("q")).await;
     assert_eq!(fetched.result.unwrap().text, "yes");
-    let told = fetched.told;
+    let told = fetched.call;
     assert_eq!((told.requests, fetched.latency), (3, Some(ms(300))));
     assert_eq!(
         told.faults,
@@ -691,11 +691,11 @@ async fn the_last_fault_is_the_end_and_some_are_at_once() {
         );
         let fetched = bench.ask(&call("q")).await;
         assert_eq!(
-            (super::tests::kind(&fetched), fetched.told.requests),
+            (super::tests::kind(&fetched), fetched.call.requests),
             (Some(kind), requests)
         );
         assert_eq!(
-            fetched.told.faults,
+            fetched.call.faults,
             BTreeMap::from([(kind.label().to_owned(), requests)])
         );
     }
@@ -717,7 +717,7 @@ async fn a_try_that_never_ends_is_ended() {
         (FaultKind::TimedOut, "no answer within 30 s")
     );
     assert_eq!(
-        fetched.told.faults,
+        fetched.call.faults,
         BTreeMap::from([("timeout".to_owned(), 2)])
     );
     assert_eq!(fetched.latency, Some(Duration::from_secs(35)));
@@ -775,7 +775,7 @@ async fn nothing_is_asked_once_the_budget_is_spent_and_nobody_waits_for_it() {
     assert!(bench.server.began.elapsed() < Duration::from_secs(5));
     for fetched in done.iter().filter(|fetched| fetched.result.is_err()) {
         assert_eq!(kind(fetched), Some(FaultKind::BudgetSpent));
-        assert_eq!(fetched.told.requests, 0);
+        assert_eq!(fetched.call.requests, 0);
     }
 }
 
@@ -809,10 +809,10 @@ async fn what_was_asked_in_vain_before_the_budget_ended_is_told() {
         fault.reason,
         "it said empty; not asked again: the budget of the run is spent"
     );
-    let wasted = first.told.wasted.unwrap();
+    let wasted = first.call.wasted.unwrap();
     assert_eq!(
         (
-            first.told.requests,
+            first.call.requests,
             wasted.input_tokens,
             wasted.output_tokens
         ),
@@ -820,7 +820,7 @@ async fn what_was_asked_in_vain_before_the_budget_ended_is_told() {
     );
     let next = bench.ask(&call("q")).await;
     assert_eq!(
-        (kind(&next), next.told.requests),
+        (kind(&next), next.call.requests),
         (Some(FaultKind::BudgetSpent), 0)
     );
     assert_eq!(bench.server.log().len(), 2);
@@ -961,7 +961,7 @@ async fn silent_429_is_waited_out() {
         "{:?}",
         began.elapsed()
     );
-    let requests: u32 = answers.iter().map(|fetched| fetched.told.requests).sum();
+    let requests: u32 = answers.iter().map(|fetched| fetched.call.requests).sum();
     assert!(requests < 150, "{requests} requests");
 }
 
