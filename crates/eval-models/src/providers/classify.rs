@@ -1,6 +1,6 @@
 //! What kind of trouble an answer is, or the lack of one.
 
-use super::words::{Said, broken_off};
+use super::words::{Said, broken_off, finish};
 use crate::net::{NetError, Phase};
 use crate::{Completion, Fault, FaultKind, Finish};
 
@@ -8,14 +8,7 @@ use crate::{Completion, Fault, FaultKind, Finish};
 /// that declines the question says so with a 400, and that is a refusal.
 pub(super) fn of_status(host: &str, status: u16, said: &Said) -> Result<Completion, Fault> {
     if status == 400 && is_filtered(said) {
-        return Ok(Completion {
-            text: String::new(),
-            tool_calls: None,
-            finish: Finish::Refused,
-            tokens: None,
-            model: None,
-            thoughts: None,
-        });
+        return Ok(Completion::new("", Finish::Refused));
     }
     let kind = kind_of_status(status, said);
     let mut reason = sentence(&format!("{host} answered {status}"), said);
@@ -46,13 +39,15 @@ pub(super) fn of_error_body(host: &str, said: &Said) -> Fault {
     }
 }
 
-/// What a server says that broke its own answer off; `None` of all other ends.
-pub(super) fn of_end(host: &str, word: &str) -> Option<Fault> {
-    let (word, kind) = broken_off(word)?;
-    Some(Fault::new(
-        kind,
-        format!("{host} broke its answer off (`{word}`)"),
-    ))
+/// Why the model ended; a fault when the server says that it broke its own answer off.
+pub(super) fn of_end(host: &str, word: Option<&str>) -> Result<Finish, Fault> {
+    match word.and_then(broken_off) {
+        None => Ok(word.map_or(Finish::Other, finish)),
+        Some((word, kind)) => {
+            let why = format!("{host} broke its answer off (`{word}`)");
+            Err(Fault::new(kind, why))
+        }
+    }
 }
 
 fn sentence(begin: &str, said: &Said) -> String {
@@ -210,41 +205,41 @@ pub(super) fn of_net(error: &NetError) -> (Fault, bool) {
 
 /// A completion that says something, or why it is none.
 pub(super) fn settled(host: &str, mut completion: Completion) -> Result<Completion, Fault> {
-    if completion.finish == Finish::ToolCalls && completion.tool_calls.is_none() {
-        completion.finish = Finish::Other;
-    }
+    completion.finish = match (completion.finish, &completion.tool_calls) {
+        (finish @ (Finish::Refused | Finish::Length), _) => finish,
+        (_, Some(_)) => Finish::ToolCalls,
+        (Finish::ToolCalls, None) => Finish::Other,
+        (finish, None) => finish,
+    };
     if completion.finish == Finish::Refused
         || completion.tool_calls.is_some()
         || !completion.is_silent()
     {
         return Ok(completion);
     }
-    let fault = match completion.finish {
-        _ if completion.thoughts.is_some() => {
+    let (kind, why) = match (&completion.thoughts, completion.finish) {
+        (Some(_), _) => {
             let taken = completion
                 .tokens
                 .map(|tokens| format!(" ({} output tokens)", tokens.output));
             let taken = taken.unwrap_or_default();
-            Fault::new(
+            (
                 FaultKind::OnlyThoughts,
                 format!(
                     "{host} answered with reasoning{taken} and no text; raise `max_tokens`, or lower the model's reasoning effort"
                 ),
             )
         }
-        Finish::Length => Fault::new(
+        (None, Finish::Length) => (
             FaultKind::Cut,
             format!(
                 "{host} cut the answer at its limit of tokens before it said anything; raise `max_tokens`"
             ),
         ),
-        _ => Fault::new(
+        _ => (
             FaultKind::Empty,
             format!("{host} answered with an empty text"),
         ),
     };
-    Err(Fault {
-        tokens: completion.tokens,
-        ..fault
-    })
+    Err(Fault::new(kind, why))
 }

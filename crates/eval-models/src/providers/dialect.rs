@@ -5,8 +5,10 @@ use std::cell::Cell;
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
-use super::words::{Said, error_in, finish, model_of, without_mark};
-use super::{Spoken, classify, count, misshapen, openai, text_of, tokens, with_options};
+use super::words::{Said, error_in, without_mark};
+use super::{
+    Spoken, bearer, classify, count, misshapen, openai, stop, text_of, tokens, with_options,
+};
 use crate::{
     Call, Completion, Dialect, Endpoint, Fault, FaultKind, Finish, Message, Places, Tokens,
 };
@@ -47,15 +49,10 @@ pub(super) fn speak(
         }
         data => Some(("application/json", data.to_string().into_bytes())),
     };
-    let headers = key
-        .map(|key| ("authorization", format!("Bearer {key}")))
-        .into_iter()
-        .collect();
-    let path = path.unwrap_or_else(|| dialect.path.clone());
     Ok(Spoken {
         method: dialect.method.clone(),
-        path,
-        headers,
+        path: path.unwrap_or_else(|| dialect.path.clone()),
+        headers: bearer(key),
         body,
     })
 }
@@ -179,7 +176,7 @@ impl Filling<'_> {
             "temperature" => or_null(sampling.temperature.map(Value::from)),
             "top_p" => or_null(sampling.top_p.map(Value::from)),
             "max_tokens" => or_null(sampling.max_tokens.map(Value::from)),
-            "stop" => or_null((!sampling.stop.is_empty()).then(|| sampling.stop.clone().into())),
+            "stop" => or_null(stop(sampling).map(Value::from)),
             "seed" => or_null(sampling.seed.map(Value::from)),
             _ => return None,
         };
@@ -252,60 +249,37 @@ pub(super) fn error_of_status(dialect: &Dialect, body: &[u8]) -> Option<Said> {
 }
 
 pub(super) fn read(dialect: &Dialect, host: &str, body: &Value) -> Result<Completion, Fault> {
-    let used = usage(dialect, body)?;
-    let failed = |fault: Fault| Fault {
-        tokens: used,
-        ..fault
-    };
     if let Some(path) = &dialect.error {
         let nodes = nodes(path, body)?;
         if let Some(said) = nodes.into_iter().find_map(Said::of_error) {
-            return Err(failed(classify::of_error_body(host, &said)));
+            return Err(classify::of_error_body(host, &said));
         }
     }
-    let told = match &dialect.finish {
+    let reason = match &dialect.finish {
         Some(path) => nodes(path, body)?.into_iter().find_map(Value::as_str),
         None => None,
     };
-    if let Some(broken) = told.and_then(|word| classify::of_end(host, word)) {
-        return Err(failed(broken));
-    }
-    let finish = told.map_or(Finish::Other, finish);
+    let finish = classify::of_end(host, reason)?;
     let found = nodes(&dialect.answer, body)?;
     let text = match (found.as_slice(), finish) {
         // Who declines may leave the answer out.
         ([], Finish::Refused | Finish::Length) => String::new(),
         ([], _) => {
-            return Err(failed(match error_in(body) {
+            return Err(match error_in(body) {
                 Some(said) => classify::of_error_body(host, &said),
                 None => misshapen(host, &format!("there is nothing at `{}`", dialect.answer)),
-            }));
+            });
         }
-        ([one], _) => as_text(one),
         (parts, _) => parts.iter().map(|part| as_text(part)).collect(),
     };
-    let model = model_of(body);
-    Ok(Completion {
-        text,
-        tool_calls: None,
-        finish,
-        tokens: used,
-        model,
-        thoughts: None,
-    })
+    Ok(Completion::new(text, finish))
 }
 
-fn usage(dialect: &Dialect, body: &Value) -> Result<Option<Tokens>, Fault> {
+pub(super) fn usage(dialect: &Dialect, body: &Value) -> Result<Option<Tokens>, Fault> {
     let (Some(input), Some(output)) = (&dialect.input_tokens, &dialect.output_tokens) else {
         return Ok(None);
     };
-    let of = |path: &str| {
-        Ok::<_, Fault>(
-            nodes(path, body)?
-                .first()
-                .and_then(|value| count(Some(value))),
-        )
-    };
+    let of = |path: &str| Ok::<_, Fault>(count(nodes(path, body)?.first().copied()));
     Ok(match (of(input)?, of(output)?) {
         (Some(input), Some(output)) => tokens(input, output, 0, 0),
         _ => None,

@@ -25,7 +25,7 @@ use tokio::time::Instant;
 use super::thoughts::kept;
 use super::{Call, Completion, Fault, FaultKind, Places, Tokens};
 use crate::net::{self, Clients, Request, Settings};
-use crate::{Api, Endpoint};
+use crate::{Api, Endpoint, Sampling};
 use eval_base::clock::Clock;
 use eval_base::ordered::OrderedValue;
 use eval_base::redact::{Redactor, secrets_of_header};
@@ -79,15 +79,13 @@ pub(super) async fn once(
         sent,
         limits,
     };
+    let unanswered = |fault, sent| {
+        let fault = hidden(fault, endpoint, call);
+        tried(Err(fault), sent, ToldLimits::default())
+    };
     let request = match request(endpoint, call) {
         Ok(request) => request,
-        Err(fault) => {
-            return tried(
-                Err(hidden(fault, endpoint, call)),
-                false,
-                ToldLimits::default(),
-            );
-        }
+        Err(fault) => return unanswered(fault, false),
     };
     let settings = Settings {
         connect_timeout: endpoint.patience.connect,
@@ -99,11 +97,7 @@ pub(super) async fn once(
         Ok(answer) => answer,
         Err(error) => {
             let (fault, sent) = classify::of_net(&error);
-            return tried(
-                Err(hidden(fault, endpoint, call)),
-                sent,
-                ToldLimits::default(),
-            );
+            return unanswered(fault, sent);
         }
     };
     let pace = limits::read(answer.headers(), clock.now());
@@ -198,27 +192,35 @@ struct Spoken {
 }
 
 impl Spoken {
-    /// A POST of JSON, its fields sorted by name.
+    /// A POST of JSON, its fields sorted by name; those of `options` win.
     fn post(
         path: &str,
         headers: Vec<(&'static str, String)>,
-        mut body: Fields,
+        mut fields: Fields,
+        options: &BTreeMap<String, OrderedValue>,
     ) -> Result<Spoken, Fault> {
-        body.sort_by(|(a, _), (b, _)| a.cmp(b));
-        let body = serde_json::to_vec(&OrderedValue::Map(body).as_written()).map_err(|error| {
-            Fault::new(
-                FaultKind::Settings,
-                format!("the request cannot be written: {error}"),
-            )
-        })?;
-        let body = Some(("application/json", body));
+        with_options(&mut fields, options);
+        fields.sort_by(|(a, _), (b, _)| a.cmp(b));
+        let body =
+            serde_json::to_vec(&OrderedValue::Map(fields).as_written()).map_err(|error| {
+                Fault::new(
+                    FaultKind::Settings,
+                    format!("the request cannot be written: {error}"),
+                )
+            })?;
         Ok(Spoken {
             method: "POST".to_owned(),
             path: path.to_owned(),
             headers,
-            body,
+            body: Some(("application/json", body)),
         })
     }
+}
+
+/// The header that most APIs read a key from.
+fn bearer(key: Option<&str>) -> Vec<(&'static str, String)> {
+    let header = |key| ("authorization", format!("Bearer {key}"));
+    key.into_iter().map(header).collect()
 }
 
 fn request(endpoint: &Endpoint, call: &Call) -> Result<Request, Fault> {
@@ -247,27 +249,16 @@ fn request(endpoint: &Endpoint, call: &Call) -> Result<Request, Fault> {
     };
     let url = net::join(&endpoint.base_url, &spoken.path)
         .map_err(|error| Fault::new(FaultKind::Settings, error.to_string()))?;
-    let mut headers: Vec<(String, String)> =
-        Vec::with_capacity(spoken.headers.len() + endpoint.headers.len() + 1);
-    if let Some((kind, _)) = &spoken.body {
-        headers.push(("content-type".to_owned(), (*kind).to_owned()));
-    }
-    headers.extend(
-        spoken
-            .headers
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value)),
-    );
-    headers.extend(
-        endpoint
-            .headers
-            .iter()
-            .map(|(name, value)| (name.clone(), value.clone())),
-    );
+    let owned = |(name, value): (&'static str, String)| (name.to_owned(), value);
+    let content_type = spoken
+        .body
+        .iter()
+        .map(|(kind, _)| ("content-type", (*kind).to_owned()));
+    let headers = content_type.chain(spoken.headers).map(owned);
     Ok(Request {
         method: spoken.method,
         url,
-        headers,
+        headers: headers.chain(endpoint.headers.clone()).collect(),
         body: spoken.body.map(|(_, bytes)| bytes),
         timeout: endpoint.patience.total.unwrap_or(call.timeout),
         first_byte: endpoint.patience.first_byte,
@@ -278,12 +269,37 @@ fn request(endpoint: &Endpoint, call: &Call) -> Result<Request, Fault> {
 /// The whole body of an answer with a good status.
 fn read(endpoint: &Endpoint, host: &str, body: &[u8]) -> Result<Completion, Fault> {
     let value = json(host, body)?;
-    let completion = match (endpoint.api, &endpoint.dialect) {
-        (Api::Anthropic, _) => anthropic::read(host, &value),
-        (Api::Http, Some(dialect)) => dialect::read(dialect, host, &value),
-        _ => openai::read(host, &value),
+    let (tokens, read) = match (endpoint.api, &endpoint.dialect) {
+        (Api::Http, Some(dialect)) => (
+            dialect::usage(dialect, &value)?,
+            dialect::read(dialect, host, &value),
+        ),
+        (api, _) => {
+            let is_anthropic = api == Api::Anthropic;
+            let used = value.get("usage").and_then(match is_anthropic {
+                true => anthropic::usage,
+                false => openai::usage,
+            });
+            let read = match words::error_in(&value) {
+                Some(said) => Err(classify::of_error_body(host, &said)),
+                None if is_anthropic => anthropic::read(host, &value),
+                None => openai::read(host, &value),
+            };
+            (used, read)
+        }
     };
-    completion.and_then(|completion| classify::settled(host, completion))
+    read.and_then(|completion| {
+        let model = words::model_of(&value);
+        classify::settled(
+            host,
+            Completion {
+                tokens,
+                model,
+                ..completion
+            },
+        )
+    })
+    .map_err(|fault| Fault { tokens, ..fault })
 }
 
 fn json(host: &str, body: &[u8]) -> Result<Value, Fault> {
@@ -317,6 +333,21 @@ fn json(host: &str, body: &[u8]) -> Result<Value, Fault> {
 
 /// Fields of a request.
 type Fields = Vec<(String, OrderedValue)>;
+
+/// The fields that have a value.
+fn fields<const N: usize>(all: [(&str, Option<OrderedValue>); N]) -> Fields {
+    let set = all.into_iter();
+    set.filter_map(|(name, value)| Some((name.to_owned(), value?)))
+        .collect()
+}
+
+fn plain(value: Option<impl Into<Value>>) -> Option<OrderedValue> {
+    value.map(|value| value.into().into())
+}
+
+fn stop(sampling: &Sampling) -> Option<Vec<String>> {
+    Some(sampling.stop.clone()).filter(|stop| !stop.is_empty())
+}
 
 /// Puts further fields of the request over those that are there; `null` takes one away.
 fn with_options(fields: &mut Fields, options: &BTreeMap<String, OrderedValue>) {

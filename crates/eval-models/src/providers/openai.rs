@@ -2,56 +2,40 @@
 
 use serde_json::{Value, json};
 
-use super::words::{error_in, finish, model_of};
+use super::words::error_in;
 use super::{
-    Fields, Spoken, classify, count, count_or_none, misshapen, text_of, thoughts_of, tokens,
-    with_options,
+    Fields, Spoken, bearer, classify, count, count_or_none, fields, misshapen, plain, stop,
+    text_of, thoughts_of, tokens,
 };
 use crate::thoughts::kept;
 use crate::{Call, Completion, Endpoint, Fault, Finish, Tokens};
 use eval_base::ordered::OrderedValue;
 
 pub(super) fn speak(endpoint: &Endpoint, call: &Call, key: Option<&str>) -> Result<Spoken, Fault> {
-    let headers = key
-        .map(|key| ("authorization", format!("Bearer {key}")))
-        .into_iter()
-        .collect();
-    Spoken::post("chat/completions", headers, body(endpoint, call))
+    let fields = body(endpoint, call);
+    Spoken::post(
+        "chat/completions",
+        bearer(key),
+        fields,
+        &call.sampling.options,
+    )
 }
 
 fn body(endpoint: &Endpoint, call: &Call) -> Fields {
     let sampling = &call.sampling;
-    let mut fields = Fields::new();
-    fields.push((
-        "model".to_owned(),
-        Value::from(endpoint.model.clone()).into(),
-    ));
-    fields.push(("messages".to_owned(), Value::from(messages(call)).into()));
-    let mut put = |name: &str, value: Option<OrderedValue>| {
-        if let Some(value) = value {
-            fields.push((name.to_owned(), value));
-        }
-    };
-    put(
-        "temperature",
-        sampling.temperature.map(|n| Value::from(n).into()),
-    );
-    put("top_p", sampling.top_p.map(|n| Value::from(n).into()));
-    put(
-        limit_name(&endpoint.base_url),
-        sampling.max_tokens.map(|n| Value::from(n).into()),
-    );
-    put(
-        "stop",
-        (!sampling.stop.is_empty()).then(|| Value::from(sampling.stop.clone()).into()),
-    );
-    put("seed", sampling.seed.map(|n| Value::from(n).into()));
-    put(
-        "response_format",
-        sampling.json_schema.as_ref().map(response_format),
-    );
-    with_options(&mut fields, &sampling.options);
-    fields
+    fields([
+        ("model", plain(Some(endpoint.model.clone()))),
+        ("messages", plain(Some(messages(call)))),
+        ("temperature", plain(sampling.temperature)),
+        ("top_p", plain(sampling.top_p)),
+        (limit_name(&endpoint.base_url), plain(sampling.max_tokens)),
+        ("stop", plain(stop(sampling))),
+        ("seed", plain(sampling.seed)),
+        (
+            "response_format",
+            sampling.json_schema.as_ref().map(response_format),
+        ),
+    ])
 }
 
 /// The system prompt in front, then the messages as they are.
@@ -96,76 +80,45 @@ fn response_format(schema: &OrderedValue) -> OrderedValue {
 }
 
 pub(super) fn read(host: &str, body: &Value) -> Result<Completion, Fault> {
-    let used = body.get("usage").and_then(usage);
-    let failed = |fault: Fault| Fault {
-        tokens: used,
-        ..fault
-    };
-    if let Some(said) = error_in(body) {
-        return Err(failed(classify::of_error_body(host, &said)));
-    }
     let Some(choices) = body.get("choices").and_then(Value::as_array) else {
-        return Err(failed(misshapen(host, "it has no `choices`")));
+        return Err(misshapen(host, "it has no `choices`"));
     };
-    let model = model_of(body);
     let Some(choice) = choices.first() else {
-        let finish = Finish::Other;
-        let text = String::new();
-        return Ok(Completion {
-            text,
-            tool_calls: None,
-            finish,
-            tokens: used,
-            model,
-            thoughts: None,
-        });
+        return Ok(Completion::new("", Finish::Other));
     };
     if let Some(said) = error_in(choice) {
-        return Err(failed(classify::of_error_body(host, &said)));
+        return Err(classify::of_error_body(host, &said));
     }
-    let told = choice.get("finish_reason").and_then(Value::as_str);
-    if let Some(broken) = told.and_then(|word| classify::of_end(host, word)) {
-        return Err(failed(broken));
-    }
-    let mut finish = told.map_or(Finish::Other, finish);
-    let (text, tool_calls) = match (
-        choice.get("message"),
-        choice.get("text").and_then(Value::as_str),
-    ) {
-        (Some(message @ Value::Object(_)), _) => {
-            let content = message.get("content").unwrap_or(&Value::Null);
-            let text = text_of(content)
-                .ok_or_else(|| failed(misshapen(host, "the content of its message is no text")))?;
-            let refusal = message
-                .get("refusal")
-                .and_then(Value::as_str)
-                .filter(|text| !text.is_empty());
-            let refusal = refusal.map(str::to_owned).or_else(|| refusal_part(content));
-            if refusal.is_some() {
-                finish = Finish::Refused;
-            }
-            let text = if text.is_empty() {
-                refusal.unwrap_or_default()
-            } else {
-                text
-            };
-            (text, tool_calls(message))
-        }
+    let reason = choice.get("finish_reason").and_then(Value::as_str);
+    let finish = classify::of_end(host, reason)?;
+    let message = match choice.get("message") {
+        Some(message @ Value::Object(_)) => message,
         // Servers of before there was a chat.
-        (_, Some(text)) => (text.to_owned(), None),
-        _ => return Err(failed(misshapen(host, "its first choice has no `message`"))),
+        _ => match choice.get("text").and_then(Value::as_str) {
+            Some(text) => return Ok(Completion::new(text, finish)),
+            None => return Err(misshapen(host, "its first choice has no `message`")),
+        },
     };
-    if tool_calls.is_some() && !matches!(finish, Finish::Refused | Finish::Length) {
-        finish = Finish::ToolCalls;
-    }
-    let thoughts = choice.get("message").and_then(thoughts);
+    let content = message.get("content").unwrap_or(&Value::Null);
+    let text =
+        text_of(content).ok_or_else(|| misshapen(host, "the content of its message is no text"))?;
+    let refusal = message
+        .get("refusal")
+        .and_then(Value::as_str)
+        .filter(|text| !text.is_empty());
+    let refusal = refusal.map(str::to_owned).or_else(|| refusal_part(content));
     Ok(Completion {
-        text,
-        tool_calls,
-        finish,
-        tokens: used,
-        model,
-        thoughts,
+        finish: match refusal {
+            Some(_) => Finish::Refused,
+            None => finish,
+        },
+        text: match text.is_empty() {
+            true => refusal.unwrap_or_default(),
+            false => text,
+        },
+        tool_calls: tool_calls(message),
+        thoughts: thoughts(message),
+        ..Completion::new("", finish)
     })
 }
 
@@ -195,7 +148,7 @@ fn tool_calls(message: &Value) -> Option<Value> {
     }
 }
 
-fn usage(usage: &Value) -> Option<Tokens> {
+pub(super) fn usage(usage: &Value) -> Option<Tokens> {
     let details = usage.get("prompt_tokens_details");
     let cached = count_or_none(details.and_then(|details| details.get("cached_tokens")))?;
     let input = count(usage.get("prompt_tokens"))?;
