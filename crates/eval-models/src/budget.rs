@@ -343,9 +343,7 @@ impl Hold<'_> {
     pub fn spend(self, endpoint: &Endpoint, tokens: Tokens) {
         let mut state = self.purse.state();
         state.spent.add(usage_of(endpoint, tokens).into());
-        if self.purse.budget != Budget::default() {
-            state.see(endpoint.name(), self.question, tokens);
-        }
+        state.see(endpoint.name(), self.question, tokens);
         state.closed |= passed(self.purse.budget, state.spent);
     }
 
@@ -367,12 +365,7 @@ impl Hold<'_> {
 
 impl Drop for Hold<'_> {
     fn drop(&mut self) {
-        if self.purse.budget == Budget::default() {
-            return;
-        }
-        let mut state = self.purse.state();
-        state.under_way.remove(&self.number);
-        drop(state);
+        self.purse.state().under_way.remove(&self.number);
         self.purse.settled.notify_waiters();
     }
 }

@@ -35,13 +35,12 @@ pub struct Places {
 }
 
 /// Independent answers to the same question are told apart by these; both from 0.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct CallIndex {
     pub sample: u32,
     /// Of a sample that is tried again because its grade failed.
     pub attempt: u32,
     /// Of a judge that is asked several times about the same output.
-    #[serde(default, skip_serializing_if = "is_zero")]
     pub vote: u32,
 }
 

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use jiff::Timestamp;
 
-use super::cache::{Cache, CacheError, Kept, Known};
+use super::cache::{Cache, CacheError, Kept};
 use super::key::{Key, Question};
 use super::recordings::{Recorder, Recordings, RecordingsError};
 use super::{Call, Completion, Fault, FaultKind};
@@ -191,11 +191,10 @@ impl KeptAnswers {
             && !self.holds_secret(completion)
             && let Ok(Some(cache)) = self.cache()
         {
-            let known = match self.settings.cache {
-                CacheMode::Refresh => Known::Older(self.since()),
-                _ => Known::Stays,
-            };
-            cache.put(&asked.key, &endpoint.name(), &kept, known).await;
+            let is_refresh = self.settings.cache == CacheMode::Refresh;
+            let replaced = is_refresh.then(|| self.since());
+            let model = endpoint.name();
+            cache.put(&asked.key, &model, &kept, replaced).await;
         }
         if let (Some(question), Ok(Some(recorder))) = (&asked.question, self.recorder()) {
             recorder.keep(endpoint, question, &asked.key, &kept);

@@ -19,6 +19,7 @@ use sha2::{Digest, Sha256};
 
 use crate::Completion;
 use crate::key::Key;
+use eval_base::clock::rfc3339;
 use eval_base::sync::lock;
 
 pub use open::CacheError;
@@ -36,15 +37,6 @@ pub(crate) struct Kept {
     pub completion: Completion,
     /// RFC 3339, UTC.
     pub answered_at: String,
-}
-
-/// What is found under the key that is already there when another answer comes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Known {
-    /// Stays: who asks again gets the first answer.
-    Stays,
-    /// Is replaced when it was given before this moment.
-    Older(Timestamp),
 }
 
 /// What people should know, shared with the thread that writes.
@@ -146,16 +138,13 @@ impl Cache {
         })
     }
 
-    /// Keeps an answer; returns when it is committed, or can't be kept, of which a warning tells.
-    /// `model` is what the suite calls it, `provider:model`.
-    pub async fn put(&self, key: &Key, model: &str, kept: &Kept, known: Known) {
+    /// Keeps an answer; returns when it is committed, or can't be kept, of which a warning tells. One
+    /// that is there already stays, unless it was given before `replaced`. `model` is what the suite
+    /// calls it, `provider:model`.
+    pub async fn put(&self, key: &Key, model: &str, kept: &Kept, replaced: Option<Timestamp>) {
         let Some(writer) = &self.writer else { return };
         let Ok(answer) = serde_json::to_vec(&kept.completion) else {
             return;
-        };
-        let before = match known {
-            Known::Stays => String::new(),
-            Known::Older(than) => eval_base::clock::rfc3339(than),
         };
         let row = writer::Row {
             key: *key,
@@ -164,7 +153,7 @@ impl Cache {
             answered_at: kept.answered_at.clone(),
             day: self.today,
             answer,
-            before,
+            before: replaced.map(rfc3339).unwrap_or_default(),
         };
         writer.put(row).await;
     }

@@ -49,12 +49,7 @@ fn two_processes_write_and_read_one_file_at_once() {
         runtime.block_on(async {
             for n in first..first + EACH {
                 cache
-                    .put(
-                        &key(n),
-                        "openai:m-1",
-                        &kept(format!("{n} of {who}")),
-                        Known::Stays,
-                    )
+                    .put(&key(n), "openai:m-1", &kept(format!("{n} of {who}")), None)
                     .await;
                 let text = cache
                     .get(&key(n))
@@ -104,12 +99,7 @@ fn what_was_put_survives_the_end_of_the_process() {
         runtime.block_on(async {
             for n in 0.. {
                 cache
-                    .put(
-                        &key(n),
-                        "openai:m-1",
-                        &kept(format!("answer {n}")),
-                        Known::Stays,
-                    )
+                    .put(&key(n), "openai:m-1", &kept(format!("answer {n}")), None)
                     .await;
                 println!("put {n}");
             }

@@ -40,7 +40,7 @@ fn key(n: u8) -> Key {
 
 async fn put(cache: &Cache, n: u8, text: &str) {
     cache
-        .put(&key(n), "openai:small-1", &kept(text), Known::Stays)
+        .put(&key(n), "openai:small-1", &kept(text), None)
         .await;
 }
 
@@ -85,9 +85,7 @@ async fn an_answer_comes_back_whole_in_this_run_and_in_the_next() {
     let mut given = kept("four\u{0}\u{7}é");
     given.completion.tool_calls =
         serde_json::from_str(r#"[{"n": 1.0, "big": 123456789012345678901234567890}]"#).ok();
-    cache
-        .put(&key(1), "openai:small-1", &given, Known::Stays)
-        .await;
+    cache.put(&key(1), "openai:small-1", &given, None).await;
     assert_eq!(cache.get(&key(1)), Some(given.clone()));
     assert_eq!(cache.get(&key(2)), None);
     drop(cache);
@@ -108,7 +106,7 @@ async fn the_first_answer_stays_unless_it_is_older_than_a_refresh() {
         ..kept("refreshed")
     };
     cache
-        .put(&key(1), "openai:small-1", &again, Known::Older(now()))
+        .put(&key(1), "openai:small-1", &again, Some(now()))
         .await;
     assert_eq!(
         text(&cache, 1).as_deref(),
@@ -116,7 +114,7 @@ async fn the_first_answer_stays_unless_it_is_older_than_a_refresh() {
         "given at that very moment"
     );
     cache
-        .put(&key(1), "openai:small-1", &again, Known::Older(later(1)))
+        .put(&key(1), "openai:small-1", &again, Some(later(1)))
         .await;
     assert_eq!(cache.get(&key(1)), Some(again));
 }
@@ -409,7 +407,7 @@ async fn used_on(file: &Path, days: &[i64]) {
         };
         let n = u8::try_from(n).expect("few");
         cache
-            .put(&key(n), model, &kept(&"x".repeat(2000)), Known::Stays)
+            .put(&key(n), model, &kept(&"x".repeat(2000)), None)
             .await;
     }
 }
@@ -574,7 +572,7 @@ proptest::proptest! {
                     naive.entry(n).or_insert(text);
                 }
                 Step::Refresh(n, text) => {
-                    runtime.block_on(cache.put(&key(n), "m", &kept(&text), Known::Older(later(1))));
+                    runtime.block_on(cache.put(&key(n), "m", &kept(&text), Some(later(1))));
                     naive.insert(n, text);
                 }
                 Step::Get(n) => proptest::prop_assert_eq!(text(&cache, n), naive.get(&n).cloned()),

@@ -50,10 +50,6 @@ pub struct Freed {
 /// What lies in the file; `None` when there is none.
 pub fn stats(file: &Path) -> Result<Option<Stats>, CacheError> {
     with(file, |connection| {
-        let mut stats = Stats {
-            file_bytes: file_bytes(file),
-            ..Stats::default()
-        };
         let mut statement = connection.prepare(
             "SELECT model, count(*), sum(bytes), min(answered_at), max(answered_at), max(used_day)
              FROM answers GROUP BY model ORDER BY model",
@@ -68,17 +64,15 @@ pub fn stats(file: &Path) -> Result<Option<Stats>, CacheError> {
                 last_used: date(row.get(5)?),
             })
         })?;
-        for share in rows {
-            let share = share?;
-            stats.entries += share.entries;
-            stats.bytes += share.bytes;
-            let oldest = stats.oldest.take().filter(|oldest| *oldest <= share.oldest);
-            stats.oldest = oldest.or_else(|| Some(share.oldest.clone()));
-            let newest = stats.newest.take().filter(|newest| *newest >= share.newest);
-            stats.newest = newest.or_else(|| Some(share.newest.clone()));
-            stats.models.push(share);
-        }
-        Ok(stats)
+        let models: Vec<ModelShare> = rows.collect::<rusqlite::Result<_>>()?;
+        Ok(Stats {
+            entries: models.iter().map(|share| share.entries).sum(),
+            bytes: models.iter().map(|share| share.bytes).sum(),
+            file_bytes: file_bytes(file),
+            oldest: models.iter().map(|share| share.oldest.clone()).min(),
+            newest: models.iter().map(|share| share.newest.clone()).max(),
+            models,
+        })
     })
 }
 

@@ -70,8 +70,17 @@ impl Writer {
 
     /// Returns when the row is committed, or can't be.
     pub async fn put(&self, row: Row) {
+        self.finished(|done| Job::Put(row, done)).await;
+    }
+
+    /// Returns when the row is gone, or can't be removed.
+    pub async fn forget(&self, key: Key) {
+        self.finished(|done| Job::Forget(key, done)).await;
+    }
+
+    async fn finished(&self, job: impl FnOnce(oneshot::Sender<()>) -> Job) {
         let (done, finished) = oneshot::channel();
-        if self.jobs.send(Job::Put(row, done)).await.is_ok() {
+        if self.jobs.send(job(done)).await.is_ok() {
             let _ = finished.await;
         }
     }
@@ -87,14 +96,6 @@ impl Writer {
     pub fn forget_soon(&self, key: Key) {
         let (done, _) = oneshot::channel();
         let _ = self.jobs.try_send(Job::Forget(key, done));
-    }
-
-    /// Returns when the row is gone, or can't be removed.
-    pub async fn forget(&self, key: Key) {
-        let (done, finished) = oneshot::channel();
-        if self.jobs.send(Job::Forget(key, done)).await.is_ok() {
-            let _ = finished.await;
-        }
     }
 
     /// Waits until everything is written. True when the file turned out to be damaged.

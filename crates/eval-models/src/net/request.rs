@@ -46,13 +46,17 @@ const OWN: [&str; 6] = [
 
 /// Checks a header that somebody wrote.
 pub fn check_header(name: &str, value: &str) -> Result<(), HeaderFault> {
+    read_header(name, value).map(drop)
+}
+
+fn read_header(name: &str, value: &str) -> Result<(HeaderName, HeaderValue), HeaderFault> {
     let known =
         HeaderName::from_bytes(name.as_bytes()).map_err(|_| HeaderFault::Name(name.to_owned()))?;
     if OWN.contains(&known.as_str()) {
         return Err(HeaderFault::Own(name.to_owned()));
     }
     match HeaderValue::from_bytes(value.as_bytes()) {
-        Ok(_) => Ok(()),
+        Ok(value) => Ok((known, value)),
         Err(_) => Err(HeaderFault::Value(name.to_owned())),
     }
 }
@@ -60,9 +64,13 @@ pub fn check_header(name: &str, value: &str) -> Result<(), HeaderFault> {
 /// Checks a method: any token (RFC 9110, section 9.1) but `CONNECT`, which asks for a tunnel and no
 /// answer.
 pub fn check_method(method: &str) -> Result<(), String> {
+    read_method(method).map(drop)
+}
+
+fn read_method(method: &str) -> Result<Method, String> {
     match Method::from_bytes(method.as_bytes()) {
         Ok(Method::CONNECT) => Err("`CONNECT` opens a tunnel and has no answer".to_owned()),
-        Ok(_) => Ok(()),
+        Ok(method) => Ok(method),
         Err(_) => Err(format!(
             "`{method}` is not a method: it is one word, such as GET or POST"
         )),
@@ -79,15 +87,12 @@ pub(super) struct Prepared {
 
 impl Prepared {
     pub fn new(request: &Request) -> Result<Prepared, NetError> {
-        check_method(&request.method).map_err(NetError::Unsendable)?;
-        let method = Method::from_bytes(request.method.as_bytes()).unwrap_or_default();
+        let method = read_method(&request.method).map_err(NetError::Unsendable)?;
         let mut headers = HeaderMap::new();
         for (name, value) in &request.headers {
-            check_header(name, value).map_err(|fault| NetError::Unsendable(fault.to_string()))?;
-            let known = HeaderName::from_bytes(name.as_bytes()).ok();
-            if let (Some(name), Ok(value)) = (known, HeaderValue::from_bytes(value.as_bytes())) {
-                headers.insert(name, value);
-            }
+            let (name, value) = read_header(name, value)
+                .map_err(|fault| NetError::Unsendable(fault.to_string()))?;
+            headers.insert(name, value);
         }
         Ok(Prepared {
             method,

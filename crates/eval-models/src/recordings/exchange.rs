@@ -172,36 +172,9 @@ fn cut_text(text: &mut String, redactor: &Redactor) -> bool {
 }
 
 fn cut_value(value: &mut Value, redactor: &Redactor) -> bool {
-    match value {
-        Value::String(text) => cut_text(text, redactor),
-        Value::Array(items) => items
-            .iter_mut()
-            .fold(false, |cut, item| cut | cut_value(item, redactor)),
-        Value::Object(map) => {
-            let secret: Vec<(String, String)> = map
-                .keys()
-                .filter_map(|name| Some((name.clone(), redactor.redact(name)?)))
-                .collect();
-            let mut cut = !secret.is_empty();
-            for (name, instead) in secret {
-                if let Some(value) = map.remove(&name) {
-                    map.insert(instead, value);
-                }
-            }
-            for value in map.values_mut() {
-                cut |= cut_value(value, redactor);
-            }
-            cut
-        }
-        Value::Number(number) => match redactor.redact(&number.to_string()) {
-            Some(cut) => {
-                *value = Value::String(cut);
-                true
-            }
-            None => false,
-        },
-        Value::Null | Value::Bool(_) => false,
-    }
+    let before = value.clone();
+    redactor.redact_value(value);
+    *value != before
 }
 
 /// Reads the file of an exchange; the error is one sentence without the file's name.

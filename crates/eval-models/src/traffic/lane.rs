@@ -76,13 +76,8 @@ impl Throttled {
     }
 }
 
-/// What keeps the head of the queue.
-enum Gate {
-    Open,
-    /// A call has to end first.
-    Full,
-    Until(Duration),
-}
+/// What a call waits for, at the longest until a time. It is woken when a call ends.
+struct Wait(Option<Duration>);
 
 /// What a call asks a turn for.
 #[derive(Debug, Clone, Copy)]
@@ -158,39 +153,27 @@ impl Lane {
             let (until, woken) = {
                 let mut state = self.lock();
                 if let Some(fault) = state.doors.get(wanted.door).and_then(Fatal::given_up) {
-                    return Err(drop_place(state, place, fault));
+                    return Err(fault);
                 }
                 let now = self.now();
-                let until = match state.gate(now, wanted) {
-                    Some(Gate::Open) => {
-                        let turn = state.take(self, now, wanted);
-                        let total = state.throttled.total(now);
-                        drop(state);
-                        let waited = place.as_ref().map_or(Duration::ZERO, |place| {
-                            total.saturating_sub(place.throttled)
-                        });
-                        return Ok((turn, waited));
-                    }
-                    Some(Gate::Until(at)) => Some(at),
-                    Some(Gate::Full) | None => None,
+                let Err(Wait(until)) = state.gate(now, wanted) else {
+                    let turn = state.take(self, now, wanted);
+                    let before = place.as_ref().map(|place| place.throttled);
+                    let total = state.throttled.total(now);
+                    return Ok((turn, total.saturating_sub(before.unwrap_or(total))));
                 };
-                let woken = match &place {
-                    Some(place) => Arc::clone(&place.woken),
-                    None => {
-                        let (ticket, woken) = (wanted.ticket, Arc::new(Notify::new()));
-                        state.queue.insert(ticket, Arc::clone(&woken));
-                        let throttled = state.throttled.total(now);
-                        self.waiting.fetch_add(1, Ordering::Relaxed);
-                        place = Some(Place {
-                            lane: self,
-                            ticket,
-                            woken: Arc::clone(&woken),
-                            throttled,
-                        });
-                        woken
+                let place = place.get_or_insert_with(|| {
+                    let woken = Arc::new(Notify::new());
+                    state.queue.insert(wanted.ticket, Arc::clone(&woken));
+                    self.waiting.fetch_add(1, Ordering::Relaxed);
+                    Place {
+                        lane: self,
+                        ticket: wanted.ticket,
+                        woken,
+                        throttled: state.throttled.total(now),
                     }
-                };
-                (until, woken)
+                });
+                (until, Arc::clone(&place.woken))
             };
             match until {
                 Some(at) => {
@@ -214,22 +197,15 @@ impl Lane {
     }
 }
 
-/// The lock goes before the place, which takes it again when it goes.
-fn drop_place(state: MutexGuard<'_, State>, place: Option<Place<'_>>, fault: Fault) -> Fault {
-    drop(state);
-    drop(place);
-    fault
-}
-
 impl State {
-    /// `None` when an older call waits.
-    fn gate(&mut self, now: Duration, wanted: Wanted<'_>) -> Option<Gate> {
+    /// Whether the call may go now.
+    fn gate(&mut self, now: Duration, wanted: Wanted<'_>) -> Result<(), Wait> {
         if self
             .queue
             .first_key_value()
             .is_some_and(|(oldest, _)| *oldest < wanted.ticket)
         {
-            return None;
+            return Err(Wait(None));
         }
         let guess = self.seen.guess(wanted.text, wanted.max_tokens);
         let held = Some(self.held_until).filter(|at| *at > now);
@@ -250,11 +226,11 @@ impl State {
         };
         let full = self.in_flight >= allowed;
         self.throttled.set(now, limited.is_some() && !full);
-        Some(match until {
-            _ if full => Gate::Full,
-            Some(at) => Gate::Until(at),
-            None => Gate::Open,
-        })
+        match until {
+            _ if full => Err(Wait(None)),
+            None => Ok(()),
+            until => Err(Wait(until)),
+        }
     }
 
     fn take<'a>(&mut self, lane: &'a Lane, began: Duration, wanted: Wanted<'_>) -> Turn<'a> {
