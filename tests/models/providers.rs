@@ -12,7 +12,7 @@ use std::time::Duration;
 use eval_base::clock::SystemClock;
 use eval_harness::model::{Api, ApiKey, Endpoint, Limits, ModelSettings, Patience, Sampling};
 use eval_harness::spec::words::CacheMode;
-use eval_models::net::{Client, Request, Settings, read_url};
+use eval_models::net::{Clients, Request, Settings, read_url};
 use eval_models::{Answer, Call, CallIndex, FaultKind, Message, Models, ModelsConfig, Spent};
 use serde_json::{Value, json};
 
@@ -603,7 +603,7 @@ fn hundreds_of_calls_of_one_host_are_in_flight_at_once_and_their_connections_are
         barrier.wait();
         Reply::status(204)
     });
-    let client = Arc::new(Client::new(Settings::default()));
+    let client = Arc::new(Clients::default());
     let url = read_url(&server.url()).expect("an address");
     runtime().block_on(async {
         for _ in 0..2 {
@@ -620,7 +620,10 @@ fn hundreds_of_calls_of_one_host_are_in_flight_at_once_and_their_connections_are
                             first_byte: None,
                             redirects: 0,
                         };
-                        let mut answer = client.open(&request).await.expect("an answer");
+                        let mut answer = client
+                            .open(&Settings::default(), &request)
+                            .await
+                            .expect("an answer");
                         assert_eq!(answer.chunk().await.expect("an end"), None);
                     })
                 })

@@ -111,7 +111,7 @@ impl Models {
 
     async fn answer(&self, endpoint: &Endpoint, call: &Call, from_cache: bool) -> Answer {
         let asked = match self.kept.look(endpoint, call, from_cache).await {
-            Look::Found(found, source, key) => {
+            Ok(Look::Found(found, source, key)) => {
                 self.found.fetch_add(1, Ordering::Relaxed);
                 let made = ModelCall {
                     source,
@@ -124,10 +124,10 @@ impl Models {
                     ..Answer::new(endpoint, Ok(found.completion), made, None)
                 };
             }
-            Look::Refused(fault) => {
+            Err(fault) => {
                 return Answer::new(endpoint, Err(fault), ModelCall::of(endpoint), None);
             }
-            Look::Ask(asked) => asked,
+            Ok(Look::Ask(asked)) => asked,
         };
         let answer = fetch(&self.traffic, &self.purse, &self.network, endpoint, call).await;
         let Ok(completion) = &answer.result else {

@@ -1,8 +1,7 @@
 //! Answers that need no question: from recordings or the cache, whichever the run's settings name.
 //!
-//! Before anybody is asked: `match kept.look(endpoint, call).await`: [`Look::Found`] is the answer,
-//! [`Look::Refused`] the end, and with [`Look::Ask`] the model is asked, and
-//! `kept.keep(&asked, endpoint, &completion).await` before its answer is given on.
+//! [`KeptAnswers::look`] comes before each call of a model, [`KeptAnswers::keep`] after it and before
+//! its answer is given on.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -43,8 +42,6 @@ pub enum Look {
     /// Nobody need be asked. The key is that of the cache, when it is from there and another answer
     /// may take its place.
     Found(Kept, AnswerSource, Option<Key>),
-    /// Nobody may be asked.
-    Refused(Fault),
     /// The answer, once there is one, goes to [`KeptAnswers::keep`] with this.
     Ask(Asked),
 }
@@ -124,36 +121,37 @@ impl KeptAnswers {
 
     /// Looks for the answer to a question. Without `in_cache` only where the model may not be
     /// called.
-    pub async fn look(&self, endpoint: &Endpoint, call: &Call, in_cache: bool) -> Look {
+    ///
+    /// # Errors
+    /// When there is none, and the model may not be called.
+    pub async fn look(
+        &self,
+        endpoint: &Endpoint,
+        call: &Call,
+        in_cache: bool,
+    ) -> Result<Look, Fault> {
         let in_cache = in_cache || self.settings.cache == CacheMode::Only;
         // The run begins now at the latest.
         self.since();
         let question = Question::of(endpoint, call);
         let key = question.key();
         if let Some(dir) = self.replay(endpoint) {
-            let found = self.recordings(dir).map_err(|error| error.to_string());
-            return match found
-                .and_then(|recordings| recordings.find(&key, &question, &self.redactor))
-            {
-                Ok(kept) => Look::Found(kept, AnswerSource::Recording, None),
-                Err(why) => {
-                    // With --record alone it would be looked for here again.
-                    let own = self.settings.replay.is_none();
-                    let first = if own {
-                        "; take `replay` out of the target (or judge) first, which asks nobody"
-                    } else {
-                        ""
-                    };
-                    Look::Refused(Fault::new(FaultKind::NotRecorded, format!("{why}{first}")))
-                }
+            let found = self
+                .recordings(dir)
+                .map_err(|error| error.to_string())
+                .and_then(|recordings| recordings.find(&key, &question, &self.redactor));
+            return match found {
+                Ok(kept) => Ok(Look::Found(kept, AnswerSource::Recording, None)),
+                // With --record alone it would be looked for here again.
+                Err(why) if self.settings.replay.is_none() => Err(not_recorded(format!(
+                    "{why}; take `replay` out of the target (or judge) first, which asks nobody"
+                ))),
+                Err(why) => Err(not_recorded(why)),
             };
         }
-        let (cache, recorder) = match (self.cache(), self.recorder()) {
-            (Ok(cache), Ok(recorder)) => (cache, recorder),
-            (Err(error), _) | (_, Err(error)) => {
-                return Look::Refused(Fault::new(FaultKind::Settings, error.to_string()));
-            }
-        };
+        let unusable = |error: KeptError| Fault::new(FaultKind::Settings, error.to_string());
+        let cache = self.cache().map_err(unusable)?;
+        let recorder = self.recorder().map_err(unusable)?;
         let cache = cache.filter(|_| in_cache);
         let kept = cache
             .and_then(|cache| cache.get(&key))
@@ -162,23 +160,19 @@ impl KeptAnswers {
             if let Some(recorder) = recorder {
                 recorder.keep(endpoint, &question, &key, &kept);
             }
-            return Look::Found(
-                kept,
-                AnswerSource::Cache,
-                Some(key).filter(|_| self.is_kept()),
-            );
+            let key = Some(key).filter(|_| self.is_kept());
+            return Ok(Look::Found(kept, AnswerSource::Cache, key));
         }
         if self.settings.cache == CacheMode::Only {
-            let why = format!(
+            return Err(not_recorded(format!(
                 "the cache has no answer of {} to this question, and --cache only asks nobody; run it once with --cache use",
                 endpoint.name()
-            );
-            return Look::Refused(Fault::new(FaultKind::NotRecorded, why));
+            )));
         }
-        Look::Ask(Asked {
+        Ok(Look::Ask(Asked {
             key,
             question: recorder.map(|_| question),
-        })
+        }))
     }
 
     /// Keeps an answer that a model gave just now; returns when a killed run would find it again.
@@ -289,14 +283,16 @@ impl KeptAnswers {
         if let Some(known) = replays.get(dir) {
             return Ok(Arc::clone(known));
         }
-        let opened = Arc::new(Recordings::open(dir)?);
-        opened
-            .warnings()
-            .iter()
-            .for_each(|warning| self.warn(warning.clone()));
+        let (opened, warnings) = Recordings::open(dir)?;
+        let opened = Arc::new(opened);
+        lock(&self.warnings).extend(warnings);
         replays.insert(dir.to_owned(), Arc::clone(&opened));
         Ok(opened)
     }
+}
+
+fn not_recorded(why: String) -> Fault {
+    Fault::new(FaultKind::NotRecorded, why)
 }
 
 /// Whether an answer is worth keeping: one that says something. A refusal without a word is asked

@@ -54,20 +54,20 @@ fn settings(dir: &Path, cache: CacheMode) -> ModelSettings {
 /// What is known of a question: the answer and where it is from, or what is done instead.
 async fn looked(kept: &KeptAnswers, call: &Call) -> String {
     match kept.look(&endpoint(), call, true).await {
-        Look::Found(kept, source, _) => {
+        Ok(Look::Found(kept, source, _)) => {
             format!(
                 "{} ({source:?}, {})",
                 kept.completion.text, kept.answered_at
             )
         }
-        Look::Refused(fault) => format!("{:?}: {}", fault.kind, fault.reason),
-        Look::Ask(_) => "ask".to_owned(),
+        Err(fault) => format!("{:?}: {}", fault.kind, fault.reason),
+        Ok(Look::Ask(_)) => "ask".to_owned(),
     }
 }
 
 /// Asks when it must, and keeps the answer.
 async fn answered(kept: &KeptAnswers, call: &Call, completion: Completion) {
-    if let Look::Ask(asked) = kept.look(&endpoint(), call, true).await {
+    if let Ok(Look::Ask(asked)) = kept.look(&endpoint(), call, true).await {
         kept.keep(&asked, &endpoint(), &completion).await;
     }
 }
@@ -249,9 +249,9 @@ async fn what_was_recorded_answers_without_network_and_cache() {
     let kept = run(&base, 4);
     assert!(matches!(
         kept.look(&own, &call("b"), true).await,
-        Look::Found(_, AnswerSource::Recording, _)
+        Ok(Look::Found(_, AnswerSource::Recording, _))
     ));
-    let Look::Refused(missing) = kept.look(&own, &call("d"), true).await else {
+    let Err(missing) = kept.look(&own, &call("d"), true).await else {
         panic!("nobody recorded it")
     };
     assert!(

@@ -4,8 +4,9 @@
 //! stranger.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Mutex;
 use std::time::Duration;
 
 use reqwest::header::{
@@ -55,25 +56,10 @@ impl Default for Settings {
 }
 
 /// The clients of a run, each made once: what a client knows of authorities takes milliseconds to
-/// read.
+/// read. Connections are kept and used again.
 #[derive(Debug, Default)]
 pub struct Clients {
-    all: Mutex<HashMap<Settings, Arc<Client>>>,
-}
-
-impl Clients {
-    pub fn with(&self, settings: &Settings) -> Arc<Client> {
-        let mut all = lock(&self.all);
-        let known = all.entry(settings.clone());
-        Arc::clone(known.or_insert_with(|| Arc::new(Client::new(settings.clone()))))
-    }
-}
-
-/// A client with its settings. Connections are kept and used again.
-#[derive(Debug)]
-pub struct Client {
-    settings: Settings,
-    built: Mutex<HashMap<Kind, reqwest::Client>>,
+    built: Mutex<HashMap<(Settings, Kind), reqwest::Client>>,
 }
 
 /// What the library's own clients are made for. One without TLS needs no authorities, and one for
@@ -109,20 +95,13 @@ impl Waits {
     }
 }
 
-impl Client {
-    pub fn new(settings: Settings) -> Client {
-        Client {
-            settings,
-            built: Mutex::default(),
-        }
-    }
-
+impl Clients {
     /// Makes the call up to the beginning of its answer. Any status is an answer.
     ///
     /// # Errors
     /// When there is no answer, or redirects lead nowhere. The call may have been carried out even
     /// so, unless [`NetError::never_arrived`].
-    pub async fn open(&self, request: &Request) -> Result<Answer, NetError> {
+    pub async fn open(&self, settings: &Settings, request: &Request) -> Result<Answer, NetError> {
         let waits = Waits::from_now(request);
         let (deadline, seconds) = (waits.whole, request.timeout.as_secs_f64());
         let mut call = Prepared::new(request)?;
@@ -130,7 +109,7 @@ impl Client {
         let mut seen: Vec<Url> = Vec::new();
         loop {
             let host = host_of(&call.url);
-            let response = self.send(&call, &waits, &host).await?;
+            let response = self.send(settings, &call, &waits, &host).await?;
             let target = match request.redirects {
                 0 => None,
                 _ => redirect_of(&response),
@@ -167,9 +146,14 @@ impl Client {
         }
     }
 
-    async fn send(&self, call: &Prepared, waits: &Waits, host: &str) -> Result<Response, NetError> {
-        let connect = self
-            .settings
+    async fn send(
+        &self,
+        settings: &Settings,
+        call: &Prepared,
+        waits: &Waits,
+        host: &str,
+    ) -> Result<Response, NetError> {
+        let connect = settings
             .connect_timeout
             .min(waits.for_head.mul_f64(CONNECTING_SHARE));
         let kind = Kind {
@@ -177,7 +161,7 @@ impl Client {
             local: is_local(&call.url),
             connect_timeout: connect.max(Duration::from_millis(1)),
         };
-        let client = self.built(kind, host)?;
+        let client = self.built(settings, kind, host)?;
         let mut request = client
             .request(call.method.clone(), call.url.clone())
             .headers(call.headers.clone());
@@ -200,56 +184,58 @@ impl Client {
         }
     }
 
-    fn built(&self, kind: Kind, host: &str) -> Result<reqwest::Client, NetError> {
+    fn built(
+        &self,
+        settings: &Settings,
+        kind: Kind,
+        host: &str,
+    ) -> Result<reqwest::Client, NetError> {
         let mut built = lock(&self.built);
-        if let Some(client) = built.get(&kind) {
-            return Ok(client.clone());
+        match built.entry((settings.clone(), kind)) {
+            Entry::Occupied(known) => Ok(known.get().clone()),
+            Entry::Vacant(place) => Ok(place.insert(build(settings, kind, host)?).clone()),
         }
-        let client = self.build(kind, host)?;
-        built.insert(kind, client.clone());
-        Ok(client)
     }
+}
 
-    fn build(&self, kind: Kind, host: &str) -> Result<reqwest::Client, NetError> {
-        // Also a client that will never speak TLS asks for a provider. An error says that there is
-        // one already.
-        rustls::crypto::ring::default_provider()
-            .install_default()
-            .ok();
-        let mut builder = reqwest::Client::builder()
-            .user_agent(concat!("eval-harness/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(kind.connect_timeout)
-            .redirect(reqwest::redirect::Policy::none())
-            .tcp_nodelay(true)
-            .gzip(self.settings.gzip);
-        if kind.local {
-            builder = builder.no_proxy();
-        }
-        let own = self
-            .settings
-            .ca_file
-            .as_ref()
-            .filter(|_| kind.secure && !self.settings.insecure);
-        builder = match (kind.secure, own) {
-            (false, _) => builder.tls_certs_only([]),
-            (true, Some(file)) => {
-                builder.tls_backend_preconfigured(tls_with(file).map_err(NetError::Settings)?)
-            }
-            (true, None) if self.settings.insecure => builder.tls_danger_accept_invalid_certs(true),
-            (true, None) => builder,
-        };
-        builder
-            .build()
-            .map_err(|_| match kind.secure && own.is_none() {
-                // Nothing else can fail in it: the rest of the settings are constants.
-                true => NetError::NoAuthorities {
-                    host: host.to_owned(),
-                },
-                false => NetError::Settings(
-                    "the HTTP client cannot be made with these settings".to_owned(),
-                ),
-            })
+fn build(settings: &Settings, kind: Kind, host: &str) -> Result<reqwest::Client, NetError> {
+    // Also a client that will never speak TLS asks for a provider. An error says that there is
+    // one already.
+    rustls::crypto::ring::default_provider()
+        .install_default()
+        .ok();
+    let mut builder = reqwest::Client::builder()
+        .user_agent(concat!("eval-harness/", env!("CARGO_PKG_VERSION")))
+        .connect_timeout(kind.connect_timeout)
+        .redirect(reqwest::redirect::Policy::none())
+        .tcp_nodelay(true)
+        .gzip(settings.gzip);
+    if kind.local {
+        builder = builder.no_proxy();
     }
+    let own = settings
+        .ca_file
+        .as_ref()
+        .filter(|_| kind.secure && !settings.insecure);
+    builder = match (kind.secure, own) {
+        (false, _) => builder.tls_certs_only([]),
+        (true, Some(file)) => {
+            builder.tls_backend_preconfigured(tls_with(file).map_err(NetError::Settings)?)
+        }
+        (true, None) if settings.insecure => builder.tls_danger_accept_invalid_certs(true),
+        (true, None) => builder,
+    };
+    builder
+        .build()
+        .map_err(|_| match kind.secure && own.is_none() {
+            // Nothing else can fail in it: the rest of the settings are constants.
+            true => NetError::NoAuthorities {
+                host: host.to_owned(),
+            },
+            false => {
+                NetError::Settings("the HTTP client cannot be made with these settings".to_owned())
+            }
+        })
 }
 
 /// Where an answer sends its reader, if it does.

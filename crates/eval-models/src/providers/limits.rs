@@ -12,6 +12,8 @@ pub(crate) struct ToldLimits {
     /// Where tokens of questions and of answers have limits of their own: that of which the
     /// smallest part is left.
     pub tokens: Told,
+    /// How long the server asks to wait before the next try.
+    pub retry_after: Option<Duration>,
 }
 
 /// One limit.
@@ -35,17 +37,12 @@ impl Told {
     }
 }
 
-/// What the head of an answer tells besides its status.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Pace {
-    pub limits: ToldLimits,
-    /// How long the server asks to wait before the next try.
-    pub retry_after: Option<Duration>,
-}
-
 /// Reads headers with names in lower case. Dates are told from the server's own `Date` where it has
 /// one, since clocks differ.
-pub(super) fn read<'a>(headers: impl Iterator<Item = (&'a str, &'a [u8])>, now: Timestamp) -> Pace {
+pub(super) fn read<'a>(
+    headers: impl Iterator<Item = (&'a str, &'a [u8])>,
+    now: Timestamp,
+) -> ToldLimits {
     let known: Vec<(&str, &str)> = headers
         .filter(|(name, _)| {
             *name == "date" || name.contains("ratelimit") || name.contains("retry-after")
@@ -53,7 +50,7 @@ pub(super) fn read<'a>(headers: impl Iterator<Item = (&'a str, &'a [u8])>, now: 
         .filter_map(|(name, value)| Some((name, std::str::from_utf8(value).ok()?.trim())))
         .collect();
     if known.is_empty() {
-        return Pace::default();
+        return ToldLimits::default();
     }
     let get = |wanted: &str| {
         known
@@ -96,7 +93,6 @@ pub(super) fn read<'a>(headers: impl Iterator<Item = (&'a str, &'a [u8])>, now: 
     let requests = fuller(openai("requests", plain), anthropic("requests"));
     let tokens = ["tokens", "input-tokens", "output-tokens"].map(anthropic);
     let tokens = tokens.into_iter().fold(openai("tokens", [""; 3]), fuller);
-    let limits = ToldLimits { requests, tokens };
     let milliseconds = |name| {
         get(name)
             .and_then(seconds)
@@ -112,8 +108,9 @@ pub(super) fn read<'a>(headers: impl Iterator<Item = (&'a str, &'a [u8])>, now: 
     let spent = [requests, tokens]
         .into_iter()
         .filter(|told| told.remaining == Some(0));
-    Pace {
-        limits,
+    ToldLimits {
+        requests,
+        tokens,
         retry_after: asked.or_else(|| spent.filter_map(|told| told.reset).max()),
     }
 }
@@ -225,7 +222,7 @@ fn http_date(text: &str) -> Option<Timestamp> {
 mod tests {
     use super::*;
 
-    fn told(headers: &[(&str, &str)]) -> Pace {
+    fn told(headers: &[(&str, &str)]) -> ToldLimits {
         let now = "2026-03-04T05:06:07Z".parse().unwrap();
         read(
             headers
@@ -359,11 +356,11 @@ mod tests {
             reset,
         };
         assert_eq!(
-            openai.limits.requests,
+            openai.requests,
             all(Some(60), Some(59), Some(Duration::from_secs(1)))
         );
         assert_eq!(
-            openai.limits.tokens,
+            openai.tokens,
             all(Some(150_000), None, Some(Duration::from_secs(3723)))
         );
         assert_eq!(openai.retry_after, None);
@@ -380,10 +377,10 @@ mod tests {
             ),
         ]);
         assert_eq!(
-            anthropic.limits.tokens,
+            anthropic.tokens,
             all(Some(20), Some(2), Some(Duration::from_secs(1)))
         );
-        assert_eq!(anthropic.limits.requests, Told::default());
-        assert_eq!(told(&[("content-type", "x")]), Pace::default());
+        assert_eq!(anthropic.requests, Told::default());
+        assert_eq!(told(&[("content-type", "x")]), ToldLimits::default());
     }
 }

@@ -93,14 +93,14 @@ pub(super) async fn once(
         insecure: endpoint.insecure,
         gzip: true,
     };
-    let mut answer = match clients.with(&settings).open(&request).await {
+    let mut answer = match clients.open(&settings, &request).await {
         Ok(answer) => answer,
         Err(error) => {
             let (fault, sent) = classify::of_net(&error);
             return unanswered(fault, sent);
         }
     };
-    let pace = limits::read(answer.headers(), clock.now());
+    let limits = limits::read(answer.headers(), clock.now());
     let (status, host) = (answer.status(), net::host_of(&request.url));
     let most = endpoint.patience.max_answer_bytes;
     let mut body = Vec::new();
@@ -138,7 +138,7 @@ pub(super) async fn once(
     let result = result.map_err(|fault| {
         // Words count of who has more to do than it can; others may speak of anything.
         let said = fault.retry_after.filter(|_| fault.kind.is_overload());
-        let retry_after = pace.retry_after.or(said);
+        let retry_after = limits.retry_after.or(said);
         let fault = Fault {
             status: fault.status.or(Some(status)),
             retry_after,
@@ -146,7 +146,7 @@ pub(super) async fn once(
         };
         hidden(fault, endpoint, call)
     });
-    tried(result, true, pace.limits)
+    tried(result, true, limits)
 }
 
 /// The fault without what the endpoint keeps secret and without the question, should a server have

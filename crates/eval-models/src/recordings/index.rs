@@ -33,16 +33,15 @@ pub enum RecordingsError {
 pub struct Recordings {
     dir: PathBuf,
     pub(super) answers: HashMap<Key, (PathBuf, Recorded)>,
-    warnings: Vec<String>,
 }
 
 impl Recordings {
-    /// Reads every `*.json` of the folder and of those below it. A file that can't be used is a
-    /// warning.
+    /// Reads every `*.json` of the folder and of those below it. Also returns a
+    /// warning for each file that can't be used.
     ///
     /// # Errors
     /// When the folder can't be read, and when two files answer the same question differently.
-    pub fn open(dir: &Path) -> Result<Recordings, RecordingsError> {
+    pub fn open(dir: &Path) -> Result<(Recordings, Vec<String>), RecordingsError> {
         let unreadable = |source| RecordingsError::Unreadable {
             dir: dir.to_owned(),
             source,
@@ -50,26 +49,24 @@ impl Recordings {
         let mut recordings = Recordings {
             dir: dir.to_owned(),
             answers: HashMap::new(),
-            warnings: Vec::new(),
         };
+        let mut warnings = Vec::new();
         for path in files(dir).map_err(unreadable)? {
             match read(&path) {
                 Ok(recorded) => recordings.add(path, recorded)?,
-                Err(why) => recordings
-                    .warnings
-                    .push(format!("{}: {why}; it is not used", path.display())),
+                Err(why) => warnings.push(format!("{}: {why}; it is not used", path.display())),
             }
         }
-        let told = recordings.warnings.len();
-        if told > MOST_WARNINGS {
-            recordings.warnings.truncate(MOST_WARNINGS);
-            recordings.warnings.push(format!(
+        let all = warnings.len();
+        if all > MOST_WARNINGS {
+            warnings.truncate(MOST_WARNINGS);
+            warnings.push(format!(
                 "{} more in {} can't be used",
-                plural(told - MOST_WARNINGS, "recording"),
+                plural(all - MOST_WARNINGS, "recording"),
                 dir.display()
             ));
         }
-        Ok(recordings)
+        Ok((recordings, warnings))
     }
 
     fn add(&mut self, path: PathBuf, recorded: Recorded) -> Result<(), RecordingsError> {
@@ -86,10 +83,6 @@ impl Recordings {
                 Ok(())
             }
         }
-    }
-
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
     }
 
     /// The recorded answer, or one sentence for people why there is none, which holds none of the

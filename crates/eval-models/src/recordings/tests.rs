@@ -84,7 +84,7 @@ impl Place {
     }
 
     fn open(&self) -> Recordings {
-        Recordings::open(self.path()).expect("open")
+        Recordings::open(self.path()).expect("open").0
     }
 
     fn find(&self, call: &Call) -> Result<Kept, String> {
@@ -96,7 +96,8 @@ impl Place {
     }
 
     fn warnings(&self) -> String {
-        self.scrubbed(&self.open().warnings().join("\n"))
+        let (_, warnings) = Recordings::open(self.path()).expect("open");
+        self.scrubbed(&warnings.join("\n"))
     }
 
     fn scrubbed(&self, text: &str) -> String {

@@ -20,11 +20,12 @@ pub(super) struct Fatal {
     answered: bool,
     in_a_row: u32,
     /// Why the row began.
-    first: Option<String>,
+    first: String,
     /// Refusals of a question in a row that say the same, and what they say.
     same_refusals: u32,
-    refusal: Option<String>,
-    given_up: bool,
+    refusal: String,
+    /// Why nothing more is sent, when that is so.
+    given_up: Option<Fault>,
 }
 
 impl Fatal {
@@ -39,16 +40,16 @@ impl Fatal {
     /// Notes an answer that every further question would get, too; true when it is the one that
     /// gives the model up.
     pub fn failed(&mut self, fault: &Fault) -> bool {
+        if self.in_a_row == 0 {
+            self.first.clone_from(&fault.reason);
+        }
         self.in_a_row = self.in_a_row.saturating_add(1);
-        self.first.get_or_insert_with(|| fault.reason.clone());
         let most = if self.answered {
             AFTER_ANSWERS
         } else {
             IN_A_ROW
         };
-        let now = !self.given_up && self.in_a_row >= most;
-        self.given_up |= now;
-        now
+        self.in_a_row >= most && self.give_up(most, self.first.clone())
     }
 
     /// Notes that a question was refused, which says nothing of other questions unless it is all
@@ -57,42 +58,38 @@ impl Fatal {
     /// A refusal comes at once and an answer takes time, so as many are needed as there are calls
     /// under way (`in_flight`).
     pub fn refused(&mut self, fault: &Fault, in_flight: usize) -> bool {
-        if self.answered || self.given_up {
+        if self.answered {
             return false;
         }
-        if self.refusal.as_ref() != Some(&fault.reason) {
-            (self.refusal, self.same_refusals) = (Some(fault.reason.clone()), 0);
+        if self.same_refusals == 0 || self.refusal != fault.reason {
+            (self.refusal, self.same_refusals) = (fault.reason.clone(), 0);
         }
         self.same_refusals += 1;
-        self.given_up =
-            self.same_refusals >= SAME_REFUSALS && self.same_refusals as usize >= in_flight;
-        self.given_up
+        let refusals = self.same_refusals;
+        refusals >= SAME_REFUSALS
+            && refusals as usize >= in_flight
+            && self.give_up(refusals, self.refusal.clone())
     }
 
     /// Notes a fault of another kind, which breaks the row of refusals.
     pub fn ended_otherwise(&mut self) {
-        if !self.given_up {
-            (self.refusal, self.same_refusals) = (None, 0);
-        }
+        self.same_refusals = 0;
+    }
+
+    fn give_up(&mut self, most: u32, why: String) -> bool {
+        let now = self.given_up.is_none();
+        self.given_up.get_or_insert_with(|| {
+            Fault::new(
+                FaultKind::GivenUp,
+                format!("not asked, because {most} calls in a row ended so: {why}"),
+            )
+        });
+        now
     }
 
     /// Why nothing more is sent, when that is so.
     pub fn given_up(&self) -> Option<Fault> {
-        let refused = self.same_refusals >= SAME_REFUSALS;
-        let first = if refused { &self.refusal } else { &self.first }
-            .as_deref()
-            .unwrap_or_default();
-        self.given_up.then(|| {
-            let most = match self.answered {
-                _ if refused => self.same_refusals,
-                true => AFTER_ANSWERS,
-                false => IN_A_ROW,
-            };
-            Fault::new(
-                FaultKind::GivenUp,
-                format!("not asked, because {most} calls in a row ended so: {first}"),
-            )
-        })
+        self.given_up.clone()
     }
 }
 
