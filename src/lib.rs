@@ -1,8 +1,8 @@
 //! `eval-harness`: author evals of AI output as YAML, run them, and let the result gate work.
 //!
 //! The program is this package; what it rests on has crates of its own, whose order the compiler
-//! keeps: `eval-base` (texts, files, redaction), `eval-stats`, `eval-match` (comparisons) and
-//! `eval-sandbox`. The modules here are in layers; each may use what is below it in this list and
+//! keeps: `eval-base` (texts, files, redaction), `eval-stats`, `eval-match` (comparisons),
+//! `eval-models` (calls of model APIs) and `eval-sandbox`. The modules here are in layers; each may use what is below it in this list and
 //! nothing above or beside it (`tests/rules` fails on a breach):
 //!
 //! ```text
@@ -12,8 +12,7 @@
 //! run
 //! baseline  gate  summary
 //! grade  target
-//! isolation  llm  journal  load
-//! net
+//! isolation  input  journal  load
 //! model
 //! spec
 //! ```
@@ -35,12 +34,11 @@ pub mod baseline;
 pub mod cli;
 pub mod gate;
 pub mod grade;
+pub mod input;
 pub mod isolation;
 pub mod journal;
-pub mod llm;
 pub mod load;
 pub mod model;
-pub mod net;
 pub mod notify;
 pub mod phase;
 pub mod report;

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::grade::judge_question_bytes;
-use crate::llm::{Tokens, about_tokens, cost_of, longest_answer};
 use crate::model::{Budget, CacheMode, Endpoint, ModelTarget, Plan, Price, Target};
 use crate::report::figures::cost;
 use crate::run::Prepared;
 use crate::target::question_bytes;
 use eval_base::text::{group_digits, one_line, plural};
+use eval_models::{Tokens, about_tokens, cost_of, longest_answer};
 
 /// What one model would be asked.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -11,11 +11,11 @@ use super::console::Console;
 use super::run::{Ready, conclude_with};
 use super::{Exit, Failure, list, resume, suite};
 use crate::gate::ExitCode;
-use crate::llm::Spent;
 use crate::model::{ReportFormat, Summary};
 use crate::report::sides::Sides;
 use crate::run::Finished;
 use eval_base::text::one_line;
+use eval_models::Spent;
 
 /// Runs the plan on each target. Every target's plan is loaded and checked before any of them runs.
 pub fn run(console: &Console, args: &RunArgs, words: &[String]) -> Exit {

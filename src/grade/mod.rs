@@ -40,13 +40,13 @@ use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
 use crate::isolation::CommandSandbox;
 use crate::isolation::{Refused, Wanted};
-use crate::llm::Models;
 use crate::model::{
     Case, Cause, CodeGrader, Combine, CommandGrader, Grade, Grader, GraderKind, GraderType,
     Grading, Outcome, Outline, Output, OutputValue, Plan, SandboxDemand, SandboxState, Trust,
     Verdict,
 };
 use eval_base::redact::Redactor;
+use eval_models::Models;
 use eval_sandbox::languages::Language;
 use eval_sandbox::{Sandbox, SandboxError, Tier};
 

@@ -14,10 +14,10 @@ use super::targets::check_program;
 use super::template::{Engine, Scope, is_template};
 use super::tree::{Node, NodeValue};
 use crate::model::{Channel, Given, Hidden, MESSAGE_NAMES, NotifyCommand, Way, Webhook};
-use crate::net;
 use crate::spec::{ChannelSpec, NotifyCommandSpec, SuiteSpec, WebhookSpec};
 use eval_base::nearest::did_you_mean;
 use eval_base::redact::secrets_of_header;
+use eval_models::net;
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 const RETRIES: u32 = 3;

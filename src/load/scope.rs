@@ -18,9 +18,9 @@ use super::stored::Folder;
 use super::template::Scope;
 use super::tree::Node;
 use crate::model::{BaselineSettings, GraderType, HttpTarget, OutputValue, Place, Target};
-use crate::net::secrets_of_address;
 use crate::spec::{BaselineTarget, GraderSpec, ModelSpec, SkillSpec};
 use eval_base::redact::secrets_of_header;
+use eval_models::net::secrets_of_address;
 
 /// Seconds for one call of a target when nobody says.
 pub(super) const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);

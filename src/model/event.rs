@@ -9,7 +9,6 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::asked::ModelCall;
 use super::comparison::ScoreBaselineRead;
 use super::grade::{Output, Stored, Verdict};
 use super::grader::Combine;
@@ -21,6 +20,7 @@ use super::run_scores::RunScores;
 use super::summary::PastRate;
 use crate::spec::words::{FailOn, GraderType, IntervalScope, ReportFormat};
 use eval_base::text;
+use eval_models::ModelCall;
 
 /// The version of the journal's format; a reader refuses a higher one.
 pub const JOURNAL_VERSION: u32 = 2;

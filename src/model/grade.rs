@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::judged::Judged;
 use super::outcome::{Cause, Outcome};
 use crate::spec::words::{Finish, GraderType};
+use eval_models::Usage;
 
 /// What a target returned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
@@ -86,17 +87,6 @@ pub enum StoredKind {
     Text,
     Json,
     Program,
-}
-
-/// What a call cost.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Usage {
-    #[serde(default)]
-    pub input_tokens: u64,
-    #[serde(default)]
-    pub output_tokens: u64,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<f64>,
 }
 
 /// A grader's answer.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::endpoint::ModelTarget;
+use super::target::ModelTarget;
 use crate::spec::words::PanelRule;
 
 /// A rubric, who judges by it, and when a grade passes.

@@ -7,10 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::asked::ModelCall;
-use super::grade::Usage;
 use super::outcome::{Cause, Outcome};
-use crate::spec::words::Finish;
+use eval_models::{Finish, ModelCall, Usage};
 
 /// A model-based grade in full.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,10 +1,8 @@
 //! Plans, outcomes, grades, events and summaries: plain data that the modules hand to each other.
 
-mod asked;
 mod baseline;
 mod cases;
 mod comparison;
-mod endpoint;
 mod event;
 mod executor;
 mod fingerprint;
@@ -31,11 +29,9 @@ mod target;
 #[cfg(test)]
 pub mod testing;
 
-pub use asked::*;
 pub use baseline::*;
 pub use cases::*;
 pub use comparison::*;
-pub use endpoint::*;
 pub use event::*;
 pub use executor::*;
 pub use fingerprint::*;
@@ -61,3 +57,7 @@ pub use summary::*;
 pub use target::*;
 
 pub use crate::spec::words::*;
+pub use eval_models::{
+    AnswerSource, Api, ApiKey, Budget, CACHE_FILE_NAME, Dialect, Endpoint, Limits, ModelCall,
+    ModelSettings, Patience, Price, Sampling, Usage,
+};

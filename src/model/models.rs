@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::asked::ModelCall;
-use super::event::Attempt;
-use super::grade::Usage;
+use super::event::{Attempt, SampleFinished};
 use super::judged::JudgeCall;
-use crate::spec::words::Finish;
+use eval_models::{Finish, Spent, Usage};
 
 /// How the models of a run were asked, and what that took. Counts every call of the run: also those
 /// of samples that a resumed session asked again, whose earlier answers no other figure counts any
@@ -126,13 +124,6 @@ fn is_zero(n: &u64) -> bool {
     *n == 0
 }
 
-impl Usage {
-    /// Input and output together.
-    pub fn tokens(&self) -> u64 {
-        self.input_tokens.saturating_add(self.output_tokens)
-    }
-}
-
 impl Attempt {
     /// Tokens of the output, when it tells them.
     pub fn usage(&self) -> Option<Usage> {
@@ -182,18 +173,14 @@ impl Attempt {
     }
 }
 
-impl ModelCall {
-    /// True when the answer came over the network.
-    pub fn is_from_network(&self) -> bool {
-        self.source == super::asked::AnswerSource::Network
-    }
-
-    /// What the call took of the network: of its answer, which used `usage`, and of tries whose
-    /// answer could not be used. An answer that is only estimated counts as that.
-    pub fn spent(&self, usage: Option<Usage>) -> impl Iterator<Item = Usage> + use<> {
-        let answer = Some(self)
-            .filter(|call| call.is_from_network())
-            .and_then(|call| usage.or(call.estimated));
-        answer.into_iter().chain(self.wasted)
+impl SampleFinished {
+    /// What the calls of all attempts took of the network.
+    pub fn spent(&self) -> Spent {
+        let mut spent = Spent::default();
+        self.attempts
+            .iter()
+            .flat_map(Attempt::spent)
+            .for_each(|usage| spent.add(usage.into()));
+        spent
     }
 }

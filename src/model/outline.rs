@@ -5,7 +5,6 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use super::cases::CaseFault;
-use super::endpoint::{Endpoint, ModelTarget};
 use super::event::CombineRule;
 use super::executor::Executor;
 use super::fingerprint::Fingerprint;
@@ -13,8 +12,9 @@ use super::grader::Combine;
 use super::judge::Judge;
 use super::metric::Measured;
 use super::plan::Case;
-use super::target::Target;
+use super::target::{ModelTarget, Target};
 use crate::spec::words::{Difficulty, GraderType};
+use eval_models::Endpoint;
 
 /// Records in a block. Blocks are not moved when there are more, as one long list would be.
 const BLOCK: usize = 1024;

@@ -12,18 +12,17 @@ use crate::spec::words::{
     Bound, Criticality, Difficulty, EvalType, Figure, IntervalScope, Message, ReportFormat,
 };
 use eval_base::ordered::OrderedValue;
+use eval_models::ModelSettings;
 
-use super::asked::ModelSettings;
 use super::baseline::{BaselineOrigin, BaselineSettings};
 use super::cases::Cases;
-use super::endpoint::ModelTarget;
 use super::event::{Against, Shard};
 use super::fingerprint::Fingerprint;
 use super::grader::{Extract, Grading};
 use super::metric::Composite;
 use super::notify::Channel;
 use super::sandbox::SandboxDemand;
-use super::target::Target;
+use super::target::{ModelTarget, Target};
 
 /// A suite, ready to run.
 #[derive(Debug, Clone)]
@@ -290,7 +289,7 @@ pub enum Input {
         #[serde(serialize_with = "super::target::without_parameters")]
         endpoint: String,
         /// Serialised without the values of those that are secrets.
-        #[serde(serialize_with = "super::target::without_secrets")]
+        #[serde(serialize_with = "eval_base::redact::serialize_headers")]
         headers: BTreeMap<String, String>,
         /// Sent with its keys in the order in which they are written.
         body: Option<OrderedValue>,

@@ -6,10 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::asked::ModelCall;
 use super::comparison::Comparison;
 use super::event::{Against, Environment, Shard};
-use super::grade::{Grade, Trust, Usage};
+use super::grade::{Grade, Trust};
 use super::input_shown::InputShown;
 use super::judge_health::JudgeHealth;
 use super::models::ModelsUsed;
@@ -19,6 +18,7 @@ use super::plan::Threshold;
 use crate::spec::words::{
     Bound, Criticality, Difficulty, EvalType, FailOn, Figure, Finish, IntervalScope,
 };
+use eval_models::{ModelCall, Usage};
 
 /// The root of `run-<time>.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
 use eval_base::ordered::OrderedValue;
-use eval_base::redact::{is_sensitive_header, without_secret_parameters, without_userinfo};
+use eval_base::redact::{serialize_headers, serialize_url, without_secret_parameters};
+use eval_models::{Endpoint, Sampling};
 
-use super::endpoint::ModelTarget;
 use crate::spec::words::{OnError, OutputFormat};
 
 /// What produces an output for a case.
@@ -47,6 +47,23 @@ impl Target {
     }
 }
 
+/// A model as a target.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ModelTarget {
+    pub endpoint: Endpoint,
+    /// The system prompt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system: Option<String>,
+    #[serde(default)]
+    pub sampling: Sampling,
+    /// It is shown the context of inputs, before the prompt.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub show_context: bool,
+    /// The reasoning with which an answer opens is part of the output.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub keep_thoughts: bool,
+}
+
 /// A program that reads the prompt on stdin and answers on stdout.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CommandTarget {
@@ -77,10 +94,10 @@ pub struct CommandTarget {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HttpTarget {
     /// `http` or `https`, a host, and a path that endpoints lie below.
-    #[serde(serialize_with = "of_anybody")]
+    #[serde(serialize_with = "serialize_url")]
     pub base_url: String,
     /// Sent with every request, below the request's own.
-    #[serde(serialize_with = "without_secrets")]
+    #[serde(serialize_with = "serialize_headers")]
     pub headers: BTreeMap<String, String>,
     /// How inputs that are no API calls are put to it; `None` when it only takes API calls.
     pub call: Option<HttpCall>,
@@ -126,23 +143,16 @@ pub struct SkillTarget {
     pub late: Vec<usize>,
 }
 
-/// Headers without the values that are secrets: another token is the same target, and the same
-/// input.
-pub fn without_secrets<S: Serializer>(
-    headers: &BTreeMap<String, String>,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    serializer.collect_map(headers.iter().map(|(name, value)| {
-        let value = if is_sensitive_header(name) { "" } else { value };
-        (name, value)
-    }))
-}
-
-/// An endpoint without the values of parameters that are secrets, likewise.
+/// An endpoint without the values of parameters that are secrets: another token is the same
+/// target, and the same input.
 pub fn without_parameters<S: Serializer>(endpoint: &str, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_str(&without_secret_parameters(endpoint))
 }
 
-pub(super) fn of_anybody<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(&without_secret_parameters(&without_userinfo(url)))
+fn yes() -> bool {
+    true
+}
+
+fn is_true(shown: &bool) -> bool {
+    *shown
 }

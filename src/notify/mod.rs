@@ -14,8 +14,8 @@ mod webhook;
 pub use message::{Failed, Message};
 
 use crate::model::{Channel, Decision, Way};
-use crate::net::Clients;
 use crate::spec::NotifyOn;
+use eval_models::net::Clients;
 
 /// Tells the channels that want to know; each in its turn, since nobody has many. What went wrong,
 /// a sentence each.

@@ -2,11 +2,13 @@
 
 use std::time::Duration;
 
-use crate::net::NetError;
+use eval_base::backoff::Backoff;
+use eval_models::net::NetError;
 
-/// The first pause; each further one is twice as long.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+const BACKOFF: Backoff = Backoff {
+    first: Duration::from_millis(500),
+    longest: Duration::from_secs(8),
+};
 /// A server that asks for a longer pause is not waited for: a gate hangs on the end of this.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
@@ -68,10 +70,8 @@ pub fn next(tried: &Tried, tries: u32, retries: u32) -> Next {
         };
         return Next::GiveUp(format!("{why} (tried {times})"));
     }
-    let doubled = FIRST_PAUSE
-        .saturating_mul(1 << tries.saturating_sub(1).min(10))
-        .min(LONGEST_PAUSE);
-    Next::After(asked.unwrap_or(doubled).max(FIRST_PAUSE))
+    let doubled = BACKOFF.pause(tries.saturating_sub(1));
+    Next::After(asked.unwrap_or(doubled).max(BACKOFF.first))
 }
 
 fn answered(status: u16) -> String {
@@ -84,7 +84,7 @@ fn answered(status: u16) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::net::Phase;
+    use eval_models::net::Phase;
 
     #[test]
     fn what_may_get_through_is_tried_again_and_nothing_else() {
@@ -169,7 +169,7 @@ mod tests {
             status: 500,
             retry_after: None,
         };
-        assert_eq!(next(&tried, 10, 10), Next::After(LONGEST_PAUSE));
+        assert_eq!(next(&tried, 10, 10), Next::After(BACKOFF.longest));
         assert_eq!(
             next(&tried, 1, 0),
             Next::GiveUp("the server answers 500 (tried once)".to_owned())

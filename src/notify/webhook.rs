@@ -1,11 +1,11 @@
 //! Webhooks: one POST, tried again while that can help.
 
 use crate::model::{Given, Webhook};
-use crate::net::{self, Client, Clients, NetError, Request, Settings};
 use crate::notify::retry::{Next, Tried, next};
 use crate::notify::{Message, payload};
 use eval_base::redact::{Redactor, secrets_of_header};
 use eval_base::text;
+use eval_models::net::{self, Clients, NetError, Request, Settings};
 
 /// Bytes of an answer that are read, and columns of it that a warning shows.
 const ANSWER: usize = 4 << 10;
@@ -48,11 +48,10 @@ pub async fn send(
         insecure: false,
         gzip: false,
     };
-    let client = clients.with(&settings);
     let mut tries = 0;
     loop {
         tries += 1;
-        let (tried, said) = once(&client, &request).await;
+        let (tried, said) = once(clients, &settings, &request).await;
         match next(&tried, tries, hook.retries) {
             Next::Done => return Ok(faults),
             Next::After(pause) => tokio::time::sleep(pause).await,
@@ -71,8 +70,8 @@ pub async fn send(
     }
 }
 
-async fn once(client: &Client, request: &Request) -> (Tried, String) {
-    let mut answer = match client.open(request).await {
+async fn once(clients: &Clients, settings: &Settings, request: &Request) -> (Tried, String) {
+    let mut answer = match clients.open(settings, request).await {
         Ok(answer) => answer,
         Err(fault) => return (Tried::Fault(fault), String::new()),
     };

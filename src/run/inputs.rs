@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::llm::request_shown;
+use crate::input::request_shown;
 use crate::model::{INPUT_BYTES, Input, InputKind, InputShown, Plan};
 use crate::summary::DETAILED_SAMPLES;
 use eval_base::files::open_file;

@@ -6,10 +6,10 @@ use super::RunError;
 use super::planned::Built;
 use super::reach::{PlannedEval, out_of_reach};
 use crate::gate::{Extent, unanswerable};
-use crate::llm::Models;
 use crate::load::{part_of_plan, too_few_evals};
 use crate::model::{Eval, EvalType, MetricName, Outline, Part, Plan, PlannedSamples};
 use crate::target::{TargetError, Targets};
+use eval_models::Models;
 
 /// A plan whose targets are open and whose cases all know their number of samples.
 pub struct Prepared {

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use super::RunError;
 use crate::journal::JournalWriter;
-use crate::llm::{Models, TrafficNow};
 use crate::model::{Event, Outcome};
 use crate::summary::Fold;
+use eval_models::{Models, TrafficNow};
 
 /// Hears of every event, after it was recorded, and of what is under way.
 pub trait Observer {

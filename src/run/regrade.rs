@@ -25,13 +25,13 @@ use super::windows::Windows;
 use super::{RunError, conclude};
 use crate::grade::{Asked, Graders, without_output};
 use crate::journal::{self, JournalError, JournalWriter, RunPaths, output_of};
-use crate::llm::{Models, ModelsConfig, Spent};
 use crate::model::{
     Attempt, Case, CaseFault, Cause, Eval, Event, JOURNAL_VERSION, Outcome, Outline, Plan,
     RunStarted, SampleFinished, SampleSkipped,
 };
 use eval_base::clock::{Clock, SystemClock, rfc3339};
 use eval_base::redact::Redactor;
+use eval_models::{Models, ModelsConfig, Spent};
 
 /// Everything that grading again needs from outside.
 pub struct RegradeRequest<'a> {

@@ -8,16 +8,20 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::queue::Work;
 use crate::grade::{Asked, Graders, apply_finish, apply_latency, without_output};
-use crate::llm::Models;
 use crate::model::{Attempt, Case, Cause, JudgeVote, ModelCall, Outcome, Outline, Output, Verdict};
 use crate::target::{Answer, Targets};
+use eval_base::backoff::Backoff;
 use eval_base::redact::Redactor;
+use eval_models::Models;
 
 /// Further tries of a call that did not get through, where its target does not say.
 const INFRASTRUCTURE_RETRIES: u32 = 4;
 
 /// Between two tries.
-const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+const BACKOFF: Backoff = Backoff {
+    first: Duration::from_millis(250),
+    longest: Duration::from_secs(10),
+};
 
 /// What all samples of a run share.
 #[derive(Clone)]
@@ -211,28 +215,27 @@ pub(super) async fn judge(
 /// Asks the target, again after a growing pause when the call did not get through and another try
 /// may help. A target that was reached and failed, or took too long, would only do so again.
 async fn ask(bench: &Bench, work: &Work, case: &Case, attempt: u32) -> (Answer, u32) {
-    let mut pause = Duration::from_millis(250);
     let most = bench
         .targets
         .retries(case)
         .unwrap_or(INFRASTRUCTURE_RETRIES);
-    for retries in 0..most {
+    let mut retries = 0;
+    let answer = loop {
         let answer = bench
             .targets
             .ask(&work.eval.info.id, case, work.sample, attempt)
             .await;
+        if retries == most {
+            break answer;
+        }
         match &answer.result {
             Err(failure) if failure.retryable && failure.cause == Cause::TargetUnreachable => {
-                tokio::time::sleep(pause).await;
-                pause = (pause * 2).min(LONGEST_PAUSE);
+                tokio::time::sleep(BACKOFF.pause(retries)).await;
+                retries += 1;
             }
             _ => return (answer, retries),
         }
-    }
-    let answer = bench
-        .targets
-        .ask(&work.eval.info.id, case, work.sample, attempt)
-        .await;
+    };
     // A refusal without a word is no output, but it is what the last try was told.
     let told = answer
         .result

@@ -23,13 +23,13 @@ use super::sample::{Bench, milliseconds};
 use super::{RunError, conclude};
 use crate::grade::{Graders, GradersConfig};
 use crate::journal::{JournalWriter, RunPaths};
-use crate::llm::{Models, Spent};
 use crate::model::{
     Cause, Environment, Event, FailOn, GitState, JOURNAL_VERSION, Plan, RunFinished, RunScores,
     RunStarted, ScoreBaselineRead, Summary,
 };
 use eval_base::clock::{Clock, rfc3339};
 use eval_base::redact::Redactor;
+use eval_models::{Models, Spent};
 
 /// Everything that a run needs from outside.
 pub struct RunRequest<'a> {
@@ -160,7 +160,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     let mut spent = Spent::default();
     let earlier = Earlier::read(&paths.journal(), |event| {
         if let Event::SampleFinished(sample) = event {
-            spent.add(Spent::of_sample(sample));
+            spent.add(sample.spent());
         }
         fold.push(event)
     })?;

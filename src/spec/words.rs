@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use eval_models::{CacheMode, Finish};
+
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -296,39 +298,6 @@ pub enum JsonMode {
     Whole,
     Fenced,
     Embedded,
-}
-
-/// What is done with answers that models gave to the same question before.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum CacheMode {
-    /// Answers are taken from the cache, and new ones kept.
-    #[default]
-    Use,
-    /// Everything is asked anew, and kept.
-    Refresh,
-    /// The cache is neither read nor written.
-    Off,
-    /// Answers come from the cache alone: what is not there is an error, and no network is needed.
-    Only,
-}
-
-/// Why a model ended its answer.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Finish {
-    /// It had said everything, or came to a stop text.
-    Stop,
-    /// It came to its limit of tokens: the answer is cut.
-    Length,
-    /// It declined, or a filter of its provider did.
-    Refused,
-    /// It asks for a tool.
-    ToolCalls,
-    /// Something else, or nobody said.
-    Other,
 }
 
 /// How several votes of judges become one verdict.

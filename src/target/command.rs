@@ -6,8 +6,8 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use crate::input::Rendered;
 use crate::isolation::{CommandSandbox, PRIVATE_FOLDER};
-use crate::llm::Rendered;
 use crate::model::{Case, Cause, CommandTarget, OnError, Output, OutputFormat, OutputValue};
 use eval_base::placeholders::fill;
 use eval_base::unique_keys;

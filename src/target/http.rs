@@ -10,15 +10,15 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use crate::llm::Rendered;
+use crate::input::Rendered;
 use crate::model::{Case, Cause, HttpCall, HttpTarget, Input, Output};
-use crate::net::{self, Clients, NetError, Phase, Request, Settings};
 use eval_base::json::is_deeper;
 use eval_base::ordered::OrderedValue;
 use eval_base::percent;
 use eval_base::placeholders::{fill, lone};
 use eval_base::redact::REDACTED;
 use eval_base::unique_keys;
+use eval_models::net::{self, Clients, NetError, Phase, Request, Settings};
 
 use super::{Answer, TargetFailure};
 
@@ -54,9 +54,8 @@ pub(super) async fn ask(target: &HttpTarget, case: &Case, clients: &Clients) -> 
         insecure: target.insecure,
         gzip: false,
     };
-    let client = clients.with(&settings);
     let started = Instant::now();
-    let result = exchange(&client, &request, target.max_body_bytes).await;
+    let result = exchange(clients, &settings, &request, target.max_body_bytes).await;
     Answer {
         result,
         latency: Some(started.elapsed()),
@@ -65,12 +64,13 @@ pub(super) async fn ask(target: &HttpTarget, case: &Case, clients: &Clients) -> 
 }
 
 async fn exchange(
-    client: &net::Client,
+    clients: &Clients,
+    settings: &Settings,
     request: &Request,
     limit: u64,
 ) -> Result<Output, TargetFailure> {
-    let mut answer = client
-        .open(request)
+    let mut answer = clients
+        .open(settings, request)
         .await
         .map_err(|error| failure(error, &request.method))?;
     let head = Head {

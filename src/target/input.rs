@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::llm::{InputError, Rendered};
+use crate::input::{InputError, Rendered};
 use crate::model::{Cause, Input, Output, OutputValue};
 
 use super::TargetFailure;

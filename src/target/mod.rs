@@ -18,14 +18,14 @@ use std::time::{Duration, Instant};
 
 use crate::isolation::CommandSandbox;
 use crate::isolation::{Refused, Wanted};
-use crate::llm::{KeptError, Models, ModelsConfig, Spent};
 use crate::model::{
     Case, Cause, Fingerprint, LostRecords, ModelCall, ModelTarget, Output, Plan, SandboxState,
     Target,
 };
-use crate::net::Clients;
 use eval_base::clock::SystemClock;
 use eval_base::redact::Redactor;
+use eval_models::net::Clients;
+use eval_models::{KeptError, Models, ModelsConfig, Spent};
 
 pub use model::question_bytes;
 use recorded::{Asked, Recording};

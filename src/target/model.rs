@@ -2,8 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::llm::{Answer as ModelAnswer, Call, CallIndex, Completion, Key, Models, messages_of};
+use crate::input::messages_of;
 use crate::model::{AnswerSource, Case, Cause, Finish, ModelTarget, Output, OutputValue, Usage};
+use eval_models::{Answer as ModelAnswer, Call, CallIndex, Completion, FaultKind, Key, Models};
 
 use super::thoughts::apart;
 use super::{Answer, TargetFailure};
@@ -67,7 +68,7 @@ async fn once(
     let ModelAnswer {
         result,
         usage,
-        told,
+        call: made,
         latency,
         key,
     } = match case.max_latency {
@@ -76,16 +77,34 @@ async fn once(
     };
     let result = match result {
         Ok(completion) => output(completion, usage, target.keep_thoughts),
-        Err(fault) => Err(TargetFailure::new(fault.cause(), fault.reason)),
+        Err(fault) => Err(TargetFailure::new(cause_of(fault.kind), fault.reason)),
     };
     (
         Answer {
             result,
             latency,
-            call: Some(Box::new(told)),
+            call: Some(Box::new(made)),
         },
         key,
     )
+}
+
+/// What a fault makes of the sample.
+fn cause_of(kind: FaultKind) -> Cause {
+    match kind {
+        FaultKind::TimedOut => Cause::TargetTimeout,
+        FaultKind::NotRecorded => Cause::MissingOutput,
+        FaultKind::BudgetSpent => Cause::Budget,
+        FaultKind::Settings => Cause::Harness,
+        FaultKind::BadRequest
+        | FaultKind::ErrorBody
+        | FaultKind::Unreadable
+        | FaultKind::Empty
+        | FaultKind::Cut
+        | FaultKind::OnlyThoughts
+        | FaultKind::TooLarge => Cause::TargetFailed,
+        _ => Cause::TargetUnreachable,
+    }
 }
 
 /// Bytes of text that a model is told of a case; `None` when its input can't be read now.

@@ -6,7 +6,7 @@
 
 use minijinja::Value as Jinja;
 
-use crate::llm::Rendered;
+use crate::input::Rendered;
 use crate::load::{environment, to_jinja};
 use crate::model::{Case, Cause, SkillTarget};
 

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::llm::SplitAnswer;
 use crate::model::{Cause, Output, OutputValue};
+use eval_models::SplitAnswer;
 
 use super::TargetFailure;
 

@@ -1,18 +1,12 @@
-//! The cache and recordings through the program, and through several processes at once.
+//! The cache and recordings through the program.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 
 use crate::model_runs::{Asking, Journal, KEY, KEY_ENV, RESUME, RUN};
 use crate::model_server::ModelServer;
 use crate::support::Project;
-use eval_harness::llm::cache::{Cache, FILE_NAME, Kept, Known, stats};
-use eval_harness::llm::{Call, CallIndex, Completion, Key, Message, key_of};
-use eval_harness::model::{Api, Endpoint, Finish, Limits, Patience, Sampling};
-
-const WORK: &str = "CACHE_TEST_WORK";
+use eval_models::CACHE_FILE_NAME;
 
 fn with<'a>(more: &[&'a str]) -> Vec<&'a str> {
     [&RUN[..], more].concat()
@@ -33,178 +27,11 @@ fn names(dir: &Path) -> Vec<String> {
     names
 }
 
-fn key(n: usize) -> Key {
-    let endpoint = Endpoint {
-        api: Api::Openai,
-        provider: "openai".into(),
-        model: "m-1".into(),
-        base_url: "http://127.0.0.1/v1".into(),
-        headers: Default::default(),
-        dialect: None,
-        key: None,
-        limits: Limits::default(),
-        patience: Patience::default(),
-        ca_file: None,
-        insecure: false,
-        price: None,
-        replay: None,
-    };
-    let call = Call {
-        system: None,
-        messages: vec![Message::user(format!("question {n}"))],
-        sampling: Sampling::default(),
-        index: CallIndex::default(),
-        timeout: std::time::Duration::from_secs(60),
-    };
-    key_of(&endpoint, &call)
-}
-
-fn kept(text: String) -> Kept {
-    let completion = Completion {
-        text,
-        tool_calls: None,
-        finish: Finish::Stop,
-        tokens: None,
-        model: None,
-        thoughts: None,
-    };
-    Kept {
-        completion,
-        answered_at: "2026-03-04T05:06:07.089Z".into(),
-    }
-}
-
-fn open(file: &Path) -> Cache {
-    Cache::open(file, "2026-03-04T05:06:07Z".parse().expect("a time")).expect("a cache")
-}
-
-/// This test again as a process of its own, which finds in the variable what it is to do.
-fn worker(test: &str, work: &str) -> Child {
-    let program = std::env::current_exe().expect("this program");
-    let mut command = Command::new(program);
-    let test = crate::support::full_name(module_path!(), test);
-    command
-        .args(["--exact", &test, "--nocapture"])
-        .env(WORK, work);
-    command.stdout(Stdio::piped()).spawn().expect("a process")
-}
-
-#[test]
-fn two_processes_write_and_read_one_file_at_once() {
-    const EACH: usize = 2000;
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .expect("a runtime");
-    if let Ok(work) = std::env::var(WORK) {
-        let (who, file) = work.split_once(' ').expect("who and where");
-        let cache = open(Path::new(file));
-        // Half of the questions are those of the other one, too.
-        let first = if who == "one" { 0 } else { EACH / 2 };
-        runtime.block_on(async {
-            for n in first..first + EACH {
-                cache
-                    .put(
-                        &key(n),
-                        "openai:m-1",
-                        &kept(format!("{n} of {who}")),
-                        Known::Stays,
-                    )
-                    .await;
-                let text = cache
-                    .get(&key(n))
-                    .expect("what was put is there")
-                    .completion
-                    .text;
-                assert!(text.starts_with(&format!("{n} of ")), "{text}");
-            }
-        });
-        assert_eq!(cache.take_warnings(), Vec::<String>::new());
-        return;
-    }
-    let dir = tempfile::tempdir().expect("a folder");
-    let file = dir.path().join("new").join(FILE_NAME);
-    let test = "two_processes_write_and_read_one_file_at_once";
-    let children = ["one", "two"].map(|who| worker(test, &format!("{who} {}", file.display())));
-    for child in children {
-        let output = child.wait_with_output().expect("a child of ours");
-        assert!(
-            output.status.success(),
-            "{}",
-            String::from_utf8_lossy(&output.stdout)
-        );
-    }
-    let found = stats(&file).expect("sound").expect("there");
-    assert_eq!(found.entries, (EACH + EACH / 2) as u64);
-    let cache = open(&file);
-    for n in 0..EACH + EACH / 2 {
-        let text = cache.get(&key(n)).expect("there").completion.text;
-        let whose = match n {
-            n if n < EACH / 2 => text == format!("{n} of one"),
-            n if n >= EACH => text == format!("{n} of two"),
-            n => text == format!("{n} of one") || text == format!("{n} of two"),
-        };
-        assert!(whose, "{n}: {text}");
-    }
-    assert_eq!(cache.take_warnings(), Vec::<String>::new());
-}
-
-#[test]
-fn what_was_put_survives_the_end_of_the_process() {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .build()
-        .expect("a runtime");
-    if let Ok(file) = std::env::var(WORK) {
-        let cache = open(Path::new(&file));
-        runtime.block_on(async {
-            for n in 0.. {
-                cache
-                    .put(
-                        &key(n),
-                        "openai:m-1",
-                        &kept(format!("answer {n}")),
-                        Known::Stays,
-                    )
-                    .await;
-                println!("put {n}");
-            }
-        });
-    }
-    let dir = tempfile::tempdir().expect("a folder");
-    let file = dir.path().join(FILE_NAME);
-    let mut child = worker(
-        "what_was_put_survives_the_end_of_the_process",
-        &file.display().to_string(),
-    );
-    let lines = BufReader::new(child.stdout.take().expect("a pipe")).lines();
-    let mut last = None;
-    for line in lines.map_while(Result::ok) {
-        last = line
-            .strip_prefix("put ")
-            .and_then(|n| n.parse::<usize>().ok())
-            .or(last);
-        if last == Some(300) {
-            child.kill().expect("a child of ours");
-        }
-    }
-    child.wait().expect("a child of ours");
-    let last = last.expect("it came that far");
-    let cache = open(&file);
-    for n in 0..=last {
-        let found = cache.get(&key(n)).map(|kept| kept.completion.text);
-        assert_eq!(
-            found,
-            Some(format!("answer {n}")),
-            "{n} of {last} was put before the process was killed"
-        );
-    }
-    assert_eq!(cache.take_warnings(), Vec::<String>::new());
-}
-
 /// A project whose ten questions are answered and kept.
 fn answered(server: &ModelServer) -> (Project, PathBuf) {
     let project = Asking::default().project(server);
     crate::model_runs::call(&project, &RUN).expect(0);
-    let file = project.path().join("answers").join(FILE_NAME);
+    let file = project.path().join("answers").join(CACHE_FILE_NAME);
     assert!(file.is_file(), "{:?}", names(project.path()));
     (project, file)
 }
@@ -255,7 +82,7 @@ fn without_a_sound_cache_only_runs_nothing() {
     );
     assert!(!project.path().join("answers").exists() && !project.path().join("results").exists());
     // In its place lies something else: a run that may ask does so.
-    fs::create_dir_all(project.path().join("answers").join(FILE_NAME)).expect("a folder");
+    fs::create_dir_all(project.path().join("answers").join(CACHE_FILE_NAME)).expect("a folder");
     crate::model_runs::call(&project, &with(&["--cache", "only"])).expect(2);
     let call = crate::model_runs::call(&project, &RUN).expect(0);
     assert_eq!(
@@ -276,7 +103,7 @@ fn a_suite_says_whether_and_where_answers_are_kept() {
     };
     let project = asking.project(&server);
     crate::model_runs::call(&project, &RUN).expect(0);
-    assert!(project.path().join("kept").join(FILE_NAME).is_file());
+    assert!(project.path().join("kept").join(CACHE_FILE_NAME).is_file());
     assert!(!project.path().join("answers").exists());
     Asking {
         config: "cache: off",
@@ -287,7 +114,13 @@ fn a_suite_says_whether_and_where_answers_are_kept() {
     assert!(!project.path().join("answers").exists());
     assert_eq!(server.asked(), 20);
     crate::model_runs::call(&project, &with(&["--cache", "use"])).expect(0);
-    assert!(project.path().join("answers").join(FILE_NAME).is_file());
+    assert!(
+        project
+            .path()
+            .join("answers")
+            .join(CACHE_FILE_NAME)
+            .is_file()
+    );
     Asking {
         config: "cache: sometimes",
         ..Asking::default()

@@ -13,7 +13,7 @@ use crate::model_runs::{Asking, Journal, Sample, case_of};
 use crate::model_server::{
     Act, After, Ask, End, Entry, Fate, ModelServer, Packing, Said, Step, draw, tokens_of,
 };
-use eval_harness::llm::FaultKind;
+use eval_models::FaultKind;
 use serde_json::Value;
 
 const SEED: u64 = 20_261_122;

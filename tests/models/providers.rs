@@ -10,10 +10,10 @@ use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use eval_base::clock::SystemClock;
-use eval_harness::llm::{Answer, Call, CallIndex, FaultKind, Message, Models, ModelsConfig, Spent};
 use eval_harness::model::{Api, ApiKey, Endpoint, Limits, ModelSettings, Patience, Sampling};
-use eval_harness::net::{Client, Request, Settings, read_url};
 use eval_harness::spec::words::CacheMode;
+use eval_models::net::{Clients, Request, Settings, read_url};
+use eval_models::{Answer, Call, CallIndex, FaultKind, Message, Models, ModelsConfig, Spent};
 use serde_json::{Value, json};
 
 use crate::server::{Identity, Reply, Server, Wire, hang};
@@ -98,7 +98,7 @@ fn told(endpoint: &Endpoint, answer: &Answer) -> String {
                 fault.reason
             );
             let again = if fault.kind.is_retryable() {
-                ", again"
+                " (again)"
             } else {
                 ""
             };
@@ -106,11 +106,7 @@ fn told(endpoint: &Endpoint, answer: &Answer) -> String {
                 "" => fault.reason.clone(),
                 port => fault.reason.replace(&format!(":{port}"), ":PORT"),
             };
-            format!(
-                "{} ({:?}{again}): {reason}",
-                fault.kind.label(),
-                fault.cause()
-            )
+            format!("{}{again}: {reason}", fault.kind.label())
         }
     }
 }
@@ -156,7 +152,7 @@ fn a_good_answer_is_a_completion_with_its_tokens_and_its_time() {
     );
     assert_eq!((tokens.input, tokens.output), (8, 1));
     assert!(answer.latency.is_some());
-    assert_eq!(answer.told.requests, 1);
+    assert_eq!(answer.call.requests, 1);
     let received = &server.received()[0];
     assert_eq!(
         (received.method.as_str(), received.target.as_str()),
@@ -198,9 +194,9 @@ fn reasoning_in_parts_is_no_answer() {
         shown.push_str(&format!("{} {thoughts:?}\n", told(&own, &answer)));
     }
     insta::assert_snapshot!(shown, @r#"
-    only_reasoning (TargetFailed): 127.0.0.1:PORT answered with reasoning and no text; raise `max_tokens`, or lower the model's reasoning effort None
+    only_reasoning: 127.0.0.1:PORT answered with reasoning and no text; raise `max_tokens`, or lower the model's reasoning effort None
     Stop "Paris" Some("Rome? no")
-    only_reasoning (TargetFailed): 127.0.0.1:PORT answered with reasoning and no text; raise `max_tokens`, or lower the model's reasoning effort None
+    only_reasoning: 127.0.0.1:PORT answered with reasoning and no text; raise `max_tokens`, or lower the model's reasoning effort None
     Stop "Paris" Some("[reasoning that the API does not show]")
     "#);
 }
@@ -326,30 +322,30 @@ fn answers_that_are_none_are_labelled() {
         }),
     );
     insta::assert_snapshot!(said, @r#"
-    no answer: reset (TargetUnreachable, again): 127.0.0.1:PORT closed the connection without an answer
-    no HTTP: unreadable (TargetFailed, again): what 127.0.0.1:PORT answers is not HTTP: invalid HTTP version parsed
-    cut: reset (TargetUnreachable, again): 127.0.0.1:PORT cut its answer off after 20 bytes of the body
-    broken chunk: unreadable (TargetFailed, again): what 127.0.0.1:PORT answers is not HTTP: Invalid chunk size line: missing size digit
-    cut in a chunk: reset (TargetUnreachable, again): 127.0.0.1:PORT cut its answer off after 5 bytes of the body
-    no last chunk: reset (TargetUnreachable, again): 127.0.0.1:PORT cut its answer off after 136 bytes of the body
-    no gzip: unreadable (TargetFailed, again): the compressed answer of 127.0.0.1:PORT cannot be unpacked: Invalid gzip header
-    cut gzip: unreadable (TargetFailed, again): the compressed answer of 127.0.0.1:PORT cannot be unpacked: unexpected end of file
-    broken gzip: unreadable (TargetFailed, again): the compressed answer of 127.0.0.1:PORT cannot be unpacked: unexpected end of file
-    gzip bomb: too_large (TargetFailed): 127.0.0.1:PORT answers with more than the 1048576 bytes that are read
-    words: unreadable (TargetFailed, again): 127.0.0.1:PORT answered with no JSON
-    HTML: unreadable (TargetFailed, again): 127.0.0.1:PORT answered with an HTML page titled `Sign in`
-    cut JSON: unreadable (TargetFailed, again): 127.0.0.1:PORT answered with JSON that breaks off after 127 bytes
-    other JSON: unreadable (TargetFailed, again): 127.0.0.1:PORT answered with JSON that is no answer: it has no `choices`
-    no body: empty (TargetFailed, again): 127.0.0.1:PORT answered without a body
-    error body: error_body (TargetFailed, again): 127.0.0.1:PORT answered with an error though its status says that all is well: CUDA out of memory
-    empty: empty (TargetFailed, again): 127.0.0.1:PORT answered with an empty text
+    no answer: reset (again): 127.0.0.1:PORT closed the connection without an answer
+    no HTTP: unreadable (again): what 127.0.0.1:PORT answers is not HTTP: invalid HTTP version parsed
+    cut: reset (again): 127.0.0.1:PORT cut its answer off after 20 bytes of the body
+    broken chunk: unreadable (again): what 127.0.0.1:PORT answers is not HTTP: Invalid chunk size line: missing size digit
+    cut in a chunk: reset (again): 127.0.0.1:PORT cut its answer off after 5 bytes of the body
+    no last chunk: reset (again): 127.0.0.1:PORT cut its answer off after 136 bytes of the body
+    no gzip: unreadable (again): the compressed answer of 127.0.0.1:PORT cannot be unpacked: Invalid gzip header
+    cut gzip: unreadable (again): the compressed answer of 127.0.0.1:PORT cannot be unpacked: unexpected end of file
+    broken gzip: unreadable (again): the compressed answer of 127.0.0.1:PORT cannot be unpacked: unexpected end of file
+    gzip bomb: too_large: 127.0.0.1:PORT answers with more than the 1048576 bytes that are read
+    words: unreadable (again): 127.0.0.1:PORT answered with no JSON
+    HTML: unreadable (again): 127.0.0.1:PORT answered with an HTML page titled `Sign in`
+    cut JSON: unreadable (again): 127.0.0.1:PORT answered with JSON that breaks off after 127 bytes
+    other JSON: unreadable (again): 127.0.0.1:PORT answered with JSON that is no answer: it has no `choices`
+    no body: empty (again): 127.0.0.1:PORT answered without a body
+    error body: error_body (again): 127.0.0.1:PORT answered with an error though its status says that all is well: CUDA out of memory
+    empty: empty (again): 127.0.0.1:PORT answered with an empty text
     refused: Refused "I can't help with that."
     refused without a word: Refused ""
     length: Length "The capital of Fr"
-    length without a word: cut (TargetFailed): 127.0.0.1:PORT cut the answer at its limit of tokens before it said anything; raise `max_tokens`
-    HTML of a gateway: 5xx (TargetUnreachable, again): 127.0.0.1:PORT answered 502: an HTML page titled `502 Bad Gateway`
-    bad key: unauthorized (TargetUnreachable): 127.0.0.1:PORT answered 401: Incorrect API key provided: Bearer [redacted]
-    cut error: 503 (TargetUnreachable, again): 127.0.0.1:PORT answered 503: {"err
+    length without a word: cut: 127.0.0.1:PORT cut the answer at its limit of tokens before it said anything; raise `max_tokens`
+    HTML of a gateway: 5xx (again): 127.0.0.1:PORT answered 502: an HTML page titled `502 Bad Gateway`
+    bad key: unauthorized: 127.0.0.1:PORT answered 401: Incorrect API key provided: Bearer [redacted]
+    cut error: 503 (again): 127.0.0.1:PORT answered 503: {"err
     "#);
 }
 
@@ -393,9 +389,9 @@ fn waiting_has_an_end_for_the_head_and_for_the_whole() {
     let trickled = short(&trickling, Some(30_000), 400);
     said.push_str(trickled.split(" (").next().expect("a beginning"));
     insta::assert_snapshot!(said, @r#"
-    timeout (TargetTimeout, again): 127.0.0.1:PORT did not answer within 0.3 s
-    timeout (TargetTimeout, again): 127.0.0.1:PORT did not answer within 0.2 s
-    timeout (TargetTimeout, again): 127.0.0.1:PORT did not end its answer (9 bytes of the body came) within 0.4 s
+    timeout (again): 127.0.0.1:PORT did not answer within 0.3 s
+    timeout (again): 127.0.0.1:PORT did not answer within 0.2 s
+    timeout (again): 127.0.0.1:PORT did not end its answer (9 bytes of the body came) within 0.4 s
     timeout
     "#);
 }
@@ -416,7 +412,7 @@ fn an_endless_answer_is_left_at_its_bound() {
     });
     let own = endpoint(&server.url());
     let said = told(&own, &ask(&own));
-    insta::assert_snapshot!(said, @"too_large (TargetFailed): 127.0.0.1:PORT answers with more than the 1048576 bytes that are read");
+    insta::assert_snapshot!(said, @"too_large: 127.0.0.1:PORT answers with more than the 1048576 bytes that are read");
     // What the machine's own buffers took is all that came besides.
     assert!(written.load(Ordering::SeqCst) < 100 << 20);
 }
@@ -429,7 +425,7 @@ fn what_cannot_be_reached_is_labelled_and_counts_as_not_sent() {
     let mut said = String::new();
     let mut see = |own: Endpoint| {
         let answer = ask(&own);
-        assert_eq!((answer.told.requests, answer.latency), (0, None));
+        assert_eq!((answer.call.requests, answer.latency), (0, None));
         said.push_str(&format!("{}\n", told(&own, &answer)));
     };
     see(endpoint(&format!("http://{free}")));
@@ -456,12 +452,12 @@ fn what_cannot_be_reached_is_labelled_and_counts_as_not_sent() {
     see(spoiled);
     assert!(plain.received().is_empty());
     insta::assert_snapshot!(said, @r#"
-    unreachable (TargetUnreachable, again): 127.0.0.1:PORT refuses the connection: nothing listens there
-    unreachable (TargetUnreachable, again): the host name of no-such-host.invalid:PORT cannot be resolved; is it spelled right, and is there a network?
-    tls (TargetUnreachable): no TLS connection to 127.0.0.1:PORT: its certificate is signed by an authority that is not known here; name the authority's certificate with `ca_file`
-    tls (TargetUnreachable): no TLS connection to 127.0.0.1:PORT: it does not speak TLS; is it an `http://` address?
-    unauthorized (TargetUnreachable): the key of mine:small is not set: the variable MY_KEY
-    settings (Harness): the value of the header `X-A` holds a line break or another control character
+    unreachable (again): 127.0.0.1:PORT refuses the connection: nothing listens there
+    unreachable (again): the host name of no-such-host.invalid:PORT cannot be resolved; is it spelled right, and is there a network?
+    tls: no TLS connection to 127.0.0.1:PORT: its certificate is signed by an authority that is not known here; name the authority's certificate with `ca_file`
+    tls: no TLS connection to 127.0.0.1:PORT: it does not speak TLS; is it an `http://` address?
+    unauthorized: the key of mine:small is not set: the variable MY_KEY
+    settings: the value of the header `X-A` holds a line break or another control character
     "#);
 }
 
@@ -532,9 +528,9 @@ fn an_answer_to_what_a_redirect_made_of_the_question_is_none() {
         said.push_str(&format!("{}\n", told(&own, &ask(&own))));
     }
     insta::assert_snapshot!(said, @r#"
-    unknown_model (TargetUnreachable): 127.0.0.1:PORT redirects in a way that leaves the question behind; write the address that it leads to as `base_url`
-    unknown_model (TargetUnreachable): 127.0.0.1:PORT redirects in a way that leaves the question behind; write the address that it leads to as `base_url`
-    unknown_model (TargetUnreachable): 127.0.0.1:PORT redirects in a way that leaves the question behind; write the address that it leads to as `base_url`
+    unknown_model: 127.0.0.1:PORT redirects in a way that leaves the question behind; write the address that it leads to as `base_url`
+    unknown_model: 127.0.0.1:PORT redirects in a way that leaves the question behind; write the address that it leads to as `base_url`
+    unknown_model: 127.0.0.1:PORT redirects in a way that leaves the question behind; write the address that it leads to as `base_url`
     "#);
 }
 
@@ -607,7 +603,7 @@ fn hundreds_of_calls_of_one_host_are_in_flight_at_once_and_their_connections_are
         barrier.wait();
         Reply::status(204)
     });
-    let client = Arc::new(Client::new(Settings::default()));
+    let client = Arc::new(Clients::default());
     let url = read_url(&server.url()).expect("an address");
     runtime().block_on(async {
         for _ in 0..2 {
@@ -624,7 +620,10 @@ fn hundreds_of_calls_of_one_host_are_in_flight_at_once_and_their_connections_are
                             first_byte: None,
                             redirects: 0,
                         };
-                        let mut answer = client.open(&request).await.expect("an answer");
+                        let mut answer = client
+                            .open(&Settings::default(), &request)
+                            .await
+                            .expect("an answer");
                         assert_eq!(answer.chunk().await.expect("an end"), None);
                     })
                 })
@@ -815,8 +814,8 @@ fn proxies_and_authorities_of_the_environment_count() {
     http_proxy: Stop "Paris"
     HTTPS_PROXY: Stop "Paris"
     https_proxy: Stop "Paris"
-    unknown authority: tls (TargetUnreachable): no TLS connection to models.invalid:443: its certificate is signed by an authority that is not known here; name the authority's certificate with `ca_file`
-    NO_PROXY: unreachable (TargetUnreachable, again): the host name of models.invalid:80 cannot be resolved; is it spelled right, and is there a network?
-    no_proxy: unreachable (TargetUnreachable, again): the host name of models.invalid:80 cannot be resolved; is it spelled right, and is there a network?
+    unknown authority: tls: no TLS connection to models.invalid:443: its certificate is signed by an authority that is not known here; name the authority's certificate with `ca_file`
+    NO_PROXY: unreachable (again): the host name of models.invalid:80 cannot be resolved; is it spelled right, and is there a network?
+    no_proxy: unreachable (again): the host name of models.invalid:80 cannot be resolved; is it spelled right, and is there a network?
     "#);
 }

@@ -13,6 +13,7 @@
     warn(clippy::print_stdout, clippy::print_stderr, clippy::exit)
 )]
 
+pub mod backoff;
 pub mod blocks;
 pub mod clock;
 pub mod files;
@@ -25,6 +26,7 @@ pub mod percent;
 pub mod placeholders;
 pub mod redact;
 pub mod shell;
+pub mod sync;
 pub mod text;
 pub mod unique_keys;
 pub mod whole_file;

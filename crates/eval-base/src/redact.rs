@@ -1,11 +1,13 @@
 //! Keeps secrets out of everything that is written.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use serde::Serializer;
 use serde_json::Value;
 
 use super::{json, percent};
@@ -176,6 +178,23 @@ pub fn without_userinfo(text: &str) -> String {
         Some(rest) => format!("{scheme}://{rest}"),
         None => text.to_owned(),
     }
+}
+
+/// Serialises headers without the values that are secrets: another token is the same target, and
+/// the same input.
+pub fn serialize_headers<S: Serializer>(
+    headers: &BTreeMap<String, String>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(headers.iter().map(|(name, value)| {
+        let value = if is_sensitive_header(name) { "" } else { value };
+        (name, value)
+    }))
+}
+
+/// Serialises an address without its user, its password and the values of secret parameters.
+pub fn serialize_url<S: Serializer>(url: &str, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&without_secret_parameters(&without_userinfo(url)))
 }
 
 /// Replaces known secrets in texts.

@@ -13,9 +13,10 @@ use super::args::{
 use super::console::Console;
 use super::{Exit, Failure, suite};
 use crate::gate::ExitCode;
-use crate::llm::cache::{self, CacheError, FILE_NAME, Freed};
 use crate::load::{IdGlobs, cache_folder};
 use eval_base::text::plural;
+use eval_models::CACHE_FILE_NAME;
+use eval_models::cache::{self, CacheError, Freed};
 
 pub fn cache(console: &Console, verb: &CacheVerb) -> Exit {
     match verb {
@@ -141,7 +142,7 @@ fn place(args: &CachePlaceArgs) -> Result<PathBuf, Failure> {
         Failure::wrong("there is no place for a cache")
             .hint("set HOME or EVAL_HARNESS_CACHE_DIR, or say --dir")
     })?;
-    Ok(suite::cwd()?.join(folder).join(FILE_NAME))
+    Ok(suite::cwd()?.join(folder).join(CACHE_FILE_NAME))
 }
 
 fn failure(error: CacheError) -> Failure {

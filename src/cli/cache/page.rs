@@ -6,10 +6,10 @@ use std::path::Path;
 use serde_json::json;
 
 use super::answers;
-use crate::llm::cache::{Freed, ModelShare, Stats};
 use crate::report::TerminalOptions;
 use crate::report::terminal::page::{Page, Tone, pad_left, pad_right, plain, span};
 use eval_base::text::{group_digits, width};
+use eval_models::cache::{Freed, ModelShare, Stats};
 
 /// Columns of a row beside the model's name.
 const CELLS: usize = 53;

@@ -1,9 +1,9 @@
 //! How models are asked, in words.
 
-use crate::llm::TrafficNow;
 use crate::report::figures;
 use crate::report::terminal::page::Tone;
 use eval_base::text;
+use eval_models::TrafficNow;
 
 /// What there is to say, the most important first; nothing before a model was asked.
 pub fn parts(now: &TrafficNow) -> Vec<(Tone, String)> {

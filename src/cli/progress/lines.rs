@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use super::asking;
 use super::state::{Ending, State};
-use crate::llm::TrafficNow;
 use crate::model::Outcome;
 use crate::report::TerminalOptions;
 use crate::report::figures;
 use crate::report::terminal::page::{Page, Span, Tone, plain, span};
 use crate::report::terminal::{glyph, tone_of};
 use eval_base::text;
+use eval_models::TrafficNow;
 
 /// What runs no longer than this is not worth a line.
 const SLOW: Duration = Duration::from_secs(2);

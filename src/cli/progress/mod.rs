@@ -23,11 +23,11 @@ use self::screen::Screen;
 use self::state::State;
 use super::args::ProgressMode;
 use super::console::Console;
-use crate::llm::TrafficNow;
 use crate::model::{Event, Outcome};
 use crate::report::TerminalOptions;
 use crate::run::Observer;
 use eval_base::text;
+use eval_models::TrafficNow;
 
 /// Pause between two looks.
 const PAUSE: Duration = Duration::from_millis(100);

@@ -7,9 +7,9 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-use crate::llm::TrafficNow;
 use crate::model::{Event, Outcome, RunStarted};
 use eval_base::text;
+use eval_models::TrafficNow;
 
 /// Pause between two marks of the window.
 const MARK_EVERY: Duration = Duration::from_secs(1);

@@ -8,9 +8,9 @@ use serde_json::{Map, Value};
 
 use super::form::{Check, scale_of, short};
 use super::found::{Last, last_object, objects, parsable};
-use crate::llm::SplitAnswer;
 use crate::model::{Criterion, Judge, ReplyFault, Scoring, folded_name};
 use eval_base::unique_keys::UniqueKeys;
+use eval_models::SplitAnswer;
 
 /// Bytes of a justification, and of one point of feedback, that are kept.
 const KEPT_BYTES: usize = 8 << 10;

@@ -7,12 +7,12 @@ use super::quote::{Marks, harmless};
 use super::structured::{Structured, ask};
 use super::vote::{Agenda, by_name};
 use crate::grade::Asked;
-use crate::llm::{Call, CallIndex, Completion, Fault, Key, Message, Models, places_of};
 use crate::model::{
     AnswerSource, Cause, Finish, Judge, JudgeCall, JudgeReply, JudgeVote, ModelTarget, Outcome,
     ReplyFault,
 };
 use eval_base::text::truncate_bytes;
+use eval_models::{Call, CallIndex, Completion, Fault, Key, Message, Models, places_of};
 
 /// Characters of a reply that its judge is shown again.
 const SHOWN_AGAIN: usize = 4_000;

@@ -21,7 +21,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
 
-use crate::llm::InputText;
+use crate::input::InputText;
 use crate::model::{Case, Cause, Grade, GraderType, Judge, OutputValue};
 use eval_base::redact::Redactor;
 

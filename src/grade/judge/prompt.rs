@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::answer::Copies;
 use super::form::{criteria, format, scale_of, short};
 use super::quote::{Marks, Quoter, without_middle};
-use crate::llm::InputText;
+use crate::input::InputText;
 use crate::load::environment;
 use crate::model::{Category, Criterion, Judge, JudgeExample, JudgeQuestion, OutputValue, Scoring};
 use eval_base::redact::Redactor;

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use super::ask::VoteCalls;
-use crate::llm::{Answer, Call, Completion, Fault, FaultKind, Models};
 use crate::model::{Endpoint, JudgeCall};
 use eval_base::ordered::OrderedValue;
+use eval_models::{Answer, Call, Completion, Fault, FaultKind, Models};
 
 /// How long others wait for the call that finds out: an endpoint may take minutes for its first
 /// answer, or never give one.
@@ -139,13 +139,13 @@ pub(super) async fn ask(
     let Answer {
         result,
         usage,
-        told,
+        call: made,
         latency,
         key,
     } = models.ask(endpoint, call).await;
     asked.keys.extend(key);
     asked.calls.push(JudgeCall {
-        call: told,
+        call: made,
         usage,
         answered: result.is_ok(),
         finish: result.as_ref().ok().map(|completion| completion.finish),
@@ -157,10 +157,10 @@ pub(super) async fn ask(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::llm::{CallIndex, Message, ModelsConfig, Spent};
     use crate::model::{ModelSettings, testing};
     use eval_base::clock::SystemClock;
     use eval_base::redact::Redactor;
+    use eval_models::{CallIndex, Message, ModelsConfig, Spent};
 
     #[tokio::test(start_paused = true)]
     async fn a_call_that_finds_out_and_never_ends_holds_nobody_for_long() {

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::grade::{Graded, Graders};
-use crate::llm::{Models, ModelsConfig, Spent};
 use crate::model::*;
 use eval_base::clock::SystemClock;
 use eval_base::redact::Redactor;
+use eval_models::{Models, ModelsConfig, Spent};
 
 #[path = "../../../tests/support/model_server.rs"]
 mod model_server;

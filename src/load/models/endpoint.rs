@@ -14,9 +14,9 @@ use crate::load::source::Span;
 use crate::load::targets::{authorities, check_base, check_headers};
 use crate::load::template::is_template;
 use crate::model::{Api, Dialect, Endpoint, Limits, Patience};
-use crate::net;
 use crate::spec::ProviderSpec;
 use eval_base::redact::is_sensitive_header;
+use eval_models::net;
 
 /// `None` after saying what is wrong.
 pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Endpoint> {

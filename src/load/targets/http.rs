@@ -16,9 +16,9 @@ use crate::load::source::Span;
 use crate::load::template::is_template;
 use crate::load::tree::Node;
 use crate::model::{HttpCall, HttpTarget, Input, Target};
-use crate::net;
 use crate::spec::HttpSpec;
 use eval_base::redact::{without_secret_parameters, without_userinfo};
+use eval_models::net;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const MAX_BODY_BYTES: u64 = 16 << 20;

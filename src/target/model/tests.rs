@@ -59,3 +59,33 @@ fn what_a_model_says_becomes_an_output_or_the_reason_why_there_is_none() {
     ToolCalls Json(Object {"text": String(""), "tool_calls": Array [Object {"name": String("f")}]})
     "#);
 }
+
+#[test]
+fn every_fault_of_a_call_has_its_cause() {
+    let causes = FaultKind::ALL
+        .iter()
+        .map(|kind| format!("{} {:?}\n", kind.label(), cause_of(*kind)));
+    insta::assert_snapshot!(causes.collect::<String>(), @r"
+    429 TargetUnreachable
+    503 TargetUnreachable
+    5xx TargetUnreachable
+    unreachable TargetUnreachable
+    reset TargetUnreachable
+    timeout TargetTimeout
+    tls TargetUnreachable
+    unreadable TargetFailed
+    error_body TargetFailed
+    empty TargetFailed
+    cut TargetFailed
+    only_reasoning TargetFailed
+    too_large TargetFailed
+    unauthorized TargetUnreachable
+    unknown_model TargetUnreachable
+    no_credit TargetUnreachable
+    bad_request TargetFailed
+    not_recorded MissingOutput
+    budget Budget
+    given_up TargetUnreachable
+    settings Harness
+    ");
+}

@@ -1,0 +1,267 @@
+//! Answers of earlier runs, in SQLite: one file that all runs of a user share.
+//!
+//! Reads go through a few connections of their own; writes go to one thread, which commits what has
+//! gathered in one transaction. Whatever is wrong with the file costs a run its cache and nothing
+//! else.
+
+mod open;
+mod upkeep;
+mod writer;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use jiff::Timestamp;
+use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::Completion;
+use crate::key::Key;
+use eval_base::clock::rfc3339;
+use eval_base::sync::lock;
+
+pub use open::CacheError;
+pub use upkeep::{Freed, ModelShare, Stats, clear, prune, stats};
+
+use open::{Opened, reader};
+use writer::Writer;
+
+/// Connections for reading.
+const READERS: usize = 4;
+
+/// An answer and when it was given.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Kept {
+    pub completion: Completion,
+    /// RFC 3339, UTC.
+    pub answered_at: String,
+}
+
+/// What people should know, shared with the thread that writes.
+type Warnings = Arc<Mutex<Vec<String>>>;
+
+/// The answers that are kept, open for one run.
+#[derive(Debug)]
+pub(crate) struct Cache {
+    file: PathBuf,
+    /// Of the file that was opened: another may lie in its place by now.
+    identity: Option<u64>,
+    /// Opened when they are needed; a cache that can only be read has one, opened from the start.
+    readers: Vec<Mutex<Option<Connection>>>,
+    /// Which reader comes next.
+    turn: AtomicUsize,
+    /// `None` when the file can only be read.
+    writer: Option<Writer>,
+    /// The day of this run: an answer's last use is known by the day.
+    today: i64,
+    opened: Timestamp,
+    /// Trouble that a read met; the file is set aside in the end.
+    damaged: AtomicBool,
+    told: AtomicBool,
+    warnings: Warnings,
+}
+
+impl Cache {
+    /// Opens the file, and makes it when it is not there. A damaged one is set aside, and a warning
+    /// says so.
+    ///
+    /// # Errors
+    /// When there can be no cache: no right to the place, a folder where the file belongs, a file
+    /// of another program or of a later version.
+    pub fn open(file: &Path, now: Timestamp) -> Result<Cache, CacheError> {
+        let opened = open::open(file, now)?;
+        Ok(Cache::of(file, opened, now))
+    }
+
+    /// As [`Cache::open`], of a file that must be there and sound: without it nothing can be
+    /// answered.
+    pub fn open_present(file: &Path, now: Timestamp) -> Result<Cache, CacheError> {
+        let opened = open::open_present(file)?;
+        Ok(Cache::of(file, opened, now))
+    }
+
+    fn of(file: &Path, opened: Opened, now: Timestamp) -> Cache {
+        let Opened {
+            connection,
+            writable,
+            warning,
+            identity,
+        } = opened;
+        let warnings: Warnings = Arc::new(Mutex::new(warning.into_iter().collect()));
+        let (writer, readers) = if writable {
+            let writer = Writer::start(connection, file, Arc::clone(&warnings));
+            (
+                Some(writer),
+                (0..READERS).map(|_| Mutex::default()).collect(),
+            )
+        } else {
+            (None, vec![Mutex::new(Some(connection))])
+        };
+        Cache {
+            file: file.to_owned(),
+            readers,
+            turn: AtomicUsize::new(0),
+            writer,
+            today: day(now),
+            opened: now,
+            damaged: AtomicBool::new(false),
+            told: AtomicBool::new(false),
+            identity,
+            warnings,
+        }
+    }
+
+    /// The answer under this key. What can't be read is not there.
+    pub fn get(&self, key: &Key) -> Option<Kept> {
+        let row = match self.read(key) {
+            Ok(row) => row?,
+            Err(error) => {
+                self.trouble(&error);
+                return None;
+            }
+        };
+        // A bit that fell over in a text would be an answer that nobody gave.
+        if row.digest != digest(key, &row.answered_at, &row.answer) {
+            return self.drop_damaged(key);
+        }
+        let Ok(completion) = serde_json::from_slice(&row.answer) else {
+            return self.drop_damaged(key);
+        };
+        if let Some(writer) = self.writer.as_ref().filter(|_| row.used_day < self.today) {
+            writer.used(*key, self.today);
+        }
+        Some(Kept {
+            completion,
+            answered_at: row.answered_at,
+        })
+    }
+
+    /// Keeps an answer; returns when it is committed, or can't be kept, of which a warning tells. One
+    /// that is there already stays, unless it was given before `replaced`. `model` is what the suite
+    /// calls it, `provider:model`.
+    pub async fn put(&self, key: &Key, model: &str, kept: &Kept, replaced: Option<Timestamp>) {
+        let Some(writer) = &self.writer else { return };
+        let Ok(answer) = serde_json::to_vec(&kept.completion) else {
+            return;
+        };
+        let row = writer::Row {
+            key: *key,
+            model: model.to_owned(),
+            digest: digest(key, &kept.answered_at, &answer),
+            answered_at: kept.answered_at.clone(),
+            day: self.today,
+            answer,
+            before: replaced.map(rfc3339).unwrap_or_default(),
+        };
+        writer.put(row).await;
+    }
+
+    /// Removes an answer that turned out to be of no use; returns when it is gone.
+    pub async fn remove(&self, key: &Key) {
+        if let Some(writer) = &self.writer {
+            writer.forget(*key).await;
+        }
+    }
+
+    /// What people should know and were not yet told.
+    pub fn take_warnings(&self) -> Vec<String> {
+        std::mem::take(&mut lock(&self.warnings))
+    }
+
+    fn read(&self, key: &Key) -> rusqlite::Result<Option<StoredRow>> {
+        let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.readers.len();
+        let (before, from) = self.readers.split_at(turn);
+        let free = from
+            .iter()
+            .chain(before)
+            .find_map(|reader| reader.try_lock().ok());
+        let Some(mut guard) = free.or_else(|| Some(lock(from.first()?))) else {
+            return Ok(None);
+        };
+        let connection = match &mut *guard {
+            Some(connection) => connection,
+            closed => closed.insert(reader(&self.file)?),
+        };
+        let sql = "SELECT answered_at, used_day, digest, answer FROM answers WHERE key = ?1";
+        let mut statement = connection.prepare(sql)?;
+        statement
+            .query_row(params![key.bytes()], |row| {
+                Ok(StoredRow {
+                    answered_at: row.get(0)?,
+                    used_day: row.get(1)?,
+                    digest: row.get(2)?,
+                    answer: row.get(3)?,
+                })
+            })
+            .optional()
+    }
+
+    /// Makes room for an answer that can be used.
+    fn drop_damaged(&self, key: &Key) -> Option<Kept> {
+        self.writer.as_ref()?.forget_soon(*key);
+        None
+    }
+
+    fn trouble(&self, error: &rusqlite::Error) {
+        if open::is_damage(error) {
+            self.damaged.store(true, Ordering::Relaxed);
+            self.warn_once(format!(
+                "the cache {} is damaged ({error}): what can't be read is asked again, and the file is set aside when \
+                 this run ends",
+                self.file.display()
+            ));
+        } else if error.sqlite_error_code() != Some(ErrorCode::DatabaseBusy) {
+            self.warn_once(format!(
+                "the cache {} can't be read: {error}",
+                self.file.display()
+            ));
+        }
+    }
+
+    /// One warning is enough: the others would say the same of other questions.
+    fn warn_once(&self, warning: String) {
+        if !self.told.swap(true, Ordering::Relaxed) {
+            lock(&self.warnings).push(warning);
+        }
+    }
+}
+
+impl Drop for Cache {
+    fn drop(&mut self) {
+        let written_to_damage = self.writer.take().is_some_and(Writer::finish);
+        if written_to_damage || self.damaged.load(Ordering::Relaxed) {
+            self.readers.clear();
+            open::set_aside_if(&self.file, self.identity, self.opened);
+        }
+    }
+}
+
+/// A row as it is stored.
+struct StoredRow {
+    answered_at: String,
+    used_day: i64,
+    digest: Vec<u8>,
+    answer: Vec<u8>,
+}
+
+/// The first 64 bits of a SHA-256 over all of a row that a run believes.
+fn digest(key: &Key, answered_at: &str, answer: &[u8]) -> Vec<u8> {
+    let mut hash = Sha256::new();
+    hash.update(key.bytes());
+    hash.update(answered_at.as_bytes());
+    hash.update([0]);
+    hash.update(answer);
+    hash.finalize().iter().take(8).copied().collect()
+}
+
+/// Days since 1970 in UTC.
+fn day(at: Timestamp) -> i64 {
+    at.as_second().div_euclid(86_400)
+}
+
+#[cfg(test)]
+mod process_tests;
+#[cfg(test)]
+mod tests;

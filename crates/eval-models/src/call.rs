@@ -1,0 +1,270 @@
+//! One question to a model, its answer, and what the journal records of the call.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::budget::usage_of;
+use crate::{Endpoint, Fault, Key, Sampling};
+use eval_base::text::is_visible;
+
+/// One question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Call {
+    pub system: Option<String>,
+    pub messages: Vec<Message>,
+    pub sampling: Sampling,
+    /// Which of several independent answers this is: calls that differ in it alone never share one.
+    pub index: CallIndex,
+    /// For one try, where the endpoint does not say.
+    pub timeout: Duration,
+}
+
+/// What of a question an API has places for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Places {
+    /// For what the system says, apart from the prompt.
+    pub system: bool,
+    /// For a conversation of several turns.
+    pub turns: bool,
+    /// For a schema of the answer.
+    pub schema: bool,
+}
+
+/// Independent answers to the same question are told apart by these; both from 0.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
+pub struct CallIndex {
+    pub sample: u32,
+    /// Of a sample that is tried again because its grade failed.
+    pub attempt: u32,
+    /// Of a judge that is asked several times about the same output.
+    pub vote: u32,
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
+}
+
+/// One turn of a conversation.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Message {
+    /// `user`, `assistant`, `system`, `tool`: what the API knows.
+    pub role: String,
+    /// A text, or parts as the API has them.
+    pub content: Value,
+}
+
+impl Message {
+    pub fn user(text: impl Into<String>) -> Message {
+        Message {
+            role: "user".to_owned(),
+            content: Value::String(text.into()),
+        }
+    }
+}
+
+/// What a model said.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Completion {
+    pub text: String,
+    /// Calls of tools as the API gave them, when the model asks for some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool_calls: Option<Value>,
+    pub finish: Finish,
+    /// `None` when the answer does not tell: unknown, not 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<Tokens>,
+    /// The model that answered, as it calls itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// What the API gives apart from the text as the model's reasoning.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thoughts: Option<String>,
+}
+
+impl Completion {
+    pub(crate) fn new(text: impl Into<String>, finish: Finish) -> Completion {
+        Completion {
+            text: text.into(),
+            tool_calls: None,
+            finish,
+            tokens: None,
+            model: None,
+            thoughts: None,
+        }
+    }
+
+    /// True when there is no text that anybody could see: it would pass whatever looks for what
+    /// must not be there.
+    pub fn is_silent(&self) -> bool {
+        self.text
+            .chars()
+            .all(|c| c.is_whitespace() || !is_visible(c))
+    }
+}
+
+/// Tokens of one answer.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tokens {
+    /// All of the question, those included that a provider's own cache of prompts held or took.
+    pub input: u64,
+    pub output: u64,
+    #[serde(default)]
+    pub cached_input: u64,
+    #[serde(default)]
+    pub cache_write: u64,
+}
+
+/// What came of a question.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    pub result: Result<Completion, Fault>,
+    /// Of the answer: its tokens and, where the price is known, its cost, wherever it came from.
+    pub usage: Option<Usage>,
+    /// How it was got.
+    pub call: ModelCall,
+    /// Wall time of the last try; `None` when nothing was sent.
+    pub latency: Option<Duration>,
+    /// Under which the cache has it, for [`Models::forget`]; `None` when it is not kept, or is all
+    /// that there may be.
+    pub key: Option<Key>,
+}
+
+impl Answer {
+    pub(crate) fn new(
+        endpoint: &Endpoint,
+        result: Result<Completion, Fault>,
+        call: ModelCall,
+        latency: Option<Duration>,
+    ) -> Answer {
+        let tokens = result.as_ref().ok().and_then(|answer| answer.tokens);
+        Answer {
+            usage: tokens.map(|tokens| usage_of(endpoint, tokens)),
+            result,
+            call,
+            latency,
+            key: None,
+        }
+    }
+}
+
+/// Why a model ended its answer.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum Finish {
+    /// It had said everything, or came to a stop text.
+    Stop,
+    /// It came to its limit of tokens: the answer is cut.
+    Length,
+    /// It declined, or a filter of its provider did.
+    Refused,
+    /// It asks for a tool.
+    ToolCalls,
+    /// Something else, or nobody said.
+    Other,
+}
+
+/// What a call cost.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Usage {
+    #[serde(default)]
+    pub input_tokens: u64,
+    #[serde(default)]
+    pub output_tokens: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}
+
+impl Usage {
+    /// Input and output together.
+    pub fn tokens(&self) -> u64 {
+        self.input_tokens.saturating_add(self.output_tokens)
+    }
+}
+
+impl std::ops::Add for Usage {
+    type Output = Usage;
+
+    fn add(self, other: Usage) -> Usage {
+        Usage {
+            input_tokens: self.input_tokens.saturating_add(other.input_tokens),
+            output_tokens: self.output_tokens.saturating_add(other.output_tokens),
+            cost_usd: self.cost_usd.zip(other.cost_usd).map(|(a, b)| a + b),
+        }
+    }
+}
+
+/// Where an answer came from.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum AnswerSource {
+    #[default]
+    Network,
+    Cache,
+    Recording,
+}
+
+/// How a model was asked for one output. Of an answer from a cache or a recording only `source` and
+/// `answered_at` speak.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ModelCall {
+    /// `provider:model` as the suite names it.
+    pub model: String,
+    #[serde(default)]
+    pub source: AnswerSource,
+    /// Requests that were sent, those without a usable answer included.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub requests: u32,
+    /// Tries without a usable answer, by what went wrong (`429`, `timeout`, `reset`, ...).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub faults: BTreeMap<String, u32>,
+    /// Milliseconds that the call waited for its turn because of rate limits, its own and those
+    /// that the server spoke of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttled_ms: Option<f64>,
+    /// Milliseconds between tries that failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backoff_ms: Option<f64>,
+    /// Tokens and dollars of tries whose answer could not be used; part of what was spent, not of
+    /// the output's usage.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wasted: Option<Usage>,
+    /// What an answer over the network is taken to have cost that does not tell its tokens; only
+    /// under a budget, which counts it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated: Option<Usage>,
+    /// RFC 3339, UTC: when the answer was first given, of one from a cache or a recording.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered_at: Option<String>,
+}
+
+impl ModelCall {
+    /// A call for which nothing was sent yet.
+    pub(crate) fn of(endpoint: &Endpoint) -> ModelCall {
+        ModelCall {
+            model: endpoint.name(),
+            ..ModelCall::default()
+        }
+    }
+
+    /// True when the answer came over the network.
+    pub fn is_from_network(&self) -> bool {
+        self.source == AnswerSource::Network
+    }
+
+    /// What the call took of the network: of its answer, which used `usage`, and of tries whose
+    /// answer could not be used. An answer that is only estimated counts as that.
+    pub fn spent(&self, usage: Option<Usage>) -> impl Iterator<Item = Usage> + use<> {
+        let answer = Some(self)
+            .filter(|call| call.is_from_network())
+            .and_then(|call| usage.or(call.estimated));
+        answer.into_iter().chain(self.wasted)
+    }
+}

@@ -1,0 +1,53 @@
+//! Calls of model APIs: one question, one answer, with everything between them accounted for.
+//!
+//! A call goes through the cache and the recordings (`cache/`, `recordings/`), waits for its turn
+//! (`traffic/`), is put into the language of its provider and read back (`providers/`), and is made
+//! again where that may help. Nothing here knows what a target, a judge or a grade is. The HTTP
+//! client below is [`net`].
+//!
+//! ```
+//! use eval_models::{Price, Tokens, about_tokens, cost_of};
+//!
+//! let price = Price { input: 3.0, output: 15.0, cached_input: None, cache_write: None };
+//! let tokens = Tokens { input: about_tokens(4_000), output: 100, ..Tokens::default() };
+//! assert_eq!(cost_of(&price, tokens), 0.0045);
+//! ```
+
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    warn(clippy::print_stdout, clippy::print_stderr, clippy::exit)
+)]
+
+mod ask;
+mod budget;
+pub mod cache;
+mod call;
+mod endpoint;
+mod fault;
+mod kept;
+mod key;
+pub mod net;
+mod providers;
+mod recordings;
+mod settings;
+#[cfg(test)]
+mod testing;
+mod thoughts;
+mod traffic;
+
+pub use ask::{Models, ModelsConfig};
+pub use budget::{Spent, about_tokens, cost_of, longest_answer};
+pub use call::{
+    Answer, AnswerSource, Call, CallIndex, Completion, Finish, Message, ModelCall, Places, Tokens,
+    Usage,
+};
+pub use endpoint::{Api, ApiKey, Dialect, Endpoint, Limits, Patience, Price, Sampling};
+pub use fault::{Fault, FaultKind};
+pub use kept::KeptError;
+pub use key::Key;
+pub use providers::places_of;
+pub use recordings::RecordingsError;
+pub use settings::{Budget, CACHE_FILE_NAME, CacheMode, ModelSettings};
+pub use thoughts::SplitAnswer;
+pub use traffic::TrafficNow;

@@ -1,0 +1,46 @@
+//! How all models of a run are called: the cache, recordings and the budget.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The name of the cache's file in its folder.
+pub const CACHE_FILE_NAME: &str = "answers.sqlite";
+
+/// How all models of a run are asked.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ModelSettings {
+    pub cache: CacheMode,
+    /// The file of the cache, absolute; `None` when there is no place for one.
+    pub cache_file: Option<PathBuf>,
+    /// Every exchange is written into this folder. Absolute.
+    pub record: Option<PathBuf>,
+    /// All answers come from recordings in this folder, whatever a target says. Absolute.
+    pub replay: Option<PathBuf>,
+    pub budget: Budget,
+}
+
+/// What a run may spend on models; beyond it nothing more is asked. What a cache or a recording
+/// answers costs nothing.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct Budget {
+    pub usd: Option<f64>,
+    /// Input and output together.
+    pub tokens: Option<u64>,
+}
+
+/// What is done with answers that models gave to the same question before.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum CacheMode {
+    /// Answers are taken from the cache, and new ones kept.
+    #[default]
+    Use,
+    /// Everything is asked anew, and kept.
+    Refresh,
+    /// The cache is neither read nor written.
+    Off,
+    /// Answers come from the cache alone: what is not there is an error, and no network is needed.
+    Only,
+}
