@@ -1,5 +1,5 @@
-//! The walk-through of docs/regressions.md, replayed as it stands there: files are written,
-//! commands are typed, and what the page shows of their output is what they print.
+//! The walk-through of docs/regressions.md and the how-to pages, replayed: files are written,
+//! commands are typed, and what a page shows of their output is what they print.
 //!
 //! In the page `<!-- file: PATH -->` before a block names the file that the block is, and
 //! `<!-- exit: N -->` the exit code of the block's last command. In a `console` block a line
@@ -125,9 +125,11 @@ fn lines_fit(shown: &[String], printed: &[&str]) -> bool {
     }
 }
 
-#[test]
-fn the_page_on_regressions_tells_what_happens() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/regressions.md");
+/// Types the commands of a page in a folder of its own, and returns how many there were.
+fn replay(page: &str) -> usize {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("docs")
+        .join(page);
     let page = std::fs::read_to_string(page).unwrap();
     let dir = tempfile::tempdir().unwrap();
     let mut played = 0;
@@ -156,7 +158,26 @@ fn the_page_on_regressions_tells_what_happens() {
             played += 1;
         }
     }
-    assert!(played > 15, "{played} commands");
+    played
+}
+
+#[test]
+fn regressions_page_replayed_prints_what_it_shows() {
+    assert!(replay("regressions.md") > 15);
+}
+
+#[test]
+fn howto_pages_replayed_print_what_they_show() {
+    let pages = [
+        ("howto-test-code.md", 4),
+        ("howto-add-a-judge.md", 3),
+        ("howto-change-a-prompt.md", 6),
+        ("howto-gate-a-phase.md", 4),
+        ("howto-keep-a-baseline.md", 13),
+    ];
+    for (page, commands) in pages {
+        assert_eq!(replay(page), commands, "{page}");
+    }
 }
 
 #[test]
