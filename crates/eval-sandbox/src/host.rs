@@ -1,7 +1,7 @@
 //! The harness' end of a cell.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -202,7 +202,7 @@ impl Cell {
             part: FilterPart::default(),
         };
         let file = sealed_file(&serde_json::to_vec(&config)?)?;
-        send(cell.link.socket.as_fd(), b"C", &[file.as_raw_fd()])?;
+        send(cell.link.socket.as_fd(), b"C", &[file.as_fd()])?;
         cell.await_answer()?;
         Ok(cell)
     }
@@ -235,8 +235,8 @@ impl Cell {
     pub fn start_server(&self, launch: Launch) -> io::Result<(OwnedFd, Ends)> {
         let mut theirs = Vec::new();
         let ours = descriptors(launch, &mut theirs)?;
-        let raw: Vec<i32> = theirs.iter().map(|fd| fd.as_raw_fd()).collect();
-        send(self.link.socket.as_fd(), START_SERVER, &raw)?;
+        let fds: Vec<_> = theirs.iter().map(|fd| fd.as_fd()).collect();
+        send(self.link.socket.as_fd(), START_SERVER, &fds)?;
         let mut buffer = [0u8; 64];
         let (_, mut pidfd) = self.link.wait(&mut buffer, BUILD_TIMEOUT)?;
         pidfd
@@ -255,8 +255,8 @@ pub(super) fn request(cell: &Link, launches: Vec<Launch>) -> io::Result<Vec<Ends
         counts.push((FIXED_FDS + launch.extra.len()) as u8);
         ours.push(descriptors(launch, &mut theirs)?);
     }
-    let raw: Vec<i32> = theirs.iter().map(|fd| fd.as_raw_fd()).collect();
-    send(cell.socket.as_fd(), &counts, &raw)?;
+    let fds: Vec<_> = theirs.iter().map(|fd| fd.as_fd()).collect();
+    send(cell.socket.as_fd(), &counts, &fds)?;
     Ok(ours)
 }
 

@@ -223,16 +223,7 @@ fn children(pid: u32) -> Vec<u32> {
 }
 
 fn ticks(count: u64) -> Duration {
-    Duration::from_millis(count.saturating_mul(1000) / setting(libc::_SC_CLK_TCK, 100))
-}
-
-fn setting(name: libc::c_int, usual: u64) -> u64 {
-    // SAFETY: an integer argument; an unknown name gives -1.
-    let value = unsafe { libc::sysconf(name) };
-    u64::try_from(value)
-        .ok()
-        .filter(|v| *v > 0)
-        .unwrap_or(usual)
+    Duration::from_millis(count.saturating_mul(1000) / rustix::param::clock_ticks_per_second())
 }
 
 #[cfg(test)]
@@ -290,7 +281,7 @@ mod tests {
             .stdout
             .as_mut()
             .is_some_and(|out| out.read_exact(&mut ready).is_ok());
-        let pidfd = open_pidfd(child.id() as libc::pid_t).unwrap();
+        let pidfd = open_pidfd(child.id()).unwrap();
         assert!(told);
         Some((Ended(child), pidfd))
     }
@@ -368,7 +359,7 @@ mod tests {
         };
         let below = children(child.0.id());
         assert_eq!(below.len(), 1);
-        let inner = open_pidfd(below[0] as libc::pid_t).unwrap();
+        let inner = open_pidfd(below[0]).unwrap();
         assert_eq!(processes(&[inner, pidfd]).len(), 2);
     }
 

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use super::adjudicate::Shortage;
 use super::capture::{Capture, Line, Lines};
 use super::cgroup::Kills;
-use super::channel::{Link, Outbox, poll, poll_entry, receive};
+use super::channel::{Link, Outbox, poll_entry, receive};
 use super::ending::{Ended, Process, Reaped, Stop, conclude};
 use super::error::SandboxError;
 use super::host::{DiskWatch, Ends};
 use super::memory::{self, Measure};
 use super::protocol::{Told, told};
 use super::same_core::{PATIENCE, SameCore};
-use super::syscalls::kill_by_pidfd;
+use super::syscalls::{kill_by_pidfd, poll};
 use super::types::{Ending, Limits};
 
 /// How often the memory of the tree is looked at.
@@ -210,7 +210,7 @@ impl<'c> Running<'c> {
         loop {
             let all_ended = self.all_ended();
             // The answer to what was just sent is not there yet: a look would be in vain.
-            let vain = outbox.flush(lines.raw_fd()) && !all_ended && !lines.holds_more();
+            let vain = outbox.flush(lines.fd()) && !all_ended && !lines.holds_more();
             match if vain { Line::Waiting } else { lines.next() } {
                 Line::Whole(line) => {
                     self.same_core

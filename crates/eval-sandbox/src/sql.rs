@@ -6,9 +6,8 @@
 //! the candidate's here, and it can't write to stdout.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::io::{Read, Write};
-use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
+use std::io::{self, Read, Write};
+use std::os::fd::BorrowedFd;
 
 use rusqlite::config::DbConfig;
 use rusqlite::fallible_iterator::FallibleIterator as _;
@@ -141,9 +140,7 @@ fn answer(stdout: &[u8]) -> Result<Table, QueryFailure> {
 /// What a job does that is SQLite: the exit code.
 pub(super) fn serve() -> i32 {
     let mut request = Vec::new();
-    // SAFETY: descriptors 0 and 1 are this process' own, and nothing else here uses them.
-    let (stdin, stdout) = unsafe { (OwnedFd::from_raw_fd(0), OwnedFd::from_raw_fd(1)) };
-    let Ok(_) = fs::File::from(stdin).read_to_end(&mut request) else {
+    let Ok(_) = io::stdin().read_to_end(&mut request) else {
         return 3;
     };
     let Ok(request) = serde_json::from_slice::<Request>(&request) else {
@@ -163,7 +160,11 @@ pub(super) fn serve() -> i32 {
             )
         }
     };
-    match fs::File::from(stdout).write_all(text.as_bytes()) {
+    let mut stdout = io::stdout();
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
         Ok(()) => 0,
         Err(_) => 3,
     }

@@ -5,7 +5,7 @@
 //! badly says nothing about it.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -165,8 +165,8 @@ fn request(link: &Link, jobs: Vec<PythonJob>, limits: &Limits) -> io::Result<Vec
         });
         message.push_str(&format!(" {} {}", job.runner.name(), theirs.len() - before));
     }
-    let raw: Vec<i32> = theirs.iter().map(|fd| fd.as_raw_fd()).collect();
-    send(link.socket.as_fd(), message.as_bytes(), &raw)?;
+    let fds: Vec<_> = theirs.iter().map(|fd| fd.as_fd()).collect();
+    send(link.socket.as_fd(), message.as_bytes(), &fds)?;
     Ok(ours)
 }
 
