@@ -324,10 +324,15 @@ pub fn escape_path_component(id: &str) -> String {
     }
     name.truncate(keep);
     name.push('~');
-    for byte in Sha256::digest(id.as_bytes()).iter().take(16) {
-        let _ = write!(name, "{byte:02x}");
-    }
+    name.push_str(&hex(&Sha256::digest(id.as_bytes())[..16]));
     name
+}
+
+/// Bytes in hexadecimal digits, lowercase.
+pub fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or_default();
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(digit).collect()
 }
 
 /// The id behind a name from [`escape_path_component`]; `None` for a name that was cut or that it

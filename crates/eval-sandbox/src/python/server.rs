@@ -180,7 +180,7 @@ fn settings(python: &Python, below_tmp: &[(String, String)]) -> Value {
         .map(|(name, code)| (name.clone(), Value::from(code.as_str())))
         .collect();
     let filter = filter::to_bytes(&filter::job_extra());
-    let filter: String = filter.iter().map(|b| format!("{b:02x}")).collect();
+    let filter = eval_base::text::hex(&filter);
     serde_json::json!({
         "namespaces": 1,
         "folder": format!("size={TMP_MB}m,nr_inodes={TMP_INODES},mode=700"),
