@@ -125,8 +125,7 @@ fn approx(actual: &Datum, expected: &Datum, near: Near) -> bool {
 
 /// A dict's key in canonical bytes, as it would be spelled as a key: the key of a dict of its own.
 fn key_of(key: &Datum) -> Option<Vec<u8>> {
-    canonical(
-        &Datum::Dict(vec![(key.clone(), Datum::None)]))
+    canonical(&Datum::Dict(vec![(key.clone(), Datum::None)]))
 }
 
 fn by_key(entries: &[(Datum, Datum)]) -> HashMap<Vec<u8>, &Datum> {
@@ -139,13 +138,12 @@ fn by_key(entries: &[(Datum, Datum)]) -> HashMap<Vec<u8>, &Datum> {
 fn contains(actual: &Datum, expected: &Datum) -> Comparison {
     let found = match (actual, expected) {
         (Datum::Text(text), Datum::Text(part)) => text.contains(part.as_str()),
-        (Datum::List(items) | Datum::Tuple(items) | Datum::Set(items), _) => {
-            canonical(expected).is_some_and(|e| {
+        (Datum::List(items) | Datum::Tuple(items) | Datum::Set(items), _) => canonical(expected)
+            .is_some_and(|e| {
                 items
                     .iter()
                     .any(|item| canonical(item).as_ref() == Some(&e))
-            })
-        }
+            }),
         (Datum::Dict(entries), Datum::Dict(wanted)) => {
             let values = by_key(entries);
             wanted.iter().all(|(key, value)| {

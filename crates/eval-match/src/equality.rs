@@ -49,10 +49,7 @@ fn spell(datum: &Datum, out: &mut Vec<u8>) -> Option<()> {
             items.iter().try_for_each(|item| spell(item, out))?;
         }
         Datum::Set(items) => {
-            let mut members = items
-                .iter()
-                .map(canonical)
-                .collect::<Option<Vec<_>>>()?;
+            let mut members = items.iter().map(canonical).collect::<Option<Vec<_>>>()?;
             members.sort_unstable();
             members.dedup();
             spell_spelled(b's', &members, out);

@@ -6,7 +6,7 @@ use crate::options::Tolerance;
 
 use super::Comparison;
 use super::decimal::Number;
-use super::equality::{canonical};
+use super::equality::canonical;
 use super::value::Datum;
 
 /// Rows that share everything but their numbers are paired by trying every way up to this many;

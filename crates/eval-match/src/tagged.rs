@@ -203,7 +203,9 @@ fn read_tag(tag: &str, map: &Map<String, Value>, depth: usize) -> Result<Datum, 
                 Some([key, value]) => Ok((read(key, depth + 1)?, read(value, depth + 1)?)),
                 _ => Err(malformed(kind)),
             };
-            Some(Datum::Dict(pairs.iter().map(pair).collect::<Result<_, _>>()?))
+            Some(Datum::Dict(
+                pairs.iter().map(pair).collect::<Result<_, _>>()?,
+            ))
         }
         ("$fraction", Value::Array(parts)) if parts.len() == 2 => {
             match <[Datum; 2]>::try_from(read_all(parts, depth)?) {

@@ -100,7 +100,10 @@ fn numbers_are_equal_by_value() {
 fn containers() {
     assert!(yaml(json!({"$tuple": [1, 2]}), json!([1, 2])));
     assert!(!yaml(json!({"$set": [1, 2]}), json!([1, 2])));
-    assert!(both_sent(json!({"$set": [1, 2]}), json!({"$set": [2, 1, 1]})));
+    assert!(both_sent(
+        json!({"$set": [1, 2]}),
+        json!({"$set": [2, 1, 1]})
+    ));
     assert!(yaml(
         json!({"a": 1, "b": [2]}),
         json!({"b": [text("2.0")], "a": 1})

@@ -193,10 +193,7 @@ fn serve(socket: &OwnedFd, config: &CellConfig) -> io::Result<()> {
             if left == 0 && config.tier.on_the_host() {
                 clear_away(config)?;
             }
-            let line = format!(
-                "X{index} {} {} {}",
-                ended.status, ended.cpu_us, ended.max_rss_kib
-            );
+            let line = format!("X{index} {} {}", ended.status, ended.cpu_us);
             send(socket.as_fd(), line.as_bytes(), &[])?;
         }
     }

@@ -21,8 +21,8 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use layout::{Controller, Layout, Place, Version};
@@ -422,21 +422,6 @@ impl CellGroup {
     /// KiB that the group holds: at least what its processes hold.
     pub fn held_kib(&self) -> Option<u64> {
         self.memory.as_ref().and_then(Meter::held_kib)
-    }
-}
-
-/// The group of a cell, for all who start jobs in it.
-#[derive(Debug, Clone)]
-pub(super) struct SharedGroup(Arc<Mutex<CellGroup>>);
-
-impl SharedGroup {
-    pub fn new(group: CellGroup) -> Self {
-        SharedGroup(Arc::new(Mutex::new(group)))
-    }
-
-    /// The worker's thread is the only one that ever asks.
-    pub fn get(&self) -> MutexGuard<'_, CellGroup> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

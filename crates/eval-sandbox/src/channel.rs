@@ -6,6 +6,7 @@ use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::fs::FileExt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{MemfdFlags, OFlags, SealFlags};
@@ -16,14 +17,35 @@ use rustix::net::{
 };
 
 use super::adjudicate::Shortage;
-use super::cgroup::SharedGroup;
+use super::cgroup::CellGroup;
 use super::host::DiskWatch;
-use super::listener::SharedListener;
+use super::listener::CallListener;
 use super::syscalls::poll;
 
 /// More than a message of ours ever carries (two processes of eight descriptors each).
 const MAX_FDS: usize = 32;
 const CONTROL_SPACE: usize = rustix::cmsg_space!(ScmRights(MAX_FDS));
+
+/// What a cell and the fork server in it have in common. The worker's thread is the only one that
+/// ever asks for it.
+#[derive(Debug)]
+pub(super) struct Shared<T>(Arc<Mutex<T>>);
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        Shared(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Shared<T> {
+    pub fn new(value: T) -> Self {
+        Shared(Arc::new(Mutex::new(value)))
+    }
+
+    pub fn get(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
 
 /// A connection to a cell or a fork server.
 pub(super) struct Link {
@@ -37,9 +59,9 @@ pub(super) struct Link {
     /// The processes of its jobs are counted, where the kernel's limit counts those of others too.
     pub counts_processes: bool,
     /// What bounds the memory of everything in the cell.
-    pub cgroup: Option<SharedGroup>,
+    pub cgroup: Option<Shared<CellGroup>>,
     /// Where the cell's refused system calls are answered; `None`: they are refused without notice.
-    pub listener: Option<SharedListener>,
+    pub listener: Option<Shared<CallListener>>,
     /// Of time-outs: what the processes had of the processor. Emptied by who asks.
     pub late: Vec<Shortage>,
     /// How long a program that has nothing more to do may take to end.

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::cgroup::{CellGroups, SharedGroup};
-use super::channel::{Link, hang_up, message_pair, pipe, sealed_file, send};
+use super::cgroup::CellGroups;
+use super::channel::{Link, Shared, hang_up, message_pair, pipe, sealed_file, send};
 use super::confinement::Confinement;
 use super::filter::FilterPart;
-use super::listener::SharedListener;
+use super::listener::CallListener;
 use super::namespaces::below_tmp;
 use super::protocol::{CellConfig, FIXED_FDS, ProcessSpec, START_SERVER, encode_spec};
 use super::settings::SandboxConfig;
@@ -152,7 +152,7 @@ impl Cell {
             .as_ref()
             .map(|groups| groups.group())
             .transpose()?
-            .map(SharedGroup::new);
+            .map(Shared::new);
         let child = Command::new(&settings.helper)
             .arg("__cell")
             .env_clear()
@@ -216,7 +216,7 @@ impl Cell {
                 self.notes = notes.to_owned();
                 let listener = fds.into_iter().next();
                 self.link.listener =
-                    listener.map(|fd| SharedListener::new(fd, self.scratch.clone()));
+                    listener.map(|fd| Shared::new(CallListener::new(fd, self.scratch.clone())));
                 Ok(())
             }
             (_, Some(reason)) => Err(io::Error::other(reason.to_owned())),

@@ -15,7 +15,6 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustix::fs::{Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -98,39 +97,31 @@ impl Observer {
     }
 }
 
-/// Shared by a cell and the fork server in it.
-#[derive(Clone)]
-pub(super) struct SharedListener(Arc<Mutex<CallListener>>);
-
-impl SharedListener {
+impl CallListener {
     pub fn new(fd: OwnedFd, scratch: Option<PathBuf>) -> Self {
-        SharedListener(Arc::new(Mutex::new(CallListener {
+        CallListener {
             fd: Some(fd),
             scratch,
             first: None,
             locks: 0,
             early: Vec::new(),
             observer: None,
-        })))
+        }
     }
 
     /// One that is notified of every call of one job.
     pub fn observing(fd: OwnedFd, scratch: Option<PathBuf>, verdicts: Verdicts) -> Self {
-        let listener = SharedListener::new(fd, scratch);
-        listener.get().observer = Some(Observer {
+        let observer = Some(Observer {
             verdicts,
             started: false,
             calls: BTreeMap::new(),
         });
-        listener
+        CallListener {
+            observer,
+            ..CallListener::new(fd, scratch)
+        }
     }
 
-    pub fn get(&self) -> MutexGuard<'_, CallListener> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl CallListener {
     /// For poll; -1 once it is closed.
     pub fn raw_fd(&self) -> RawFd {
         self.fd.as_ref().map_or(-1, |fd| fd.as_raw_fd())

@@ -101,11 +101,9 @@ pub(super) fn build(
 ) -> Result<Built, SandboxError> {
     let limits = program.limits.clone();
     let (mut launch, shown) = prepare(program)?;
-    let kept = memory_file().map_err(SandboxError::lost)?;
+    let kept = memory_file()?;
     launch.spec.collect = true;
-    launch
-        .extra
-        .push(kept.try_clone().map_err(SandboxError::lost)?);
+    launch.extra.push(kept.try_clone()?);
     let result = run(worker, cancel, launch, &shown, &limits)?;
     let mut built = Built {
         result,

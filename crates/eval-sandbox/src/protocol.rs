@@ -9,7 +9,7 @@
 //! - harness -> cell, per job: one byte per process, its count of descriptors: specification,
 //!   stdin, stdout, stderr, status, and whatever the program gets as 3, 4, ...
 //! - cell -> harness: `S` with one pidfd per process, then for each that ended
-//!   `X<index> <status> <cpu us> <max rss KiB>`.
+//!   `X<index> <status> <cpu us>`.
 //! - harness -> cell, [`START_SERVER`]: the descriptors of one process that becomes a fork server;
 //!   the answer is `V` with its pidfd. What a fork server is asked and answers stands at the head
 //!   of `python/server.py`.

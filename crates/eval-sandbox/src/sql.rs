@@ -52,7 +52,7 @@ pub(super) fn run_query(
     };
     let mut spec = spec(Vec::new(), &[], Vec::new(), process_limits(&job.limits));
     spec.built_in = Some(BuiltIn::Sql);
-    let stdin = serde_json::to_vec(&request).map_err(SandboxError::lost)?;
+    let stdin = serde_json::to_vec(&request)?;
     let launch = Launch {
         spec,
         contents: Vec::new(),

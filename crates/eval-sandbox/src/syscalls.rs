@@ -221,7 +221,6 @@ pub(super) struct Reaped {
     pub status: i32,
     /// User and system time of the child and of everything it reaped, in microseconds.
     pub cpu_us: i64,
-    pub max_rss_kib: i64,
 }
 
 /// Waits for any child.
@@ -239,7 +238,6 @@ pub(super) fn reap() -> io::Result<Reaped> {
                     pid: Pid::from_raw(pid),
                     status,
                     cpu_us: us(usage.ru_utime) + us(usage.ru_stime),
-                    max_rss_kib: usage.ru_maxrss,
                 });
             }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}

@@ -32,7 +32,7 @@ pub(crate) fn run_tests(
     job: &TestJob,
 ) -> Result<TestReport, SandboxError> {
     let token = token()?;
-    let (read, write) = pipe().map_err(SandboxError::lost)?;
+    let (read, write) = pipe()?;
     let launch = match found.language {
         Language::Bash => shell(found, &token, write, job)?,
         _ => {
@@ -49,7 +49,7 @@ pub(crate) fn run_tests(
     };
     let mut running = worker.run(cancel, vec![launch], &job.limits)?;
     let started = running.started;
-    let mut lines = Lines::new(read).map_err(SandboxError::lost)?;
+    let mut lines = Lines::new(read)?;
     let heard = hear(
         &mut running,
         &mut lines,
@@ -237,6 +237,6 @@ fn shell(
         spec: spec(argv, &[], files, process_limits(&job.limits)),
         contents: vec![job.code.clone().into_bytes()],
         stdin: Vec::new(),
-        extra: vec![sealed_file(&request).map_err(SandboxError::lost)?, channel],
+        extra: vec![sealed_file(&request)?, channel],
     })
 }

@@ -70,7 +70,7 @@ pub(super) fn runner(
     let mut argv = argv(node, limits);
     // In a function of its own: a program may declare any name, and sees none of the runner's.
     argv.extend(["-e".to_owned(), format!("(() => {{{VALUES}{main}}})();")]);
-    let mut descriptors = vec![sealed_file(request).map_err(SandboxError::lost)?];
+    let mut descriptors = vec![sealed_file(request)?];
     descriptors.extend(extra);
     Ok(Launch {
         spec: spec(argv, &environment(), Vec::new(), process_limits(limits)),
@@ -101,7 +101,7 @@ pub(crate) fn call<T>(
     let request =
         json!({"code": job.code, "entry": head, "most": job.limits.return_bytes}).to_string();
     let start: &StartProcess<'_> = &|worker, cancel| {
-        let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
+        let (ours, theirs) = stream_pair()?;
         let launch = runner(
             node,
             CANDIDATE,
@@ -217,8 +217,7 @@ pub(crate) fn transpile(
             }
         };
     }
-    let answer: Value =
-        serde_json::from_slice(&result.streams.stdout).map_err(SandboxError::lost)?;
+    let answer: Value = serde_json::from_slice(&result.streams.stdout)?;
     if let Some(failed) = answer.get("failed") {
         let message = failed
             .get("message")

@@ -94,7 +94,7 @@ impl PythonJob {
         request: &impl serde::Serialize,
         extra: Vec<OwnedFd>,
     ) -> Result<PythonJob, SandboxError> {
-        let request = serde_json::to_vec(request).map_err(SandboxError::lost)?;
+        let request = serde_json::to_vec(request)?;
         Ok(PythonJob {
             runner,
             request,
@@ -226,7 +226,7 @@ impl Python {
         let mut input = format!("{}\n", code.len()).into_bytes();
         input.extend(code);
         input.extend(job.request);
-        let mut descriptors = vec![sealed_file(&input).map_err(SandboxError::lost)?];
+        let mut descriptors = vec![sealed_file(&input)?];
         descriptors.extend(job.extra);
         Ok(Launch {
             spec: spec(

@@ -141,7 +141,7 @@ pub(super) fn run(
     let most_weight = Some(most_weight(&limits));
     let request = candidate_request(job, place.python, limits.return_bytes, most_weight);
     let (running, ours) = place.start(&limits, || {
-        let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
+        let (ours, theirs) = stream_pair()?;
         let candidate = PythonJob::new(Runner::Candidate, &request, vec![theirs])?;
         Ok((vec![candidate], ours))
     })?;

@@ -18,7 +18,7 @@ pub(super) fn run(
 ) -> Result<TestReport, SandboxError> {
     let (token, python) = (token()?, place.python);
     let (running, read) = place.start(&job.limits, || {
-        let (read, write) = pipe().map_err(SandboxError::lost)?;
+        let (read, write) = pipe()?;
         let request = json!({
             "token": token,
             "code": job.code,

@@ -174,7 +174,7 @@ fn hear_verdict(
     token: &str,
     limits: &Limits,
 ) -> Result<Judged, SandboxError> {
-    let mut lines = Lines::new(result).map_err(SandboxError::lost)?;
+    let mut lines = Lines::new(result)?;
     let until = running.started + bounded(limits.wall);
     let heard = running.hear(&mut lines, until)?;
     let started = running.started;
@@ -207,7 +207,10 @@ fn hear_verdict(
     })
 }
 
-pub(super) fn interpret(map: &Map<String, Value>, candidate: &Ended) -> Result<TestVerdict, SandboxError> {
+pub(super) fn interpret(
+    map: &Map<String, Value>,
+    candidate: &Ended,
+) -> Result<TestVerdict, SandboxError> {
     let error = map.get("e");
     let index = number(map, "index")
         .and_then(|i| usize::try_from(i).ok())
@@ -294,9 +297,7 @@ fn candidate_request(
 /// What only the judge knows.
 pub(super) fn token() -> Result<String, SandboxError> {
     let mut bytes = [0u8; 16];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut f| f.read_exact(&mut bytes))
-        .map_err(SandboxError::lost)?;
+    std::fs::File::open("/dev/urandom").and_then(|mut f| f.read_exact(&mut bytes))?;
     Ok(hex(&bytes))
 }
 

@@ -58,8 +58,8 @@ fn uncertain(verdict: TestVerdict, plan: &Plan) -> TestVerdict {
 fn judge(place: &mut Place<'_>, job: &TestJob, plan: &Plan) -> Result<Judged, SandboxError> {
     let (token, python) = (token()?, place.python);
     let (running, read) = place.start(&job.limits, || {
-        let (read, write) = pipe().map_err(SandboxError::lost)?;
-        let (judge_end, candidate_end) = stream_pair().map_err(SandboxError::lost)?;
+        let (read, write) = pipe()?;
+        let (judge_end, candidate_end) = stream_pair()?;
         let to_judge = json!({
             "token": token,
             "setup": job.setup,
