@@ -335,6 +335,19 @@ pub fn hex(bytes: &[u8]) -> String {
     digits.map(digit).collect()
 }
 
+/// The bytes of hexadecimal digits in either case; `None` when the text isn't that.
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |b: u8| char::from(b).to_digit(16);
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    if !rest.is_empty() {
+        return None;
+    }
+    pairs
+        .iter()
+        .map(|[high, low]| Some((digit(*high)? * 16 + digit(*low)?) as u8))
+        .collect()
+}
+
 /// The id behind a name from [`escape_path_component`]; `None` for a name that was cut or that it
 /// never gives.
 pub fn unescape_path_component(name: &str) -> Option<String> {

@@ -15,7 +15,7 @@ use std::cmp::Ordering;
 use num_bigint::{BigInt, Sign};
 use serde_json::{Map, Value, json};
 
-use eval_base::text::hex;
+use eval_base::text::{hex, unhex};
 
 use super::decimal::Number;
 use super::shortened;
@@ -296,16 +296,4 @@ pub(super) fn parse_hex_int(text: &str) -> Option<BigInt> {
     }
     num_bigint::BigUint::parse_bytes(digits.as_bytes(), 16)
         .map(|magnitude| BigInt::from_biguint(sign, magnitude))
-}
-
-pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digit = |b: u8| char::from(b).to_digit(16);
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    if !rest.is_empty() {
-        return None;
-    }
-    pairs
-        .iter()
-        .map(|[high, low]| Some((digit(*high)? * 16 + digit(*low)?) as u8))
-        .collect()
 }

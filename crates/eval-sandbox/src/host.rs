@@ -13,9 +13,10 @@ use super::cgroup::CellGroups;
 use super::channel::{Link, Shared, hang_up, message_pair, pipe, sealed_file, send};
 use super::confinement::Confinement;
 use super::filter::FilterPart;
+use super::launch::Launch;
 use super::listener::CallListener;
 use super::namespaces::below_tmp;
-use super::protocol::{CellConfig, FIXED_FDS, ProcessSpec, START_SERVER, encode_spec};
+use super::protocol::{CellConfig, FIXED_FDS, START_SERVER, encode_spec};
 use super::settings::SandboxConfig;
 use super::{Tier, folder};
 
@@ -82,16 +83,6 @@ impl CellSettings {
             cgroups: None,
         }
     }
-}
-
-/// A process to start in a cell.
-pub(super) struct Launch {
-    pub spec: ProcessSpec,
-    /// Contents of `spec.files`.
-    pub contents: Vec<Vec<u8>>,
-    pub stdin: Vec<u8>,
-    /// Becomes descriptors 3, 4, ...
-    pub extra: Vec<OwnedFd>,
 }
 
 /// Our ends of a started process' pipes.
@@ -262,12 +253,11 @@ pub(super) fn request(cell: &Link, launches: Vec<Launch>) -> io::Result<Vec<Ends
 
 /// Makes the descriptors of a process, in the order of [`FIXED_FDS`]; returns our ends.
 fn descriptors(launch: Launch, theirs: &mut Vec<OwnedFd>) -> io::Result<Ends> {
-    let contents: Vec<&[u8]> = launch.contents.iter().map(Vec::as_slice).collect();
     let (out_read, out_write) = pipe()?;
     let (err_read, err_write) = pipe()?;
     let (status_read, status_write) = pipe()?;
     let stdin = input(&launch.stdin)?;
-    let spec = sealed_file(&encode_spec(&launch.spec, &contents)?)?;
+    let spec = sealed_file(&encode_spec(&launch.spec, &launch.contents)?)?;
     theirs.extend([spec, stdin, out_write, err_write, status_write]);
     theirs.extend(launch.extra);
     Ok(Ends {

@@ -13,12 +13,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitOptions, getpid, getppid, kill_process, pidfd_open, wait,
+    Pid, PidfdFlags, Signal, WaitOptions, getppid, kill_process, pidfd_open, wait,
 };
 
 use super::channel::poll_entry;
 use super::own_limits::end_helper;
-use super::{folder, syscalls as sys};
+use super::{folder, memory, syscalls as sys};
 
 /// How often the keeper looks whether its parent is still there, should the socket not tell.
 const LOOK_MS: i32 = 1000;
@@ -91,8 +91,10 @@ pub(super) fn end_descendants(exact: bool) {
         } else {
             // A number that was just read below us may have been reused only if its process ended
             // and was reaped by another descendant in between.
-            for pid in tree_below(getpid()) {
-                let _ = kill_process(pid, Signal::KILL);
+            for pid in tree_below(std::process::id()) {
+                if let Some(pid) = Pid::from_raw(pid as i32) {
+                    let _ = kill_process(pid, Signal::KILL);
+                }
             }
         }
         // All of them end soon; whoever was born meanwhile is met by the next round.
@@ -112,21 +114,12 @@ pub(super) fn end_descendants(exact: bool) {
 }
 
 /// Every process below `root`, from the top down.
-fn tree_below(root: Pid) -> Vec<Pid> {
+fn tree_below(root: u32) -> Vec<u32> {
     let mut found = vec![root];
     let mut at = 0;
     while let Some(pid) = found.get(at).copied() {
         at += 1;
-        let Ok(tasks) = fs::read_dir(format!("/proc/{}/task", pid.as_raw_pid())) else {
-            continue;
-        };
-        for task in tasks.flatten() {
-            let text = fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            found.extend(
-                text.split_whitespace()
-                    .filter_map(|p| Pid::from_raw(p.parse().ok()?)),
-            );
-        }
+        found.extend(memory::children(pid));
     }
     found.split_off(1)
 }

@@ -56,12 +56,13 @@ pub(super) fn threads(processes: &[u32]) -> u64 {
 
 /// The ids of the threads of the processes.
 pub(super) fn thread_ids(processes: &[u32]) -> impl Iterator<Item = u32> {
-    let tasks = processes
-        .iter()
-        .filter_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).ok());
-    tasks
-        .flatten()
-        .filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok())
+    tasks(processes).filter_map(|task| task.file_name().to_str()?.parse().ok())
+}
+
+/// The folders of the threads of the processes.
+fn tasks(processes: &[u32]) -> impl Iterator<Item = fs::DirEntry> {
+    let folders = processes.iter().map(|pid| format!("/proc/{pid}/task"));
+    folders.flat_map(fs::read_dir).flatten().flatten()
 }
 
 /// KiB that the processes hold together. Files don't count: those are bounded elsewhere. What is
@@ -96,17 +97,9 @@ pub(super) struct Scheduled {
 /// The sum over all threads that live now; `None` when the kernel does not tell.
 pub(super) fn scheduled(processes: &[u32]) -> Option<Scheduled> {
     let mut sum: Option<Scheduled> = None;
-    for pid in processes {
-        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
-            continue;
-        };
-        for task in tasks.flatten() {
-            let Some(one) = fs::read_to_string(task.path().join("schedstat"))
-                .ok()
-                .and_then(|t| schedstat(&t))
-            else {
-                continue;
-            };
+    for task in tasks(processes) {
+        let text = fs::read_to_string(task.path().join("schedstat"));
+        if let Some(one) = text.ok().and_then(|text| schedstat(&text)) {
             let sum = sum.get_or_insert_default();
             sum.cpu = sum.cpu.saturating_add(one.cpu);
             sum.delay = sum.delay.saturating_add(one.delay);
@@ -207,19 +200,16 @@ fn cpu_ticks(stat: &str) -> Option<u64> {
         .try_fold(0u64, |sum, n| Some(sum.saturating_add(n?)))
 }
 
-fn children(pid: u32) -> Vec<u32> {
-    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
-        return Vec::new();
-    };
-    tasks
-        .flatten()
-        .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
-        .flat_map(|text| {
+pub(super) fn children(pid: u32) -> Vec<u32> {
+    let mut found = Vec::new();
+    for task in tasks(&[pid]) {
+        let text = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+        found.extend(
             text.split_whitespace()
-                .filter_map(|p| p.parse().ok())
-                .collect::<Vec<u32>>()
-        })
-        .collect()
+                .filter_map(|p| p.parse::<u32>().ok()),
+        );
+    }
+    found
 }
 
 fn ticks(count: u64) -> Duration {

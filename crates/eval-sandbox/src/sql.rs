@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::error::SandboxError;
-use super::host::Launch;
-use super::launch::{process_limits, spec};
+
+use super::launch::{Launch, process_limits};
 use super::pool::Worker;
 use super::programs::only;
 use super::protocol::BuiltIn;
@@ -50,15 +50,9 @@ pub(super) fn run_query(
         most_bytes: job.limits.output_bytes,
         heap: job.limits.memory_mb.saturating_mul(3 << 18),
     };
-    let mut spec = spec(Vec::new(), &[], Vec::new(), process_limits(&job.limits));
-    spec.built_in = Some(BuiltIn::Sql);
-    let stdin = serde_json::to_vec(&request)?;
-    let launch = Launch {
-        spec,
-        contents: Vec::new(),
-        stdin,
-        extra: Vec::new(),
-    };
+    let mut launch = Launch::new(Vec::new(), &[], process_limits(&job.limits));
+    launch.spec.built_in = Some(BuiltIn::Sql);
+    launch.stdin = serde_json::to_vec(&request)?;
     // Room for the lines beside the rows: what is too much is told by SQLite's side.
     let mut limits = job.limits.clone();
     limits.output_bytes = limits

@@ -13,8 +13,7 @@ use super::super::capture::Lines;
 use super::super::channel::{pipe, sealed_file};
 use super::super::ending::Ended;
 use super::super::error::SandboxError;
-use super::super::host::Launch;
-use super::super::launch::{process_limits, spec};
+use super::super::launch::{Launch, process_limits};
 use super::super::messages::{forged, number, object, raised, silent_end, text};
 use super::super::pool::Worker;
 use super::super::running::{Heard, Running, bounded};
@@ -232,11 +231,8 @@ fn shell(
     let argv = std::iter::once(bash.path.to_string_lossy().into_owned())
         .chain(flags)
         .collect();
-    let files = vec![("solution.sh".to_owned(), job.code.len())];
-    Ok(Launch {
-        spec: spec(argv, &[], files, process_limits(&job.limits)),
-        contents: vec![job.code.clone().into_bytes()],
-        stdin: Vec::new(),
-        extra: vec![sealed_file(&request)?, channel],
-    })
+    let mut launch = Launch::new(argv, &[], process_limits(&job.limits));
+    launch.add_file("solution.sh".to_owned(), job.code.clone().into_bytes());
+    launch.extra = vec![sealed_file(&request)?, channel];
+    Ok(launch)
 }
