@@ -151,13 +151,13 @@ pub(super) fn stride_len(start: &BigInt, stop: &BigInt, step: &BigInt) -> BigInt
     (distance - 1u8) / stride + 1u8
 }
 
-fn spell_bytes(kind: u8, bytes: &[u8], out: &mut Vec<u8>) {
+pub(super) fn spell_bytes(kind: u8, bytes: &[u8], out: &mut Vec<u8>) {
     out.push(kind);
     out.extend((bytes.len() as u64).to_le_bytes());
     out.extend(bytes);
 }
 
-fn spell_spelled(kind: u8, parts: &[Vec<u8>], out: &mut Vec<u8>) {
+pub(super) fn spell_spelled(kind: u8, parts: &[Vec<u8>], out: &mut Vec<u8>) {
     out.push(kind);
     out.extend((parts.len() as u64).to_le_bytes());
     parts.iter().for_each(|part| out.extend(part));

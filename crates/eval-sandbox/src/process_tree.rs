@@ -171,7 +171,12 @@ pub fn printable(bytes: &[u8]) -> String {
 
 /// `SIGSEGV` for 11; `signal 99` for what has no name.
 pub fn signal_name(signal: i32) -> String {
-    let name = match signal {
+    known_signal(signal).map_or_else(|| format!("signal {signal}"), str::to_owned)
+}
+
+/// `SIGSEGV` for 11; `None` for what has no common name.
+pub(super) fn known_signal(signal: i32) -> Option<&'static str> {
+    Some(match signal {
         libc::SIGHUP => "SIGHUP",
         libc::SIGINT => "SIGINT",
         libc::SIGQUIT => "SIGQUIT",
@@ -190,9 +195,8 @@ pub fn signal_name(signal: i32) -> String {
         libc::SIGXCPU => "SIGXCPU",
         libc::SIGXFSZ => "SIGXFSZ",
         libc::SIGSYS => "SIGSYS",
-        other => return format!("signal {other}"),
-    };
-    name.to_owned()
+        _ => return None,
+    })
 }
 
 async fn feed(pipe: Option<tokio::process::ChildStdin>, bytes: &[u8]) {
