@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::model::{Cause, CodeGrader, Grade, GraderType, OutputValue, RegexFlags, Structural};
-use eval_match::{Datum, Equality, numeric, structural, text};
+use eval_match::{Datum, numeric, structural, text};
 
 use super::extract::{as_json, as_text};
 use super::patterns::Patterns;
@@ -262,7 +262,7 @@ fn equal(expected: &Value, actual: &Value) -> Result<eval_match::Comparison, Str
             "the output is nested too deeply, or holds a number beyond all bounds",
         ));
     };
-    if eval_match::equals(&got, &wanted, Equality::Yaml) {
+    if eval_match::equals(&got, &wanted) {
         return Ok(eval_match::Comparison::matched());
     }
     let differences =

@@ -3,8 +3,8 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::io::{self, Write};
+use std::path::PathBuf;
 
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -13,7 +13,8 @@ use crate::model::{
     Attempt, Grade, Judged, Output, OutputValue, SampleFinished, Stored, StoredKind,
 };
 use eval_base::json::is_deeper;
-use eval_base::text::{group_digits, shortened, truncate_bytes};
+use eval_base::text::{group_digits, hex, shortened, truncate_bytes};
+use eval_base::whole_file::write_whole;
 
 /// Bytes above which an output is stored beside the journal.
 pub(super) const LARGE: usize = 64 << 10;
@@ -122,9 +123,12 @@ impl OutputStore {
             OutputValue::Json(value) => (StoredKind::Json, value.to_string()),
         };
         let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
-        let sha256: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
+        let sha256 = hex(&digest);
         if !self.written.contains(&digest) {
-            write_beside(&self.dir, &sha256, text.as_bytes())?;
+            let path = self.dir.join(&sha256);
+            fs::create_dir_all(&self.dir).map_err(|error| (self.dir.clone(), error))?;
+            write_whole(&path, |file| file.write_all(text.as_bytes()))
+                .map_err(|error| (path, error))?;
             self.written.insert(digest);
         }
         Ok(Stored {
@@ -139,19 +143,6 @@ impl OutputStore {
             thoughts: output.thoughts,
         })
     }
-}
-
-/// Under another name first, so that a file with its final name is whole.
-fn write_beside(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
-    let path = dir.join(name);
-    let fresh = dir.join(format!(".{name}.{}", std::process::id()));
-    fs::create_dir_all(dir).map_err(|error| (dir.to_owned(), error))?;
-    fs::write(&fresh, bytes)
-        .and_then(|()| fs::rename(&fresh, &path))
-        .map_err(|error| {
-            let _ = fs::remove_file(&fresh);
-            (path, error)
-        })
 }
 
 /// True when a value of an attempt is nested too deeply for a line.

@@ -12,6 +12,7 @@ use super::paths::outputs_of;
 use super::{JournalError, RunPaths};
 use crate::model::{Attempt, Output, OutputValue, Stored, StoredKind};
 use eval_base::files::open_file;
+use eval_base::text::hex;
 
 impl RunPaths {
     /// The folder of the outputs that are too large for the journal; absent when there is none.
@@ -83,10 +84,6 @@ fn read_stored(dir: &Path, stored: &Stored) -> Result<Output, JournalError> {
         finish: stored.finish,
         thoughts: stored.thoughts.clone(),
     })
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

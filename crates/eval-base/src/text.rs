@@ -181,11 +181,14 @@ pub fn exact_line(text: &str) -> String {
         match c {
             ' ' => out.push(c),
             '\t' => out.push('⇥'),
-            _ if c.is_control() || c.is_whitespace() => {
-                drop(write!(out, "⟨U+{:04X}⟩", u32::from(c)))
+            _ if !(c.is_control() || c.is_whitespace())
+                && (is_plain(c) || shapes_its_neighbour(&out, c, after)) =>
+            {
+                out.push(c);
             }
-            _ if is_plain(c) || shapes_its_neighbour(&out, c, after) => out.push(c),
-            _ => drop(write!(out, "⟨U+{:04X}⟩", u32::from(c))),
+            _ => {
+                let _ = write!(out, "⟨U+{:04X}⟩", u32::from(c));
+            }
         }
     }
     out
@@ -321,10 +324,28 @@ pub fn escape_path_component(id: &str) -> String {
     }
     name.truncate(keep);
     name.push('~');
-    for byte in Sha256::digest(id.as_bytes()).iter().take(16) {
-        let _ = write!(name, "{byte:02x}");
-    }
+    name.push_str(&hex(&Sha256::digest(id.as_bytes())[..16]));
     name
+}
+
+/// Bytes in hexadecimal digits, lowercase.
+pub fn hex(bytes: &[u8]) -> String {
+    let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or_default();
+    let digits = bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]);
+    digits.map(digit).collect()
+}
+
+/// The bytes of hexadecimal digits in either case; `None` when the text isn't that.
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |b: u8| char::from(b).to_digit(16);
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    if !rest.is_empty() {
+        return None;
+    }
+    pairs
+        .iter()
+        .map(|[high, low]| Some((digit(*high)? * 16 + digit(*low)?) as u8))
+        .collect()
 }
 
 /// The id behind a name from [`escape_path_component`]; `None` for a name that was cut or that it

@@ -11,7 +11,7 @@
 
 use std::collections::HashMap;
 
-use super::distance::TooLong;
+use super::distance::{TooLong, bounded};
 use super::text::split_at_blanks;
 use super::tokens::bleu_words;
 use crate::options::Tokenizer;
@@ -21,7 +21,7 @@ const ORDER: usize = 4;
 
 /// Bytes of a text from which on nothing is compared: a text of signs alone has as many words, of
 /// which all 4-grams are counted.
-pub const LONGEST: usize = 2 << 20;
+const LONGEST: usize = 2 << 20;
 
 /// In [0, 1]; 0 without references or without a word in common.
 pub fn bleu<'r>(
@@ -29,10 +29,10 @@ pub fn bleu<'r>(
     references: impl IntoIterator<Item = &'r str>,
     tokenizer: Tokenizer,
 ) -> Result<f64, TooLong> {
-    let text = bleu_words(bounded(text)?, tokenizer);
+    let text = bleu_words(bounded(text, LONGEST)?, tokenizer);
     let mut others = Vec::new();
     for reference in references {
-        others.push(bleu_words(bounded(reference)?, tokenizer));
+        others.push(bleu_words(bounded(reference, LONGEST)?, tokenizer));
     }
     let text: Vec<&str> = split_at_blanks(&text).collect();
     let others: Vec<Vec<&str>> = others
@@ -40,14 +40,6 @@ pub fn bleu<'r>(
         .map(|other| split_at_blanks(other).collect())
         .collect();
     Ok(of_words(&text, &others))
-}
-
-fn bounded(text: &str) -> Result<&str, TooLong> {
-    if text.len() <= LONGEST {
-        Ok(text)
-    } else {
-        Err(TooLong::One(text.len()))
-    }
 }
 
 fn of_words(text: &[&str], references: &[Vec<&str>]) -> f64 {

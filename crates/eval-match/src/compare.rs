@@ -8,7 +8,7 @@ use crate::options::{Comparator, RegexFlags, Tolerance};
 
 use super::Comparison;
 use super::decimal::Number;
-use super::equality::{Equality, canonical, equals, range_len};
+use super::equality::{canonical, equals, range_len};
 use super::pattern::Pattern;
 use super::value::Datum;
 
@@ -38,7 +38,7 @@ pub fn compare(
     tolerance: Option<&Tolerance>,
 ) -> Result<Comparison, String> {
     Ok(match comparator {
-        Comparator::Equals if equals(actual, expected, Equality::Yaml) => Comparison::matched(),
+        Comparator::Equals if equals(actual, expected) => Comparison::matched(),
         Comparator::Equals => Comparison::differs(difference(actual, expected, &|_, _| false)),
         Comparator::NotEquals => not_equals(actual, expected),
         Comparator::Approx => {
@@ -61,7 +61,7 @@ fn not_equals(actual: &Datum, expected: &Datum) -> Comparison {
         Comparison::differs(format!(
             "returned a {type_name} object, of which it can't be known what it equals"
         ))
-    } else if equals(actual, expected, Equality::Yaml) {
+    } else if equals(actual, expected) {
         Comparison::differs(format!("returned {actual}, which it must not equal"))
     } else {
         Comparison::matched()
@@ -119,16 +119,13 @@ fn approx(actual: &Datum, expected: &Datum, near: Near) -> bool {
                         .is_some_and(|a| approx(a, value, near))
                 })
         }
-        _ => near(actual, expected) || equals(actual, expected, Equality::Yaml),
+        _ => near(actual, expected) || equals(actual, expected),
     }
 }
 
 /// A dict's key in canonical bytes, as it would be spelled as a key: the key of a dict of its own.
 fn key_of(key: &Datum) -> Option<Vec<u8>> {
-    canonical(
-        &Datum::Dict(vec![(key.clone(), Datum::None)]),
-        Equality::Yaml,
-    )
+    canonical(&Datum::Dict(vec![(key.clone(), Datum::None)]))
 }
 
 fn by_key(entries: &[(Datum, Datum)]) -> HashMap<Vec<u8>, &Datum> {
@@ -141,19 +138,18 @@ fn by_key(entries: &[(Datum, Datum)]) -> HashMap<Vec<u8>, &Datum> {
 fn contains(actual: &Datum, expected: &Datum) -> Comparison {
     let found = match (actual, expected) {
         (Datum::Text(text), Datum::Text(part)) => text.contains(part.as_str()),
-        (Datum::List(items) | Datum::Tuple(items) | Datum::Set(items), _) => {
-            canonical(expected, Equality::Yaml).is_some_and(|e| {
+        (Datum::List(items) | Datum::Tuple(items) | Datum::Set(items), _) => canonical(expected)
+            .is_some_and(|e| {
                 items
                     .iter()
-                    .any(|item| canonical(item, Equality::Yaml).as_ref() == Some(&e))
-            })
-        }
+                    .any(|item| canonical(item).as_ref() == Some(&e))
+            }),
         (Datum::Dict(entries), Datum::Dict(wanted)) => {
             let values = by_key(entries);
             wanted.iter().all(|(key, value)| {
                 key_of(key)
                     .and_then(|key| values.get(&key).copied())
-                    .is_some_and(|actual| equals(actual, value, Equality::Yaml))
+                    .is_some_and(|actual| equals(actual, value))
             })
         }
         (Datum::Dict(entries), key) => key_of(key).is_some_and(|key| {
@@ -228,13 +224,13 @@ fn unordered(actual: &Datum, expected: &Datum) -> Result<Comparison, String> {
     };
     let mut left: HashMap<Vec<u8>, i64> = HashMap::new();
     for item in items {
-        match canonical(item, Equality::Yaml) {
+        match canonical(item) {
             Some(key) => *left.entry(key).or_default() += 1,
             None => return Ok(Comparison::differs(format!("{item} can't be compared"))),
         }
     }
     for item in wanted {
-        let count = canonical(item, Equality::Yaml)
+        let count = canonical(item)
             .and_then(|key| left.get_mut(&key))
             .filter(|n| **n > 0);
         match count {
@@ -248,7 +244,7 @@ fn unordered(actual: &Datum, expected: &Datum) -> Result<Comparison, String> {
     }
     let surplus = items
         .iter()
-        .find(|i| canonical(i, Equality::Yaml).is_some_and(|key| left.get(&key) > Some(&0)));
+        .find(|i| canonical(i).is_some_and(|key| left.get(&key) > Some(&0)));
     Ok(match surplus {
         Some(item) => Comparison::differs(format!("{item} is one too many in {actual}")),
         None => Comparison::matched(),

@@ -28,6 +28,15 @@ pub enum TooLong {
     Pair(usize, usize),
 }
 
+/// The text, if it takes at most so many bytes.
+pub(super) fn bounded(text: &str, longest: usize) -> Result<&str, TooLong> {
+    if text.len() <= longest {
+        Ok(text)
+    } else {
+        Err(TooLong::One(text.len()))
+    }
+}
+
 impl Budget {
     /// Some 140,000 characters against as many others.
     pub const FULL: Budget = Budget(20_000_000_000);

@@ -7,72 +7,49 @@ use num_bigint::BigInt;
 
 use super::value::{Datum, float_repr};
 
-/// Whose idea of equality holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Equality {
-    /// One side was written in YAML or JSON, which has no tuples and only text keys: numbers by
-    /// value (1 equals 1.0) but `true` is no number, a tuple equals a list, NaN equals NaN, and a
-    /// dict's int, float, bool or None key equals its text (`{1: a}` arrives as `{"1": a}`; `true`
-    /// and `null` in YAML's spelling). A set equals only a set: a list can't say that order doesn't
-    /// matter (`comparator: unordered` does).
-    Yaml,
-    /// Python's own `==` between values that share no identity: True equals 1, a list is no tuple,
-    /// NaN equals nothing.
-    Python,
-}
-
-/// Whether two values are equal. A value that holds an opaque one equals nothing.
-pub fn equals(a: &Datum, b: &Datum, equality: Equality) -> bool {
-    match (canonical(a, equality), canonical(b, equality)) {
+/// Whether two values are equal, of which one was written in YAML or JSON, which has no tuples and
+/// only text keys: numbers by value (1 equals 1.0) but `true` is no number, a tuple equals a list,
+/// NaN equals NaN, and a dict's int, float, bool or None key equals its text (`{1: a}` arrives as
+/// `{"1": a}`; `true` and `null` in YAML's spelling). A set equals only a set: a list can't say that
+/// order doesn't matter (`comparator: unordered` does). A value that holds an opaque one equals
+/// nothing.
+pub fn equals(a: &Datum, b: &Datum) -> bool {
+    match (canonical(a), canonical(b)) {
         (Some(a), Some(b)) => a == b,
         _ => false,
     }
 }
 
 /// Bytes that two values share exactly when they are equal; `None` for what equals nothing.
-pub(super) fn canonical(datum: &Datum, equality: Equality) -> Option<Vec<u8>> {
+pub(super) fn canonical(datum: &Datum) -> Option<Vec<u8>> {
     let mut out = Vec::new();
-    spell(datum, equality, &mut out)?;
+    spell(datum, &mut out)?;
     Some(out)
 }
 
-fn spell(datum: &Datum, equality: Equality, out: &mut Vec<u8>) -> Option<()> {
+fn spell(datum: &Datum, out: &mut Vec<u8>) -> Option<()> {
     match datum {
         Datum::None => out.push(b'0'),
-        Datum::Bool(b) if equality == Equality::Python => {
-            spell_int(&BigInt::from(u8::from(*b)), out)
-        }
         Datum::Bool(b) => out.extend([b'b', u8::from(*b)]),
         Datum::Int(i) => spell_int(i, out),
-        Datum::Float(f) => spell_float(*f, equality, out)?,
+        Datum::Float(f) => spell_float(*f, out),
         // Zero times i: a real number.
-        Datum::Complex(re, im) if *im == 0.0 => spell_float(*re, equality, out)?,
+        Datum::Complex(re, im) if *im == 0.0 => spell_float(*re, out),
         Datum::Complex(re, im) => {
             out.push(b'c');
-            spell_float(*re, equality, out)?;
-            spell_float(*im, equality, out)?;
+            spell_float(*re, out);
+            spell_float(*im, out);
         }
         Datum::Text(text) => spell_bytes(b't', text.as_bytes(), out),
         Datum::WtfText(bytes) => spell_bytes(b't', bytes, out),
         Datum::Bytes(bytes) => spell_bytes(b'y', bytes, out),
-        Datum::List(items) => spell_items(b'l', items, equality, out)?,
-        Datum::Tuple(items) => {
-            spell_items(
-                if equality == Equality::Yaml {
-                    b'l'
-                } else {
-                    b'u'
-                },
-                items,
-                equality,
-                out,
-            )?;
+        Datum::List(items) | Datum::Tuple(items) => {
+            out.push(b'l');
+            out.extend((items.len() as u64).to_le_bytes());
+            items.iter().try_for_each(|item| spell(item, out))?;
         }
         Datum::Set(items) => {
-            let mut members = items
-                .iter()
-                .map(|i| canonical(i, equality))
-                .collect::<Option<Vec<_>>>()?;
+            let mut members = items.iter().map(canonical).collect::<Option<Vec<_>>>()?;
             members.sort_unstable();
             members.dedup();
             spell_spelled(b's', &members, out);
@@ -81,11 +58,11 @@ fn spell(datum: &Datum, equality: Equality, out: &mut Vec<u8>) -> Option<()> {
             let mut spelled = Vec::with_capacity(entries.len());
             for (key, value) in entries {
                 let mut entry = Vec::new();
-                match key_text(key).filter(|_| equality == Equality::Yaml) {
+                match key_text(key) {
                     Some(text) => spell_bytes(b't', text.as_bytes(), &mut entry),
-                    None => spell(key, equality, &mut entry)?,
+                    None => spell(key, &mut entry)?,
                 }
-                spell(value, equality, &mut entry)?;
+                spell(value, &mut entry)?;
                 spelled.push(entry);
             }
             spelled.sort_unstable();
@@ -125,24 +102,16 @@ fn spell_int(int: &BigInt, out: &mut Vec<u8>) {
 }
 
 /// Whole floats are spelled as the integers that they are, so that nothing is rounded on the way.
-fn spell_float(f: f64, equality: Equality, out: &mut Vec<u8>) -> Option<()> {
-    if f.is_nan() && equality == Equality::Python {
-        return None;
-    }
+fn spell_float(f: f64, out: &mut Vec<u8>) {
     match whole(f) {
         Some(int) => spell_int(&int, out),
         // One NaN for all.
         None => {
-            let bits = if f.is_nan() {
-                f64::NAN.to_bits()
-            } else {
-                f.to_bits()
-            };
+            let bits = if f.is_nan() { f64::NAN } else { f }.to_bits();
             out.push(b'f');
             out.extend(bits.to_le_bytes());
         }
     }
-    Some(())
 }
 
 /// The integer that a float is, exactly.
@@ -182,19 +151,13 @@ pub(super) fn stride_len(start: &BigInt, stop: &BigInt, step: &BigInt) -> BigInt
     (distance - 1u8) / stride + 1u8
 }
 
-fn spell_bytes(kind: u8, bytes: &[u8], out: &mut Vec<u8>) {
+pub(super) fn spell_bytes(kind: u8, bytes: &[u8], out: &mut Vec<u8>) {
     out.push(kind);
     out.extend((bytes.len() as u64).to_le_bytes());
     out.extend(bytes);
 }
 
-fn spell_items(kind: u8, items: &[Datum], equality: Equality, out: &mut Vec<u8>) -> Option<()> {
-    out.push(kind);
-    out.extend((items.len() as u64).to_le_bytes());
-    items.iter().try_for_each(|item| spell(item, equality, out))
-}
-
-fn spell_spelled(kind: u8, parts: &[Vec<u8>], out: &mut Vec<u8>) {
+pub(super) fn spell_spelled(kind: u8, parts: &[Vec<u8>], out: &mut Vec<u8>) {
     out.push(kind);
     out.extend((parts.len() as u64).to_le_bytes());
     parts.iter().for_each(|part| out.extend(part));

@@ -49,7 +49,7 @@ pub use bleu::bleu;
 pub use compare::{compare, compare_pattern, expected_pattern};
 pub use differences::{Difference, DifferenceKind, counted_differences, differences};
 pub use distance::{Budget, TooLong};
-pub use equality::{Equality, equals};
+pub use equality::equals;
 pub use matcher::{
     MATCHERS, each_once, fits, holds_a_matcher_within, holds_matcher, is_matcher, literal,
     literal_text, makes_template, validate_matcher, without_literals,

@@ -6,7 +6,7 @@ use crate::options::Tolerance;
 
 use super::Comparison;
 use super::decimal::Number;
-use super::equality::{Equality, canonical};
+use super::equality::canonical;
 use super::value::Datum;
 
 /// Rows that share everything but their numbers are paired by trying every way up to this many;
@@ -83,8 +83,8 @@ fn same_row(a: &[Datum], e: &[Datum], tolerance: Option<&Tolerance>) -> bool {
 fn same_cell(a: &Datum, e: &Datum, tolerance: Option<&Tolerance>) -> bool {
     let near = tolerance.zip(number(a)).zip(number(e));
     near.is_some_and(|((tolerance, a), e)| a.within(&e, tolerance)) || {
-        let a = canonical(a, Equality::Yaml);
-        a.is_some() && a == canonical(e, Equality::Yaml)
+        let a = canonical(a);
+        a.is_some() && a == canonical(e)
     }
 }
 
@@ -137,7 +137,7 @@ fn outline(row: &[Datum], near: bool) -> Vec<u8> {
     for cell in row {
         if near && matches!(cell, Datum::Int(_) | Datum::Float(_)) {
             out.push(b'#');
-        } else if let Some(bytes) = canonical(cell, Equality::Yaml) {
+        } else if let Some(bytes) = canonical(cell) {
             out.extend(bytes);
         } else {
             // Equal to nothing: no value is spelled like this.

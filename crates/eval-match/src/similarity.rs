@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use super::bleu::bleu;
-use super::distance::{Budget, TooLong, common_subsequence, levenshtein};
+use super::distance::{self, Budget, TooLong, common_subsequence, levenshtein};
 use super::text::{TextOptions, split_at_blanks, trim};
 use super::tokens::{f1_words, rouge_words, tokenizer_for};
 use crate::options::{EditUnit, SimilarityMetric, Tokenizer};
@@ -170,11 +170,7 @@ fn scalars(text: &str) -> Result<Vec<char>, TooLong> {
 }
 
 fn bounded(text: &str) -> Result<&str, TooLong> {
-    if text.len() <= LONGEST {
-        Ok(text)
-    } else {
-        Err(TooLong::One(text.len()))
-    }
+    distance::bounded(text, LONGEST)
 }
 
 #[cfg(test)]

@@ -15,6 +15,8 @@ use std::cmp::Ordering;
 use num_bigint::{BigInt, Sign};
 use serde_json::{Map, Value, json};
 
+use eval_base::text::{hex, unhex};
+
 use super::decimal::Number;
 use super::shortened;
 use super::value::{Datum, MAX_DEPTH, RANGE_BITS, float_repr, number_of, special_float};
@@ -143,111 +145,97 @@ fn read_tag(tag: &str, map: &Map<String, Value>, depth: usize) -> Result<Datum, 
             repr: text(map.get("repr")),
         });
     }
-    let malformed = |tag| TaggedError::Malformed {
-        tag,
-        found: shortened(&body.to_string(), 60),
-    };
     if map.len() != 1 {
         return Err(TaggedError::Malformed {
             tag: "tag",
             found: format!("{} keys", map.len()),
         });
     }
-    match tag {
-        "$int" => body
-            .as_str()
-            .and_then(parse_hex_int)
-            .map(Datum::Int)
-            .ok_or_else(|| malformed("$int")),
-        "$float" => special_float(map)
-            .map(Datum::Float)
-            .ok_or_else(|| malformed("$float")),
-        "$bytes" | "$bytearray" => body
-            .as_str()
-            .and_then(unhex)
-            .map(Datum::Bytes)
-            .ok_or_else(|| malformed("$bytes")),
-        "$wtf8" => {
-            let bytes = body
-                .as_str()
-                .and_then(unhex)
-                .ok_or_else(|| malformed("$wtf8"))?;
-            // Python's encoding of a text without lone surrogates is plain UTF-8.
-            Ok(String::from_utf8(bytes)
-                .map_or_else(|error| Datum::WtfText(error.into_bytes()), Datum::Text))
-        }
-        "$tuple" => Ok(Datum::Tuple(read_all(
-            body.as_array().ok_or_else(|| malformed("$tuple"))?,
-            depth,
-        )?)),
-        "$set" | "$frozenset" | "$dict_keys" => Ok(Datum::Set(read_all(
-            body.as_array().ok_or_else(|| malformed("$set"))?,
-            depth,
-        )?)),
-        "$deque" => match body.as_array().map(Vec::as_slice) {
-            Some([Value::Array(items), _]) => Ok(Datum::List(read_all(items, depth)?)),
-            _ => Err(malformed("$deque")),
-        },
-        "$decimal" => {
-            let text = body.as_str().ok_or_else(|| malformed("$decimal"))?;
-            Ok(exact_number(text).unwrap_or_else(|| opaque("Decimal", text)))
-        }
-        "$fraction" => match body.as_array().map(Vec::as_slice) {
-            Some([n, d]) => match (read(n, depth + 1)?, read(d, depth + 1)?) {
-                (Datum::Int(n), Datum::Int(d)) if d > BigInt::ZERO => Ok(fraction(n, d)),
-                _ => Err(malformed("$fraction")),
-            },
-            _ => Err(malformed("$fraction")),
-        },
-        "$iter" => Ok(opaque("iterator", "")),
-        "$dict_values" | "$dict_items" => Ok(opaque(tag.trim_start_matches('$'), "")),
+    let malformed = |tag| TaggedError::Malformed {
+        tag,
+        found: shortened(&body.to_string(), 60),
+    };
+    let kind = match tag {
+        "$int" => "$int",
+        "$float" => "$float",
+        "$bytes" | "$bytearray" => "$bytes",
+        "$wtf8" => "$wtf8",
+        "$tuple" => "$tuple",
+        "$set" | "$frozenset" | "$dict_keys" => "$set",
+        "$deque" => "$deque",
+        "$decimal" => "$decimal",
+        "$fraction" => "$fraction",
+        "$dict" | "$counter" | "$odict" | "$defaultdict" => "$dict",
+        "$complex" => "$complex",
+        "$range" => "$range",
+        "$iter" => return Ok(opaque("iterator", "")),
+        "$dict_values" | "$dict_items" => return Ok(opaque(tag.trim_start_matches('$'), "")),
         "$date" | "$datetime" | "$time" | "$timedelta" | "$uuid" => {
             let shown = body
                 .as_str()
                 .map_or_else(|| body.to_string(), str::to_owned);
-            Ok(opaque(tag.trim_start_matches('$'), &shown))
+            return Ok(opaque(tag.trim_start_matches('$'), &shown));
         }
-        "$type" => Ok(opaque("type", body.as_str().unwrap_or_default())),
-        "$ellipsis" => Ok(opaque("ellipsis", "Ellipsis")),
-        "$dict" | "$counter" | "$odict" | "$defaultdict" => body
-            .as_array()
-            .ok_or_else(|| malformed("$dict"))?
-            .iter()
-            .map(|pair| match pair.as_array().map(Vec::as_slice) {
-                Some([key, value]) => Ok((read(key, depth + 1)?, read(value, depth + 1)?)),
-                _ => Err(malformed("$dict")),
-            })
-            .collect::<Result<_, _>>()
-            .map(Datum::Dict),
-        "$complex" => match body.as_array().map(Vec::as_slice) {
-            Some([re, im]) => match (read(re, depth + 1)?, read(im, depth + 1)?) {
-                (Datum::Float(re), Datum::Float(im)) => Ok(Datum::Complex(re, im)),
-                _ => Err(malformed("$complex")),
-            },
-            _ => Err(malformed("$complex")),
+        "$type" => return Ok(opaque("type", body.as_str().unwrap_or_default())),
+        "$ellipsis" => return Ok(opaque("ellipsis", "Ellipsis")),
+        _ => return Err(TaggedError::UnknownTag(shortened(tag, 40))),
+    };
+    let datum = match (kind, body) {
+        ("$int", Value::String(text)) => parse_hex_int(text).map(Datum::Int),
+        ("$float", _) => special_float(map).map(Datum::Float),
+        ("$bytes", Value::String(text)) => unhex(text).map(Datum::Bytes),
+        // Python's encoding of a text without lone surrogates is plain UTF-8.
+        ("$wtf8", Value::String(text)) => unhex(text).map(|bytes| {
+            String::from_utf8(bytes)
+                .map_or_else(|error| Datum::WtfText(error.into_bytes()), Datum::Text)
+        }),
+        ("$decimal", Value::String(text)) => {
+            Some(exact_number(text).unwrap_or_else(|| opaque("Decimal", text)))
+        }
+        ("$tuple", Value::Array(items)) => Some(Datum::Tuple(read_all(items, depth)?)),
+        ("$set", Value::Array(items)) => Some(Datum::Set(read_all(items, depth)?)),
+        ("$deque", Value::Array(parts)) => match parts.as_slice() {
+            [Value::Array(items), _] => Some(Datum::List(read_all(items, depth)?)),
+            _ => None,
         },
-        "$range" => match body.as_array().map(Vec::as_slice) {
-            Some([a, b, c]) => match (
-                read(a, depth + 1)?,
-                read(b, depth + 1)?,
-                read(c, depth + 1)?,
-            ) {
-                (Datum::Int(start), Datum::Int(stop), Datum::Int(step))
+        ("$dict", Value::Array(pairs)) => {
+            let pair = |pair: &Value| match pair.as_array().map(Vec::as_slice) {
+                Some([key, value]) => Ok((read(key, depth + 1)?, read(value, depth + 1)?)),
+                _ => Err(malformed(kind)),
+            };
+            Some(Datum::Dict(
+                pairs.iter().map(pair).collect::<Result<_, _>>()?,
+            ))
+        }
+        ("$fraction", Value::Array(parts)) if parts.len() == 2 => {
+            match <[Datum; 2]>::try_from(read_all(parts, depth)?) {
+                Ok([Datum::Int(n), Datum::Int(d)]) if d > BigInt::ZERO => Some(fraction(n, d)),
+                _ => None,
+            }
+        }
+        ("$complex", Value::Array(parts)) if parts.len() == 2 => {
+            match read_all(parts, depth)?.as_slice() {
+                [Datum::Float(re), Datum::Float(im)] => Some(Datum::Complex(*re, *im)),
+                _ => None,
+            }
+        }
+        ("$range", Value::Array(parts)) if parts.len() == 3 => {
+            match <[Datum; 3]>::try_from(read_all(parts, depth)?) {
+                Ok([Datum::Int(start), Datum::Int(stop), Datum::Int(step)]) => {
                     if [&start, &stop, &step]
                         .iter()
-                        .any(|part| part.bits() > RANGE_BITS) =>
-                {
-                    Err(TaggedError::WideRange)
+                        .any(|part| part.bits() > RANGE_BITS)
+                    {
+                        return Err(TaggedError::WideRange);
+                    }
+                    (step != BigInt::ZERO).then_some(Datum::Range { start, stop, step })
                 }
-                (Datum::Int(start), Datum::Int(stop), Datum::Int(step)) if step != BigInt::ZERO => {
-                    Ok(Datum::Range { start, stop, step })
-                }
-                _ => Err(malformed("$range")),
-            },
-            _ => Err(malformed("$range")),
-        },
-        _ => Err(TaggedError::UnknownTag(shortened(tag, 40))),
-    }
+                _ => None,
+            }
+        }
+        _ => None,
+    };
+    datum.ok_or_else(|| malformed(kind))
 }
 
 fn opaque(type_name: &str, repr: &str) -> Datum {
@@ -308,26 +296,4 @@ pub(super) fn parse_hex_int(text: &str) -> Option<BigInt> {
     }
     num_bigint::BigUint::parse_bytes(digits.as_bytes(), 16)
         .map(|magnitude| BigInt::from_biguint(sign, magnitude))
-}
-
-fn hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes
-        .iter()
-        .fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
-}
-
-pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digit = |b: u8| char::from(b).to_digit(16);
-    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-    if !rest.is_empty() {
-        return None;
-    }
-    pairs
-        .iter()
-        .map(|[high, low]| Some((digit(*high)? * 16 + digit(*low)?) as u8))
-        .collect()
 }

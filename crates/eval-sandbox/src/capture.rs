@@ -1,7 +1,7 @@
 //! Reading what a process writes, without ever holding more of it than is kept.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 
 use super::channel::{read_some, set_nonblocking};
 
@@ -124,6 +124,11 @@ impl Lines {
         })
     }
 
+    pub fn fd(&self) -> Option<BorrowedFd<'_>> {
+        self.fd.as_ref().map(|fd| fd.as_fd())
+    }
+
+    /// For poll: -1 once it is closed.
     pub fn raw_fd(&self) -> RawFd {
         self.fd.as_ref().map_or(-1, |fd| fd.as_raw_fd())
     }

@@ -7,13 +7,17 @@
 
 use std::fs;
 use std::io::{self, Read};
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::path::Path;
+
+use rustix::process::{Pid, PidfdFlags, WaitOptions, pidfd_open, wait};
+use rustix::thread::{CapabilitySet, UnshareFlags, set_no_new_privs};
 
 use super::channel::{receive, send};
 use super::confinement::{self, Confinement};
 use super::filter::{self, Confines, FilterPart};
-use super::job::{STATUS_FD, become_server, mind, report, write_line};
+use super::job::{become_server, mind, report};
+use super::own_limits::end_helper;
 use super::protocol::{CellConfig, START_SERVER};
 use super::{Tier, folder, keeper, namespaces, syscalls as sys};
 
@@ -31,22 +35,18 @@ pub fn cell_main() -> ! {
         Ok(()) => 0,
         Err(_) => 97,
     };
-    sys::exit_now(code)
+    end_helper(code)
 }
 
 /// Moves the control socket away from descriptor 0, where it came, and puts `/dev/null` there.
 fn take_control_socket() -> io::Result<OwnedFd> {
-    // SAFETY: integer arguments; the duplicate is new and ours.
-    unsafe {
-        let fd = sys::check(libc::fcntl(0, libc::F_DUPFD_CLOEXEC, 3) as libc::c_long)?;
-        let socket = OwnedFd::from_raw_fd(fd as i32);
-        let null = fs::OpenOptions::new()
-            .read(true)
-            .write(true)
-            .open("/dev/null")?;
-        sys::check(libc::dup2(null.as_raw_fd(), 0) as libc::c_long)?;
-        Ok(socket)
-    }
+    let socket = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdin(), 3)?;
+    let null = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open("/dev/null")?;
+    rustix::stdio::dup2_stdin(null)?;
+    Ok(socket)
 }
 
 fn run(socket: &OwnedFd) -> io::Result<()> {
@@ -71,16 +71,16 @@ fn prepare(socket: &OwnedFd, config: &mut CellConfig) -> io::Result<()> {
     // Not before the settings came: a cell on the host must outlive the harness for a moment.
     sys::die_with_parent();
     namespaces::build(config)?;
-    sys::step("unshare", sys::unshare(libc::CLONE_NEWPID))?;
-    if sys::fork()? != 0 {
+    sys::unshare(UnshareFlags::NEWPID)?;
+    if sys::fork()?.is_some() {
         sys::reap()?;
         return Ok(());
     }
     sys::die_with_parent();
     let mut first = || -> io::Result<()> {
         let proc_works = namespaces::enter_root()?;
-        sys::keep_only_capability(sys::CAP_SYS_ADMIN)?;
-        sys::no_new_privileges()?;
+        sys::keep_only_capability(CapabilitySet::SYS_ADMIN)?;
+        set_no_new_privs(true)?;
         // A change of credentials clears the wish to end with the parent.
         sys::die_with_parent();
         let notes = if proc_works { "" } else { "jobs have no /proc" };
@@ -93,7 +93,7 @@ fn prepare(socket: &OwnedFd, config: &mut CellConfig) -> io::Result<()> {
             97
         }
     };
-    sys::exit_now(code)
+    end_helper(code)
 }
 
 fn prepare_on_the_host(socket: &OwnedFd, config: &mut CellConfig) -> io::Result<()> {
@@ -140,8 +140,8 @@ fn listen_and_serve(
     }
     // Made here once instead of by every forked child.
     filter::program(confines, config.part);
-    let raw: Vec<i32> = listener.iter().map(|fd| fd.as_raw_fd()).collect();
-    send(socket.as_fd(), format!("O{notes}").as_bytes(), &raw)?;
+    let fds: Vec<_> = listener.iter().map(|fd| fd.as_fd()).collect();
+    send(socket.as_fd(), format!("O{notes}").as_bytes(), &fds)?;
     drop(listener);
     serve(socket, config)
 }
@@ -164,9 +164,10 @@ fn serve(socket: &OwnedFd, config: &CellConfig) -> io::Result<()> {
         if buffer.get(..length) == Some(START_SERVER) {
             // No job is under way, so whoever has ended is a server of before. Left as they are
             // they would count as processes.
-            while let Ok(sys::Children::Ended) = sys::reap_ended() {}
+            while let Ok(Some(_)) = wait(WaitOptions::NOHANG) {}
             let pid = start_server(config, &fds)?;
-            send(socket.as_fd(), b"V", &[sys::open_pidfd(pid)?.as_raw_fd()])?;
+            let pidfd = pidfd_open(pid, PidfdFlags::empty())?;
+            send(socket.as_fd(), b"V", &[pidfd.as_fd()])?;
             continue;
         }
         let mut fds = fds.into_iter();
@@ -176,11 +177,11 @@ fn serve(socket: &OwnedFd, config: &CellConfig) -> io::Result<()> {
             jobs += 1;
             let process: Vec<OwnedFd> = fds.by_ref().take(*count as usize).collect();
             let pid = start(config, process, jobs)?;
-            pidfds.push(sys::open_pidfd(pid)?);
-            pids.push(pid);
+            pidfds.push(pidfd_open(pid, PidfdFlags::empty())?);
+            pids.push(Some(pid));
         }
-        let raw: Vec<i32> = pidfds.iter().map(|fd| fd.as_raw_fd()).collect();
-        send(socket.as_fd(), b"S", &raw)?;
+        let fds: Vec<_> = pidfds.iter().map(|fd| fd.as_fd()).collect();
+        send(socket.as_fd(), b"S", &fds)?;
         drop(pidfds);
         let mut left = pids.len();
         while left > 0 {
@@ -192,23 +193,19 @@ fn serve(socket: &OwnedFd, config: &CellConfig) -> io::Result<()> {
             if left == 0 && config.tier.on_the_host() {
                 clear_away(config)?;
             }
-            let line = format!(
-                "X{index} {} {} {}",
-                ended.status, ended.cpu_us, ended.max_rss_kib
-            );
+            let line = format!("X{index} {} {}", ended.status, ended.cpu_us);
             send(socket.as_fd(), line.as_bytes(), &[])?;
         }
     }
 }
 
 /// Forks the minder of one process.
-fn start(config: &CellConfig, fds: Vec<OwnedFd>, serial: u64) -> io::Result<libc::pid_t> {
+fn start(config: &CellConfig, fds: Vec<OwnedFd>, serial: u64) -> io::Result<Pid> {
     let namespaces = match config.tier {
         Tier::Landlock | Tier::None => 0,
         _ => libc::CLONE_NEWPID | libc::CLONE_NEWNS,
     };
-    let pid = sys::fork_into(namespaces)?;
-    if pid != 0 {
+    if let Some(pid) = sys::fork_into(namespaces)? {
         return Ok(pid);
     }
     sys::die_with_parent();
@@ -216,43 +213,36 @@ fn start(config: &CellConfig, fds: Vec<OwnedFd>, serial: u64) -> io::Result<libc
     let code = match mind(config, &fds, serial) {
         Ok(()) => 0,
         Err(e) => {
-            report(&fds, &format!("F{e}\n"));
+            report(fds.get(4), &format!("F{e}\n"));
             98
         }
     };
-    sys::exit_now(code)
+    end_helper(code)
 }
 
 /// Forks a fork server. Its end is seen by the harness; here it is only reaped, with the next job's
 /// processes.
-fn start_server(config: &CellConfig, fds: &[OwnedFd]) -> io::Result<libc::pid_t> {
-    let pid = sys::fork()?;
-    if pid != 0 {
+fn start_server(config: &CellConfig, fds: &[OwnedFd]) -> io::Result<Pid> {
+    if let Some(pid) = sys::fork()? {
         return Ok(pid);
     }
     sys::die_with_parent();
     close_all_but(fds);
     if let Err(e) = become_server(config, fds) {
-        write_line(STATUS_FD, &format!("F{e}\n"));
-        report(fds, &format!("F{e}\n"));
+        report(fds.get(4), &format!("F{e}\n"));
     }
-    sys::exit_now(98)
+    end_helper(98)
 }
 
 /// Closes what a forked minder has of others: the control socket, and the descriptors of the other
 /// process of its job, whose end would otherwise never be seen.
 fn close_all_but(fds: &[OwnedFd]) {
-    let mut kept: Vec<u32> = fds
-        .iter()
-        .filter_map(|fd| u32::try_from(fd.as_raw_fd()).ok())
-        .collect();
+    let mut kept: Vec<i32> = fds.iter().map(|fd| fd.as_raw_fd()).collect();
     kept.sort_unstable();
     let mut from = 3;
-    for fd in kept.into_iter().chain([libc::c_uint::MAX]) {
+    for fd in kept.into_iter().chain([i32::MAX]) {
         if from < fd {
-            // SAFETY: integer arguments only; the owners of these descriptors are never used again
-            // in this process, which ends without destructors.
-            unsafe { libc::syscall(libc::SYS_close_range, from, fd - 1, 0) };
+            let _ = sys::close_range(from, fd - 1);
         }
         from = fd.saturating_add(1);
     }

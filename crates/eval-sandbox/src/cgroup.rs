@@ -19,11 +19,10 @@ mod removal;
 
 use std::fs::{self, File};
 use std::io;
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use layout::{Controller, Layout, Place, Version};
@@ -236,7 +235,7 @@ fn new_folder(below: &Path) -> io::Result<Folder> {
         let Ok(file) = File::open(&path) else {
             continue;
         };
-        if !lock(&file) {
+        if file.try_lock().is_err() {
             continue;
         }
         let same = |a: &fs::Metadata, b: &fs::Metadata| a.ino() == b.ino();
@@ -248,18 +247,12 @@ fn new_folder(below: &Path) -> io::Result<Folder> {
     }
 }
 
-fn lock(file: &File) -> bool {
-    // SAFETY: integer arguments; the descriptor is open.
-    unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
-}
-
 /// Ends and removes what harnesses left behind that ended without their janitor.
 fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
-    // SAFETY: geteuid takes nothing and can't fail.
-    let user = unsafe { libc::geteuid() };
+    let user = rustix::process::geteuid().as_raw();
     for entry in entries.flatten() {
         let ours = entry.metadata().is_ok_and(|meta| meta.uid() == user);
         if !ours || !entry.file_name().to_string_lossy().starts_with(PREFIX) {
@@ -268,7 +261,7 @@ fn sweep(folder: &Path) {
         let Ok(file) = File::open(entry.path()) else {
             continue;
         };
-        if lock(&file) {
+        if file.try_lock().is_ok() {
             removal::remove(&entry.path(), SWEEP_GRACE);
         }
     }
@@ -429,21 +422,6 @@ impl CellGroup {
     /// KiB that the group holds: at least what its processes hold.
     pub fn held_kib(&self) -> Option<u64> {
         self.memory.as_ref().and_then(Meter::held_kib)
-    }
-}
-
-/// The group of a cell, for all who start jobs in it.
-#[derive(Debug, Clone)]
-pub(super) struct SharedGroup(Arc<Mutex<CellGroup>>);
-
-impl SharedGroup {
-    pub fn new(group: CellGroup) -> Self {
-        SharedGroup(Arc::new(Mutex::new(group)))
-    }
-
-    /// The worker's thread is the only one that ever asks.
-    pub fn get(&self) -> MutexGuard<'_, CellGroup> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

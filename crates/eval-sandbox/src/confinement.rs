@@ -8,8 +8,12 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 
+use rustix::process::geteuid;
+use rustix::thread::{CapabilitySet, set_no_new_privs};
+
 use super::filter::Confines;
 use super::landlock::{self, NEEDED_ABI, Right, Ruleset, SIGNALS_ABI};
+use super::own_limits::end_helper;
 use super::protocol::CellConfig;
 use super::syscalls as sys;
 
@@ -58,7 +62,7 @@ impl Confinement {
     /// for people.
     pub fn enter(config: &CellConfig) -> io::Result<(Confinement, String)> {
         let abi = usable_abi()?;
-        sys::no_new_privileges()?;
+        set_no_new_privs(true)?;
         sys::become_subreaper();
         sys::set_dumpable(false);
         let exact = landlock::keep_signals_in(abi)?;
@@ -67,8 +71,7 @@ impl Confinement {
             exact,
             ..Confinement::default()
         };
-        // SAFETY: geteuid takes nothing and can't fail.
-        if unsafe { libc::geteuid() } == 0 {
+        if geteuid().is_root() {
             (confinement.user, confinement.reads_all) = choose_user(config)?;
         }
         Ok((confinement.clone(), confinement.notes()))
@@ -93,8 +96,7 @@ impl Confinement {
         match self.user {
             User::Own => {}
             User::Nobody => notes.push("all jobs are `nobody`".to_owned()),
-            // SAFETY: geteuid takes nothing and can't fail.
-            User::Caller if unsafe { libc::geteuid() } == 0 => notes.push(
+            User::Caller if geteuid().is_root() => notes.push(
                 "jobs run as root without its capabilities, since no other user can be had: processes are not limited"
                     .to_owned(),
             ),
@@ -161,8 +163,8 @@ impl Confinement {
             sys::become_user(id, self.reads_all)?;
         }
         if self.reads_all {
-            sys::keep_only_capability(sys::CAP_DAC_READ_SEARCH)?;
-            sys::raise_ambient(sys::CAP_DAC_READ_SEARCH)?;
+            sys::keep_only_capability(CapabilitySet::DAC_READ_SEARCH)?;
+            sys::raise_ambient(CapabilitySet::DAC_READ_SEARCH)?;
         } else {
             sys::drop_all_capabilities()?;
         }
@@ -176,7 +178,7 @@ impl Confinement {
         match self.user {
             User::Own => wanted,
             User::Caller => wanted
-                .saturating_add(tasks_of_user(effective_user()))
+                .saturating_add(tasks_of_user(geteuid().as_raw()))
                 .saturating_add(OTHERS_GROWTH),
             User::Nobody => wanted
                 .saturating_add(tasks_of_user(NOBODY))
@@ -188,7 +190,7 @@ impl Confinement {
 /// For the keeper: its signals reach descendants only. True when that holds.
 pub(super) fn keep_signals_in() -> io::Result<bool> {
     let abi = usable_abi()?;
-    sys::no_new_privileges()?;
+    set_no_new_privs(true)?;
     landlock::keep_signals_in(abi)
 }
 
@@ -213,11 +215,6 @@ pub(super) fn check_that_it_holds() -> io::Result<()> {
     fs::write("trial", "x").and_then(|()| fs::remove_file("trial"))
 }
 
-fn effective_user() -> u32 {
-    // SAFETY: geteuid takes nothing and can't fail.
-    unsafe { libc::geteuid() }
-}
-
 /// The process that all jobs of a cell descend from: the cell, whose child the minder is and whose
 /// grandchild the program.
 fn cell_pid() -> u32 {
@@ -235,15 +232,14 @@ fn choose_user(config: &CellConfig) -> io::Result<(User, bool)> {
             ..Confinement::default()
         };
         let Some(id) = trial.id_of(0) else { continue };
-        let child = sys::fork()?;
-        if child == 0 {
+        if sys::fork()?.is_none() {
             let code = match sys::become_user(id, false).and_then(|()| sys::drop_all_capabilities())
             {
                 Err(_) => 2,
                 Ok(()) if can_read(config) => 0,
                 Ok(()) => 1,
             };
-            sys::exit_now(code);
+            end_helper(code);
         }
         let ended = sys::reap()?;
         match libc::WIFEXITED(ended.status).then(|| libc::WEXITSTATUS(ended.status)) {
@@ -318,7 +314,7 @@ mod tests {
         assert_eq!(threads_of(status, 1000), Some(12));
         assert_eq!(threads_of(status, 0), None);
         assert_eq!(threads_of("", 0), None);
-        assert!(tasks_of_user(effective_user()) >= 1);
+        assert!(tasks_of_user(geteuid().as_raw()) >= 1);
     }
 
     #[test]

@@ -94,7 +94,7 @@ impl<'c> Conversation<'c> {
         limits: &Limits,
         budget: &'c mut AnswerBudget,
     ) -> Result<Self, SandboxError> {
-        let lines = Lines::up_to(ours, longest_answer(limits)).map_err(SandboxError::lost)?;
+        let lines = Lines::up_to(ours, longest_answer(limits))?;
         let most_weight = most_weight(limits);
         let deadline = running.started + bounded(limits.wall);
         let heard = Instant::now();

@@ -6,9 +6,9 @@ use std::time::Duration;
 use super::channel::pipe;
 use super::error::SandboxError;
 use super::filter;
-use super::host::{Cell, CellSettings, Launch, request};
+use super::host::{Cell, CellSettings, request};
 use super::landlock;
-use super::launch::{process_limits, spec};
+use super::launch::{Launch, process_limits};
 use super::running::{Running, begin};
 use super::same_core::SameCore;
 use super::settings::{Isolation, SandboxConfig, SandboxReport};
@@ -20,49 +20,22 @@ pub(super) fn detect(
     interpreter_binds: &[String],
 ) -> Result<(CellSettings, SandboxReport), SandboxError> {
     let mut reasons = Vec::new();
-    for tier in &config.tiers {
-        match try_tier(config, *tier, interpreter_binds) {
+    let last = (config.isolation == Isolation::AllowNone).then_some(Tier::None);
+    for tier in config.tiers.iter().copied().chain(last) {
+        match try_tier(config, tier, interpreter_binds) {
             Ok((settings, notes)) => {
-                let mut all: Vec<String> = reasons
-                    .iter()
-                    .map(|(tier, why)| format!("{tier}: {why}"))
-                    .collect();
-                all.extend((!notes.is_empty()).then_some(notes));
-                let enforced = *tier != Tier::None;
-                let landlock_abi = (*tier == Tier::Landlock)
-                    .then(|| landlock::abi().ok())
-                    .flatten();
-                return Ok((
-                    settings,
-                    SandboxReport {
-                        tier: *tier,
-                        enforced,
-                        notes: all,
-                        landlock_abi,
-                        cgroup: None,
-                    },
-                ));
-            }
-            Err(reason) => reasons.push((*tier, reason)),
-        }
-    }
-    if config.isolation == Isolation::AllowNone {
-        match try_tier(config, Tier::None, interpreter_binds) {
-            Ok((settings, _)) => {
-                let notes = reasons
-                    .iter()
-                    .map(|(tier, why)| format!("{tier}: {why}"))
-                    .collect();
+                let refused = reasons.iter().map(|(tier, why)| format!("{tier}: {why}"));
+                let notes = Some(notes).filter(|notes| !notes.is_empty());
                 let report = SandboxReport {
-                    tier: Tier::None,
-                    enforced: false,
-                    notes,
-                    landlock_abi: None,
+                    tier,
+                    enforced: tier != Tier::None,
+                    notes: refused.chain(notes).collect(),
+                    landlock_abi: landlock::abi().ok().filter(|_| tier == Tier::Landlock),
                     cgroup: None,
                 };
                 return Ok((settings, report));
             }
-            Err(reason) => reasons.push((Tier::None, reason)),
+            Err(reason) => reasons.push((tier, reason)),
         }
     }
     let remedy = remedy(&reasons);
@@ -85,12 +58,7 @@ fn try_tier(
         wall: Duration::from_secs(30),
         ..Limits::default()
     };
-    let trial = Launch {
-        spec: spec(Vec::new(), &[], Vec::new(), process_limits(&limits)),
-        contents: Vec::new(),
-        stdin: Vec::new(),
-        extra: Vec::new(),
-    };
+    let trial = Launch::new(Vec::new(), &[], process_limits(&limits));
     let (keep, cancel) = pipe().map_err(|e| e.to_string())?;
     let ended = begin(&mut cell.link, &limits, |link| request(link, vec![trial]))
         .and_then(|started| {
@@ -115,10 +83,11 @@ fn try_tier(
 
 /// What helps against the reasons, as far as we can tell.
 fn remedy(reasons: &[(Tier, String)]) -> String {
-    let userns = reasons
-        .iter()
-        .find(|(tier, _)| *tier == Tier::Userns)
-        .map_or("", |(_, reason)| reason);
+    let reason = |of: Tier| {
+        let reason = reasons.iter().find(|(tier, _)| *tier == of);
+        reason.map_or("", |(_, reason)| reason)
+    };
+    let userns = reason(Tier::Userns);
     let setting =
         |name: &str| std::fs::read_to_string(format!("/proc/sys/{name}")).unwrap_or_default();
     let hint = if !filter::SUPPORTED {
@@ -134,11 +103,7 @@ fn remedy(reasons: &[(Tier, String)]) -> String {
     } else {
         "allow user namespaces, or run with CAP_SYS_ADMIN"
     };
-    let landlock = reasons
-        .iter()
-        .find(|(tier, _)| *tier == Tier::Landlock)
-        .map_or("", |(_, reason)| reason);
-    let weaker = if landlock.contains("switched off") {
+    let weaker = if reason(Tier::Landlock).contains("switched off") {
         "; or boot with `landlock` in the list of `lsm=`, for a weaker isolation"
     } else {
         ""

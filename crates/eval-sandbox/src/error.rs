@@ -35,6 +35,18 @@ impl SandboxError {
     }
 }
 
+impl From<std::io::Error> for SandboxError {
+    fn from(e: std::io::Error) -> Self {
+        SandboxError::lost(e)
+    }
+}
+
+impl From<serde_json::Error> for SandboxError {
+    fn from(e: serde_json::Error) -> Self {
+        SandboxError::lost(e)
+    }
+}
+
 fn list(reasons: &[(Tier, String)]) -> String {
     let parts: Vec<String> = reasons
         .iter()

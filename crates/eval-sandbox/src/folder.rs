@@ -6,11 +6,15 @@
 //! open folder.
 
 use std::ffi::{CStr, CString};
+use std::fs::{self, Permissions};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use super::syscalls::{c_string, check};
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, renameat, statat, unlinkat};
+use rustix::io::Errno;
+use rustix::path::Arg;
 
 /// Nested deeper than this is over every limit: each level costs a descriptor.
 const DEEPEST: usize = 100;
@@ -18,27 +22,24 @@ const DEEPEST: usize = 100;
 const MOST_PASSES: usize = 1_000_000;
 
 /// Opens a folder that is no link, also one whose owner may not read it.
-fn open_folder(at: RawFd, name: &CStr) -> io::Result<OwnedFd> {
-    let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW | libc::O_CLOEXEC;
-    // SAFETY: the name outlives the call; the descriptor is new and ours.
-    let open = |flags| unsafe {
-        check(libc::openat(at, name.as_ptr(), flags) as libc::c_long)
-            .map(|fd| OwnedFd::from_raw_fd(fd as RawFd))
+fn open_folder(at: impl AsFd, name: impl Arg + Copy) -> io::Result<OwnedFd> {
+    let open = |how| {
+        let flags = how | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        rustix::fs::openat(&at, name, flags, Mode::empty())
     };
-    match open(flags | libc::O_RDONLY) {
-        Err(e) if e.kind() == io::ErrorKind::PermissionDenied => {
-            give_access(&open(flags | libc::O_PATH)?)?;
-            open(flags | libc::O_RDONLY)
+    match open(OFlags::RDONLY) {
+        Err(Errno::ACCESS | Errno::PERM) => {
+            give_access(&open(OFlags::PATH)?)?;
+            Ok(open(OFlags::RDONLY)?)
         }
-        result => result,
+        result => Ok(result?),
     }
 }
 
 /// Lets the owner do everything with a folder that was opened without rights.
 fn give_access(folder: &OwnedFd) -> io::Result<()> {
-    let path = c_string(&format!("/proc/self/fd/{}", folder.as_raw_fd()))?;
-    // SAFETY: the path outlives the call.
-    check(unsafe { libc::chmod(path.as_ptr(), 0o700) } as libc::c_long).map(drop)
+    let path = format!("/proc/self/fd/{}", folder.as_raw_fd());
+    fs::set_permissions(path, Permissions::from_mode(0o700))
 }
 
 struct Entry {
@@ -50,18 +51,13 @@ struct Entry {
 fn entries(folder: &OwnedFd) -> io::Result<Vec<Entry>> {
     let mut entries = Vec::new();
     for name in names(folder)? {
-        // SAFETY: an all-zero stat is valid; name and buffer outlive the call.
-        let status = unsafe {
-            let mut status: libc::stat = std::mem::zeroed();
-            let flags = libc::AT_SYMLINK_NOFOLLOW;
-            let r = libc::fstatat(folder.as_raw_fd(), name.as_ptr(), &mut status, flags);
-            check(r as libc::c_long).map(|_| status)
-        };
         // It may be gone meanwhile.
-        let Ok(status) = status else { continue };
+        let Ok(status) = statat(folder, &name, AtFlags::SYMLINK_NOFOLLOW) else {
+            continue;
+        };
         entries.push(Entry {
             name,
-            is_folder: status.st_mode & libc::S_IFMT == libc::S_IFDIR,
+            is_folder: FileType::from_raw_mode(status.st_mode) == FileType::Directory,
             bytes: u64::try_from(status.st_blocks)
                 .unwrap_or(0)
                 .saturating_mul(512),
@@ -71,45 +67,20 @@ fn entries(folder: &OwnedFd) -> io::Result<Vec<Entry>> {
 }
 
 fn names(folder: &OwnedFd) -> io::Result<Vec<CString>> {
-    let mut names = Vec::new();
-    // SAFETY: the stream owns a duplicate of the descriptor and is closed below; an entry is read
-    // before the next call on the stream, and its name is NUL-terminated.
-    unsafe {
-        let duplicate =
-            check(libc::fcntl(folder.as_raw_fd(), libc::F_DUPFD_CLOEXEC, 3) as libc::c_long)?;
-        let stream = libc::fdopendir(duplicate as RawFd);
-        if stream.is_null() {
-            let e = io::Error::last_os_error();
-            libc::close(duplicate as RawFd);
-            return Err(e);
-        }
-        libc::rewinddir(stream);
-        loop {
-            let entry = libc::readdir64(stream);
-            if entry.is_null() {
-                break;
-            }
-            let name = CStr::from_ptr((*entry).d_name.as_ptr());
-            if ![c".", c".."].contains(&name) {
-                names.push(name.to_owned());
-            }
-        }
-        libc::closedir(stream);
-    }
-    Ok(names)
-}
-
-fn open_path(path: &Path) -> io::Result<OwnedFd> {
-    let path = path
-        .to_str()
-        .ok_or_else(|| io::Error::other("a folder whose name is no text"))?;
-    open_folder(libc::AT_FDCWD, &c_string(path)?)
+    let mut entries = Dir::new(folder.try_clone()?)?;
+    entries.rewind();
+    let names = entries
+        .map_while(Result::ok)
+        .map(|entry| entry.file_name().to_owned());
+    Ok(names
+        .filter(|name| ![c".", c".."].contains(&name.as_c_str()))
+        .collect())
 }
 
 /// Whether the files below `path` take more than `bytes` on the disk, or are more than `files`,
 /// folders included.
 pub(super) fn holds_more_than(path: &Path, bytes: u64, files: u64) -> bool {
-    let Ok(top) = open_path(path) else {
+    let Ok(top) = open_folder(CWD, path) else {
         return false;
     };
     let (mut sum, mut count) = (0u64, 0u64);
@@ -132,7 +103,7 @@ pub(super) fn holds_more_than(path: &Path, bytes: u64, files: u64) -> bool {
             return true;
         }
         if entry.is_folder
-            && let Ok(inner) = open_folder(folder.as_raw_fd(), &entry.name)
+            && let Ok(inner) = open_folder(&*folder, &entry.name)
             && let Ok(found) = entries(&inner)
         {
             open.push((inner, found));
@@ -140,17 +111,12 @@ pub(super) fn holds_more_than(path: &Path, bytes: u64, files: u64) -> bool {
     }
 }
 
-fn unlink(at: &OwnedFd, name: &CStr, flags: libc::c_int) -> io::Result<()> {
-    // SAFETY: the name outlives the call.
-    check(unsafe { libc::unlinkat(at.as_raw_fd(), name.as_ptr(), flags) } as libc::c_long).map(drop)
-}
-
 /// Removes everything below `path`, and not the folder itself.
 ///
 /// A folder's own folders are first moved up to the top, so that depth costs neither descriptors
 /// nor stack.
 pub(super) fn empty(path: &Path) -> io::Result<()> {
-    let top = open_path(path)?;
+    let top = open_folder(CWD, path)?;
     let mut serial = 0u64;
     for _ in 0..MOST_PASSES {
         let found = entries(&top)?;
@@ -159,20 +125,20 @@ pub(super) fn empty(path: &Path) -> io::Result<()> {
         }
         for entry in found {
             if entry.is_folder {
-                let inner = open_folder(top.as_raw_fd(), &entry.name)?;
+                let inner = open_folder(&top, &entry.name)?;
                 // Without the right to write nothing could be taken out of it.
                 give_access(&inner)?;
                 for below in entries(&inner)? {
                     if below.is_folder {
-                        give_access(&open_folder(inner.as_raw_fd(), &below.name)?)?;
+                        give_access(&open_folder(&inner, &below.name)?)?;
                         move_up(&inner, &below.name, &top, &mut serial)?;
                     } else {
-                        unlink(&inner, &below.name, 0)?;
+                        unlinkat(&inner, &below.name, AtFlags::empty())?;
                     }
                 }
-                unlink(&top, &entry.name, libc::AT_REMOVEDIR)?;
+                unlinkat(&top, &entry.name, AtFlags::REMOVEDIR)?;
             } else {
-                unlink(&top, &entry.name, 0)?;
+                unlinkat(&top, &entry.name, AtFlags::empty())?;
             }
         }
     }
@@ -185,25 +151,11 @@ pub(super) fn empty(path: &Path) -> io::Result<()> {
 fn move_up(from: &OwnedFd, name: &CStr, top: &OwnedFd, serial: &mut u64) -> io::Result<()> {
     loop {
         *serial += 1;
-        let to = c_string(&format!(".removed-{serial}"))?;
-        // SAFETY: both names outlive the call.
-        let r = unsafe {
-            libc::renameat(
-                from.as_raw_fd(),
-                name.as_ptr(),
-                top.as_raw_fd(),
-                to.as_ptr(),
-            )
-        };
-        match check(r as libc::c_long) {
-            Ok(_) => return Ok(()),
+        match renameat(from, name, top, format!(".removed-{serial}")) {
+            Ok(()) => return Ok(()),
             // The job had the same idea.
-            Err(e)
-                if matches!(
-                    e.raw_os_error(),
-                    Some(libc::ENOTEMPTY | libc::EEXIST | libc::ENOTDIR)
-                ) => {}
-            Err(e) => return Err(e),
+            Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR) => {}
+            Err(e) => return Err(e.into()),
         }
     }
 }
@@ -219,19 +171,14 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::fs;
-    use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+    use std::os::unix::fs::{DirBuilderExt, symlink};
 
     fn deep(at: &Path, depth: usize) {
-        let mut folder = open_path(at).unwrap();
+        let mut folder = open_folder(CWD, at).unwrap();
         for i in 0..depth {
-            let name = c_string(if i % 2 == 0 { ".removed-1" } else { "x" }).unwrap();
-            // SAFETY: the name outlives the call.
-            unsafe {
-                check(libc::mkdirat(folder.as_raw_fd(), name.as_ptr(), 0o700) as libc::c_long)
-                    .unwrap()
-            };
-            folder = open_folder(folder.as_raw_fd(), &name).unwrap();
+            let name = if i % 2 == 0 { ".removed-1" } else { "x" };
+            rustix::fs::mkdirat(&folder, name, Mode::RWXU).unwrap();
+            folder = open_folder(&folder, name).unwrap();
         }
     }
 

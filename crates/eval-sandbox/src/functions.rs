@@ -48,7 +48,7 @@ pub(super) fn call_python<T>(
 ) -> Result<FunctionReport<T>, SandboxError> {
     let start: &StartProcess<'_> = &|worker, cancel| {
         worker.start(python, cancel, &job.limits, || {
-            let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
+            let (ours, theirs) = stream_pair()?;
             let request = Candidate {
                 code: &job.code,
                 imports: [],
@@ -232,7 +232,7 @@ fn send_question(
         k: &call.kwargs,
     };
     let line = talk.question();
-    serde_json::to_writer(&mut *line, &question).map_err(SandboxError::lost)?;
+    serde_json::to_writer(&mut *line, &question)?;
     line.push(b'\n');
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The harness' end of a cell.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -9,13 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use super::cgroup::{CellGroups, SharedGroup};
-use super::channel::{Link, hang_up, message_pair, pipe, sealed_file, send};
+use super::cgroup::CellGroups;
+use super::channel::{Link, Shared, hang_up, message_pair, pipe, sealed_file, send};
 use super::confinement::Confinement;
 use super::filter::FilterPart;
-use super::listener::SharedListener;
+use super::launch::Launch;
+use super::listener::CallListener;
 use super::namespaces::below_tmp;
-use super::protocol::{CellConfig, FIXED_FDS, ProcessSpec, START_SERVER, encode_spec};
+use super::protocol::{CellConfig, FIXED_FDS, START_SERVER, encode_spec};
 use super::settings::SandboxConfig;
 use super::{Tier, folder};
 
@@ -84,16 +85,6 @@ impl CellSettings {
     }
 }
 
-/// A process to start in a cell.
-pub(super) struct Launch {
-    pub spec: ProcessSpec,
-    /// Contents of `spec.files`.
-    pub contents: Vec<Vec<u8>>,
-    pub stdin: Vec<u8>,
-    /// Becomes descriptors 3, 4, ...
-    pub extra: Vec<OwnedFd>,
-}
-
 /// Our ends of a started process' pipes.
 pub(super) struct Ends {
     pub stdout: OwnedFd,
@@ -152,7 +143,7 @@ impl Cell {
             .as_ref()
             .map(|groups| groups.group())
             .transpose()?
-            .map(SharedGroup::new);
+            .map(Shared::new);
         let child = Command::new(&settings.helper)
             .arg("__cell")
             .env_clear()
@@ -202,7 +193,7 @@ impl Cell {
             part: FilterPart::default(),
         };
         let file = sealed_file(&serde_json::to_vec(&config)?)?;
-        send(cell.link.socket.as_fd(), b"C", &[file.as_raw_fd()])?;
+        send(cell.link.socket.as_fd(), b"C", &[file.as_fd()])?;
         cell.await_answer()?;
         Ok(cell)
     }
@@ -216,7 +207,7 @@ impl Cell {
                 self.notes = notes.to_owned();
                 let listener = fds.into_iter().next();
                 self.link.listener =
-                    listener.map(|fd| SharedListener::new(fd, self.scratch.clone()));
+                    listener.map(|fd| Shared::new(CallListener::new(fd, self.scratch.clone())));
                 Ok(())
             }
             (_, Some(reason)) => Err(io::Error::other(reason.to_owned())),
@@ -235,8 +226,8 @@ impl Cell {
     pub fn start_server(&self, launch: Launch) -> io::Result<(OwnedFd, Ends)> {
         let mut theirs = Vec::new();
         let ours = descriptors(launch, &mut theirs)?;
-        let raw: Vec<i32> = theirs.iter().map(|fd| fd.as_raw_fd()).collect();
-        send(self.link.socket.as_fd(), START_SERVER, &raw)?;
+        let fds: Vec<_> = theirs.iter().map(|fd| fd.as_fd()).collect();
+        send(self.link.socket.as_fd(), START_SERVER, &fds)?;
         let mut buffer = [0u8; 64];
         let (_, mut pidfd) = self.link.wait(&mut buffer, BUILD_TIMEOUT)?;
         pidfd
@@ -255,19 +246,18 @@ pub(super) fn request(cell: &Link, launches: Vec<Launch>) -> io::Result<Vec<Ends
         counts.push((FIXED_FDS + launch.extra.len()) as u8);
         ours.push(descriptors(launch, &mut theirs)?);
     }
-    let raw: Vec<i32> = theirs.iter().map(|fd| fd.as_raw_fd()).collect();
-    send(cell.socket.as_fd(), &counts, &raw)?;
+    let fds: Vec<_> = theirs.iter().map(|fd| fd.as_fd()).collect();
+    send(cell.socket.as_fd(), &counts, &fds)?;
     Ok(ours)
 }
 
 /// Makes the descriptors of a process, in the order of [`FIXED_FDS`]; returns our ends.
 fn descriptors(launch: Launch, theirs: &mut Vec<OwnedFd>) -> io::Result<Ends> {
-    let contents: Vec<&[u8]> = launch.contents.iter().map(Vec::as_slice).collect();
     let (out_read, out_write) = pipe()?;
     let (err_read, err_write) = pipe()?;
     let (status_read, status_write) = pipe()?;
     let stdin = input(&launch.stdin)?;
-    let spec = sealed_file(&encode_spec(&launch.spec, &contents)?)?;
+    let spec = sealed_file(&encode_spec(&launch.spec, &launch.contents)?)?;
     theirs.extend([spec, stdin, out_write, err_write, status_write]);
     theirs.extend(launch.extra);
     Ok(Ends {

@@ -2,18 +2,23 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+
+use rustix::mount::MountFlags;
+use rustix::process::Resource;
+use rustix::thread::CapabilitySet;
 
 use super::cell::read_all;
 use super::confinement::check_that_it_holds;
 use super::filter::{self, Confines};
+use super::own_limits::end_helper;
 use super::protocol::{BuiltIn, CellConfig, FIXED_FDS, ProcessLimits, ProcessSpec, decode_spec};
 use super::{Tier, keeper, syscalls as sys};
 
 /// Where the status pipe stands in the program's process until `execve`.
-pub(super) const STATUS_FD: i32 = 199;
+const STATUS_FD: i32 = 199;
 /// Descriptors are moved here, above all that came, before they are moved to their places.
 const PARKING: i32 = STATUS_FD + 1;
 
@@ -50,19 +55,14 @@ pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Res
     // The program runs as the same user: it must not be able to look in here.
     sys::set_dumpable(false);
     let program = sys::fork()?;
-    if program == 0 {
-        if let Err(e) = place_descriptors(fds) {
-            report(fds, &format!("F{e}\n"));
-        } else if let Err(e) = become_program(config, &spec, folder.as_deref(), serial) {
-            write_line(STATUS_FD, &format!("F{e}\n"));
-        }
-        sys::exit_now(126);
+    if program.is_none() {
+        let program = || become_program(config, &spec, folder.as_deref(), serial);
+        place_and_become(fds, program);
+        end_helper(126);
     }
     // Only the program holds its streams now, so that their end means its end.
     for fd in fds.iter().take(4).chain(fds.iter().skip(FIXED_FDS)) {
-        // SAFETY: these descriptors are not used again in this process, which ends without
-        // destructors.
-        unsafe { libc::close(fd.as_raw_fd()) };
+        sys::close(fd.as_raw_fd());
     }
     let status = loop {
         let ended = sys::reap()?;
@@ -82,7 +82,7 @@ pub(super) fn mind(config: &CellConfig, fds: &[OwnedFd], serial: u64) -> io::Res
             super::artifacts::collect(Path::new("."), collection),
         )?;
     }
-    report(fds, &format!("S{status}\n"));
+    report(fds.get(4), &format!("S{status}\n"));
     if config.tier.on_the_host() {
         // What the program left running. The cell makes sure once more, and removes the folder.
         keeper::end_descendants(false);
@@ -115,26 +115,15 @@ fn private_folder(config: &CellConfig, serial: u64) -> io::Result<Option<String>
         "size={}m,nr_inodes={},mode=700",
         config.tmp_mb, config.tmp_inodes
     );
-    sys::mount(
-        "tmpfs",
-        "/tmp",
-        "tmpfs",
-        libc::MS_NOSUID | libc::MS_NODEV,
-        &options,
-    )?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    sys::mount("tmpfs", "/tmp", flags, &options)?;
     for (path, tree) in shown {
         fs::create_dir_all(path)?;
         sys::attach_tree(&tree, path)?;
     }
     // Programs that need /proc fail without it, in their own words; the others need not care.
-    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-    let _ = sys::mount(
-        "proc",
-        "/proc",
-        "proc",
-        flags,
-        "subset=pid,hidepid=invisible",
-    );
+    let flags = flags | MountFlags::NOEXEC;
+    let _ = sys::mount("proc", "/proc", flags, "subset=pid,hidepid=invisible");
     std::env::set_current_dir("/tmp")?;
     Ok(None)
 }
@@ -144,10 +133,25 @@ fn private_folder(config: &CellConfig, serial: u64) -> io::Result<Option<String>
 pub(super) fn become_server(config: &CellConfig, fds: &[OwnedFd]) -> io::Result<()> {
     let bytes = fds.first().map(read_all).transpose()?.unwrap_or_default();
     let (spec, _) = decode_spec(&bytes).ok_or_else(|| io::Error::other("no specification came"))?;
-    place_descriptors(fds)?;
-    sys::raise_ambient(sys::CAP_SYS_ADMIN)?;
-    filter::attach(&mut filter::for_server(config.part))?;
-    execute(&spec, None)
+    place_and_become(fds, || {
+        sys::raise_ambient(CapabilitySet::SYS_ADMIN)?;
+        filter::attach(&mut filter::for_server(config.part))?;
+        execute(&spec, None)
+    });
+    Ok(())
+}
+
+/// Puts the descriptors in their places and calls `program`, which returns only when it fails. A
+/// failure goes to the status pipe.
+fn place_and_become(fds: &[OwnedFd], program: impl FnOnce() -> io::Result<()>) {
+    match place_descriptors(fds) {
+        Err(e) => report(fds.get(4), &format!("F{e}\n")),
+        Ok(status) => {
+            if let Err(e) = program() {
+                report(Some(status), &format!("F{e}\n"));
+            }
+        }
+    }
 }
 
 /// Turns the forked child into the program. Returns only when that fails.
@@ -178,13 +182,13 @@ fn become_program(
     match (confines, observer) {
         (Some(_), Some(observer)) => {
             let listener = filter::listen_to_all()?;
-            super::channel::send(observer, b"L", &[listener.as_raw_fd()])?;
+            super::channel::send(observer, b"L", &[listener.as_fd()])?;
         }
         (Some(confines), None) => filter::attach(&mut filter::program(confines, config.part))?,
         (None, _) => {}
     }
     if let Some(BuiltIn::Sql) = spec.built_in {
-        sys::exit_now(super::sql::serve());
+        end_helper(super::sql::serve());
     }
     sys::set_dumpable(true);
     if spec.argv.is_empty() {
@@ -192,7 +196,7 @@ fn become_program(
             check_that_it_holds()?;
         }
         // A trial: everything is in place.
-        sys::exit_now(0);
+        end_helper(0);
     }
     execute(spec, folder)
 }
@@ -200,18 +204,14 @@ fn become_program(
 /// Moves the socket of an observed process to where its program does not have it.
 fn place_observer() -> io::Result<BorrowedFd<'static>> {
     const FIRST_EXTRA: i32 = 3;
-    // SAFETY: integer arguments; the descriptor is open from here on until `execve` closes it.
-    unsafe {
-        let place = filter::OBSERVER_FD;
-        sys::check(libc::dup3(FIRST_EXTRA, place, libc::O_CLOEXEC) as libc::c_long)?;
-        libc::close(FIRST_EXTRA);
-        Ok(BorrowedFd::borrow_raw(place))
-    }
+    let observer = sys::duplicate_until_exec(FIRST_EXTRA, filter::OBSERVER_FD)?;
+    sys::close(FIRST_EXTRA);
+    Ok(observer)
 }
 
 /// stdin, stdout, stderr as 0, 1, 2; the extra ones as 3, 4, ...; the status pipe at [`STATUS_FD`],
 /// where `execve` closes it; everything else is closed.
-fn place_descriptors(fds: &[OwnedFd]) -> io::Result<()> {
+fn place_descriptors(fds: &[OwnedFd]) -> io::Result<BorrowedFd<'static>> {
     let wanted: Vec<&OwnedFd> = fds
         .iter()
         .skip(1)
@@ -221,58 +221,42 @@ fn place_descriptors(fds: &[OwnedFd]) -> io::Result<()> {
     let status = fds
         .get(4)
         .ok_or_else(|| io::Error::other("no status pipe came"))?;
-    // SAFETY: integer arguments only; the process ends without destructors or is replaced, so no
-    // descriptor that is closed or overwritten here is used through its owner again.
-    unsafe {
-        libc::setsid();
-        sys::check(libc::syscall(
-            libc::SYS_dup3,
-            status.as_raw_fd(),
-            STATUS_FD,
-            libc::O_CLOEXEC,
-        ))?;
-        for (i, fd) in (PARKING..).zip(&wanted) {
-            sys::check(libc::dup2(fd.as_raw_fd(), i) as libc::c_long)?;
-        }
-        for i in 0..wanted.len() as i32 {
-            sys::check(libc::dup2(PARKING + i, i) as libc::c_long)?;
-        }
-        libc::syscall(
-            libc::SYS_close_range,
-            wanted.len() as libc::c_uint,
-            STATUS_FD - 1,
-            0,
-        );
-        libc::syscall(libc::SYS_close_range, PARKING, libc::c_uint::MAX, 0);
+    let _ = rustix::process::setsid();
+    let status = sys::duplicate_until_exec(status.as_raw_fd(), STATUS_FD)?;
+    for (i, fd) in (PARKING..).zip(&wanted) {
+        sys::duplicate_to(fd.as_raw_fd(), i)?;
     }
-    Ok(())
+    let count = wanted.len() as i32;
+    for i in 0..count {
+        sys::duplicate_to(PARKING + i, i)?;
+    }
+    let _ = sys::close_range(count, STATUS_FD - 1);
+    let _ = sys::close_range(PARKING, i32::MAX);
+    Ok(status)
 }
 
 fn set_limits(limits: &ProcessLimits, config: &CellConfig) -> io::Result<()> {
     let same = |resource, value| sys::set_limit(resource, value, value);
     // SIGXCPU at the soft limit can be caught; the hard one can't.
-    sys::set_limit(
-        libc::RLIMIT_CPU,
-        limits.cpu_seconds,
-        limits.cpu_seconds.saturating_add(1),
-    )?;
-    same(libc::RLIMIT_DATA, limits.data_bytes)?;
-    same(libc::RLIMIT_AS, limits.address_bytes)?;
-    same(libc::RLIMIT_FSIZE, limits.file_bytes)?;
-    same(libc::RLIMIT_NOFILE, limits.open_files)?;
-    same(libc::RLIMIT_CORE, 0)?;
-    same(libc::RLIMIT_MEMLOCK, 0)?;
-    same(libc::RLIMIT_MSGQUEUE, 0)?;
+    let seconds = limits.cpu_seconds;
+    sys::set_limit(Resource::Cpu, seconds, seconds.saturating_add(1))?;
+    same(Resource::Data, limits.data_bytes)?;
+    same(Resource::As, limits.address_bytes)?;
+    same(Resource::Fsize, limits.file_bytes)?;
+    same(Resource::Nofile, limits.open_files)?;
+    same(Resource::Core, 0)?;
+    same(Resource::Memlock, 0)?;
+    same(Resource::Msgqueue, 0)?;
     // The last two count by user, which may be everything the caller runs.
     match config.tier {
         Tier::None => Ok(()),
-        Tier::Landlock => same(
-            libc::RLIMIT_NPROC,
-            config.confinement.processes(limits.processes),
-        ),
+        Tier::Landlock => {
+            let processes = config.confinement.processes(limits.processes);
+            same(Resource::Nproc, processes)
+        }
         Tier::Userns | Tier::Rootns => {
-            same(libc::RLIMIT_NPROC, limits.processes)?;
-            same(libc::RLIMIT_SIGPENDING, 256)
+            same(Resource::Nproc, limits.processes)?;
+            same(Resource::Sigpending, 256)
         }
     }
 }
@@ -296,34 +280,16 @@ fn execute(spec: &ProcessSpec, folder: Option<&str>) -> io::Result<()> {
             _ => sys::c_string(&format!("{name}={value}")),
         })
         .collect::<io::Result<Vec<_>>>()?;
-    let mut argv_pointers: Vec<_> = argv.iter().map(|a| a.as_ptr()).collect();
-    argv_pointers.push(std::ptr::null());
-    let mut env_pointers: Vec<_> = env.iter().map(|e| e.as_ptr()).collect();
-    env_pointers.push(std::ptr::null());
-    let program = argv.first().ok_or_else(|| io::Error::other("no program"))?;
+    let program = argv.first().cloned();
+    let program = program.ok_or_else(|| io::Error::other("no program"))?;
     // The Rust runtime ignores SIGPIPE, and whoever is executed would inherit that.
-    // SAFETY: no handler is installed.
-    unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
-    // SAFETY: both arrays are null-terminated and hold pointers to live strings. execve returns
-    // only on failure.
-    unsafe {
-        libc::execve(
-            program.as_ptr(),
-            argv_pointers.as_ptr(),
-            env_pointers.as_ptr(),
-        )
-    };
-    Err(io::Error::last_os_error())
+    sys::set_signals(&[libc::SIGPIPE], libc::SIG_DFL);
+    Err(sys::Exec::new(program, argv, env).run())
 }
 
 /// Writes a line to the status pipe; nobody is left to tell when that fails.
-pub(super) fn report(fds: &[OwnedFd], line: &str) {
-    if let Some(status) = fds.get(4) {
-        write_line(status.as_raw_fd(), line);
+pub(super) fn report(status: Option<impl AsFd>, line: &str) {
+    if let Some(status) = status {
+        let _ = rustix::io::write(status, line.as_bytes());
     }
-}
-
-pub(super) fn write_line(fd: i32, line: &str) {
-    // SAFETY: the pointer and length are those of a live string.
-    unsafe { libc::write(fd, line.as_ptr().cast(), line.len()) };
 }

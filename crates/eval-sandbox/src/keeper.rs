@@ -12,8 +12,13 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::channel::{poll, poll_entry};
-use super::{folder, syscalls as sys};
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, getppid, kill_process, pidfd_open, wait,
+};
+
+use super::channel::poll_entry;
+use super::own_limits::end_helper;
+use super::{folder, memory, syscalls as sys};
 
 /// How often the keeper looks whether its parent is still there, should the socket not tell.
 const LOOK_MS: i32 = 1000;
@@ -32,34 +37,31 @@ pub(super) fn stay_behind(
     sys::set_dumpable(false);
     // Jobs of another user must come through.
     sys::step(scratch, fs::DirBuilder::new().mode(0o711).create(scratch))?;
-    // SAFETY: getppid takes nothing and can't fail.
-    let parent = unsafe { libc::getppid() };
+    let parent = getppid();
     let forked = signals_stay_in().and_then(|exact| Ok((exact, sys::fork()?)));
     let (exact, cell) = match forked {
-        Ok((_, 0)) => {
+        Ok((_, None)) => {
             sys::die_with_parent();
             return Ok(());
         }
-        Ok(forked) => forked,
+        Ok((exact, Some(cell))) => (exact, cell),
         Err(e) => {
             let _ = fs::remove_dir(scratch);
             return Err(e);
         }
     };
     // What is meant for the harness' group of processes must not keep us from tidying up.
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
-        // SAFETY: no handler is installed.
-        unsafe { libc::signal(signal, libc::SIG_IGN) };
-    }
+    let signals = [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT];
+    sys::set_signals(&signals, libc::SIG_IGN);
     wait_for_end(socket, cell, parent);
     end_descendants(exact);
     let removed = folder::remove(Path::new(scratch));
-    sys::exit_now(i32::from(removed.is_err()))
+    end_helper(i32::from(removed.is_err()))
 }
 
 /// Returns when the cell has ended or the harness is gone.
-fn wait_for_end(socket: &OwnedFd, cell: libc::pid_t, parent: libc::pid_t) {
-    let Ok(pidfd) = sys::open_pidfd(cell) else {
+fn wait_for_end(socket: &OwnedFd, cell: Pid, parent: Option<Pid>) {
+    let Ok(pidfd) = pidfd_open(cell, PidfdFlags::empty()) else {
         return;
     };
     loop {
@@ -68,9 +70,8 @@ fn wait_for_end(socket: &OwnedFd, cell: libc::pid_t, parent: libc::pid_t) {
             poll_entry(socket.as_raw_fd(), 0),
             poll_entry(pidfd.as_raw_fd(), libc::POLLIN),
         ];
-        let failed = poll(&mut entries, LOOK_MS).is_err();
-        // SAFETY: getppid takes nothing and can't fail.
-        let orphaned = unsafe { libc::getppid() } != parent;
+        let failed = sys::poll(&mut entries, LOOK_MS).is_err();
+        let orphaned = getppid() != parent;
         if failed || orphaned || entries.iter().any(|e| e.revents != 0) {
             return;
         }
@@ -84,25 +85,24 @@ fn wait_for_end(socket: &OwnedFd, cell: libc::pid_t, parent: libc::pid_t) {
 /// the time can outrun for a while.
 pub(super) fn end_descendants(exact: bool) {
     let start = Instant::now();
-    let me = std::process::id() as libc::pid_t;
     loop {
         if exact {
-            // SAFETY: integer arguments. `exact` says that the kernel lets this reach descendants
-            // only.
-            unsafe { libc::kill(-1, libc::SIGKILL) };
+            sys::kill_all_others();
         } else {
-            for pid in tree_below(me) {
-                // SAFETY: integer arguments. A number that was just read below us may have been
-                // reused only if its process ended and was reaped by another descendant in between.
-                unsafe { libc::kill(pid, libc::SIGKILL) };
+            // A number that was just read below us may have been reused only if its process ended
+            // and was reaped by another descendant in between.
+            for pid in tree_below(std::process::id()) {
+                if let Some(pid) = Pid::from_raw(pid as i32) {
+                    let _ = kill_process(pid, Signal::KILL);
+                }
             }
         }
         // All of them end soon; whoever was born meanwhile is met by the next round.
         loop {
-            match sys::reap_ended() {
-                Ok(sys::Children::Ended) => {}
-                Ok(sys::Children::Running) => break,
-                Ok(sys::Children::None) => return,
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some(_)) => {}
+                Ok(None) => break,
+                // There are none.
                 Err(_) => return,
             }
         }
@@ -114,21 +114,12 @@ pub(super) fn end_descendants(exact: bool) {
 }
 
 /// Every process below `root`, from the top down.
-fn tree_below(root: libc::pid_t) -> Vec<libc::pid_t> {
-    let mut found: Vec<libc::pid_t> = vec![root];
+fn tree_below(root: u32) -> Vec<u32> {
+    let mut found = vec![root];
     let mut at = 0;
     while let Some(pid) = found.get(at).copied() {
         at += 1;
-        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
-            continue;
-        };
-        for task in tasks.flatten() {
-            let text = fs::read_to_string(task.path().join("children")).unwrap_or_default();
-            found.extend(
-                text.split_whitespace()
-                    .filter_map(|p| p.parse::<libc::pid_t>().ok()),
-            );
-        }
+        found.extend(memory::children(pid));
     }
     found.split_off(1)
 }

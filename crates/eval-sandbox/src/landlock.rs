@@ -1,13 +1,18 @@
 //! Landlock, by the kernel's own interface (`include/uapi/linux/landlock.h`): what a process and
 //! its descendants may do with files, TCP and signals, for ever.
 //!
-//! The three calls are made directly: they are few, and a forked job needs to know exactly which
-//! right it has given away.
+//! The three calls are made directly, without a library for Landlock: they are few, and a forked
+//! job needs to know exactly which right it has given away.
 
+use std::fs::OpenOptions;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::OpenOptionsExt;
 
-use super::syscalls::{c_string, check, step};
+use rustix::io::Errno;
+use rustix::process::{getppid, test_kill_process};
+
+use super::syscalls::{self as sys, RulesetAttributes};
 
 /// Below this version a job could cut the caller's files to nothing (`truncate`).
 pub(super) const NEEDED_ABI: u32 = 3;
@@ -24,21 +29,6 @@ const TRUNCATE: u64 = 1 << 14;
 
 const SCOPE_ABSTRACT_UNIX: u64 = 1;
 const SCOPE_SIGNAL: u64 = 1 << 1;
-
-/// `struct landlock_ruleset_attr`.
-#[repr(C)]
-struct RulesetAttributes {
-    files: u64,
-    network: u64,
-    scopes: u64,
-}
-
-/// `struct landlock_path_beneath_attr`.
-#[repr(C, packed)]
-struct PathBeneath {
-    rights: u64,
-    parent: RawFd,
-}
 
 /// What may be done below, or with, a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,25 +56,11 @@ impl Right {
 
 /// The version that the kernel offers, or in words why there is none.
 pub(super) fn abi() -> Result<u32, &'static str> {
-    const VERSION: libc::c_uint = 1;
-    // SAFETY: a null ruleset of size 0 with this flag asks for the version.
-    let r = unsafe {
-        libc::syscall(
-            libc::SYS_landlock_create_ruleset,
-            std::ptr::null::<RulesetAttributes>(),
-            0usize,
-            VERSION,
-        )
-    };
-    check(r)
-        .map(|version| version as u32)
-        .map_err(|e| match e.raw_os_error() {
-            Some(libc::EOPNOTSUPP) => {
-                "Landlock is switched off in this kernel (boot parameter `lsm=`)"
-            }
-            Some(libc::ENOSYS) => "the kernel has no Landlock, or a container's filter hides it",
-            _ => "Landlock does not answer",
-        })
+    sys::landlock_abi().map_err(|e| match e.raw_os_error() {
+        Some(libc::EOPNOTSUPP) => "Landlock is switched off in this kernel (boot parameter `lsm=`)",
+        Some(libc::ENOSYS) => "the kernel has no Landlock, or a container's filter hides it",
+        _ => "Landlock does not answer",
+    })
 }
 
 /// All rights over files that a version knows.
@@ -98,35 +74,11 @@ fn all_files(abi: u32) -> u64 {
     (1 << count) - 1
 }
 
-fn create(files: u64, network: u64, scopes: u64) -> io::Result<OwnedFd> {
-    let attributes = RulesetAttributes {
-        files,
-        network,
-        scopes,
-    };
-    // A version that knows fewer fields takes a longer struct when the rest is zero.
-    // SAFETY: the struct outlives the call and the size is its own.
-    let r = unsafe {
-        let size = std::mem::size_of::<RulesetAttributes>();
-        libc::syscall(
-            libc::SYS_landlock_create_ruleset,
-            &attributes as *const RulesetAttributes,
-            size,
-            0,
-        )
-    };
-    let fd = step("landlock_create_ruleset", check(r))?;
-    // SAFETY: the kernel just gave us this descriptor and nobody else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
-}
-
 /// Puts the caller under a ruleset. Needs NO_NEW_PRIVS.
 fn restrict(ruleset: &OwnedFd, abi: u32) -> io::Result<()> {
     // From version 7 on denials are logged; a hostile program must not fill the machine's log.
-    let quiet: libc::c_uint = if abi >= 7 { 0b101 } else { 0 };
-    // SAFETY: an open descriptor and a flag.
-    let r = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset.as_raw_fd(), quiet) };
-    step("landlock_restrict_self", check(r)).map(drop)
+    let quiet = if abi >= 7 { 0b101 } else { 0 };
+    sys::landlock_restrict(ruleset.as_fd(), quiet)
 }
 
 /// A ruleset that denies every file, all of TCP, and signals and abstract sockets to the outside,
@@ -146,51 +98,27 @@ impl Ruleset {
         } else {
             0
         };
-        Ok(Ruleset {
-            fd: create(files, network, scopes)?,
+        let attributes = RulesetAttributes {
             files,
-            abi,
-        })
+            network,
+            scopes,
+        };
+        let fd = sys::landlock_ruleset(&attributes)?;
+        Ok(Ruleset { fd, files, abi })
     }
 
     /// Grants a right to what lies below `path`, or to the file itself. What does not exist is
     /// passed over.
     pub fn allow(&self, path: &str, right: Right) -> io::Result<()> {
-        let p = c_string(path)?;
-        // SAFETY: `p` is NUL-terminated and outlives the call; the descriptor is new and ours.
-        let parent = unsafe {
-            match check(libc::open(p.as_ptr(), libc::O_PATH | libc::O_CLOEXEC) as libc::c_long) {
-                Ok(fd) => OwnedFd::from_raw_fd(fd as RawFd),
-                Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-                Err(e) => return step(path, Err(e)),
-            }
+        let mut options = OpenOptions::new();
+        let parent = match options.read(true).custom_flags(libc::O_PATH).open(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+            opened => sys::step(path, opened)?,
         };
-        // SAFETY: an all-zero stat is valid, and it outlives the call.
-        let is_dir = unsafe {
-            let mut status: libc::stat = std::mem::zeroed();
-            step(
-                path,
-                check(libc::fstat(parent.as_raw_fd(), &mut status) as libc::c_long),
-            )?;
-            status.st_mode & libc::S_IFMT == libc::S_IFDIR
-        };
-        let rule = PathBeneath {
-            rights: right.bits(self.files, is_dir),
-            parent: parent.as_raw_fd(),
-        };
-        const PATH_BENEATH: libc::c_int = 1;
-        // SAFETY: the rule outlives the call; the descriptors are open.
-        let r = unsafe {
-            let rule = &rule as *const PathBeneath;
-            libc::syscall(
-                libc::SYS_landlock_add_rule,
-                self.fd.as_raw_fd(),
-                PATH_BENEATH,
-                rule,
-                0,
-            )
-        };
-        step(&format!("landlock_add_rule {path}"), check(r)).map(drop)
+        let is_dir = sys::step(path, parent.metadata())?.is_dir();
+        let rights = right.bits(self.files, is_dir);
+        let allowed = sys::landlock_allow(self.fd.as_fd(), parent.as_fd(), rights);
+        sys::step(&format!("landlock_add_rule {path}"), allowed)
     }
 
     /// Needs NO_NEW_PRIVS.
@@ -205,18 +133,18 @@ pub(super) fn keep_signals_in(abi: u32) -> io::Result<bool> {
     if abi < SIGNALS_ABI {
         return Ok(false);
     }
-    // SAFETY: no pointers; signal 0 only asks.
-    let ask = || unsafe {
-        (
-            libc::getppid(),
-            check(libc::kill(libc::getppid(), 0) as libc::c_long),
-        )
+    let ask = || getppid().map(|parent| (parent, test_kill_process(parent)));
+    let before = ask();
+    let attributes = RulesetAttributes {
+        files: 0,
+        network: 0,
+        scopes: SCOPE_SIGNAL,
     };
-    let (parent, before) = ask();
-    restrict(&create(0, 0, SCOPE_SIGNAL)?, abi)?;
-    let (same, after) = ask();
-    let refused = after.is_err_and(|e| e.raw_os_error() == Some(libc::EPERM));
-    Ok(before.is_ok() && same == parent && refused)
+    restrict(&sys::landlock_ruleset(&attributes)?, abi)?;
+    Ok(match (before, ask()) {
+        (Some((parent, Ok(()))), Some((same, Err(Errno::PERM)))) => parent == same,
+        _ => false,
+    })
 }
 
 #[cfg(test)]

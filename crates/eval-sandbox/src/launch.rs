@@ -1,5 +1,6 @@
 //! From what is asked for to a process specification: environment, limits, files.
 
+use std::os::fd::OwnedFd;
 use std::path::{Component, Path};
 
 use super::error::SandboxError;
@@ -59,29 +60,45 @@ pub(super) fn cpu_seconds(limits: &Limits) -> u64 {
     }
 }
 
-pub(super) fn spec(
-    argv: Vec<String>,
-    env: &[(String, String)],
-    files: Vec<(String, usize)>,
-    limits: ProcessLimits,
-) -> ProcessSpec {
-    let added = |name: &str| env.iter().any(|(n, _)| n == name);
-    let mut all: Vec<(String, String)> = ENVIRONMENT
-        .iter()
-        .filter(|(name, _)| !added(name))
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect();
-    all.extend(env.iter().cloned());
-    ProcessSpec {
-        argv,
-        env: all,
-        files,
-        dir: None,
-        limits,
-        executables: Vec::new(),
-        built_in: None,
-        collect: false,
-        observed: false,
+/// A process to start in a cell.
+pub(super) struct Launch {
+    pub spec: ProcessSpec,
+    /// Contents of `spec.files`.
+    pub contents: Vec<Vec<u8>>,
+    pub stdin: Vec<u8>,
+    /// Becomes descriptors 3, 4, ...
+    pub extra: Vec<OwnedFd>,
+}
+
+impl Launch {
+    /// Of a program without files and input, with `env` added to the usual environment.
+    pub fn new(argv: Vec<String>, env: &[(String, String)], limits: ProcessLimits) -> Launch {
+        let added = |name: &str| env.iter().any(|(n, _)| n == name);
+        let usual = ENVIRONMENT.iter().filter(|(name, _)| !added(name));
+        let usual = usual.map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let spec = ProcessSpec {
+            argv,
+            env: usual.chain(env.iter().cloned()).collect(),
+            files: Vec::new(),
+            dir: None,
+            limits,
+            executables: Vec::new(),
+            built_in: None,
+            collect: false,
+            observed: false,
+        };
+        Launch {
+            spec,
+            contents: Vec::new(),
+            stdin: Vec::new(),
+            extra: Vec::new(),
+        }
+    }
+
+    /// Puts a file in the working folder.
+    pub fn add_file(&mut self, path: String, content: Vec<u8>) {
+        self.spec.files.push((path, content.len()));
+        self.contents.push(content);
     }
 }
 
@@ -129,12 +146,8 @@ mod tests {
     #[test]
     fn what_is_asked_for_replaces_the_default_environment() {
         let limits = process_limits(&Limits::default());
-        let spec = spec(
-            Vec::new(),
-            &[("TZ".into(), "Asia/Tokyo".into())],
-            Vec::new(),
-            limits,
-        );
+        let added = [("TZ".into(), "Asia/Tokyo".into())];
+        let spec = Launch::new(Vec::new(), &added, limits).spec;
         let zones: Vec<_> = spec
             .env
             .iter()

@@ -8,18 +8,20 @@
 //! in between, which docs/sandbox.md says.
 
 use std::collections::BTreeMap;
-use std::ffi::{CString, OsStr};
-use std::fs::{self, File};
+use std::ffi::OsStr;
+use std::fs::{self, File, Permissions};
 use std::io::{self, BufRead, BufReader};
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use rustix::fs::{Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
 
 use super::filter::{self, Answer, Verdict, Verdicts};
 use super::memory::process_of;
-use super::syscalls::{c_string, check};
+use super::syscalls as sys;
 use super::types::ObservedCall;
 
 /// A lock takes about 200 bytes of kernel memory that no limit counts: all of a job's together stay
@@ -31,7 +33,7 @@ const MOST_LOCKS_HELD: u32 = MOST_LOCKS / 2;
 const LONGEST_PATH: usize = 4096;
 const PAGE: u64 = 4096;
 
-const PERMISSIONS: libc::mode_t = 0o777;
+const PERMISSIONS: u32 = 0o777;
 
 /// A call that waits for its answer.
 struct CallNotice {
@@ -95,39 +97,31 @@ impl Observer {
     }
 }
 
-/// Shared by a cell and the fork server in it.
-#[derive(Clone)]
-pub(super) struct SharedListener(Arc<Mutex<CallListener>>);
-
-impl SharedListener {
+impl CallListener {
     pub fn new(fd: OwnedFd, scratch: Option<PathBuf>) -> Self {
-        SharedListener(Arc::new(Mutex::new(CallListener {
+        CallListener {
             fd: Some(fd),
             scratch,
             first: None,
             locks: 0,
             early: Vec::new(),
             observer: None,
-        })))
+        }
     }
 
     /// One that is notified of every call of one job.
     pub fn observing(fd: OwnedFd, scratch: Option<PathBuf>, verdicts: Verdicts) -> Self {
-        let listener = SharedListener::new(fd, scratch);
-        listener.get().observer = Some(Observer {
+        let observer = Some(Observer {
             verdicts,
             started: false,
             calls: BTreeMap::new(),
         });
-        listener
+        CallListener {
+            observer,
+            ..CallListener::new(fd, scratch)
+        }
     }
 
-    pub fn get(&self) -> MutexGuard<'_, CallListener> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl CallListener {
     /// For poll; -1 once it is closed.
     pub fn raw_fd(&self) -> RawFd {
         self.fd.as_ref().map_or(-1, |fd| fd.as_raw_fd())
@@ -218,13 +212,8 @@ impl CallListener {
     }
 
     fn receive(&self) -> Option<CallNotice> {
-        // SAFETY: all-zero is a valid value, and what the kernel wants to find.
-        let mut raw: libc::seccomp_notif = unsafe { std::mem::zeroed() };
-        // SAFETY: the kernel writes one struct of this type. It does not wait: poll said that there
-        // is one.
-        let r = unsafe { libc::ioctl(self.raw_fd(), libc::SECCOMP_IOCTL_NOTIF_RECV, &mut raw) };
         // Its thread may have ended meanwhile.
-        check(r as libc::c_long).ok()?;
+        let raw = sys::receive_notice(self.raw_fd()).ok()?;
         Some(CallNotice {
             id: raw.id,
             pid: raw.pid,
@@ -234,27 +223,18 @@ impl CallListener {
     }
 
     fn send(&self, notice: &CallNotice, reply: NoticeReply) {
-        // SAFETY: all-zero is a valid value.
-        let mut raw: libc::seccomp_notif_resp = unsafe { std::mem::zeroed() };
-        raw.id = notice.id;
-        match reply {
-            NoticeReply::Continue => raw.flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32,
-            NoticeReply::Errno(errno) => raw.error = -errno,
-        }
-        // SAFETY: the struct outlives the call. An error means that the thread is gone.
-        unsafe { libc::ioctl(self.raw_fd(), libc::SECCOMP_IOCTL_NOTIF_SEND, &raw) };
-    }
-
-    /// Whether the thread still waits, so that what was read of `/proc/PID` is its own.
-    fn waits(&self, notice: &CallNotice) -> bool {
-        // SAFETY: the id outlives the call.
-        unsafe {
-            libc::ioctl(
-                self.raw_fd(),
-                libc::SECCOMP_IOCTL_NOTIF_ID_VALID,
-                &notice.id,
-            ) == 0
-        }
+        let (error, flags) = match reply {
+            NoticeReply::Continue => (0, libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32),
+            NoticeReply::Errno(errno) => (-errno, 0),
+        };
+        let answer = libc::seccomp_notif_resp {
+            id: notice.id,
+            val: 0,
+            error,
+            flags,
+        };
+        // An error means that the thread is gone.
+        let _ = sys::answer_notice(self.raw_fd(), &answer);
     }
 
     fn lock(&mut self, notice: &CallNotice, name: &str) -> NoticeReply {
@@ -346,16 +326,16 @@ impl CallListener {
             Some(_) if flags & libc::AT_EMPTY_PATH == 0 => return Err(libc::ENOENT),
             _ => open_descriptor(notice.pid, place, &folder)?,
         };
-        if !self.waits(notice) {
+        // Only then is what was read of `/proc/PID` the thread's own.
+        if !sys::notice_waits(self.raw_fd(), notice.id) {
             return Err(libc::EPERM);
         }
         if file.metadata().map_err(number)?.is_symlink() {
             return Err(libc::EOPNOTSUPP);
         }
-        let real = c_string(&format!("/proc/self/fd/{}", file.as_raw_fd())).map_err(number)?;
-        // SAFETY: the path outlives the call.
-        let r = unsafe { libc::chmod(real.as_ptr(), mode as libc::mode_t & PERMISSIONS) };
-        check(r as libc::c_long).map(drop).map_err(number)
+        let real = format!("/proc/self/fd/{}", file.as_raw_fd());
+        let mode = Permissions::from_mode(mode as u32 & PERMISSIONS);
+        fs::set_permissions(real, mode).map_err(number)
     }
 
     /// The folder of the process of the job that `pid` descends from. They are made in the order of
@@ -447,64 +427,36 @@ fn open_named(
     no_follow: bool,
 ) -> Result<File, i32> {
     let given = Path::new(OsStr::from_bytes(path));
-    let mut below = if given.is_absolute() {
-        Vec::new()
-    } else {
-        let (_, at) = place_of(pid, place);
-        let at = at.ok_or(libc::EBADF)?;
-        // The link ends in the name of the folder, so that what follows it is the path from there.
-        let at = at.strip_prefix(folder).map_err(|_| libc::EPERM)?;
-        at.as_os_str().as_bytes().to_vec()
+    let in_folder = |path: &Path| -> Result<Vec<u8>, i32> {
+        let below = path.strip_prefix(folder).map_err(|_| libc::EPERM)?;
+        Ok(below.as_os_str().as_bytes().to_vec())
     };
-    if given.is_absolute() {
-        below.extend(
-            given
-                .strip_prefix(folder)
-                .map_err(|_| libc::EPERM)?
-                .as_os_str()
-                .as_bytes(),
-        );
+    let mut below = if given.is_absolute() {
+        in_folder(given)?
     } else {
+        // The link ends in the name of the folder, so that what follows it is the path from there.
+        let mut below = in_folder(&place_of(pid, place).1.ok_or(libc::EBADF)?)?;
         if !below.is_empty() {
             below.push(b'/');
         }
         below.extend(path);
-    }
+        below
+    };
     if below.is_empty() {
         below.push(b'.');
     }
-    let below = CString::new(below).map_err(|_| libc::EINVAL)?;
-    let name = CString::new(folder.as_os_str().as_bytes()).map_err(|_| libc::EINVAL)?;
-    let path_only = libc::O_PATH | libc::O_CLOEXEC;
-    // SAFETY: the path outlives the call; the descriptor is new and ours.
-    let folder = unsafe {
-        let fd = libc::open(
-            name.as_ptr(),
-            path_only | libc::O_DIRECTORY | libc::O_NOFOLLOW,
-        );
-        File::from_raw_fd(check(fd as libc::c_long).map_err(number)? as RawFd)
-    };
-    // SAFETY: all-zero is a valid value.
-    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
-    how.flags = (path_only | if no_follow { libc::O_NOFOLLOW } else { 0 }) as u64;
-    how.resolve = libc::RESOLVE_BENEATH | libc::RESOLVE_NO_MAGICLINKS | libc::RESOLVE_NO_XDEV;
-    // SAFETY: path and struct outlive the call; the descriptor is new and ours.
-    let opened = unsafe {
-        let size = size_of::<libc::open_how>();
-        let fd = libc::syscall(
-            libc::SYS_openat2,
-            folder.as_raw_fd(),
-            below.as_ptr(),
-            &how,
-            size,
-        );
-        check(fd).map(|fd| File::from_raw_fd(fd as RawFd))
-    };
-    opened.map_err(|error| match number(error) {
+    let path_only = OFlags::PATH | OFlags::CLOEXEC;
+    let flags = path_only | OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    let folder = rustix::fs::open(folder, flags, Mode::empty()).map_err(Errno::raw_os_error)?;
+    let mut flags = path_only;
+    flags.set(OFlags::NOFOLLOW, no_follow);
+    let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_XDEV;
+    match rustix::fs::openat2(folder, below, flags, Mode::empty(), resolve) {
+        Ok(file) => Ok(file.into()),
         // It leaves the folder, or a folder on the way was renamed.
-        libc::EXDEV | libc::EAGAIN => libc::EPERM,
-        other => other,
-    })
+        Err(Errno::XDEV | Errno::AGAIN) => Err(libc::EPERM),
+        Err(other) => Err(other.raw_os_error()),
+    }
 }
 
 /// Opens with `O_PATH` the file of a descriptor, if it is in `folder`.
@@ -513,12 +465,9 @@ fn open_descriptor(pid: u32, place: i32, folder: &Path) -> Result<File, i32> {
     if !target.ok_or(libc::EBADF)?.starts_with(folder) {
         return Err(libc::EPERM);
     }
-    let link = c_string(&link).map_err(number)?;
-    // SAFETY: the path outlives the call; the descriptor is new and ours.
-    let file = unsafe {
-        let fd = libc::open(link.as_ptr(), libc::O_PATH | libc::O_CLOEXEC);
-        File::from_raw_fd(check(fd as libc::c_long).map_err(number)? as RawFd)
-    };
+    let flags = OFlags::PATH | OFlags::CLOEXEC;
+    let file = rustix::fs::open(link, flags, Mode::empty()).map_err(Errno::raw_os_error)?;
+    let file = File::from(file);
     // The process may have put another file there meanwhile.
     let opened = fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
     if opened.is_ok_and(|path| path.starts_with(folder)) {

@@ -56,12 +56,13 @@ pub(super) fn threads(processes: &[u32]) -> u64 {
 
 /// The ids of the threads of the processes.
 pub(super) fn thread_ids(processes: &[u32]) -> impl Iterator<Item = u32> {
-    let tasks = processes
-        .iter()
-        .filter_map(|pid| fs::read_dir(format!("/proc/{pid}/task")).ok());
-    tasks
-        .flatten()
-        .filter_map(|task| task.ok()?.file_name().to_str()?.parse().ok())
+    tasks(processes).filter_map(|task| task.file_name().to_str()?.parse().ok())
+}
+
+/// The folders of the threads of the processes.
+fn tasks(processes: &[u32]) -> impl Iterator<Item = fs::DirEntry> {
+    let folders = processes.iter().map(|pid| format!("/proc/{pid}/task"));
+    folders.flat_map(fs::read_dir).flatten().flatten()
 }
 
 /// KiB that the processes hold together. Files don't count: those are bounded elsewhere. What is
@@ -96,17 +97,9 @@ pub(super) struct Scheduled {
 /// The sum over all threads that live now; `None` when the kernel does not tell.
 pub(super) fn scheduled(processes: &[u32]) -> Option<Scheduled> {
     let mut sum: Option<Scheduled> = None;
-    for pid in processes {
-        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
-            continue;
-        };
-        for task in tasks.flatten() {
-            let Some(one) = fs::read_to_string(task.path().join("schedstat"))
-                .ok()
-                .and_then(|t| schedstat(&t))
-            else {
-                continue;
-            };
+    for task in tasks(processes) {
+        let text = fs::read_to_string(task.path().join("schedstat"));
+        if let Some(one) = text.ok().and_then(|text| schedstat(&text)) {
             let sum = sum.get_or_insert_default();
             sum.cpu = sum.cpu.saturating_add(one.cpu);
             sum.delay = sum.delay.saturating_add(one.delay);
@@ -207,32 +200,20 @@ fn cpu_ticks(stat: &str) -> Option<u64> {
         .try_fold(0u64, |sum, n| Some(sum.saturating_add(n?)))
 }
 
-fn children(pid: u32) -> Vec<u32> {
-    let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else {
-        return Vec::new();
-    };
-    tasks
-        .flatten()
-        .filter_map(|task| fs::read_to_string(task.path().join("children")).ok())
-        .flat_map(|text| {
+pub(super) fn children(pid: u32) -> Vec<u32> {
+    let mut found = Vec::new();
+    for task in tasks(&[pid]) {
+        let text = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+        found.extend(
             text.split_whitespace()
-                .filter_map(|p| p.parse().ok())
-                .collect::<Vec<u32>>()
-        })
-        .collect()
+                .filter_map(|p| p.parse::<u32>().ok()),
+        );
+    }
+    found
 }
 
 fn ticks(count: u64) -> Duration {
-    Duration::from_millis(count.saturating_mul(1000) / setting(libc::_SC_CLK_TCK, 100))
-}
-
-fn setting(name: libc::c_int, usual: u64) -> u64 {
-    // SAFETY: an integer argument; an unknown name gives -1.
-    let value = unsafe { libc::sysconf(name) };
-    u64::try_from(value)
-        .ok()
-        .filter(|v| *v > 0)
-        .unwrap_or(usual)
+    Duration::from_millis(count.saturating_mul(1000) / rustix::param::clock_ticks_per_second())
 }
 
 #[cfg(test)]
@@ -290,7 +271,7 @@ mod tests {
             .stdout
             .as_mut()
             .is_some_and(|out| out.read_exact(&mut ready).is_ok());
-        let pidfd = open_pidfd(child.id() as libc::pid_t).unwrap();
+        let pidfd = open_pidfd(child.id()).unwrap();
         assert!(told);
         Some((Ended(child), pidfd))
     }
@@ -368,7 +349,7 @@ mod tests {
         };
         let below = children(child.0.id());
         assert_eq!(below.len(), 1);
-        let inner = open_pidfd(below[0] as libc::pid_t).unwrap();
+        let inner = open_pidfd(below[0]).unwrap();
         assert_eq!(processes(&[inner, pidfd]).len(), 2);
     }
 

@@ -2,11 +2,16 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use rustix::mount::{MountFlags, MountPropagationFlags, mount_change};
+use rustix::process::{getegid, geteuid};
+use rustix::thread::{UnshareFlags, capabilities};
+
 use super::channel::{pipe, read_some};
+use super::own_limits::end_helper;
 use super::protocol::CellConfig;
 use super::{Tier, syscalls as sys};
 
@@ -23,11 +28,11 @@ const STAGE: &str = "/tmp";
 /// Holds what lies below the host's `/tmp`, where a job has a `/tmp` of its own.
 const BEHIND_TMP: &str = "/.tmp";
 
-const NAMESPACES: libc::c_int = libc::CLONE_NEWNS
-    | libc::CLONE_NEWNET
-    | libc::CLONE_NEWIPC
-    | libc::CLONE_NEWUTS
-    | libc::CLONE_NEWCGROUP;
+const NAMESPACES: UnshareFlags = UnshareFlags::NEWNS
+    .union(UnshareFlags::NEWNET)
+    .union(UnshareFlags::NEWIPC)
+    .union(UnshareFlags::NEWUTS)
+    .union(UnshareFlags::NEWCGROUP);
 
 /// A host path that goes into the new root.
 enum Source {
@@ -38,14 +43,14 @@ enum Source {
 /// Everything before the pid namespace: afterwards the caller is an unprivileged user with
 /// capabilities over its own namespaces only, and the root stands ready under [`STAGE`].
 pub(super) fn build(config: &CellConfig) -> io::Result<()> {
-    // SAFETY: geteuid and getegid can't fail and take nothing.
-    let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
+    let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
     match config.tier {
         Tier::Userns if uid == 0 => enter_user_namespace_as_root()?,
         Tier::Userns => enter_user_namespace(uid, gid)?,
-        _ => sys::step("unshare", sys::unshare(NAMESPACES))?,
+        _ => sys::unshare(NAMESPACES)?,
     }
-    sys::mount("none", "/", "", libc::MS_REC | libc::MS_PRIVATE, "")?;
+    let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+    sys::step("make / private", mount_change(c"/", private))?;
     let sources = clone_sources(&config.binds)?;
     let (places, below): (Vec<String>, Vec<String>) = below_tmp(&config.binds).into_iter().unzip();
     let again = places.into_iter().zip(clone_sources(&below)?);
@@ -57,13 +62,8 @@ pub(super) fn build(config: &CellConfig) -> io::Result<()> {
                 .or_else(|_| become_user(NOBODY))?,
         }
     }
-    sys::mount(
-        "tmpfs",
-        STAGE,
-        "tmpfs",
-        libc::MS_NOSUID | libc::MS_NODEV,
-        "size=1m,mode=755",
-    )?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV;
+    sys::mount("tmpfs", STAGE, flags, "size=1m,mode=755")?;
     for (path, source) in sources {
         place(&path, source)?;
     }
@@ -110,12 +110,12 @@ fn clone_sources(binds: &[String]) -> io::Result<Vec<(String, Source)>> {
             path
         })?;
         let device = if path.starts_with("/dev/") {
-            sys::ATTR_NOEXEC
+            libc::MOUNT_ATTR_NOEXEC
         } else {
-            sys::ATTR_NODEV
+            libc::MOUNT_ATTR_NODEV
         };
-        let attributes = sys::ATTR_RDONLY | sys::ATTR_NOSUID | device;
-        sys::set_mount_attributes(tree.as_raw_fd(), "", attributes, true)?;
+        let attributes = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | device;
+        sys::set_mount_attributes(tree.as_fd(), c"", attributes, true)?;
         sources.push((
             path.clone(),
             Source::Tree {
@@ -186,9 +186,7 @@ fn furnish() -> io::Result<()> {
     for (name, text) in files {
         fs::write(format!("{STAGE}/etc/{name}"), text)?;
     }
-    let host = "sandbox";
-    // SAFETY: the pointer and the length are those of a live string.
-    unsafe { libc::sethostname(host.as_ptr().cast(), host.len()) };
+    let _ = rustix::system::sethostname(b"sandbox");
     Ok(())
 }
 
@@ -198,17 +196,17 @@ pub(super) fn enter_root() -> io::Result<bool> {
     std::env::set_current_dir(STAGE)?;
     // The kernel lets a user namespace mount a proc only where one is already fully visible. This
     // one stands behind a folder that nobody may enter.
-    let flags = libc::MS_NOSUID | libc::MS_NODEV | libc::MS_NOEXEC;
-    let proc_works = sys::mount("proc", "./.p/proc", "proc", flags, "").is_ok();
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    let proc_works = sys::mount("proc", "./.p/proc", flags, "").is_ok();
     sys::pivot_here()?;
     fs::set_permissions("/.p", fs::Permissions::from_mode(0o000))?;
-    let attributes = sys::ATTR_RDONLY | sys::ATTR_NOSUID | sys::ATTR_NODEV;
-    sys::set_mount_attributes(libc::AT_FDCWD, "/", attributes, false)?;
+    let attributes = libc::MOUNT_ATTR_RDONLY | libc::MOUNT_ATTR_NOSUID | libc::MOUNT_ATTR_NODEV;
+    sys::set_mount_attributes(rustix::fs::CWD, c"/", attributes, false)?;
     Ok(proc_works)
 }
 
 fn enter_user_namespace(uid: u32, gid: u32) -> io::Result<()> {
-    sys::step("unshare", sys::unshare(NAMESPACES | libc::CLONE_NEWUSER))?;
+    sys::unshare(NAMESPACES | UnshareFlags::NEWUSER)?;
     sys::step("setgroups", fs::write("/proc/self/setgroups", "deny"))?;
     sys::step(
         "uid_map",
@@ -226,8 +224,7 @@ fn enter_user_namespace_as_root() -> io::Result<()> {
     let (go_read, go_write) = pipe()?;
     let (done_read, done_write) = pipe()?;
     let me = std::process::id();
-    let writer = sys::fork()?;
-    if writer == 0 {
+    if sys::fork()?.is_none() {
         sys::die_with_parent();
         drop(go_write);
         let mut byte = [0u8; 1];
@@ -237,22 +234,22 @@ fn enter_user_namespace_as_root() -> io::Result<()> {
             let written = fs::write(format!("/proc/{me}/gid_map"), &map)
                 .and_then(|()| fs::write(format!("/proc/{me}/uid_map"), &map));
             if written.is_ok() {
-                let _ = write_byte(&done_write);
+                let _ = rustix::io::write(&done_write, &[1]);
             }
         }
-        sys::exit_now(0);
+        end_helper(0);
     }
     drop(done_write);
     drop(go_read);
-    let unshared = sys::unshare(NAMESPACES | libc::CLONE_NEWUSER);
-    let told = unshared.is_ok().then(|| write_byte(&go_write));
+    let unshared = sys::unshare(NAMESPACES | UnshareFlags::NEWUSER);
+    let told = unshared.is_ok().then(|| rustix::io::write(&go_write, &[1]));
     drop(go_write);
     let mut byte = [0u8; 1];
     let mapped = read_some(done_read.as_fd(), &mut byte);
     sys::reap()?;
-    sys::step("unshare", unshared)?;
+    unshared?;
     match (told, mapped) {
-        (Some(Ok(())), Ok(Some(1))) => Ok(()),
+        (Some(Ok(_)), Ok(Some(1))) => Ok(()),
         _ => Err(io::Error::new(
             io::ErrorKind::PermissionDenied,
             "uid_map: writing it was refused",
@@ -260,17 +257,11 @@ fn enter_user_namespace_as_root() -> io::Result<()> {
     }
 }
 
-fn write_byte(fd: &OwnedFd) -> io::Result<()> {
-    // SAFETY: one live byte.
-    sys::check(unsafe { libc::write(fd.as_raw_fd(), [1u8].as_ptr().cast(), 1) } as libc::c_long)
-        .map(drop)
-}
-
 /// Changes from root to `id` and keeps the capabilities.
 fn become_user(id: u32) -> io::Result<()> {
     sys::become_user(id, true)?;
     // The change cleared the effective ones and the wish to end with the parent.
-    sys::set_capabilities(sys::permitted_capabilities())?;
+    sys::set_capabilities(capabilities(None)?.permitted)?;
     sys::die_with_parent();
     Ok(())
 }

@@ -7,10 +7,10 @@
 use std::os::fd::BorrowedFd;
 use std::time::Duration;
 
-use super::channel::{Link, message_pair};
+use super::channel::{Link, Shared, message_pair};
 use super::error::SandboxError;
 use super::filter::{Confines, Verdicts};
-use super::listener::SharedListener;
+use super::listener::CallListener;
 use super::pool::Worker;
 use super::programs::{conclude, prepare};
 use super::types::{Observation, Program, Tier};
@@ -43,19 +43,17 @@ pub(super) fn observe(
     let verdicts = Verdicts::new(confines).ok_or_else(|| {
         SandboxError::BadRequest("only x86_64 and aarch64 are supported".to_owned())
     })?;
-    let (ours, theirs) = message_pair().map_err(SandboxError::lost)?;
+    let (ours, theirs) = message_pair()?;
     launch.spec.observed = true;
     launch.extra.insert(0, theirs);
     let mut shared = None;
     let running = worker.run_observed(cancel, launch, &limits, || {
-        let (_, fds) = Link::new(ours)
-            .wait(&mut [0u8; 8], PATIENCE)
-            .map_err(SandboxError::lost)?;
+        let (_, fds) = Link::new(ours).wait(&mut [0u8; 8], PATIENCE)?;
         // None came: the process ended before, and says why.
         let listener = fds
             .into_iter()
             .next()
-            .map(|fd| SharedListener::observing(fd, scratch, verdicts));
+            .map(|fd| Shared::new(CallListener::observing(fd, scratch, verdicts)));
         shared.clone_from(&listener);
         Ok(listener)
     })?;

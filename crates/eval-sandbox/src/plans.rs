@@ -206,14 +206,14 @@ fn make(
         ..Limits::default()
     };
     let (mut running, read) = worker.start(python, cancel, &limits, || {
-        let (read, write) = pipe().map_err(SandboxError::lost)?;
+        let (read, write) = pipe()?;
         Ok((
             vec![PythonJob::new(Runner::Planner, &request, vec![write])?],
             read,
         ))
     })?;
     let mut until = running.started + bounded(limits.wall);
-    let mut lines = Lines::new(read).map_err(SandboxError::lost)?;
+    let mut lines = Lines::new(read)?;
     let mut said = Vec::new();
     // What compiling costs too much is not compiled; where the tests can run is known by then.
     while let Heard::Line(line) = running.hear(&mut lines, until)? {

@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use super::adjudicate::Shortage;
-use super::channel::{Link, pipe};
+use super::channel::{Link, Shared, pipe};
 use super::error::SandboxError;
-use super::host::{Cell, CellSettings, Launch, request};
-use super::listener::SharedListener;
+use super::host::{Cell, CellSettings, request};
+use super::launch::Launch;
+use super::listener::CallListener;
 use super::python::server::Server;
 use super::python::{Python, PythonJob};
 use super::running::{Running, Started, begin};
@@ -79,7 +80,7 @@ impl Worker {
         }
         match &mut self.cell {
             Some(cell) => Ok(cell),
-            none => Ok(none.insert(Cell::open(&self.settings).map_err(SandboxError::lost)?)),
+            none => Ok(none.insert(Cell::open(&self.settings)?)),
         }
     }
 
@@ -114,7 +115,7 @@ impl Worker {
         cancel: BorrowedFd<'w>,
         launch: Launch,
         limits: &Limits,
-        listener: impl FnOnce() -> Result<Option<SharedListener>, SandboxError>,
+        listener: impl FnOnce() -> Result<Option<Shared<CallListener>>, SandboxError>,
     ) -> Result<Running<'w>, SandboxError> {
         let cell = self.cell()?;
         let started = begin(&mut cell.link, limits, |link| request(link, vec![launch]))?;
@@ -303,8 +304,7 @@ impl Pool {
             let worker = Worker::new(Arc::clone(&settings), Arc::clone(&counts));
             let thread = std::thread::Builder::new()
                 .name(format!("sandbox-{i}"))
-                .spawn(move || work(worker, &tasks))
-                .map_err(SandboxError::lost)?;
+                .spawn(move || work(worker, &tasks))?;
             pool.threads.push(thread);
         }
         Ok(pool)
@@ -316,7 +316,7 @@ impl Pool {
         T: Send + 'static,
         F: FnOnce(&mut Worker, BorrowedFd<'_>) -> Result<T, SandboxError> + Send + 'static,
     {
-        let (cancelled, cancel) = pipe().map_err(SandboxError::lost)?;
+        let (cancelled, cancel) = pipe()?;
         let (answer, result) = tokio::sync::oneshot::channel();
         let task = move |worker: &mut Worker| {
             let cancelled: OwnedFd = cancelled;

@@ -104,17 +104,8 @@ pub fn cgroup(_: &Path) -> Result<String, NoCgroup> {
 
 /// Bytes that are free in the folder's file system for who is not root.
 pub fn free_bytes(folder: &Path) -> Option<u64> {
-    use std::os::unix::ffi::OsStrExt;
-    let path = std::ffi::CString::new(folder.as_os_str().as_bytes()).ok()?;
-    // SAFETY: an all-zero statvfs is a valid value.
-    let mut found: libc::statvfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the path is a C string and `found` a live local of the right type.
-    let ok = unsafe { libc::statvfs(path.as_ptr(), &mut found) } == 0;
-    #[allow(
-        clippy::unnecessary_cast,
-        reason = "the fields are narrower on other systems"
-    )]
-    ok.then(|| (found.f_bavail as u64).saturating_mul(found.f_frsize as u64))
+    let found = rustix::fs::statvfs(folder).ok()?;
+    Some(found.f_bavail.saturating_mul(found.f_frsize))
 }
 
 #[cfg(test)]

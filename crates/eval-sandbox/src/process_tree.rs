@@ -171,7 +171,12 @@ pub fn printable(bytes: &[u8]) -> String {
 
 /// `SIGSEGV` for 11; `signal 99` for what has no name.
 pub fn signal_name(signal: i32) -> String {
-    let name = match signal {
+    known_signal(signal).map_or_else(|| format!("signal {signal}"), str::to_owned)
+}
+
+/// `SIGSEGV` for 11; `None` for what has no common name.
+pub(super) fn known_signal(signal: i32) -> Option<&'static str> {
+    Some(match signal {
         libc::SIGHUP => "SIGHUP",
         libc::SIGINT => "SIGINT",
         libc::SIGQUIT => "SIGQUIT",
@@ -190,9 +195,8 @@ pub fn signal_name(signal: i32) -> String {
         libc::SIGXCPU => "SIGXCPU",
         libc::SIGXFSZ => "SIGXFSZ",
         libc::SIGSYS => "SIGSYS",
-        other => return format!("signal {other}"),
-    };
-    name.to_owned()
+        _ => return None,
+    })
 }
 
 async fn feed(pipe: Option<tokio::process::ChildStdin>, bytes: &[u8]) {
@@ -341,9 +345,12 @@ mod watched;
 pub use watched::{Watched, WatchedCommand, WatchedEnd, watch};
 
 #[cfg(not(target_os = "linux"))]
+use rustix::process::{Pid, Signal, kill_process_group};
+
+#[cfg(not(target_os = "linux"))]
 struct Tree {
     child: Child,
-    group: Option<i32>,
+    group: Option<Pid>,
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -352,7 +359,9 @@ impl Tree {
         let mut child = base_command(program)?;
         child.process_group(0).kill_on_drop(true);
         let child = child.spawn().map_err(|error| explain(program, &error))?;
-        let group = child.id().and_then(|id| i32::try_from(id).ok());
+        let group = child
+            .id()
+            .and_then(|id| Pid::from_raw(i32::try_from(id).ok()?));
         Ok(Tree { child, group })
     }
 
@@ -367,15 +376,13 @@ impl Tree {
 
     fn ask_to_end(&self) {
         if let Some(group) = self.group {
-            // SAFETY: as in `end`.
-            unsafe { libc::kill(-group, libc::SIGTERM) };
+            let _ = kill_process_group(group, Signal::TERM);
         }
     }
 
     async fn end(mut self) {
         if let Some(group) = self.group {
-            // SAFETY: a system call on integers; the group was made by `process_group(0)`.
-            unsafe { libc::kill(-group, libc::SIGKILL) };
+            let _ = kill_process_group(group, Signal::KILL);
         }
         let _ = tokio::time::timeout(ENDING, self.child.wait()).await;
     }

@@ -7,8 +7,7 @@ use super::artifacts;
 use super::channel::memory_file;
 use super::ending::Ended;
 use super::error::SandboxError;
-use super::host::Launch;
-use super::launch::{check_files, process_limits, spec};
+use super::launch::{Launch, check_files, process_limits};
 use super::pool::Worker;
 use super::python::{Python, PythonJob};
 use super::running::Running;
@@ -52,12 +51,12 @@ pub(super) fn prepare(program: Program) -> Result<(Launch, String), SandboxError
         })?),
         None => None,
     };
-    let files = program
-        .files
-        .iter()
-        .map(|(path, content)| (path.clone(), content.len()))
-        .collect();
-    let mut spec = spec(argv, &program.env, files, process_limits(&program.limits));
+    let mut launch = Launch::new(argv, &program.env, process_limits(&program.limits));
+    for (path, content) in program.files {
+        launch.add_file(path, content);
+    }
+    launch.stdin = program.stdin;
+    let spec = &mut launch.spec;
     spec.executables = program.executables;
     spec.dir = dir;
     if program.whole_env {
@@ -65,20 +64,7 @@ pub(super) fn prepare(program: Program) -> Result<(Launch, String), SandboxError
         // A command of the author's may use every core; its time is bounded by the clock alone.
         spec.limits.cpu_seconds = spec.limits.cpu_seconds.saturating_mul(64);
     }
-    let contents = program
-        .files
-        .into_iter()
-        .map(|(_, content)| content)
-        .collect();
-    Ok((
-        Launch {
-            spec,
-            contents,
-            stdin: program.stdin,
-            extra: Vec::new(),
-        },
-        shown,
-    ))
+    Ok((launch, shown))
 }
 
 /// Runs what [`prepare`] made.
@@ -101,11 +87,9 @@ pub(super) fn build(
 ) -> Result<Built, SandboxError> {
     let limits = program.limits.clone();
     let (mut launch, shown) = prepare(program)?;
-    let kept = memory_file().map_err(SandboxError::lost)?;
+    let kept = memory_file()?;
     launch.spec.collect = true;
-    launch
-        .extra
-        .push(kept.try_clone().map_err(SandboxError::lost)?);
+    launch.extra.push(kept.try_clone()?);
     let result = run(worker, cancel, launch, &shown, &limits)?;
     let mut built = Built {
         result,

@@ -9,7 +9,7 @@
 //! - harness -> cell, per job: one byte per process, its count of descriptors: specification,
 //!   stdin, stdout, stderr, status, and whatever the program gets as 3, 4, ...
 //! - cell -> harness: `S` with one pidfd per process, then for each that ended
-//!   `X<index> <status> <cpu us> <max rss KiB>`.
+//!   `X<index> <status> <cpu us>`.
 //! - harness -> cell, [`START_SERVER`]: the descriptors of one process that becomes a fork server;
 //!   the answer is `V` with its pidfd. What a fork server is asked and answers stands at the head
 //!   of `python/server.py`.
@@ -146,7 +146,7 @@ pub(super) enum BuiltIn {
 
 /// A specification as it travels: the length of the JSON in decimal, a newline, the JSON, the
 /// files' contents.
-pub(super) fn encode_spec(spec: &ProcessSpec, contents: &[&[u8]]) -> serde_json::Result<Vec<u8>> {
+pub(super) fn encode_spec(spec: &ProcessSpec, contents: &[Vec<u8>]) -> serde_json::Result<Vec<u8>> {
     let json = serde_json::to_vec(spec)?;
     let mut bytes = format!("{}\n", json.len()).into_bytes();
     bytes.extend(json);
@@ -202,7 +202,8 @@ mod tests {
             collect: false,
             observed: false,
         };
-        let bytes = encode_spec(&spec, &[b"\0\n\xff", b"", b"xy"]).unwrap();
+        let bytes =
+            encode_spec(&spec, &[b"\0\n\xff".to_vec(), Vec::new(), b"xy".to_vec()]).unwrap();
         let (back, files) = decode_spec(&bytes).unwrap();
         assert_eq!(back.argv, spec.argv);
         assert_eq!(back.limits.data_bytes, u64::MAX);

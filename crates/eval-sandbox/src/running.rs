@@ -6,14 +6,14 @@ use std::time::{Duration, Instant};
 use super::adjudicate::Shortage;
 use super::capture::{Capture, Line, Lines};
 use super::cgroup::Kills;
-use super::channel::{Link, Outbox, poll, poll_entry, receive};
+use super::channel::{Link, Outbox, poll_entry, receive};
 use super::ending::{Ended, Process, Reaped, Stop, conclude};
 use super::error::SandboxError;
 use super::host::{DiskWatch, Ends};
 use super::memory::{self, Measure};
 use super::protocol::{Told, told};
 use super::same_core::{PATIENCE, SameCore};
-use super::syscalls::kill_by_pidfd;
+use super::syscalls::{kill_by_pidfd, poll};
 use super::types::{Ending, Limits};
 
 /// How often the memory of the tree is looked at.
@@ -98,7 +98,7 @@ pub(super) fn begin(
     let kills = match &link.cgroup {
         Some(group) => {
             let mut group = group.get();
-            group.hold(limits).map_err(SandboxError::lost)?;
+            group.hold(limits)?;
             group.kills()
         }
         None => Kills::default(),
@@ -106,7 +106,7 @@ pub(super) fn begin(
     link.listener
         .iter()
         .for_each(|listener| listener.get().begin());
-    let ends = request(link).map_err(SandboxError::lost)?;
+    let ends = request(link)?;
     let mut started = Started {
         ends,
         pidfds: Vec::new(),
@@ -116,9 +116,7 @@ pub(super) fn begin(
     let mut buffer = [0u8; 128];
     let mut left = started.ends.len();
     while left > 0 {
-        let (length, fds) = link
-            .wait(&mut buffer, CELL_PATIENCE)
-            .map_err(SandboxError::lost)?;
+        let (length, fds) = link.wait(&mut buffer, CELL_PATIENCE)?;
         match told(buffer.get(..length).unwrap_or_default(), fds) {
             Told::Started { pidfds, all } => {
                 started.pidfds.extend(pidfds);
@@ -146,20 +144,14 @@ impl<'c> Running<'c> {
         let mut processes = Vec::new();
         for end in started.ends {
             processes.push(Process {
-                stdout: Capture::new(end.stdout, limits.output_bytes, limits.output_end, false)
-                    .map_err(SandboxError::lost)?,
+                stdout: Capture::new(end.stdout, limits.output_bytes, limits.output_end, false)?,
                 stderr: Capture::new(
                     end.stderr,
                     limits.output_bytes,
                     limits.output_end,
                     limits.stderr_tail,
-                )
-                .map_err(SandboxError::lost)?,
-                status: end
-                    .status
-                    .map(Lines::new)
-                    .transpose()
-                    .map_err(SandboxError::lost)?,
+                )?,
+                status: end.status.map(Lines::new).transpose()?,
                 reaped: None,
                 seen: Duration::ZERO,
             });
@@ -210,7 +202,7 @@ impl<'c> Running<'c> {
         loop {
             let all_ended = self.all_ended();
             // The answer to what was just sent is not there yet: a look would be in vain.
-            let vain = outbox.flush(lines.raw_fd()) && !all_ended && !lines.holds_more();
+            let vain = outbox.flush(lines.fd()) && !all_ended && !lines.holds_more();
             match if vain { Line::Waiting } else { lines.next() } {
                 Line::Whole(line) => {
                     self.same_core
@@ -436,7 +428,7 @@ impl<'c> Running<'c> {
             entries.push(poll_entry(process.stderr.raw_fd(), libc::POLLIN));
         }
         let wake_ms = i32::try_from(wake.as_micros().div_ceil(1000)).unwrap_or(i32::MAX);
-        poll(&mut entries, wake_ms).map_err(SandboxError::lost)?;
+        poll(&mut entries, wake_ms)?;
         let happened = |i: usize| entries.get(i).is_some_and(|e| e.revents != 0);
         let mut over = false;
         for (i, process) in self.processes.iter_mut().enumerate() {
@@ -523,8 +515,7 @@ impl<'c> Running<'c> {
 
     fn listen_to_cell(&mut self) -> Result<(), SandboxError> {
         let mut buffer = [0u8; 128];
-        let (length, fds) =
-            receive(self.link.socket.as_fd(), &mut buffer).map_err(SandboxError::lost)?;
+        let (length, fds) = receive(self.link.socket.as_fd(), &mut buffer)?;
         match told(buffer.get(..length).unwrap_or_default(), fds) {
             Told::Ended { index, status, cpu } => {
                 self.reaped(index, Reaped { status, cpu });

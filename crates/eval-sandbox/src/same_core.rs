@@ -8,6 +8,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use rustix::thread::{CpuSet, Pid, sched_getaffinity, sched_getcpu, sched_setaffinity};
+
 use super::memory;
 
 /// This number of quick answers in a row binds a job that was freed.
@@ -19,8 +21,7 @@ pub(super) const PATIENCE: Duration = Duration::from_millis(5);
 
 /// Cores that some thread of this process is bound to. Two jobs on one core would wait for each
 /// other.
-static TAKEN: [AtomicBool; libc::CPU_SETSIZE as usize] =
-    [const { AtomicBool::new(false) }; libc::CPU_SETSIZE as usize];
+static TAKEN: [AtomicBool; CpuSet::MAX_CPU] = [const { AtomicBool::new(false) }; CpuSet::MAX_CPU];
 
 /// The binding of the calling thread and of the processes of one job. Dropping it frees the thread.
 #[derive(Default)]
@@ -32,7 +33,7 @@ pub(super) struct SameCore {
 struct CoreBinding {
     core: usize,
     /// The cores that the thread could use before.
-    before: libc::cpu_set_t,
+    before: CpuSet,
 }
 
 impl SameCore {
@@ -101,40 +102,27 @@ impl Drop for SameCore {
 impl CoreBinding {
     fn here() -> Option<CoreBinding> {
         let before = allowed_here()?;
-        // SAFETY: no arguments; -1 on failure.
-        let core = usize::try_from(unsafe { libc::sched_getcpu() }).ok()?;
+        let core = sched_getcpu();
         let taken = TAKEN.get(core)?;
-        // SAFETY: the set is a live local.
-        let cores = unsafe { libc::CPU_COUNT(&before) };
-        if cores < 2 || taken.swap(true, Ordering::Relaxed) {
+        if before.count() < 2 || taken.swap(true, Ordering::Relaxed) {
             return None;
         }
-        // SAFETY: all bytes zero is the empty set; `core` is below CPU_SETSIZE.
-        let only = unsafe {
-            let mut only: libc::cpu_set_t = std::mem::zeroed();
-            libc::CPU_SET(core, &mut only);
-            only
-        };
+        let mut only = CpuSet::new();
+        only.set(core);
         set_allowed(0, &only);
         Some(CoreBinding { core, before })
     }
 }
 
 /// The cores that the calling thread may use.
-fn allowed_here() -> Option<libc::cpu_set_t> {
-    // SAFETY: all bytes zero is the empty set; the kernel writes at most the size given into a live
-    // local.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        (libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set) == 0).then_some(set)
-    }
+fn allowed_here() -> Option<CpuSet> {
+    sched_getaffinity(None).ok()
 }
 
 /// Of a thread, 0 for the calling one. Without effect on one that has ended: where a thread runs
 /// changes no result.
-fn set_allowed(thread: u32, set: &libc::cpu_set_t) {
-    // SAFETY: the set is live and of the size given.
-    unsafe { libc::sched_setaffinity(thread as libc::pid_t, size_of::<libc::cpu_set_t>(), set) };
+fn set_allowed(thread: u32, set: &CpuSet) {
+    let _ = sched_setaffinity(Pid::from_raw(thread as i32), set);
 }
 
 #[cfg(test)]
@@ -143,9 +131,8 @@ mod tests {
 
     fn cores() -> Vec<usize> {
         let set = allowed_here().unwrap();
-        // SAFETY: the set is live and every number is below CPU_SETSIZE.
-        (0..libc::CPU_SETSIZE as usize)
-            .filter(|core| unsafe { libc::CPU_ISSET(*core, &set) })
+        (0..CpuSet::MAX_CPU)
+            .filter(|core| set.is_set(*core))
             .collect()
     }
 

@@ -6,9 +6,8 @@
 //! the candidate's here, and it can't write to stdout.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::io::{Read, Write};
-use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
+use std::io::{self, Read, Write};
+use std::os::fd::BorrowedFd;
 
 use rusqlite::config::DbConfig;
 use rusqlite::fallible_iterator::FallibleIterator as _;
@@ -20,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::error::SandboxError;
-use super::host::Launch;
-use super::launch::{process_limits, spec};
+
+use super::launch::{Launch, process_limits};
 use super::pool::Worker;
 use super::programs::only;
 use super::protocol::BuiltIn;
@@ -51,15 +50,9 @@ pub(super) fn run_query(
         most_bytes: job.limits.output_bytes,
         heap: job.limits.memory_mb.saturating_mul(3 << 18),
     };
-    let mut spec = spec(Vec::new(), &[], Vec::new(), process_limits(&job.limits));
-    spec.built_in = Some(BuiltIn::Sql);
-    let stdin = serde_json::to_vec(&request).map_err(SandboxError::lost)?;
-    let launch = Launch {
-        spec,
-        contents: Vec::new(),
-        stdin,
-        extra: Vec::new(),
-    };
+    let mut launch = Launch::new(Vec::new(), &[], process_limits(&job.limits));
+    launch.spec.built_in = Some(BuiltIn::Sql);
+    launch.stdin = serde_json::to_vec(&request)?;
     // Room for the lines beside the rows: what is too much is told by SQLite's side.
     let mut limits = job.limits.clone();
     limits.output_bytes = limits
@@ -141,9 +134,7 @@ fn answer(stdout: &[u8]) -> Result<Table, QueryFailure> {
 /// What a job does that is SQLite: the exit code.
 pub(super) fn serve() -> i32 {
     let mut request = Vec::new();
-    // SAFETY: descriptors 0 and 1 are this process' own, and nothing else here uses them.
-    let (stdin, stdout) = unsafe { (OwnedFd::from_raw_fd(0), OwnedFd::from_raw_fd(1)) };
-    let Ok(_) = fs::File::from(stdin).read_to_end(&mut request) else {
+    let Ok(_) = io::stdin().read_to_end(&mut request) else {
         return 3;
     };
     let Ok(request) = serde_json::from_slice::<Request>(&request) else {
@@ -163,7 +154,11 @@ pub(super) fn serve() -> i32 {
             )
         }
     };
-    match fs::File::from(stdout).write_all(text.as_bytes()) {
+    let mut stdout = io::stdout();
+    match stdout
+        .write_all(text.as_bytes())
+        .and_then(|()| stdout.flush())
+    {
         Ok(()) => 0,
         Err(_) => 3,
     }

@@ -1,11 +1,18 @@
-//! The raw system calls that building a cell needs and that the standard library does not offer.
+//! The system calls that building a cell needs. rustix makes them where it has them; the few that
+//! it lacks are made here, in the only module of the program with `unsafe` code.
 
-use std::ffi::CString;
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, CString, c_char};
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+use rustix::mount::{self, MountFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags};
+use rustix::process::{self, DumpableBehavior, Pid, Resource, Rlimit, Signal};
+use rustix::thread::{self, CapabilitySet, CapabilitySets, Gid, Uid, UnshareFlags};
 
 /// Turns the kernel's -1 into the error it stands for.
-pub(super) fn check(result: libc::c_long) -> io::Result<libc::c_long> {
+fn check(result: libc::c_long) -> io::Result<libc::c_long> {
     if result < 0 {
         Err(io::Error::last_os_error())
     } else {
@@ -13,9 +20,19 @@ pub(super) fn check(result: libc::c_long) -> io::Result<libc::c_long> {
     }
 }
 
+/// A descriptor that the kernel returned.
+fn check_fd(result: libc::c_long) -> io::Result<OwnedFd> {
+    let fd = check(result)? as RawFd;
+    // SAFETY: the kernel just gave us this descriptor and nobody else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+}
+
 /// Puts what was tried in front of an error, keeping its kind and its number readable.
-pub(super) fn step<T>(what: &str, result: io::Result<T>) -> io::Result<T> {
-    result.map_err(|e| io::Error::new(e.kind(), format!("{what}: {e}")))
+pub(super) fn step<T, E: Into<io::Error>>(what: &str, result: Result<T, E>) -> io::Result<T> {
+    result.map_err(|e| {
+        let e = e.into();
+        io::Error::new(e.kind(), format!("{what}: {e}"))
+    })
 }
 
 pub(super) fn c_string(text: &str) -> io::Result<CString> {
@@ -23,85 +40,51 @@ pub(super) fn c_string(text: &str) -> io::Result<CString> {
         .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "a NUL byte in a name"))
 }
 
-pub(super) fn unshare(flags: libc::c_int) -> io::Result<()> {
-    // SAFETY: unshare takes no pointers; the process is single-threaded, as CLONE_NEWUSER asks.
-    check(unsafe { libc::unshare(flags) } as libc::c_long).map(drop)
+pub(super) fn unshare(flags: UnshareFlags) -> io::Result<()> {
+    // SAFETY: the table of descriptors is not among what callers unshare.
+    step("unshare", unsafe { thread::unshare_unsafe(flags) })
 }
 
-pub(super) fn mount(
-    source: &str,
-    target: &str,
-    kind: &str,
-    flags: libc::c_ulong,
-    data: &str,
-) -> io::Result<()> {
-    let (s, t, k, d) = (
-        c_string(source)?,
-        c_string(target)?,
-        c_string(kind)?,
-        c_string(data)?,
-    );
-    // SAFETY: all four are NUL-terminated strings that outlive the call.
-    let r = unsafe { libc::mount(s.as_ptr(), t.as_ptr(), k.as_ptr(), flags, d.as_ptr().cast()) };
-    step(
-        &format!("mount {kind} on {target}"),
-        check(r as libc::c_long),
-    )
-    .map(drop)
+/// Mounts a new file system.
+pub(super) fn mount(kind: &str, target: &str, flags: MountFlags, data: &str) -> io::Result<()> {
+    let data = c_string(data)?;
+    let mounted = mount::mount(kind, target, kind, flags, data.as_c_str());
+    step(&format!("mount {kind} on {target}"), mounted)
 }
-
-const OPEN_TREE_CLONE: libc::c_uint = 1;
-const AT_RECURSIVE: libc::c_uint = 0x8000;
 
 /// A private copy of the mount tree below `path`, not attached anywhere yet.
 pub(super) fn clone_tree(path: &str) -> io::Result<OwnedFd> {
-    let p = c_string(path)?;
-    let flags = OPEN_TREE_CLONE | libc::O_CLOEXEC as libc::c_uint | AT_RECURSIVE;
-    // SAFETY: `p` is a NUL-terminated string that outlives the call.
-    let r = unsafe { libc::syscall(libc::SYS_open_tree, libc::AT_FDCWD, p.as_ptr(), flags) };
-    let fd = step(&format!("open_tree {path}"), check(r))?;
-    // SAFETY: the kernel just gave us this descriptor and nobody else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE
+        | OpenTreeFlags::OPEN_TREE_CLOEXEC
+        | OpenTreeFlags::AT_RECURSIVE;
+    let tree = mount::open_tree(rustix::fs::CWD, path, flags);
+    step(&format!("open_tree {path}"), tree)
 }
 
-/// `struct mount_attr` of the kernel.
-#[repr(C)]
-struct MountAttr {
-    set: u64,
-    clear: u64,
-    propagation: u64,
-    user_namespace: u64,
-}
-
-pub(super) const ATTR_RDONLY: u64 = 1;
-pub(super) const ATTR_NOSUID: u64 = 2;
-pub(super) const ATTR_NODEV: u64 = 4;
-pub(super) const ATTR_NOEXEC: u64 = 8;
-
-/// Sets mount attributes on the tree at `path` (relative to `dir`; empty: `dir` itself).
+/// Sets mount attributes (`MOUNT_ATTR_*`) on the tree at `path` (relative to `dir`; empty: `dir`
+/// itself).
 pub(super) fn set_mount_attributes(
-    dir: RawFd,
-    path: &str,
+    dir: BorrowedFd<'_>,
+    path: &CStr,
     set: u64,
     recursive: bool,
 ) -> io::Result<()> {
-    let attributes = MountAttr {
-        set,
-        clear: 0,
+    let attributes = libc::mount_attr {
+        attr_set: set,
+        attr_clr: 0,
         propagation: 0,
-        user_namespace: 0,
+        userns_fd: 0,
     };
-    let p = c_string(path)?;
-    let flags = libc::AT_EMPTY_PATH as libc::c_uint | if recursive { AT_RECURSIVE } else { 0 };
-    // SAFETY: `p` and `attributes` outlive the call and the size is that of the struct.
+    let flags = libc::AT_EMPTY_PATH | if recursive { libc::AT_RECURSIVE } else { 0 };
+    // SAFETY: `path` and `attributes` outlive the call and the size is that of the struct.
     let r = unsafe {
         libc::syscall(
             libc::SYS_mount_setattr,
-            dir,
-            p.as_ptr(),
+            dir.as_raw_fd(),
+            path.as_ptr(),
             flags,
-            &attributes as *const MountAttr,
-            std::mem::size_of::<MountAttr>(),
+            &raw const attributes,
+            size_of::<libc::mount_attr>(),
         )
     };
     step("mount_setattr", check(r)).map(drop)
@@ -109,156 +92,78 @@ pub(super) fn set_mount_attributes(
 
 /// Attaches a tree of [`clone_tree`] at `target`.
 pub(super) fn attach_tree(tree: &OwnedFd, target: &str) -> io::Result<()> {
-    const MOVE_MOUNT_F_EMPTY_PATH: libc::c_uint = 4;
-    let (empty, t) = (c_string("")?, c_string(target)?);
-    // SAFETY: both strings outlive the call; `tree` is an open descriptor.
-    let r = unsafe {
-        libc::syscall(
-            libc::SYS_move_mount,
-            tree.as_raw_fd(),
-            empty.as_ptr(),
-            libc::AT_FDCWD,
-            t.as_ptr(),
-            MOVE_MOUNT_F_EMPTY_PATH,
-        )
-    };
-    step(&format!("move_mount {target}"), check(r)).map(drop)
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH;
+    let moved = mount::move_mount(tree, c"", rustix::fs::CWD, target, flags);
+    step(&format!("move_mount {target}"), moved)
 }
 
 /// Makes the current directory, which must be a mount point, the root, and lets go of the old one.
 pub(super) fn pivot_here() -> io::Result<()> {
-    let dot = c_string(".")?;
-    // SAFETY: the string outlives both calls.
-    unsafe {
-        step(
-            "pivot_root",
-            check(libc::syscall(
-                libc::SYS_pivot_root,
-                dot.as_ptr(),
-                dot.as_ptr(),
-            )),
-        )?;
-        step(
-            "umount the old root",
-            check(libc::umount2(dot.as_ptr(), libc::MNT_DETACH) as libc::c_long),
-        )?;
-    }
+    step("pivot_root", process::pivot_root(c".", c"."))?;
+    step(
+        "umount the old root",
+        mount::unmount(c".", UnmountFlags::DETACH),
+    )?;
     std::env::set_current_dir("/")
 }
 
 /// Kills the caller when its parent *thread* ends. A change of credentials clears it, so it is
 /// asked for again after each.
 pub(super) fn die_with_parent() {
-    // SAFETY: prctl with integer arguments only.
-    unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL, 0, 0, 0) };
-}
-
-pub(super) fn no_new_privileges() -> io::Result<()> {
-    // SAFETY: prctl with integer arguments only.
-    check(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } as libc::c_long).map(drop)
+    let _ = process::set_parent_process_death_signal(Some(Signal::KILL));
 }
 
 /// Whether other processes of the same user may look into this one.
 pub(super) fn set_dumpable(yes: bool) {
-    // SAFETY: prctl with integer arguments only.
-    unsafe { libc::prctl(libc::PR_SET_DUMPABLE, libc::c_ulong::from(yes), 0, 0, 0) };
+    let _ = process::set_dumpable_behavior(if yes {
+        DumpableBehavior::Dumpable
+    } else {
+        DumpableBehavior::NotDumpable
+    });
 }
 
-#[repr(C)]
-struct CapHeader {
-    version: u32,
-    pid: i32,
-}
-
-const CAP_HEADER: CapHeader = CapHeader {
-    version: 0x2008_0522,
-    pid: 0,
-};
-
-/// The capability that mounting and making namespaces need.
-pub(super) const CAP_SYS_ADMIN: u32 = 21;
-/// The capability to read files and enter folders that are not the caller's.
-pub(super) const CAP_DAC_READ_SEARCH: u32 = 2;
-
-/// The permitted capabilities of the caller, as bits.
-pub(super) fn permitted_capabilities() -> u64 {
-    let mut data = [0u32; 6];
-    // SAFETY: version 3 of the call reads the header and writes exactly two triples of u32.
-    unsafe {
-        libc::syscall(
-            libc::SYS_capget,
-            &CAP_HEADER as *const CapHeader,
-            data.as_mut_ptr(),
-        )
+/// Sets effective, permitted and inheritable capabilities.
+pub(super) fn set_capabilities(all: CapabilitySet) -> io::Result<()> {
+    let sets = CapabilitySets {
+        effective: all,
+        permitted: all,
+        inheritable: all,
     };
-    u64::from(data[1]) | u64::from(data[4]) << 32
-}
-
-/// Sets effective, permitted and inheritable capabilities to `bits`.
-pub(super) fn set_capabilities(bits: u64) -> io::Result<()> {
-    let (low, high) = (bits as u32, (bits >> 32) as u32);
-    let data: [u32; 6] = [low, low, low, high, high, high];
-    // SAFETY: version 3 of the call reads the header and exactly two triples of u32.
-    let r = unsafe {
-        libc::syscall(
-            libc::SYS_capset,
-            &CAP_HEADER as *const CapHeader,
-            data.as_ptr(),
-        )
-    };
-    step("capset", check(r)).map(drop)
+    step("capset", thread::set_capabilities(None, sets))
 }
 
 /// Keeps only the capability `keep`, in every set, across `execve` too.
-pub(super) fn keep_only_capability(keep: u32) -> io::Result<()> {
-    // SAFETY: prctl with integer arguments only.
-    unsafe {
-        for cap in (0..64u32).filter(|cap| *cap != keep) {
-            libc::prctl(libc::PR_CAPBSET_DROP, libc::c_ulong::from(cap), 0, 0, 0);
+pub(super) fn keep_only_capability(keep: CapabilitySet) -> io::Result<()> {
+    for capability in (0..64u32).map(|i| CapabilitySet::from_bits_retain(1 << i)) {
+        if capability != keep {
+            let _ = thread::remove_capability_from_bounding_set(capability);
         }
-        libc::prctl(
-            libc::PR_CAP_AMBIENT,
-            libc::PR_CAP_AMBIENT_CLEAR_ALL,
-            0,
-            0,
-            0,
-        );
     }
-    set_capabilities(1 << keep)
+    let _ = thread::clear_ambient_capability_set();
+    set_capabilities(keep)
+}
+
+/// Gives up every capability.
+pub(super) fn drop_all_capabilities() -> io::Result<()> {
+    let _ = thread::clear_ambient_capability_set();
+    set_capabilities(CapabilitySet::empty())
 }
 
 /// Hands a permitted capability on to what is executed.
-pub(super) fn raise_ambient(capability: u32) -> io::Result<()> {
-    let (raise, capability) = (libc::PR_CAP_AMBIENT_RAISE, libc::c_ulong::from(capability));
-    // SAFETY: prctl with integer arguments only.
-    let r = unsafe { libc::prctl(libc::PR_CAP_AMBIENT, raise, capability, 0, 0) };
-    step("ambient capability", check(r as libc::c_long)).map(drop)
+pub(super) fn raise_ambient(capability: CapabilitySet) -> io::Result<()> {
+    let raised = thread::configure_capability_in_ambient_set(capability, true);
+    step("ambient capability", raised)
 }
 
 /// Changes from root to the user and group `id`, without further groups. Permitted capabilities are
 /// kept when `keep_capabilities`; effective ones are gone, and so is the wish to end with the
-/// parent.
+/// parent. Of the calling thread only: the caller has no other.
 pub(super) fn become_user(id: u32, keep_capabilities: bool) -> io::Result<()> {
-    // SAFETY: integer arguments, and for setgroups an empty list.
-    unsafe {
-        libc::prctl(
-            libc::PR_SET_KEEPCAPS,
-            libc::c_ulong::from(keep_capabilities),
-            0,
-            0,
-            0,
-        );
-        libc::setgroups(0, std::ptr::null());
-        step(
-            "setresgid",
-            check(libc::setresgid(id, id, id) as libc::c_long),
-        )?;
-        step(
-            "setresuid",
-            check(libc::setresuid(id, id, id) as libc::c_long),
-        )
-        .map(drop)
-    }
+    let _ = thread::set_keep_capabilities(keep_capabilities);
+    let _ = thread::set_thread_groups(&[]);
+    let (group, user) = (Gid::from_raw(id), Uid::from_raw(id));
+    step("setresgid", thread::set_thread_res_gid(group, group, group))?;
+    step("setresuid", thread::set_thread_res_uid(user, user, user))
 }
 
 /// Files that root makes from now on belong to `id`, and only what `id` may write can be written; 0
@@ -279,69 +184,43 @@ pub(super) fn write_files_as(id: u32) -> io::Result<()> {
 
 /// Orphans below the caller become its children.
 pub(super) fn become_subreaper() {
-    // SAFETY: prctl with integer arguments only.
-    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+    let _ = process::set_child_subreaper(Some(Pid::INIT));
 }
 
-/// Gives up every capability.
-pub(super) fn drop_all_capabilities() -> io::Result<()> {
-    // SAFETY: prctl with integer arguments only.
-    unsafe {
-        libc::prctl(
-            libc::PR_CAP_AMBIENT,
-            libc::PR_CAP_AMBIENT_CLEAR_ALL,
-            0,
-            0,
-            0,
-        )
-    };
-    set_capabilities(0)
-}
-
-/// Forks. Only for the cell's process, which has one thread: there the child may allocate.
-pub(super) fn fork() -> io::Result<libc::pid_t> {
+/// Forks; `None` in the child. Only for the cell's process, which has one thread: there the child
+/// may allocate.
+pub(super) fn fork() -> io::Result<Option<Pid>> {
     // SAFETY: the process is single-threaded, so the child inherits no lock held by another thread.
-    let pid = check(unsafe { libc::fork() } as libc::c_long)?;
-    Ok(pid as libc::pid_t)
+    let pid = check(unsafe { libc::fork() }.into())?;
+    Ok(Pid::from_raw(pid as libc::pid_t))
 }
 
-/// Forks into new namespaces (`flags` of clone(2) without CLONE_VM).
-pub(super) fn fork_into(flags: libc::c_int) -> io::Result<libc::pid_t> {
+/// Forks into new namespaces (`flags` of clone(2) without CLONE_VM). It runs no atfork handlers; in
+/// a process with several threads the child must neither allocate nor take a lock.
+pub(super) fn fork_into(flags: libc::c_int) -> io::Result<Option<Pid>> {
     let flags = libc::c_long::from(flags | libc::SIGCHLD);
-    // SAFETY: no shared memory and no new stack: this is a fork. The process is single-threaded.
+    // SAFETY: no shared memory and no new stack: this is a fork.
     let pid = check(unsafe { libc::syscall(libc::SYS_clone, flags, 0, 0, 0, 0) })?;
-    Ok(pid as libc::pid_t)
-}
-
-pub(super) fn open_pidfd(pid: libc::pid_t) -> io::Result<OwnedFd> {
-    // SAFETY: integer arguments only.
-    let fd = check(unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) })?;
-    // SAFETY: the kernel just gave us this descriptor and nobody else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+    Ok(Pid::from_raw(pid as libc::pid_t))
 }
 
 /// SIGKILL through a pidfd: it can't hit a process that took over the number.
 pub(super) fn kill_by_pidfd(pidfd: &OwnedFd) {
-    let none = std::ptr::null::<libc::siginfo_t>();
-    // SAFETY: a null siginfo is allowed; the descriptor is open.
-    unsafe {
-        libc::syscall(
-            libc::SYS_pidfd_send_signal,
-            pidfd.as_raw_fd(),
-            libc::SIGKILL,
-            none,
-            0,
-        );
-    }
+    let _ = process::pidfd_send_signal(pidfd, Signal::KILL);
+}
+
+pub(super) fn open_pidfd(pid: u32) -> io::Result<OwnedFd> {
+    let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let pid = pid.ok_or(rustix::io::Errno::SRCH)?;
+    Ok(process::pidfd_open(pid, process::PidfdFlags::empty())?)
 }
 
 /// What is known of an ended child.
 pub(super) struct Reaped {
-    pub pid: libc::pid_t,
+    pub pid: Option<Pid>,
     pub status: i32,
     /// User and system time of the child and of everything it reaped, in microseconds.
     pub cpu_us: i64,
-    pub max_rss_kib: i64,
 }
 
 /// Waits for any child.
@@ -352,15 +231,13 @@ pub(super) fn reap() -> io::Result<Reaped> {
     loop {
         // SAFETY: both pointers are to live locals of the right types.
         let pid = unsafe { libc::wait4(-1, &mut status, 0, &mut usage) };
-        match check(pid as libc::c_long) {
+        match check(pid.into()) {
             Ok(_) => {
                 let us = |t: libc::timeval| t.tv_sec * 1_000_000 + t.tv_usec;
-                let cpu_us = us(usage.ru_utime) + us(usage.ru_stime);
                 return Ok(Reaped {
-                    pid,
+                    pid: Pid::from_raw(pid),
                     status,
-                    cpu_us,
-                    max_rss_kib: usage.ru_maxrss,
+                    cpu_us: us(usage.ru_utime) + us(usage.ru_stime),
                 });
             }
             Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
@@ -369,57 +246,221 @@ pub(super) fn reap() -> io::Result<Reaped> {
     }
 }
 
-/// Ends every other process of a pid namespace. Only its first process may call this.
+/// Ends every process that the caller may signal, except itself. Only for the first process of a
+/// pid namespace, and for one whose signals reach its descendants only.
 pub(super) fn kill_all_others() {
-    // SAFETY: integer arguments; the first process of a namespace reaches no process outside of it.
+    // SAFETY: integer arguments.
     unsafe { libc::kill(-1, libc::SIGKILL) };
 }
 
-/// What [`reap_ended`] found.
-pub(super) enum Children {
-    /// One had ended and is gone now.
-    Ended,
-    /// There are some, and all of them run.
-    Running,
-    None,
-}
-
-/// Reaps one child that has ended, without waiting.
-pub(super) fn reap_ended() -> io::Result<Children> {
-    // SAFETY: a null status is allowed.
-    let pid = unsafe { libc::waitpid(-1, std::ptr::null_mut(), libc::WNOHANG) };
-    match check(pid as libc::c_long) {
-        Ok(0) => Ok(Children::Running),
-        Ok(_) => Ok(Children::Ended),
-        Err(e) if e.raw_os_error() == Some(libc::ECHILD) => Ok(Children::None),
-        Err(e) => Err(e),
+/// Sets what these signals do: `SIG_IGN` or `SIG_DFL`.
+pub(super) fn set_signals(signals: &[libc::c_int], action: libc::sighandler_t) {
+    for signal in signals {
+        // SAFETY: no handler is installed.
+        unsafe { libc::signal(*signal, action) };
     }
 }
 
-/// Ends the process at once, without destructors: right in a forked child.
-pub(super) fn exit_now(code: i32) -> ! {
-    // SAFETY: _exit never returns and touches no memory of ours.
-    unsafe { libc::_exit(code) }
+/// Lowers a limit. One that the caller already lowered stays: without privilege it can't be raised,
+/// and need not be.
+pub(super) fn set_limit(resource: Resource, soft: u64, hard: u64) -> io::Result<()> {
+    let old = process::getrlimit(resource).maximum;
+    let hard = old.map_or(hard, |old| hard.min(old));
+    let limit = Rlimit {
+        current: Some(soft.min(hard)),
+        maximum: Some(hard),
+    };
+    Ok(process::setrlimit(resource, limit)?)
 }
 
-pub(super) fn set_limit(
-    resource: libc::__rlimit_resource_t,
-    soft: u64,
-    hard: u64,
+/// Makes `place` a copy of a descriptor. Only for a process that never uses the owner of what
+/// `place` was again, and that ends without destructors or is replaced.
+pub(super) fn duplicate_to(fd: RawFd, place: RawFd) -> io::Result<()> {
+    // SAFETY: integer arguments only.
+    check(unsafe { libc::dup2(fd, place) }.into()).map(drop)
+}
+
+/// The same with a copy that `execve` closes, and which must stay open until then.
+pub(super) fn duplicate_until_exec(fd: RawFd, place: RawFd) -> io::Result<BorrowedFd<'static>> {
+    // SAFETY: integer arguments only; the copy is open and nobody owns it.
+    unsafe {
+        check(libc::dup3(fd, place, libc::O_CLOEXEC).into())?;
+        Ok(BorrowedFd::borrow_raw(place))
+    }
+}
+
+/// Closes the descriptors from `first` to `last`. Only for a process that never uses their owners
+/// again, and that ends without destructors or is replaced.
+pub(super) fn close_range(first: RawFd, last: RawFd) -> io::Result<()> {
+    // SAFETY: integer arguments only.
+    check(unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) }).map(drop)
+}
+
+/// Closes one descriptor; see [`close_range`].
+pub(super) fn close(fd: RawFd) {
+    // SAFETY: an integer argument.
+    unsafe { libc::close(fd) };
+}
+
+/// Waits until one of `fds` has something to say, at most `timeout_ms`; descriptors of -1, which
+/// rustix has no entry for, are passed over. A signal ends the wait.
+pub(super) fn poll(fds: &mut [libc::pollfd], timeout_ms: i32) -> io::Result<()> {
+    // SAFETY: the slice is live and of that length.
+    let r = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout_ms) };
+    match check(r.into()) {
+        Err(e) if e.kind() != io::ErrorKind::Interrupted => Err(e),
+        _ => Ok(()),
+    }
+}
+
+/// What `execve` needs, laid out beforehand: a child that was forked from a process with several
+/// threads must not allocate.
+pub(super) struct Exec {
+    path: CString,
+    argv: Vec<*const c_char>,
+    envp: Vec<*const c_char>,
+    _strings: [Vec<CString>; 2],
+}
+
+// SAFETY: the pointers point into `_strings`, which the value owns and nobody changes.
+unsafe impl Send for Exec {}
+// SAFETY: as above; shared access only reads.
+unsafe impl Sync for Exec {}
+
+impl Exec {
+    pub fn new(path: CString, argv: Vec<CString>, env: Vec<CString>) -> Exec {
+        let pointers = |strings: &[CString]| -> Vec<*const c_char> {
+            let pointers = strings.iter().map(|s| s.as_ptr());
+            pointers.chain([std::ptr::null()]).collect()
+        };
+        Exec {
+            path,
+            argv: pointers(&argv),
+            envp: pointers(&env),
+            _strings: [argv, env],
+        }
+    }
+
+    /// Replaces the program. Returns only on failure, with why.
+    pub fn run(&self) -> io::Error {
+        // SAFETY: both arrays are null-terminated and hold pointers to live strings.
+        unsafe { libc::execve(self.path.as_ptr(), self.argv.as_ptr(), self.envp.as_ptr()) };
+        io::Error::last_os_error()
+    }
+}
+
+/// Has the child of `command` call `first` before anything else.
+///
+/// `first` runs in a fork of a process with several threads: it must neither allocate nor take a
+/// lock nor unwind.
+pub(super) fn call_after_fork(
+    command: &mut tokio::process::Command,
+    first: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
+) {
+    // SAFETY: the one caller, `process_tree::supervised`, makes raw system calls on integers and on
+    // buffers of its own stack only.
+    unsafe { command.pre_exec(first) };
+}
+
+/// A program for the kernel's filter of system calls.
+fn filter_program(program: &mut [libc::sock_filter]) -> libc::sock_fprog {
+    libc::sock_fprog {
+        len: program.len() as u16,
+        filter: program.as_mut_ptr(),
+    }
+}
+
+/// Puts the caller under a filter of system calls.
+pub(super) fn attach_filter(program: &mut [libc::sock_filter]) -> io::Result<()> {
+    let program = filter_program(program);
+    let mode = libc::SECCOMP_MODE_FILTER as libc::c_ulong;
+    // SAFETY: `program` points to a live array of that length; the kernel copies it.
+    let r = unsafe { libc::prctl(libc::PR_SET_SECCOMP, mode, &raw const program, 0, 0) };
+    step("seccomp", check(r.into())).map(drop)
+}
+
+/// Puts the caller under a filter and returns the listener that is notified by it.
+pub(super) fn attach_listener(program: &mut [libc::sock_filter]) -> io::Result<OwnedFd> {
+    let program = filter_program(program);
+    let mode = libc::c_ulong::from(libc::SECCOMP_SET_MODE_FILTER);
+    let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    // SAFETY: `program` points to a live array of that length; the kernel copies it.
+    let r = unsafe { libc::syscall(libc::SYS_seccomp, mode, flags, &raw const program) };
+    step("seccomp listener", check_fd(r))
+}
+
+/// The next call that a listener was notified of. Does not wait when poll reported one.
+pub(super) fn receive_notice(listener: RawFd) -> io::Result<libc::seccomp_notif> {
+    // SAFETY: all-zero is a valid value, and what the kernel wants to find.
+    let mut notice: libc::seccomp_notif = unsafe { std::mem::zeroed() };
+    // SAFETY: the kernel writes one struct of this type.
+    let r = unsafe { libc::ioctl(listener, libc::SECCOMP_IOCTL_NOTIF_RECV, &mut notice) };
+    check(r.into()).map(|_| notice)
+}
+
+/// Answers a call; an error means that its thread is gone.
+pub(super) fn answer_notice(listener: RawFd, answer: &libc::seccomp_notif_resp) -> io::Result<()> {
+    // SAFETY: the struct outlives the call.
+    check(unsafe { libc::ioctl(listener, libc::SECCOMP_IOCTL_NOTIF_SEND, answer) }.into()).map(drop)
+}
+
+/// Whether the thread of a call still waits for its answer.
+pub(super) fn notice_waits(listener: RawFd, id: u64) -> bool {
+    // SAFETY: the id outlives the call.
+    unsafe { libc::ioctl(listener, libc::SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0 }
+}
+
+/// `struct landlock_ruleset_attr`.
+#[repr(C)]
+pub(super) struct RulesetAttributes {
+    pub files: u64,
+    pub network: u64,
+    pub scopes: u64,
+}
+
+/// The version of Landlock that the kernel offers.
+pub(super) fn landlock_abi() -> io::Result<u32> {
+    const VERSION: libc::c_uint = 1;
+    let none = std::ptr::null::<RulesetAttributes>();
+    // SAFETY: a null ruleset of size 0 with this flag asks for the version.
+    let r = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, none, 0usize, VERSION) };
+    check(r).map(|version| version as u32)
+}
+
+/// A new ruleset of Landlock. A version that knows fewer fields takes a longer struct when the rest
+/// is zero.
+pub(super) fn landlock_ruleset(attributes: &RulesetAttributes) -> io::Result<OwnedFd> {
+    let size = size_of::<RulesetAttributes>();
+    let attributes: *const RulesetAttributes = attributes;
+    // SAFETY: the struct outlives the call and the size is its own.
+    let r = unsafe { libc::syscall(libc::SYS_landlock_create_ruleset, attributes, size, 0) };
+    step("landlock_create_ruleset", check_fd(r))
+}
+
+/// Grants rights below, or to, what `parent` is.
+pub(super) fn landlock_allow(
+    ruleset: BorrowedFd<'_>,
+    parent: BorrowedFd<'_>,
+    rights: u64,
 ) -> io::Result<()> {
-    let mut old = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
-    // SAFETY: `old` is a live local of the right type.
-    unsafe { libc::getrlimit(resource, &mut old) };
-    // A limit that the caller already lowered stays: without privilege it can't be raised, and need
-    // not be.
-    let hard = hard.min(old.rlim_max);
-    let new = libc::rlimit {
-        rlim_cur: soft.min(hard),
-        rlim_max: hard,
-    };
-    // SAFETY: `new` is a live local of the right type.
-    check(unsafe { libc::setrlimit(resource, &new) } as libc::c_long).map(drop)
+    /// `struct landlock_path_beneath_attr`.
+    #[repr(C, packed)]
+    struct PathBeneath {
+        rights: u64,
+        parent: RawFd,
+    }
+    const PATH_BENEATH: libc::c_int = 1;
+    let (ruleset, parent) = (ruleset.as_raw_fd(), parent.as_raw_fd());
+    let rule = PathBeneath { rights, parent };
+    let (number, rule) = (libc::SYS_landlock_add_rule, &raw const rule);
+    // SAFETY: the rule outlives the call; the descriptors are open.
+    check(unsafe { libc::syscall(number, ruleset, PATH_BENEATH, rule, 0) }).map(drop)
+}
+
+/// Puts the caller under a ruleset. Needs NO_NEW_PRIVS.
+pub(super) fn landlock_restrict(ruleset: BorrowedFd<'_>, flags: libc::c_uint) -> io::Result<()> {
+    let ruleset = ruleset.as_raw_fd();
+    // SAFETY: an open descriptor and flags.
+    let r = unsafe { libc::syscall(libc::SYS_landlock_restrict_self, ruleset, flags) };
+    step("landlock_restrict_self", check(r)).map(drop)
 }

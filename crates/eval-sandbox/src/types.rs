@@ -6,6 +6,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::process_tree::known_signal;
+
 /// A way of isolating programs, strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -122,26 +124,7 @@ impl std::fmt::Display for Ending {
 
 /// `SIGSEGV` for 11; numbers without a common name as `SIG<number>`.
 pub fn signal_name(signal: i32) -> String {
-    let name = match signal {
-        1 => "SIGHUP",
-        2 => "SIGINT",
-        3 => "SIGQUIT",
-        4 => "SIGILL",
-        5 => "SIGTRAP",
-        6 => "SIGABRT",
-        7 => "SIGBUS",
-        8 => "SIGFPE",
-        9 => "SIGKILL",
-        11 => "SIGSEGV",
-        13 => "SIGPIPE",
-        14 => "SIGALRM",
-        15 => "SIGTERM",
-        24 => "SIGXCPU",
-        25 => "SIGXFSZ",
-        31 => "SIGSYS",
-        other => return format!("SIG{other}"),
-    };
-    name.to_owned()
+    known_signal(signal).map_or_else(|| format!("SIG{signal}"), str::to_owned)
 }
 
 /// What was seen of a program: what it wrote, and what it was refused.

@@ -12,7 +12,7 @@ use std::sync::LazyLock;
 use regex::{Captures, Regex};
 use sha2::{Digest, Sha256};
 
-use eval_base::text::{group_digits, is_visible, plural};
+use eval_base::text::{group_digits, hex, is_visible, plural};
 
 /// The marks of one question.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,11 +55,8 @@ fn digest(purpose: &str, asked: &[u8], bytes: usize) -> String {
     digest.update(purpose.as_bytes());
     digest.update(b"\n");
     digest.update(asked);
-    let mut hex = String::with_capacity(2 * bytes);
-    for byte in digest.finalize().iter().take(bytes) {
-        let _ = write!(hex, "{byte:02x}");
-    }
-    hex
+    let digest = digest.finalize();
+    hex(digest.get(..bytes).unwrap_or(&digest))
 }
 
 /// A text made harmless.

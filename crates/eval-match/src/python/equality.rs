@@ -6,7 +6,7 @@ use num_bigint::BigInt;
 
 use super::numbers::{Numeric, Real, numeric};
 use super::{DictKind, Equality, Object};
-use crate::equality::stride_len;
+use crate::equality::{spell_bytes, spell_spelled, stride_len};
 use Equality::{Equal, NotEqual, Unknown};
 
 /// What a key is found by.
@@ -231,9 +231,7 @@ fn spell(object: &Object, out: &mut Vec<u8>) -> Option<bool> {
                 }
             }
             spelled.sort_unstable();
-            out.push(b's');
-            out.extend((spelled.len() as u64).to_le_bytes());
-            spelled.iter().for_each(|s| out.extend(s));
+            spell_spelled(b's', &spelled, out);
         }
         Object::Range { start, stop, step } => {
             let length = stride_len(start, stop, step);
@@ -273,10 +271,4 @@ fn spell_number(object: &Object, out: &mut Vec<u8>) -> Option<bool> {
 
 fn spell_int(kind: u8, int: &BigInt, out: &mut Vec<u8>) {
     spell_bytes(kind, &int.to_signed_bytes_le(), out);
-}
-
-fn spell_bytes(kind: u8, bytes: &[u8], out: &mut Vec<u8>) {
-    out.push(kind);
-    out.extend((bytes.len() as u64).to_le_bytes());
-    out.extend(bytes);
 }

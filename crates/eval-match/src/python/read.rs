@@ -4,9 +4,11 @@
 use num_bigint::BigInt;
 use serde_json::{Map, Value};
 
+use eval_base::text::unhex;
+
 use super::equality::{Key, key};
 use super::{Decimal, DictKind, Object, Stamp};
-use crate::tagged::{parse_hex_int, unhex};
+use crate::tagged::parse_hex_int;
 use crate::value::RANGE_BITS;
 
 impl Object {

@@ -49,16 +49,18 @@ impl<'v> Walk<'_, 'v> {
         } else {
             Mode::Check
         };
-        let outer = std::mem::replace(
-            &mut self.found,
-            Found {
-                mode,
-                ..Found::default()
-            },
-        );
-        self.in_order(wanted, items);
-        let found = std::mem::replace(&mut self.found, outer);
-        found.differing == 0
+        self.agrees(mode, |walk| walk.in_order(wanted, items))
+    }
+
+    /// Whether a walk finds no difference; nothing of it is recorded.
+    fn agrees(&mut self, mode: Mode, walk: impl FnOnce(&mut Self)) -> bool {
+        let inner = Found {
+            mode,
+            ..Found::default()
+        };
+        let outer = std::mem::replace(&mut self.found, inner);
+        walk(self);
+        std::mem::replace(&mut self.found, outer).differing == 0
     }
 
     /// Says so when nothing but the order differs.
@@ -159,17 +161,11 @@ impl<'v> Walk<'_, 'v> {
         if !self.rules.may_try(1) {
             return false;
         }
-        let outer = std::mem::replace(
-            &mut self.found,
-            Found {
-                mode: Mode::Trial,
-                ..Found::default()
-            },
-        );
-        self.push(At::Index(index));
-        self.value(expected, actual);
-        self.pop();
-        std::mem::replace(&mut self.found, outer).differing == 0
+        self.agrees(Mode::Trial, |walk| {
+            walk.push(At::Index(index));
+            walk.value(expected, actual);
+            walk.pop();
+        })
     }
 
     /// As [`Walk::array`], where only whether anything differs is asked; nothing has differed

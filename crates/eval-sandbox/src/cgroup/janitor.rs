@@ -13,7 +13,8 @@ use std::process::{Child, Command, Stdio};
 use super::removal;
 use crate::CELL_ARGUMENT;
 use crate::channel::pipe;
-use crate::syscalls::exit_now;
+use crate::own_limits::end_helper;
+use crate::syscalls as sys;
 
 /// Follows [`CELL_ARGUMENT`] when the helper shall be a janitor.
 pub(crate) const ARGUMENT: &str = "janitor";
@@ -58,23 +59,19 @@ impl Drop for Janitor {
 
 /// What the helper does instead of being a cell when the next argument is [`ARGUMENT`].
 pub(crate) fn main(arguments: impl Iterator<Item = OsString>) -> ! {
-    // SAFETY: integer arguments only; nothing in this process has opened a descriptor beyond the
-    // first three yet. A session of its own and deafness keep what is meant for the harness
-    // (Ctrl-C, a closed terminal) away.
-    unsafe {
-        libc::setsid();
-        for signal in [
-            libc::SIGHUP,
-            libc::SIGINT,
-            libc::SIGQUIT,
-            libc::SIGTERM,
-            libc::SIGTSTP,
-        ] {
-            libc::signal(signal, libc::SIG_IGN);
-        }
-        // Whatever the harness was given without close-on-exec.
-        libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 0);
-    }
+    // A session of its own and deafness keep what is meant for the harness (Ctrl-C, a closed
+    // terminal) away.
+    let _ = rustix::process::setsid();
+    let terminal = [
+        libc::SIGHUP,
+        libc::SIGINT,
+        libc::SIGQUIT,
+        libc::SIGTERM,
+        libc::SIGTSTP,
+    ];
+    sys::set_signals(&terminal, libc::SIG_IGN);
+    // Whatever the harness was given without close-on-exec: nothing here has opened anything yet.
+    let _ = sys::close_range(3, i32::MAX);
     wait_for_end(&mut io::stdin());
     let (mut folders, mut leaves) = (Vec::new(), Vec::new());
     let mut list = &mut folders;
@@ -89,7 +86,7 @@ pub(crate) fn main(arguments: impl Iterator<Item = OsString>) -> ! {
         .iter()
         .for_each(|folder| removal::remove(folder, removal::GRACE));
     leaves.iter().for_each(|leaf| removal::leave(leaf));
-    exit_now(0)
+    end_helper(0)
 }
 
 fn wait_for_end(lifeline: &mut impl Read) {

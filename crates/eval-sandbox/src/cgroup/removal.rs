@@ -67,7 +67,7 @@ fn kill_all(folder: &Path) {
         .for_each(|below| kill_all(below));
     for pid in processes(folder) {
         // The number may be another's by now: only who is still listed once we hold him is killed.
-        let Ok(pidfd) = open_pidfd(pid as libc::pid_t) else {
+        let Ok(pidfd) = open_pidfd(pid) else {
             continue;
         };
         if processes(folder).contains(&pid) {

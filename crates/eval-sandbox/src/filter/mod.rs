@@ -16,12 +16,12 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{OwnedFd, RawFd};
 use std::sync::OnceLock;
 
 use libc::*;
 
-use super::syscalls::{check, step};
+use super::syscalls as sys;
 
 #[cfg(any(target_arch = "aarch64", test))]
 mod aarch64;
@@ -531,30 +531,9 @@ pub(super) fn program(confines: Confines, part: FilterPart) -> Vec<sock_filter> 
 /// Errors: EBUSY where something around this program listens already (a container), EINVAL before
 /// Linux 5.0.
 pub(super) fn listen(confines: Confines) -> io::Result<OwnedFd> {
-    attach_listener(&mut HERE.map_or_else(Vec::new, |architecture| {
+    sys::attach_listener(&mut HERE.map_or_else(Vec::new, |architecture| {
         compile(architecture, confines, FilterPart::Listener)
     }))
-}
-
-fn attach_listener(program: &mut [sock_filter]) -> io::Result<OwnedFd> {
-    let fprog = sock_fprog {
-        len: program.len() as u16,
-        filter: program.as_mut_ptr(),
-    };
-    // SAFETY: `fprog` points to a live array of that length; the kernel copies it. The descriptor
-    // is new and ours.
-    unsafe {
-        let mode = c_ulong::from(SECCOMP_SET_MODE_FILTER);
-        let r = syscall(
-            SYS_seccomp,
-            mode,
-            SECCOMP_FILTER_FLAG_NEW_LISTENER,
-            &fprog as *const sock_fprog,
-        );
-        Ok(OwnedFd::from_raw_fd(
-            step("seccomp listener", check(r))? as RawFd
-        ))
-    }
 }
 
 /// What the harness does about a call that it was notified of.
@@ -683,7 +662,7 @@ pub(super) fn listen_to_all() -> io::Result<OwnedFd> {
         .calls()
         .find(|(_, name)| *name == "sendmsg")
         .map_or(0, |(number, _)| number);
-    attach_listener(&mut [
+    sys::attach_listener(&mut [
         op(LOAD, 4),
         branch(IF_EQUAL, here.audit, 1, 0),
         op(RETURN, RET_KILL_PROCESS),
@@ -712,19 +691,5 @@ pub(super) fn attach(program: &mut [sock_filter]) -> io::Result<()> {
             _ => {}
         }
     }
-    let fprog = sock_fprog {
-        len: program.len() as u16,
-        filter: program.as_mut_ptr(),
-    };
-    // SAFETY: `fprog` points to a live array of that length; the kernel copies it.
-    let r = unsafe {
-        prctl(
-            PR_SET_SECCOMP,
-            SECCOMP_MODE_FILTER as c_ulong,
-            &fprog as *const sock_fprog as c_ulong,
-            0,
-            0,
-        )
-    };
-    step("seccomp", check(r as c_long)).map(drop)
+    sys::attach_filter(program)
 }

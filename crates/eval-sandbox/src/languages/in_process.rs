@@ -11,15 +11,13 @@ use serde_json::{Map, Value, json};
 
 use super::super::capture::Lines;
 use super::super::channel::{pipe, sealed_file};
+use super::super::ending::Ended;
 use super::super::error::SandboxError;
-use super::super::host::Launch;
-use super::super::launch::{process_limits, spec};
-use super::super::messages::{
-    disguised, forged, load_failure, number, object, raised, silent_end, text,
-};
+use super::super::launch::{Launch, process_limits};
+use super::super::messages::{forged, number, object, raised, silent_end, text};
 use super::super::pool::Worker;
 use super::super::running::{Heard, Running, bounded};
-use super::super::testing::token;
+use super::super::testing::{interpret, token};
 use super::super::types::*;
 use super::{Found, Language, node};
 
@@ -33,7 +31,7 @@ pub(crate) fn run_tests(
     job: &TestJob,
 ) -> Result<TestReport, SandboxError> {
     let token = token()?;
-    let (read, write) = pipe().map_err(SandboxError::lost)?;
+    let (read, write) = pipe()?;
     let launch = match found.language {
         Language::Bash => shell(found, &token, write, job)?,
         _ => {
@@ -50,7 +48,7 @@ pub(crate) fn run_tests(
     };
     let mut running = worker.run(cancel, vec![launch], &job.limits)?;
     let started = running.started;
-    let mut lines = Lines::new(read).map_err(SandboxError::lost)?;
+    let mut lines = Lines::new(read)?;
     let heard = hear(
         &mut running,
         &mut lines,
@@ -73,7 +71,7 @@ pub(crate) fn run_tests(
     let verdict = match heard {
         Outcome::Verdict { map, held, said } => match found.language {
             Language::Bash => of_shell(&map, held, &said, job, &process.streams.stderr),
-            _ => of_node(&map),
+            _ => of_node(&map, &process)?,
         },
         Outcome::Tampered => TestVerdict::Failed(forged(
             "a false verdict was written to the channel of verdicts",
@@ -88,14 +86,11 @@ pub(crate) fn run_tests(
         },
     };
     Ok(TestReport {
-        verdict,
-        mode: TestMode::InProcess,
         mode_reason: "the tests run in the process of the candidate".to_owned(),
-        calls: 0,
         streams: process.streams,
         wall: started.elapsed(),
         cpu: process.cpu,
-        adjudicated: false,
+        ..TestReport::new(verdict, TestMode::InProcess)
     })
 }
 
@@ -150,35 +145,14 @@ fn hear(
     }
 }
 
-fn of_node(map: &Map<String, Value>) -> TestVerdict {
-    let error = map.get("e");
-    let index = number(map, "index")
-        .and_then(|i| usize::try_from(i).ok())
-        .unwrap_or(0);
+/// node's runner has no judge and no border to cross, so that it says less than Python's.
+fn of_node(map: &Map<String, Value>, process: &Ended) -> Result<TestVerdict, SandboxError> {
     match text(map, "verdict").as_str() {
-        "passed" => TestVerdict::Passed,
-        "assertion" => TestVerdict::AssertionFailed {
-            index,
-            line: number(map, "line").unwrap_or(0),
-            source: text(map, "source"),
-            message: raised(error).message,
-        },
-        "raised" => {
-            let raised = raised(error);
-            disguised(&raised, error)
-                .map_or(TestVerdict::CandidateRaised(raised), TestVerdict::Failed)
+        "passed" | "assertion" | "raised" | "test_error" | "unsound" | "load" => {
+            interpret(map, process)
         }
-        "test_raised" => TestVerdict::TestRaised(raised(error)),
-        "test_error" => TestVerdict::TestError(raised(error)),
-        "unsound" => TestVerdict::Unsound {
-            why: text(map, "why"),
-        },
-        "load" => TestVerdict::Failed(load_failure(
-            &text(map, "phase"),
-            error,
-            number(map, "line"),
-        )),
-        _ => TestVerdict::Failed(forged("an unknown verdict")),
+        "test_raised" => Ok(TestVerdict::TestRaised(raised(map.get("e")))),
+        _ => Ok(TestVerdict::Failed(forged("an unknown verdict"))),
     }
 }
 
@@ -257,11 +231,8 @@ fn shell(
     let argv = std::iter::once(bash.path.to_string_lossy().into_owned())
         .chain(flags)
         .collect();
-    let files = vec![("solution.sh".to_owned(), job.code.len())];
-    Ok(Launch {
-        spec: spec(argv, &[], files, process_limits(&job.limits)),
-        contents: vec![job.code.clone().into_bytes()],
-        stdin: Vec::new(),
-        extra: vec![sealed_file(&request).map_err(SandboxError::lost)?, channel],
-    })
+    let mut launch = Launch::new(argv, &[], process_limits(&job.limits));
+    launch.add_file("solution.sh".to_owned(), job.code.clone().into_bytes());
+    launch.extra = vec![sealed_file(&request)?, channel];
+    Ok(launch)
 }

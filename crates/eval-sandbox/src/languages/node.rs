@@ -11,8 +11,7 @@ use serde_json::{Value, json};
 use super::super::channel::{sealed_file, stream_pair};
 use super::super::error::SandboxError;
 use super::super::functions::{ReadAnswer, StartProcess, call_functions};
-use super::super::host::Launch;
-use super::super::launch::{process_limits as usual_limits, spec};
+use super::super::launch::{Launch, process_limits as usual_limits};
 use super::super::pool::Worker;
 use super::super::programs::{prepare, run, run_program};
 use super::super::protocol::ProcessLimits;
@@ -70,14 +69,10 @@ pub(super) fn runner(
     let mut argv = argv(node, limits);
     // In a function of its own: a program may declare any name, and sees none of the runner's.
     argv.extend(["-e".to_owned(), format!("(() => {{{VALUES}{main}}})();")]);
-    let mut descriptors = vec![sealed_file(request).map_err(SandboxError::lost)?];
-    descriptors.extend(extra);
-    Ok(Launch {
-        spec: spec(argv, &environment(), Vec::new(), process_limits(limits)),
-        contents: Vec::new(),
-        stdin: Vec::new(),
-        extra: descriptors,
-    })
+    let mut launch = Launch::new(argv, &environment(), process_limits(limits));
+    launch.extra.push(sealed_file(request)?);
+    launch.extra.extend(extra);
+    Ok(launch)
 }
 
 pub(super) fn tests_runner(
@@ -101,7 +96,7 @@ pub(crate) fn call<T>(
     let request =
         json!({"code": job.code, "entry": head, "most": job.limits.return_bytes}).to_string();
     let start: &StartProcess<'_> = &|worker, cancel| {
-        let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
+        let (ours, theirs) = stream_pair()?;
         let launch = runner(
             node,
             CANDIDATE,
@@ -217,8 +212,7 @@ pub(crate) fn transpile(
             }
         };
     }
-    let answer: Value =
-        serde_json::from_slice(&result.streams.stdout).map_err(SandboxError::lost)?;
+    let answer: Value = serde_json::from_slice(&result.streams.stdout)?;
     if let Some(failed) = answer.get("failed") {
         let message = failed
             .get("message")

@@ -19,10 +19,10 @@ use serde::Deserialize;
 
 use super::channel::sealed_file;
 use super::error::SandboxError;
-use super::host::Launch;
-use super::launch::{process_limits, spec};
+use super::launch::{Launch, process_limits};
 use super::settings::Interpreter;
 use super::types::Limits;
+use eval_base::text::unhex;
 
 const VALUES: &str = include_str!("values.py");
 const CANDIDATE: &str = include_str!("candidate.py");
@@ -94,7 +94,7 @@ impl PythonJob {
         request: &impl serde::Serialize,
         extra: Vec<OwnedFd>,
     ) -> Result<PythonJob, SandboxError> {
-        let request = serde_json::to_vec(request).map_err(SandboxError::lost)?;
+        let request = serde_json::to_vec(request)?;
         Ok(PythonJob {
             runner,
             request,
@@ -202,43 +202,28 @@ impl Python {
 
     /// A process with an interpreter of its own.
     pub fn launch(&self, job: PythonJob, limits: &Limits) -> Result<Launch, SandboxError> {
-        if job.runner == Runner::Script {
-            let files = vec![("main.py".to_owned(), job.request.len())];
+        let mut launch = if job.runner == Runner::Script {
             let count = self.site.len().to_string();
             let arguments: Vec<String> = std::iter::once(&count)
                 .chain(&self.site)
                 .chain(&job.args)
                 .cloned()
                 .collect();
-            return Ok(Launch {
-                spec: spec(
-                    self.argv(START_SCRIPT, &arguments),
-                    &[],
-                    files,
-                    process_limits(limits),
-                ),
-                contents: vec![job.request],
-                stdin: job.stdin,
-                extra: job.extra,
-            });
-        }
-        let code = self.compiled(job.runner.name());
-        let mut input = format!("{}\n", code.len()).into_bytes();
-        input.extend(code);
-        input.extend(job.request);
-        let mut descriptors = vec![sealed_file(&input).map_err(SandboxError::lost)?];
-        descriptors.extend(job.extra);
-        Ok(Launch {
-            spec: spec(
-                self.argv(START_RUNNER, &[]),
-                &[],
-                Vec::new(),
-                process_limits(limits),
-            ),
-            contents: Vec::new(),
-            stdin: job.stdin,
-            extra: descriptors,
-        })
+            let argv = self.argv(START_SCRIPT, &arguments);
+            let mut launch = Launch::new(argv, &[], process_limits(limits));
+            launch.add_file("main.py".to_owned(), job.request);
+            launch
+        } else {
+            let code = self.compiled(job.runner.name());
+            let input = [format!("{}\n", code.len()).as_bytes(), &code, &job.request].concat();
+            let argv = self.argv(START_RUNNER, &[]);
+            let mut launch = Launch::new(argv, &[], process_limits(limits));
+            launch.extra.push(sealed_file(&input)?);
+            launch
+        };
+        launch.stdin = job.stdin;
+        launch.extra.extend(job.extra);
+        Ok(launch)
     }
 }
 
@@ -304,15 +289,4 @@ fn binds(prefixes: &[String], site: &[String]) -> Vec<String> {
         }
     }
     binds
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2) {
-        return None;
-    }
-    let digit = |b: &u8| (*b as char).to_digit(16);
-    text.as_bytes()
-        .chunks_exact(2)
-        .map(|pair| Some((digit(pair.first()?)? << 4 | digit(pair.get(1)?)?) as u8))
-        .collect()
 }

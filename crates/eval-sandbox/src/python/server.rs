@@ -5,18 +5,18 @@
 //! badly says nothing about it.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::{Python, PythonJob, Runner, START_SERVER, spec};
+use super::{Python, PythonJob, Runner, START_SERVER};
 use crate::capture::{Line, Lines};
 use crate::channel::{Link, message_pair, pipe, sealed_file, send};
 use crate::error::SandboxError;
 use crate::filter;
-use crate::host::{Cell, Ends, Launch, TMP_INODES, TMP_MB, input};
-use crate::launch::process_limits;
+use crate::host::{Cell, Ends, TMP_INODES, TMP_MB, input};
+use crate::launch::{Launch, process_limits};
 use crate::memory::{Measure, held_kib, process_of, processes};
 use crate::running::{Started, begin};
 use crate::same_core::SameCore;
@@ -55,18 +55,10 @@ impl Server {
         let mut program = format!("{}\n", code.len()).into_bytes();
         program.extend(code);
         program.extend(serde_json::to_vec(&settings(python, &cell.below_tmp))?);
-        let launch = Launch {
-            // The limits are those of its jobs, which set them themselves.
-            spec: spec(
-                python.argv(START_SERVER, &[]),
-                &[],
-                Vec::new(),
-                process_limits(&Limits::default()),
-            ),
-            contents: Vec::new(),
-            stdin: Vec::new(),
-            extra: vec![theirs, sealed_file(&program)?],
-        };
+        // The limits are those of its jobs, which set them themselves.
+        let limits = process_limits(&Limits::default());
+        let mut launch = Launch::new(python.argv(START_SERVER, &[]), &[], limits);
+        launch.extra = vec![theirs, sealed_file(&program)?];
         let (pidfd, mut output) = cell.start_server(launch)?;
         let status = output.status.take();
         let link = Link {
@@ -165,8 +157,8 @@ fn request(link: &Link, jobs: Vec<PythonJob>, limits: &Limits) -> io::Result<Vec
         });
         message.push_str(&format!(" {} {}", job.runner.name(), theirs.len() - before));
     }
-    let raw: Vec<i32> = theirs.iter().map(|fd| fd.as_raw_fd()).collect();
-    send(link.socket.as_fd(), message.as_bytes(), &raw)?;
+    let fds: Vec<_> = theirs.iter().map(|fd| fd.as_fd()).collect();
+    send(link.socket.as_fd(), message.as_bytes(), &fds)?;
     Ok(ours)
 }
 
@@ -180,7 +172,7 @@ fn settings(python: &Python, below_tmp: &[(String, String)]) -> Value {
         .map(|(name, code)| (name.clone(), Value::from(code.as_str())))
         .collect();
     let filter = filter::to_bytes(&filter::job_extra());
-    let filter: String = filter.iter().map(|b| format!("{b:02x}")).collect();
+    let filter = eval_base::text::hex(&filter);
     serde_json::json!({
         "namespaces": 1,
         "folder": format!("size={TMP_MB}m,nr_inodes={TMP_INODES},mode=700"),

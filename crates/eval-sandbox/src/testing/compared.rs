@@ -128,38 +128,22 @@ enum TestStop {
 }
 
 pub(super) fn run(
-    place: Place<'_>,
+    place: &mut Place<'_>,
     job: &TestJob,
     compiled: &Compiled,
 ) -> Result<ComparedOutcome, SandboxError> {
-    let Place {
-        worker,
-        cancel,
-        python,
-    } = place;
     // Larger answers are for a judge, in memory that is not the harness's.
     let return_bytes = job.limits.return_bytes.min(Limits::default().return_bytes);
     let limits = Limits {
         return_bytes,
         ..job.limits.clone()
     };
-    let (running, ours) = worker.start(python, cancel, &limits, || {
-        let (ours, theirs) = stream_pair().map_err(SandboxError::lost)?;
-        Ok((
-            vec![PythonJob::new(
-                Runner::Candidate,
-                &candidate_request(
-                    &TestJob {
-                        limits: limits.clone(),
-                        ..job.clone()
-                    },
-                    python,
-                    Some(most_weight(&limits)),
-                ),
-                vec![theirs],
-            )?],
-            ours,
-        ))
+    let most_weight = Some(most_weight(&limits));
+    let request = candidate_request(job, place.python, limits.return_bytes, most_weight);
+    let (running, ours) = place.start(&limits, || {
+        let (ours, theirs) = stream_pair()?;
+        let candidate = PythonJob::new(Runner::Candidate, &request, vec![theirs])?;
+        Ok((vec![candidate], ours))
     })?;
     let mut budget = AnswerBudget::of(&limits);
     let talk = Conversation::new(running, ours, &limits, &mut budget)?;
@@ -298,14 +282,11 @@ impl Tests<'_> {
         let calls = self.calls as u64;
         let started = self.talk.started();
         let report = |verdict, ended: Ended| TestReport {
-            verdict,
-            mode: TestMode::Compared,
-            mode_reason: String::new(),
-            adjudicated: false,
             calls,
             streams: ended.streams,
             wall: started.elapsed(),
             cpu: ended.cpu,
+            ..TestReport::new(verdict, TestMode::Compared)
         };
         Ok(match stop {
             None => {

@@ -12,18 +12,13 @@ use crate::python::{PythonJob, Runner};
 use crate::types::*;
 
 pub(super) fn run(
-    place: Place<'_>,
+    place: &mut Place<'_>,
     job: &TestJob,
     plan: &Plan,
 ) -> Result<TestReport, SandboxError> {
-    let Place {
-        worker,
-        cancel,
-        python,
-    } = place;
-    let token = token()?;
-    let (running, read) = worker.start(python, cancel, &job.limits, || {
-        let (read, write) = pipe().map_err(SandboxError::lost)?;
+    let (token, python) = (token()?, place.python);
+    let (running, read) = place.start(&job.limits, || {
+        let (read, write) = pipe()?;
         let request = json!({
             "token": token,
             "code": job.code,
@@ -53,11 +48,5 @@ pub(super) fn run(
         Some(map) => interpret(map, process)?,
         None => TestVerdict::Failed(silent_end(process)?),
     };
-    Ok(report(
-        verdict,
-        TestMode::InProcess,
-        plan.why.clone(),
-        judged,
-        0,
-    ))
+    Ok(report(verdict, TestMode::InProcess, &plan.why, judged, 0))
 }

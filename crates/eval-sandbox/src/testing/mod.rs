@@ -22,9 +22,10 @@ use super::error::SandboxError;
 use super::messages::{disguised, forged, load_failure, number, object, raised, silent_end, text};
 use super::plans::{Plan, Planned, Plans};
 use super::pool::Worker;
-use super::python::Python;
+use super::python::{Python, PythonJob};
 use super::running::{Heard, Running, bounded};
 use super::types::*;
+use eval_base::text::hex;
 
 /// What the answers of a candidate did that are none.
 const BROKEN_PROTOCOL: &str = "the answers broke the protocol between judge and candidate";
@@ -39,11 +40,21 @@ struct Judged {
     ended: Vec<Ended>,
 }
 
-/// A place to run a job, and the time at which nobody wants its result any more.
+/// A place to run a job.
 struct Place<'w> {
     worker: &'w mut Worker,
     cancel: BorrowedFd<'w>,
     python: &'w Python,
+}
+
+impl Place<'_> {
+    fn start<T>(
+        &mut self,
+        limits: &Limits,
+        make: impl Fn() -> Result<(Vec<PythonJob>, T), SandboxError>,
+    ) -> Result<(Running<'_>, T), SandboxError> {
+        self.worker.start(self.python, self.cancel, limits, make)
+    }
 }
 
 pub(super) fn run_tests(
@@ -54,17 +65,18 @@ pub(super) fn run_tests(
     job: &TestJob,
 ) -> Result<TestReport, SandboxError> {
     let planned = plans.of(worker, cancel, python, job)?;
-    let place = Place {
+    let mut place = Place {
         worker,
         cancel,
         python,
     };
+    let not_run = |verdict| TestReport::new(verdict, TestMode::Split);
     let plan = match &*planned {
         Planned::Plan(plan) => plan,
         Planned::Broken(raised) => return Ok(not_run(TestVerdict::TestError(raised.clone()))),
     };
     if job.mode == Some(TestMode::InProcess) || job.mode.is_none() && !plan.why.is_empty() {
-        return in_process::run(place, job, plan);
+        return in_process::run(&mut place, job, plan);
     }
     if job.mode.is_none() && !plan.patched.is_empty() {
         let why = plan.patched.clone();
@@ -74,7 +86,7 @@ pub(super) fn run_tests(
         Some(compiled) if job.mode != Some(TestMode::Split) => {
             compared_or_split(place, job, plan, compiled)
         }
-        _ => split::run(place, job, plan),
+        _ => split::run(&mut place, job, plan),
     }
 }
 
@@ -82,39 +94,17 @@ pub(super) fn run_tests(
 /// whatever the candidate did to get there. An assert that failed has failed: a judge may only word
 /// it, or a candidate would have two tries.
 fn compared_or_split(
-    place: Place<'_>,
+    mut place: Place<'_>,
     job: &TestJob,
     plan: &Plan,
     compiled: &Compiled,
 ) -> Result<TestReport, SandboxError> {
-    let Place {
-        worker,
-        cancel,
-        python,
-    } = place;
-    let outcome = compared::run(
-        Place {
-            worker: &mut *worker,
-            cancel,
-            python,
-        },
-        job,
-        compiled,
-    )?;
-    let failed = match outcome {
+    let failed = match compared::run(&mut place, job, compiled)? {
         ComparedOutcome::Decided(report) => return Ok(report),
         ComparedOutcome::Failed(report) => Some(report),
         ComparedOutcome::Undecided => None,
     };
-    let judged = split::run(
-        Place {
-            worker,
-            cancel,
-            python,
-        },
-        job,
-        plan,
-    )?;
+    let judged = split::run(&mut place, job, plan)?;
     Ok(match failed {
         Some(failed) if !matches!(judged.verdict, TestVerdict::AssertionFailed { .. }) => failed,
         _ => judged,
@@ -139,48 +129,41 @@ pub(super) fn choose_mode(
     })
 }
 
-/// Of tests that are not worth a process.
-fn not_run(verdict: TestVerdict) -> TestReport {
-    TestReport {
-        verdict,
-        mode: TestMode::Split,
-        mode_reason: String::new(),
-        adjudicated: false,
-        calls: 0,
-        streams: Streams::default(),
-        wall: Duration::ZERO,
-        cpu: Duration::ZERO,
+impl TestReport {
+    /// Of tests that took no process; the caller adds what the processes left.
+    pub(super) fn new(verdict: TestVerdict, mode: TestMode) -> TestReport {
+        TestReport {
+            verdict,
+            mode,
+            mode_reason: String::new(),
+            adjudicated: false,
+            calls: 0,
+            streams: Streams::default(),
+            wall: Duration::ZERO,
+            cpu: Duration::ZERO,
+        }
     }
 }
 
+/// `candidate`: which of the processes is the candidate's.
 fn report(
     verdict: TestVerdict,
     mode: TestMode,
-    mode_reason: String,
+    mode_reason: &str,
     judged: Judged,
     candidate: usize,
 ) -> TestReport {
-    let calls = judged
-        .verdict
-        .as_ref()
-        .and_then(|v| number(v, "calls"))
-        .unwrap_or(0);
+    let said = judged.verdict.as_ref();
+    let calls = said.and_then(|verdict| number(verdict, "calls"));
     let cpu = judged.ended.iter().map(|e| e.cpu).sum();
-    let streams = judged
-        .ended
-        .into_iter()
-        .nth(candidate)
-        .map(|e| e.streams)
-        .unwrap_or_default();
+    let ended = judged.ended.into_iter().nth(candidate);
     TestReport {
-        verdict,
-        mode,
-        mode_reason,
-        calls,
-        streams,
+        mode_reason: mode_reason.to_owned(),
+        calls: calls.unwrap_or(0),
+        streams: ended.map(|e| e.streams).unwrap_or_default(),
         wall: judged.wall,
         cpu,
-        adjudicated: false,
+        ..TestReport::new(verdict, mode)
     }
 }
 
@@ -191,47 +174,43 @@ fn hear_verdict(
     token: &str,
     limits: &Limits,
 ) -> Result<Judged, SandboxError> {
-    let mut lines = Lines::new(result).map_err(SandboxError::lost)?;
+    let mut lines = Lines::new(result)?;
     let until = running.started + bounded(limits.wall);
     let heard = running.hear(&mut lines, until)?;
     let started = running.started;
-    let finished = |verdict, stopped, ended| Judged {
+    let of_candidate = |what: &str| Map::from_iter([("verdict".to_owned(), json!(what))]);
+    let verdict = match heard {
+        // Only a program that shares the interpreter with its tests can write here.
+        Heard::Line(ref line) => object(line)
+            .filter(|map| text(map, "token") == token)
+            .or_else(|| Some(of_candidate("tampered"))),
+        // A judge bounds its verdicts: an endless line is the work of the candidate, and no fault
+        // of the harness.
+        Heard::TooLong => Some(of_candidate("endless")),
+        Heard::End(_) | Heard::Late | Heard::Stopped => None,
+    };
+    let stopped = matches!(heard, Heard::Late | Heard::Stopped);
+    let ended = match heard {
+        Heard::Late => running.end_late()?,
+        Heard::Stopped => running.finish()?,
+        Heard::Line(_) | Heard::TooLong | Heard::End(_) => {
+            lines.close();
+            running.let_end()?;
+            running.end()?
+        }
+    };
+    Ok(Judged {
         verdict,
         stopped,
         wall: started.elapsed(),
         ended,
-    };
-    match heard {
-        Heard::Line(line) => {
-            let verdict = object(&line)
-                .filter(|map| text(map, "token") == token)
-                .unwrap_or_else(|| {
-                    // Only a program that shares the interpreter with its tests can write here.
-                    Map::from_iter([("verdict".to_owned(), json!("tampered"))])
-                });
-            lines.close();
-            running.let_end()?;
-            Ok(finished(Some(verdict), false, running.end()?))
-        }
-        Heard::Late => Ok(finished(None, true, running.end_late()?)),
-        Heard::Stopped => Ok(finished(None, true, running.finish()?)),
-        // A judge bounds its verdicts: an endless line is the work of the candidate, and no fault
-        // of the harness.
-        Heard::TooLong => {
-            let endless = Map::from_iter([("verdict".to_owned(), json!("endless"))]);
-            lines.close();
-            running.let_end()?;
-            Ok(finished(Some(endless), false, running.end()?))
-        }
-        Heard::End(_) => {
-            lines.close();
-            running.let_end()?;
-            Ok(finished(None, false, running.end()?))
-        }
-    }
+    })
 }
 
-fn interpret(map: &Map<String, Value>, candidate: &Ended) -> Result<TestVerdict, SandboxError> {
+pub(super) fn interpret(
+    map: &Map<String, Value>,
+    candidate: &Ended,
+) -> Result<TestVerdict, SandboxError> {
     let error = map.get("e");
     let index = number(map, "index")
         .and_then(|i| usize::try_from(i).ok())
@@ -298,14 +277,19 @@ fn import_lines(setup: &str) -> Vec<&str> {
         .collect()
 }
 
-/// What the candidate's process is started with. `most_weight`: bytes of memory that the values of
-/// an answer may take, where the harness reads them.
-fn candidate_request(job: &TestJob, python: &Python, most_weight: Option<usize>) -> Value {
+/// What the candidate's process is started with. `most`: bytes of an answer's text; `most_weight`:
+/// bytes of memory that its values may take, where the harness reads them.
+fn candidate_request(
+    job: &TestJob,
+    python: &Python,
+    most: u64,
+    most_weight: Option<usize>,
+) -> Value {
     json!({
         "code": job.code,
         "imports": import_lines(&job.setup),
         "site": python.site(),
-        "most": job.limits.return_bytes,
+        "most": most,
         "most_weight": most_weight,
     })
 }
@@ -313,10 +297,8 @@ fn candidate_request(job: &TestJob, python: &Python, most_weight: Option<usize>)
 /// What only the judge knows.
 pub(super) fn token() -> Result<String, SandboxError> {
     let mut bytes = [0u8; 16];
-    std::fs::File::open("/dev/urandom")
-        .and_then(|mut f| f.read_exact(&mut bytes))
-        .map_err(SandboxError::lost)?;
-    Ok(bytes.iter().map(|b| format!("{b:02x}")).collect())
+    std::fs::File::open("/dev/urandom").and_then(|mut f| f.read_exact(&mut bytes))?;
+    Ok(hex(&bytes))
 }
 
 #[cfg(test)]

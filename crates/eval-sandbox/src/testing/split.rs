@@ -11,7 +11,7 @@ use crate::python::{PythonJob, Runner};
 use crate::types::*;
 
 pub(super) fn run(
-    place: Place<'_>,
+    place: &mut Place<'_>,
     job: &TestJob,
     plan: &Plan,
 ) -> Result<TestReport, SandboxError> {
@@ -26,7 +26,7 @@ pub(super) fn run(
         None => no_verdict(&judged)?,
     };
     let verdict = uncertain(verdict, plan);
-    Ok(report(verdict, TestMode::Split, String::new(), judged, 1))
+    Ok(report(verdict, TestMode::Split, "", judged, 1))
 }
 
 /// A failure of tests that share more with the code than plain data may be the judge's own. What
@@ -55,16 +55,11 @@ fn uncertain(verdict: TestVerdict, plan: &Plan) -> TestVerdict {
     }
 }
 
-fn judge(place: Place<'_>, job: &TestJob, plan: &Plan) -> Result<Judged, SandboxError> {
-    let Place {
-        worker,
-        cancel,
-        python,
-    } = place;
-    let token = token()?;
-    let (running, read) = worker.start(python, cancel, &job.limits, || {
-        let (read, write) = pipe().map_err(SandboxError::lost)?;
-        let (judge_end, candidate_end) = stream_pair().map_err(SandboxError::lost)?;
+fn judge(place: &mut Place<'_>, job: &TestJob, plan: &Plan) -> Result<Judged, SandboxError> {
+    let (token, python) = (token()?, place.python);
+    let (running, read) = place.start(&job.limits, || {
+        let (read, write) = pipe()?;
+        let (judge_end, candidate_end) = stream_pair()?;
         let to_judge = json!({
             "token": token,
             "setup": job.setup,
@@ -81,7 +76,7 @@ fn judge(place: Place<'_>, job: &TestJob, plan: &Plan) -> Result<Judged, Sandbox
             PythonJob::new(Runner::Judge, &to_judge, vec![write, judge_end])?,
             PythonJob::new(
                 Runner::Candidate,
-                &candidate_request(job, python, None),
+                &candidate_request(job, python, job.limits.return_bytes, None),
                 vec![candidate_end],
             )?,
         ];

@@ -41,6 +41,13 @@ pub struct Pairs<'a> {
     pub shares: bool,
 }
 
+impl Pairs<'_> {
+    fn weight(&self, at: usize) -> f64 {
+        let weight = self.weights.and_then(|weights| weights.get(at));
+        weight.copied().unwrap_or(1.0)
+    }
+}
+
 /// What pairs say. Differences are `candidate - reference`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Paired {
@@ -101,19 +108,12 @@ pub struct Resampling {
 pub fn paired(pairs: &Pairs<'_>, how: Resampling) -> Result<Paired, Undefined> {
     check(pairs)?;
     let n = pairs.reference.len();
-    let weight = |at: usize| {
-        pairs
-            .weights
-            .and_then(|weights| weights.get(at))
-            .copied()
-            .unwrap_or(1.0)
-    };
-    let total: f64 = (0..n).map(weight).sum();
+    let total: f64 = (0..n).map(|at| pairs.weight(at)).sum();
     let mean = |values: &[f64]| {
         values
             .iter()
             .enumerate()
-            .map(|(at, v)| v * weight(at))
+            .map(|(at, v)| v * pairs.weight(at))
             .sum::<f64>()
             / total
     };
@@ -262,11 +262,7 @@ fn units(pairs: &Pairs<'_>) -> Units {
     };
     let (mut last, mut size) = (None, 0.0);
     for (at, (before, after)) in pairs.reference.iter().zip(pairs.candidate).enumerate() {
-        let weight = pairs
-            .weights
-            .and_then(|weights| weights.get(at))
-            .copied()
-            .unwrap_or(1.0);
+        let weight = pairs.weight(at);
         if weight == 0.0 {
             continue;
         }

@@ -5,6 +5,7 @@ use super::chances::Chances;
 use super::design::{CaseFigure, Design, Kinds};
 use super::normal::{Cases, Spread};
 use super::simulated::{Aim, MOST_CASES, Outcomes, Unit};
+use super::threshold::halved;
 
 /// Samples of a case up to which a number is looked for.
 pub const MOST_SAMPLES: u32 = 256;
@@ -88,26 +89,18 @@ impl Aim {
         figure: CaseFigure<'_>,
         drop: f64,
     ) -> Option<u32> {
-        let does = |samples: u32| {
-            self.pairs(&design.with_samples(samples), chances, figure, drop)
+        let does = |samples: u64| {
+            self.pairs(&design.with_samples(samples as u32), chances, figure, drop)
                 .reach(self.power)
         };
         let (mut not, mut yes) = (0, 1);
         while !does(yes) {
-            if yes >= MOST_SAMPLES {
+            if yes >= u64::from(MOST_SAMPLES) {
                 return None;
             }
             (not, yes) = (yes, yes * 2);
         }
-        while yes - not > (yes / 16).max(1) {
-            let middle = not.midpoint(yes);
-            if does(middle) {
-                yes = middle
-            } else {
-                not = middle
-            }
-        }
-        Some(yes)
+        Some(halved(not, yes, |yes| (yes / 16).max(1), does) as u32)
     }
 }
 

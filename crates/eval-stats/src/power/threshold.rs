@@ -53,23 +53,20 @@ impl Demand {
             return None;
         }
         // The ends rise with the passes, so that the last count that meets it is found by halving.
-        let (mut met, mut missed) = if self.upper {
-            (0, cases + 1)
-        } else {
-            (cases, 0)
-        };
         if !self.upper && self.is_met(0, cases) {
             return Some(0);
         }
-        while met.abs_diff(missed) > 1 {
-            let middle = met.midpoint(missed);
-            if self.is_met(middle, cases) {
-                met = middle
-            } else {
-                missed = middle
-            }
-        }
-        Some(met)
+        let (missed, met) = if self.upper {
+            (cases + 1, 0)
+        } else {
+            (0, cases)
+        };
+        Some(halved(
+            missed,
+            met,
+            |_| 1,
+            |passed| self.is_met(passed, cases),
+        ))
     }
 
     /// The chance that it is met by so many independent cases that each pass with the chance
@@ -80,13 +77,6 @@ impl Demand {
             Some(most) if self.upper => binomial_at_most(most, cases, rate),
             Some(least) => binomial_at_least(least, cases, rate),
         }
-    }
-
-    /// The fewest cases at which all passing (for an upper end: none passing) would do; `None` when
-    /// no number up to [`MANY`] does.
-    pub fn fewest_at_best(&self) -> Option<u64> {
-        // Monotone: of ever more cases that all pass the lower end rises.
-        first(|cases| self.is_met_at_best(cases))
     }
 
     /// The fewest cases from which on the chance is never below `power` again, at the true rate;
@@ -141,14 +131,7 @@ impl Demand {
             }
             (missed, met) = (met, met.saturating_mul(2));
         }
-        while met - missed > 1 {
-            let middle = missed.midpoint(met);
-            if steady(middle) {
-                met = middle
-            } else {
-                missed = middle
-            }
-        }
+        met = halved(missed, met, |_| 1, steady);
         let passing = |more: u64| {
             let share = u128::from(more) * u128::from(passed);
             let passing = if self.upper {
@@ -181,7 +164,17 @@ pub fn first(does: impl Fn(u64) -> bool) -> Option<u64> {
         }
         (not, yes) = (yes, (yes * 2).min(MANY));
     }
-    while yes - not > 1 {
+    Some(halved(not, yes, |_| 1, does))
+}
+
+/// Of a property that `not` lacks and `yes` has: where it begins between them, to within `slack`.
+pub(super) fn halved(
+    mut not: u64,
+    mut yes: u64,
+    slack: impl Fn(u64) -> u64,
+    does: impl Fn(u64) -> bool,
+) -> u64 {
+    while yes.abs_diff(not) > slack(yes) {
         let middle = not.midpoint(yes);
         if does(middle) {
             yes = middle
@@ -189,7 +182,7 @@ pub fn first(does: impl Fn(u64) -> bool) -> Option<u64> {
             not = middle
         }
     }
-    Some(yes)
+    yes
 }
 
 #[cfg(test)]
@@ -218,12 +211,13 @@ mod tests {
     fn all_passing_is_not_always_enough() {
         // By the likelihood of n passes and 0.55 of a failure, solved in Python: 33 end at 0.90052,
         // 68 at 0.95022, 347 at 0.99001.
-        assert_eq!(lower(0.9).fewest_at_best(), Some(33));
-        assert_eq!(lower(0.95).fewest_at_best(), Some(68));
-        assert_eq!(lower(0.99).fewest_at_best(), Some(347));
-        assert_eq!(upper(0.1).fewest_at_best(), Some(33));
-        assert_eq!(lower(1.0).fewest_at_best(), None);
-        assert_eq!(lower(0.0).fewest_at_best(), Some(1));
+        let fewest_at_best = |demand: Demand| first(|cases| demand.is_met_at_best(cases));
+        assert_eq!(fewest_at_best(lower(0.9)), Some(33));
+        assert_eq!(fewest_at_best(lower(0.95)), Some(68));
+        assert_eq!(fewest_at_best(lower(0.99)), Some(347));
+        assert_eq!(fewest_at_best(upper(0.1)), Some(33));
+        assert_eq!(fewest_at_best(lower(1.0)), None);
+        assert_eq!(fewest_at_best(lower(0.0)), Some(1));
         assert!(!lower(0.9).is_met_at_best(32) && lower(0.9).is_met_at_best(33));
     }
 
