@@ -399,8 +399,28 @@ def version_2(event):
     return event
 
 
+IDENTITY = (
+    "suite_name suite_version run_id timestamp harness_version environment filters shard regrade_of against".split()
+)
+CONFIG = (
+    "suite_description gate composites score_metrics ks interval_scope seed formats include_details".split()
+)
+
+
+def version_3(event):
+    """What identifies a run and how it is configured is nested; that rules are recorded goes without saying."""
+    event = version_2(event)
+    for kind in ("run_started", "run_resumed"):
+        if kind in event:
+            said = {name: value for name, value in event[kind].items() if name != "rules_recorded"}
+            run = {name: said.pop(name) for name in IDENTITY if name in said}
+            config = {name: said.pop(name) for name in CONFIG if name in said}
+            return {kind: {"journal_version": said.pop("journal_version"), "run": run, "config": config} | said}
+    return event
+
+
 # How an event is written for a journal version; a later version's function builds on the one before it.
-CONVERTERS = {2: version_2}
+CONVERTERS = {2: version_2, 3: version_3}
 
 
 def journal_text(events, version, torn):

@@ -9,18 +9,9 @@ use super::console::Console;
 use super::resume::Resumed;
 use super::{Failure, scores};
 use crate::journal;
-use crate::model::{Plan, RunScores, RunStarted, ScoreBaselineRead};
+use crate::model::{ComparisonConfig, ComparisonReference, Plan, RunScores, RunStarted};
 use crate::spec::words::FailOn;
 use eval_base::text::{one_line, plural};
-
-/// At most one of the two, and what it may cost.
-#[derive(Debug, Default)]
-pub struct Compared {
-    pub score_baseline: Option<Box<ScoreBaselineRead>>,
-    pub compared_run: Option<Box<RunScores>>,
-    pub fail_on: Option<FailOn>,
-    pub allow_changed: bool,
-}
 
 /// What the arguments ask for. A run that goes on keeps what it began with unless the words typed
 /// now name something else.
@@ -33,18 +24,18 @@ pub fn asked(
     plan: &Plan,
     filters: &[String],
     resumed: Option<&Resumed>,
-) -> Result<Compared, Failure> {
+) -> Result<ComparisonConfig, Failure> {
     let session = match resumed {
         Some(resumed) => {
             let mut sessions = journal::sessions(&resumed.paths.journal())?;
             // The run before it is the one before it began, however often it went on since.
             let began = sessions
                 .first()
-                .map(|first| first.timestamp.clone())
+                .map(|first| first.run.timestamp.clone())
                 .unwrap_or_default();
-            sessions.pop().map(|said| RunStarted {
-                timestamp: began,
-                ..said
+            sessions.pop().map(|mut said| {
+                said.run.timestamp = began;
+                said
             })
         }
         None => None,
@@ -52,7 +43,7 @@ pub fn asked(
     let (fail_on, allow_changed) = (args.compared.fail_on, args.compared.allow_changed);
     let has_side = session
         .as_ref()
-        .is_some_and(|said| said.score_baseline.is_some() || said.compared_run.is_some());
+        .is_some_and(|said| said.config.comparison.reference.is_some());
     let names_one = args.compared.name_a_side()
         && resumed.is_none_or(|resumed| resumed.compares_anew || !has_side);
     if !names_one {
@@ -68,33 +59,33 @@ pub fn asked(
             )
             .hint("name it: `--compare-to previous`, or `--baseline` for the accepted scores"));
         }
-        return Ok(Compared {
+        return Ok(ComparisonConfig {
+            reference: None,
             fail_on,
             allow_changed,
-            ..Compared::default()
         });
     }
-    let mut compared = match &args.compared.compare_to {
+    let (reference, fail_on) = match &args.compared.compare_to {
         Some(word) => {
             let side = side(console, word, plan, filters, session.as_ref())?;
-            let fail_on = fail_on.unwrap_or(FailOn::Significant);
-            Compared {
-                compared_run: Some(Box::new(side)),
-                fail_on: Some(fail_on),
-                ..Compared::default()
-            }
+            let run = ComparisonReference::Run(Box::new(side));
+            (Some(run), fail_on.or(Some(FailOn::Significant)))
         }
-        None => Compared {
-            score_baseline: scores::asked(args, plan)?,
-            fail_on,
-            ..Compared::default()
-        },
+        None => {
+            let accepted = scores::asked(args, plan)?;
+            (accepted.map(ComparisonReference::ScoreBaseline), fail_on)
+        }
     };
-    compared.allow_changed = allow_changed;
-    if let Some(was) = session.as_ref().and_then(of_session) {
+    let compared = ComparisonConfig {
+        reference,
+        fail_on,
+        allow_changed,
+    };
+    let before = session.and_then(|said| said.config.comparison.reference);
+    if let Some(was) = before.as_ref().map(reference_words) {
         console.note(&format!(
             "the run was compared with {was}; from now on it is compared with {}",
-            compared.described().unwrap_or_default()
+            described(&compared).unwrap_or_default()
         ));
     }
     Ok(compared)
@@ -112,8 +103,8 @@ fn side(
     let beside = Beside {
         suite: plan.suite.name.clone(),
         target: plan.target_name.clone(),
-        run_id: session.map(|said| said.run_id.clone()),
-        timestamp: session.map(|said| said.timestamp.clone()),
+        run_id: session.map(|said| said.run.run_id.clone()),
+        timestamp: session.map(|said| said.run.timestamp.clone()),
         regrade_of: None,
         filters: filters.to_vec(),
         file: None,
@@ -124,7 +115,7 @@ fn side(
         target: None,
     }
     .reference(word, &beside)?;
-    if session.is_some_and(|said| is_of_run(&side, &said.run_id)) {
+    if session.is_some_and(|said| is_of_run(&side, &said.run.run_id)) {
         return Err(Failure::wrong(format!(
             "`{}` is the run itself that goes on",
             one_line(word)
@@ -173,38 +164,28 @@ fn shares_a_case(side: &RunScores, plan: &Plan) -> bool {
     planned.peek().is_none() || planned.any(|case| known.contains(&case))
 }
 
-/// What a session was compared with, in words.
-fn of_session(said: &RunStarted) -> Option<String> {
-    let run = said.compared_run.as_deref().map(run_words);
-    run.or_else(|| said.score_baseline.as_deref().map(baseline_words))
-}
-
-fn run_words(run: &RunScores) -> String {
-    let side = &run.side;
-    if side.label == side.run_id {
-        side.run_id.clone()
-    } else {
-        format!("{} ({})", one_line(&side.label), side.run_id)
+fn reference_words(reference: &ComparisonReference) -> String {
+    match reference {
+        ComparisonReference::Run(run) if run.side.label == run.side.run_id => {
+            run.side.run_id.clone()
+        }
+        ComparisonReference::Run(run) => {
+            format!("{} ({})", one_line(&run.side.label), run.side.run_id)
+        }
+        ComparisonReference::ScoreBaseline(read) => {
+            let rev = read.rev.as_deref();
+            let at = rev.map_or_else(String::new, |rev| format!(" at {}", one_line(rev)));
+            format!("{}{at} ({})", one_line(&read.path), read.file.run_id)
+        }
     }
 }
 
-fn baseline_words(read: &ScoreBaselineRead) -> String {
-    let at = read
-        .rev
-        .as_ref()
-        .map(|rev| format!(" at {}", one_line(rev)))
-        .unwrap_or_default();
-    format!("{}{at} ({})", one_line(&read.path), read.file.run_id)
-}
-
-impl Compared {
-    /// What it is and what it may cost, in words; `None` when there is nothing to compare with.
-    pub fn described(&self) -> Option<String> {
-        let run = self.compared_run.as_deref().map(run_words);
-        let what = run.or_else(|| self.score_baseline.as_deref().map(baseline_words))?;
-        Some(match self.fail_on {
-            None | Some(FailOn::Never) => format!("{what}; it informs"),
-            Some(word) => format!("{what}; fails on {}", word.name()),
-        })
-    }
+/// What a run is compared with and what a difference costs, in words; `None` when it is compared
+/// with nothing.
+pub fn described(comparison: &ComparisonConfig) -> Option<String> {
+    let what = reference_words(comparison.reference.as_ref()?);
+    Some(match comparison.fail_on {
+        None | Some(FailOn::Never) => format!("{what}; it informs"),
+        Some(word) => format!("{what}; fails on {}", word.name()),
+    })
 }

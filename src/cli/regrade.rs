@@ -26,14 +26,10 @@ pub fn regrade(console: &Console, args: &RegradeArgs) -> Exit {
     let plan = suite::plan_or_problems(console, selected.loaded)?;
     let after = AfterRun::of(&plan);
     let said = Said {
-        score_baseline: None,
-        compared_run: None,
-        fail_on: None,
-        allow_changed: false,
-        capture: false,
         filters: selected.filters,
         arguments: resume::recorded(again.words, selected.failed_in.as_deref()),
         cwd: suite::cwd().ok(),
+        ..Said::default()
     };
     let source = again.run.paths;
     let finished = drive(console, &again.args, async |helper, cancel, observers| {

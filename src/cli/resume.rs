@@ -139,7 +139,7 @@ fn merged(
         let message = error.to_string();
         Failure::wrong(format!(
             "the arguments of run {} can't be understood: {message}",
-            session.run_id
+            session.run.run_id
         ))
     };
     let own = parse(&typed).map_err(unreadable)?;

@@ -91,19 +91,16 @@ impl Ready {
     ) -> Result<Ready, Failure> {
         let selected = suite::load(&args.suite, Purpose::Run, overrides(args))?;
         let plan = suite::plan_or_problems(console, selected.loaded)?;
-        let asked = compared::asked(console, args, &plan, &selected.filters, resume.as_ref())?;
+        let comparison = compared::asked(console, args, &plan, &selected.filters, resume.as_ref())?;
         let prepared = run::prepare(plan).map_err(failure)?;
         prepared
             .warnings
             .iter()
             .for_each(|warning| console.warn(warning));
-        let compared = asked.described();
+        let compared = compared::described(&comparison);
         let said = Said {
             capture: false,
-            score_baseline: asked.score_baseline,
-            compared_run: asked.compared_run,
-            fail_on: asked.fail_on,
-            allow_changed: asked.allow_changed,
+            comparison,
             filters: selected.filters,
             arguments: resume::recorded(words, selected.failed_in.as_deref()),
             cwd: suite::cwd().ok(),

@@ -33,26 +33,16 @@ impl Contradiction {
     }
 }
 
-/// What a journal records of the rule that makes a verdict of the grades of a case.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum RecordedRule<'a> {
-    /// The run recorded no rules: only the parts that hold under every rule are checked.
-    Absent,
-    /// All grades must pass.
-    All,
-    Written(&'a CombineRule),
-}
-
 /// Decides again by the rules that made the verdict. Verdicts other than `passed` are not checked:
-/// nothing is gained by them.
-pub fn contradiction(verdict: &Verdict, rule: RecordedRule<'_>) -> Option<Contradiction> {
+/// nothing is gained by them. Without a `rule` all grades must pass.
+pub fn contradiction(verdict: &Verdict, rule: Option<&CombineRule>) -> Option<Contradiction> {
     if verdict.outcome != Outcome::Passed {
         return None;
     }
     if verdict.cause.is_some() {
         return Some(Contradiction::Cause);
     }
-    if rule == RecordedRule::All && is_single_pass(verdict) {
+    if rule.is_none() && is_single_pass(verdict) {
         return None;
     }
     let deciding: Vec<&Grade> = verdict
@@ -68,11 +58,9 @@ pub fn contradiction(verdict: &Verdict, rule: RecordedRule<'_>) -> Option<Contra
     if passed().any(|grade| grade.cause.is_some()) {
         return Some(Contradiction::GradeCause);
     }
-    let (how, weights) = match rule {
-        RecordedRule::Absent => return None,
-        RecordedRule::All => (Combine::All, &[][..]),
-        RecordedRule::Written(rule) => (rule.how, rule.weights.as_slice()),
-    };
+    let (how, weights) = rule.map_or((Combine::All, &[][..]), |rule| {
+        (rule.how, rule.weights.as_slice())
+    });
     if passed().any(|grade| is_below_threshold(grade)) {
         return Some(Contradiction::BelowThreshold);
     }
@@ -178,7 +166,7 @@ mod tests {
                     picked.into_iter().map(Some).collect(),
                 );
                 assert_eq!(
-                    contradiction(&verdict, RecordedRule::Written(&rule)),
+                    contradiction(&verdict, Some(&rule)),
                     None,
                     "{rule:?} {verdict:?}"
                 );
@@ -200,7 +188,7 @@ mod tests {
                 ..verdict.clone()
             };
             assert_eq!(
-                contradiction(&changed, RecordedRule::Written(&rule)),
+                contradiction(&changed, Some(&rule)),
                 Some(Contradiction::Cause)
             );
             let changed = Verdict {
@@ -208,7 +196,7 @@ mod tests {
                 ..changed
             };
             assert_eq!(
-                contradiction(&changed, RecordedRule::Written(&rule)),
+                contradiction(&changed, Some(&rule)),
                 Some(Contradiction::Grades)
             );
             let mut changed = changed;
@@ -217,7 +205,7 @@ mod tests {
                 .iter_mut()
                 .for_each(|grade| grade.outcome = Outcome::Passed);
             assert_eq!(
-                contradiction(&changed, RecordedRule::Written(&rule)),
+                contradiction(&changed, Some(&rule)),
                 Some(Contradiction::GradeCause)
             );
             changed.score = Some(0.9);
@@ -232,7 +220,7 @@ mod tests {
                 Contradiction::Score
             };
             assert_eq!(
-                contradiction(&changed, RecordedRule::Written(&rule)),
+                contradiction(&changed, Some(&rule)),
                 Some(expected),
                 "{rule:?}"
             );
@@ -256,27 +244,27 @@ mod tests {
             how: Combine::Any,
             weights: vec![1.0; 3],
         };
-        assert_eq!(contradiction(&verdict, RecordedRule::Written(&any)), None);
-        assert_eq!(contradiction(&verdict, RecordedRule::All), None);
+        assert_eq!(contradiction(&verdict, Some(&any)), None);
+        assert_eq!(contradiction(&verdict, None), None);
         let two = CombineRule {
             how: Combine::AtLeast { n: 2 },
             weights: vec![1.0; 3],
         };
-        assert_eq!(contradiction(&verdict, RecordedRule::Written(&two)), None);
+        assert_eq!(contradiction(&verdict, Some(&two)), None);
         assert_eq!(
             contradiction(
                 &Verdict {
                     grades: Vec::new(),
                     ..verdict
                 },
-                RecordedRule::Written(&two)
+                Some(&two)
             ),
             None
         );
     }
 
     #[test]
-    fn a_run_without_recorded_rules_is_not_checked_against_all() {
+    fn without_a_rule_all_grades_must_pass() {
         let grades = vec![failed(), passed()];
         let verdict = Verdict {
             outcome: Outcome::Passed,
@@ -285,19 +273,12 @@ mod tests {
             reason: String::new(),
             grades,
         };
-        assert_eq!(
-            contradiction(&verdict, RecordedRule::All),
-            Some(Contradiction::Grades)
-        );
-        assert_eq!(contradiction(&verdict, RecordedRule::Absent), None);
+        assert_eq!(contradiction(&verdict, None), Some(Contradiction::Grades));
         let named = Verdict {
             cause: Some(Cause::WrongAnswer),
             ..verdict
         };
-        assert_eq!(
-            contradiction(&named, RecordedRule::Absent),
-            Some(Contradiction::Cause)
-        );
+        assert_eq!(contradiction(&named, None), Some(Contradiction::Cause));
     }
 
     #[test]
@@ -316,17 +297,17 @@ mod tests {
             grades: vec![grade.clone()],
         };
         assert_eq!(
-            contradiction(&verdict(&grade), RecordedRule::All),
+            contradiction(&verdict(&grade), None),
             Some(Contradiction::BelowThreshold)
         );
         grade.reason = "negated: said by hand".to_owned();
         assert_eq!(
-            contradiction(&verdict(&grade), RecordedRule::All),
+            contradiction(&verdict(&grade), None),
             Some(Contradiction::BelowThreshold)
         );
         // The reason is left out where the output holds a secret.
         grade.reason = "left out".to_owned();
         grade.negated = true;
-        assert_eq!(contradiction(&verdict(&grade), RecordedRule::All), None);
+        assert_eq!(contradiction(&verdict(&grade), None), None);
     }
 }

@@ -50,7 +50,7 @@ use eval_models::Models;
 use eval_sandbox::languages::Language;
 use eval_sandbox::{Sandbox, SandboxError, Tier};
 
-pub use contradiction::{Contradiction, RecordedRule, contradiction};
+pub use contradiction::{Contradiction, contradiction};
 pub use finish::apply_finish;
 pub use grader_process::{GRADER_ARGUMENT, grader_process_main};
 pub use judge::question_bytes as judge_question_bytes;

@@ -5,7 +5,6 @@
 //! write) is not an error: it is left out, and cut off before anything is appended. Outputs that
 //! are too large for a line lie in files of their own beside the journal.
 
-mod counts;
 mod durable;
 mod lock;
 mod outputs;
@@ -23,6 +22,8 @@ pub use stored::output_of;
 pub use writer::JournalWriter;
 
 use std::path::PathBuf;
+
+use crate::model::JOURNAL_VERSION;
 
 /// What can go wrong with a journal.
 #[derive(Debug, thiserror::Error)]
@@ -52,8 +53,15 @@ pub enum JournalError {
     Empty { path: PathBuf },
     #[error("run {run} is being written by another process; wait until it has ended")]
     Locked { run: String },
-    #[error("{path} was written by a later version of eval-harness (journal version {version})", path = path.display())]
-    Version { path: PathBuf, version: u32 },
+    #[error(
+        "{path} was written by eval-harness {harness} in journal version {version}; this version reads version {JOURNAL_VERSION}",
+        path = path.display()
+    )]
+    Version {
+        path: PathBuf,
+        version: u32,
+        harness: String,
+    },
     #[error("no run `{run}` below {dir}", dir = dir.display())]
     NoRun {
         run: String,
@@ -98,7 +106,9 @@ impl JournalError {
                 "results lie where --output-dir says, or the suite (--suite), or in `results/` of the project".to_owned(),
             ),
             JournalError::Create { .. } => Some("--output-dir names another folder for results".to_owned()),
-            JournalError::Version { .. } => Some("use that version, or a later one".to_owned()),
+            JournalError::Version { harness, .. } => {
+                Some(format!("eval-harness {harness} reads it"))
+            }
             _ => None,
         }
     }

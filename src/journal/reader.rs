@@ -5,9 +5,9 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use super::JournalError;
-use super::counts;
 use super::tail::is_json;
-use crate::model::{EvalPlanned, Event, JOURNAL_VERSION, RunStarted};
+use crate::model::{EvalPlanned, Event, JOURNAL_VERSION, RunStarted, without_details};
+use eval_base::blocks::{Blocks, Expect};
 use eval_base::files::open_file;
 
 /// A journal being read: an iterator over its events. A torn tail is left out.
@@ -15,6 +15,8 @@ pub struct Journal {
     path: PathBuf,
     reader: BufReader<File>,
     line: usize,
+    /// Bytes that were read.
+    end: u64,
     /// Set at the end and after an error.
     over: bool,
     buffer: Vec<u8>,
@@ -24,19 +26,27 @@ pub struct Journal {
 
 type Parse = fn(&[u8]) -> serde_json::Result<Event>;
 
+/// Where a line is in its file.
+pub(super) struct LinePlace {
+    /// From 1.
+    pub line: usize,
+    pub offset: u64,
+    pub length: usize,
+}
+
 /// Opens a journal. Fails when it holds no run or was written by a later version.
 pub fn read(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<Event, JournalError>> + use<>, JournalError> {
-    read_by(path, |line| serde_json::from_slice(line))
+    read_by(Journal::open(path)?)
 }
 
-/// As [`read`], without what samples said: outputs and reasons are empty, and grades hold nothing
-/// but the numbers that they measured. Several times as fast; for who only counts.
+/// As [`read`], without the texts that samples, graders and judges gave, and without what the run is
+/// compared with. Several times as fast, for callers that only count.
 pub fn read_counts(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<Event, JournalError>> + use<>, JournalError> {
-    read_by(path, counts::parse)
+    read_by(Journal::without_details(path)?)
 }
 
 /// What a run said of itself when it began.
@@ -51,20 +61,14 @@ pub fn started(path: &Path) -> Result<RunStarted, JournalError> {
 }
 
 fn read_by(
-    path: &Path,
-    parse: Parse,
+    mut journal: Journal,
 ) -> Result<impl Iterator<Item = Result<Event, JournalError>> + use<>, JournalError> {
-    let mut journal = Journal::open(path)?;
-    journal.parse = parse;
-    let first = journal.next().ok_or_else(|| JournalError::Empty {
-        path: path.to_owned(),
-    })??;
+    let first = journal.next().ok_or_else(|| journal.empty())??;
     if !matches!(first, Event::RunStarted(_)) {
-        let message = "the first event is not `run_started`".to_owned();
         return Err(JournalError::Line {
-            path: path.to_owned(),
+            path: journal.path,
             line: 1,
-            message,
+            message: "the first event is not `run_started`".to_owned(),
         });
     }
     Ok(std::iter::once(Ok(first)).chain(journal))
@@ -82,9 +86,7 @@ pub fn sessions(path: &Path) -> Result<Vec<RunStarted>, JournalError> {
         }
     }
     if sessions.is_empty() {
-        Err(JournalError::Empty {
-            path: path.to_owned(),
-        })
+        Err(journal.empty())
     } else {
         Ok(sessions)
     }
@@ -113,10 +115,49 @@ impl Journal {
             path: path.to_owned(),
             reader,
             line: 0,
+            end: 0,
             over: false,
             buffer: Vec::new(),
             parse: |line| serde_json::from_slice(line),
         })
+    }
+
+    /// See [`read_counts`].
+    pub(super) fn without_details(path: &Path) -> Result<Journal, JournalError> {
+        let parse: Parse = |line| without_details(|| serde_json::from_slice(line));
+        Ok(Journal {
+            parse,
+            ..Journal::open(path)?
+        })
+    }
+
+    /// Where the line of the last event is.
+    pub(super) fn place(&self) -> LinePlace {
+        LinePlace {
+            line: self.line,
+            offset: self.end - self.buffer.len() as u64,
+            length: self.buffer.len(),
+        }
+    }
+
+    /// The file, to read lines of again.
+    pub(super) fn into_blocks(self) -> Result<Blocks, JournalError> {
+        if self.end == 0 {
+            return Err(self.empty());
+        }
+        let file = self.reader.into_inner();
+        Blocks::of_file(file, &self.path, Expect::Growth, true).map_err(|source| {
+            JournalError::Read {
+                path: self.path,
+                source,
+            }
+        })
+    }
+
+    fn empty(&self) -> JournalError {
+        JournalError::Empty {
+            path: self.path.clone(),
+        }
     }
 
     /// The next event among the lines that `wanted` takes.
@@ -138,12 +179,13 @@ impl Journal {
     /// Reads a whole line into the buffer; `false` at the end and for a line without one.
     fn next_line(&mut self) -> Result<bool, JournalError> {
         self.buffer.clear();
-        self.reader
+        self.end += self
+            .reader
             .read_until(b'\n', &mut self.buffer)
             .map_err(|source| JournalError::Read {
                 path: self.path.clone(),
                 source,
-            })?;
+            })? as u64;
         self.line += 1;
         Ok(self.buffer.last() == Some(&b'\n'))
     }
@@ -152,12 +194,13 @@ impl Journal {
     fn event(&mut self) -> Option<Result<Event, JournalError>> {
         let error = match (self.parse)(&self.buffer) {
             Ok(Event::RunStarted(said) | Event::RunResumed(said))
-                if said.journal_version > JOURNAL_VERSION =>
+                if said.journal_version != JOURNAL_VERSION =>
             {
-                return self.end(JournalError::Version {
-                    path: self.path.clone(),
-                    version: said.journal_version,
-                });
+                let version = WriterVersion {
+                    journal: said.journal_version,
+                    harness: said.run.harness_version,
+                };
+                return self.end(version.error(&self.path));
             }
             Ok(event) => return Some(Ok(event)),
             Err(error) => error,
@@ -165,11 +208,8 @@ impl Journal {
         let line = self.line;
         let message = error.to_string();
         if is_json(&self.buffer) {
-            return self.end(match later_version(&self.buffer) {
-                Some(version) => JournalError::Version {
-                    path: self.path.clone(),
-                    version,
-                },
+            return self.end(match other_version(&self.buffer) {
+                Some(version) => version.error(&self.path),
                 None => JournalError::Line {
                     path: self.path.clone(),
                     line,
@@ -202,17 +242,37 @@ impl Journal {
     }
 }
 
-/// The version that a line names which this program can't read, if it is a later one.
-fn later_version(line: &[u8]) -> Option<u32> {
+/// What wrote a journal.
+struct WriterVersion {
+    journal: u32,
+    harness: String,
+}
+
+impl WriterVersion {
+    fn error(self, path: &Path) -> JournalError {
+        JournalError::Version {
+            path: path.to_owned(),
+            version: self.journal,
+            harness: self.harness,
+        }
+    }
+}
+
+/// What a line says of its writer, if it begins a session in another version of the journal.
+fn other_version(line: &[u8]) -> Option<WriterVersion> {
     let value: serde_json::Value = serde_json::from_slice(line).ok()?;
     let said = value
         .get("run_started")
         .or_else(|| value.get("run_resumed"))?;
-    let version = said
-        .get("journal_version")?
-        .as_u64()
-        .and_then(|version| u32::try_from(version).ok())?;
-    (version > JOURNAL_VERSION).then_some(version)
+    let version = said.get("journal_version")?.as_u64()?;
+    // Up to version 2 the identity was not apart.
+    let identity = said.get("run").unwrap_or(said);
+    let harness = identity.get("harness_version")?.as_str()?;
+    let version = WriterVersion {
+        journal: u32::try_from(version).ok()?,
+        harness: harness.to_owned(),
+    };
+    (version.journal != JOURNAL_VERSION).then_some(version)
 }
 
 impl Iterator for Journal {
@@ -227,47 +287,18 @@ impl Iterator for Journal {
 mod tests {
     use super::super::{JournalWriter, RunPaths};
     use super::*;
+    use crate::model::testing::run_started;
     use crate::model::{
-        Attempt, Cause, Grade, GraderType, Outcome, Output, RunFinished, RunStarted,
-        SampleFinished, SampleSkipped, Verdict,
+        Attempt, Cause, Grade, GraderType, Outcome, Output, RunFinished, SampleFinished,
+        SampleSkipped, Verdict,
     };
     use eval_base::redact::Redactor;
 
     fn started() -> Event {
-        Event::RunStarted(Box::new(RunStarted {
-            journal_version: JOURNAL_VERSION,
-            run_id: "eval-20260304-050607".into(),
-            timestamp: "2026-03-04T05:06:07.000Z".into(),
-            harness_version: "0.1.0".into(),
-            suite_name: "with hunter2secret inside".into(),
-            suite_version: None,
-            suite_description: None,
-            suite_path: "evals/eval-suite.yaml".into(),
-            environment: Default::default(),
-            gate: Default::default(),
-            composites: Vec::new(),
-            score_metrics: Vec::new(),
-            ks: vec![1],
-            interval_scope: crate::model::IntervalScope::default(),
-            seed: 18_446_744_073_709_551_615,
-            formats: vec![],
-            include_details: true,
-            filters: vec![],
-            target_hash: String::new(),
-            whole_hash: String::new(),
-            recordings: Vec::new(),
-            shard: None,
-            regrade_of: None,
-            against: None,
-            capture: false,
-            score_baseline: None,
-            compared_run: None,
-            fail_on: None,
-            allow_changed: false,
-            arguments: vec![],
-            cwd: None,
-            rules_recorded: true,
-        }))
+        let mut started = run_started();
+        started.run.suite_name = "with hunter2secret inside".into();
+        started.config.seed = u64::MAX;
+        Event::RunStarted(Box::new(started))
     }
 
     fn skipped() -> Event {
@@ -314,8 +345,8 @@ mod tests {
         let Event::RunStarted(first) = &events[0] else {
             panic!("{events:?}")
         };
-        assert_eq!(first.suite_name, "with [redacted] inside");
-        assert_eq!(first.seed, u64::MAX);
+        assert_eq!(first.run.suite_name, "with [redacted] inside");
+        assert_eq!(first.config.seed, u64::MAX);
     }
 
     fn finished_sample(output: Output, score: f64, duration_ms: f64) -> Event {
@@ -494,7 +525,7 @@ mod tests {
                 .err()
                 .unwrap()
                 .to_string()
-                .contains("later version")
+                .contains("reads version 3")
         );
     }
 }

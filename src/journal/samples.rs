@@ -1,63 +1,13 @@
 //! The finished samples of a journal in the plan's order, in bounded memory: where each one's line
 //! lies is found in a first pass, and its line is read when it is asked for.
 
-use std::borrow::Cow;
 use std::collections::HashMap;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-use serde::de::IgnoredAny;
-
-use super::JournalError;
-use super::tail::is_json;
-use crate::model::{Event, JOURNAL_VERSION, SampleFinished};
-use eval_base::blocks::{Blocks, Expect};
-use eval_base::files::open_file;
+use super::{Journal, JournalError};
+use crate::model::{Event, SampleFinished};
+use eval_base::blocks::Blocks;
 use eval_base::names::Names;
-
-/// As much of an event as tells where it belongs. The same names as [`Event`].
-#[derive(Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Head<'a> {
-    RunStarted(StartedHead),
-    RunResumed(StartedHead),
-    EvalPlanned(IgnoredAny),
-    #[serde(borrow)]
-    CasesPlanned(CasesHead<'a>),
-    #[serde(borrow)]
-    SampleFinished(SampleHead<'a>),
-    SampleSkipped(IgnoredAny),
-    RunFinished(IgnoredAny),
-}
-
-#[derive(Deserialize)]
-struct StartedHead {
-    journal_version: u32,
-}
-
-#[derive(Deserialize)]
-struct CasesHead<'a> {
-    #[serde(borrow)]
-    eval: Cow<'a, str>,
-    #[serde(borrow)]
-    cases: Vec<CaseHead<'a>>,
-}
-
-#[derive(Deserialize)]
-struct CaseHead<'a> {
-    #[serde(borrow)]
-    id: Cow<'a, str>,
-}
-
-#[derive(Deserialize)]
-struct SampleHead<'a> {
-    #[serde(borrow)]
-    eval: Cow<'a, str>,
-    #[serde(borrow)]
-    case: Cow<'a, str>,
-    sample: u32,
-}
 
 /// Where one sample's line lies.
 #[derive(Debug, Clone, Copy)]
@@ -101,91 +51,41 @@ pub fn index_samples(
     path: &Path,
     wanted: impl Fn(&str, &str) -> bool,
 ) -> Result<SampleIndex, JournalError> {
-    let unreadable = |source| JournalError::Read {
-        path: path.to_owned(),
-        source,
-    };
-    let file = open_file(path).map_err(unreadable)?;
-    let held = file.try_clone().map_err(unreadable)?;
-    let mut reader = BufReader::with_capacity(1 << 18, file);
+    let mut journal = Journal::without_details(path)?;
     let (mut ranks, mut entries) = (Ranks::default(), Vec::new());
-    let (mut bytes, mut line, mut offset) = (Vec::new(), 0u32, 0u64);
-    loop {
-        bytes.clear();
-        bytes.shrink_to(4 << 20);
-        let read = reader.read_until(b'\n', &mut bytes).map_err(unreadable)?;
-        if read == 0 || bytes.last() != Some(&b'\n') {
-            break;
-        }
-        line = line.saturating_add(1);
-        let wrong = |message: String| JournalError::Line {
+    while let Some(event) = journal.next() {
+        let event = event?;
+        let place = journal.place();
+        let too_much = || JournalError::Line {
             path: path.to_owned(),
-            line: line as usize,
-            message,
+            line: place.line,
+            message: "more than this version can number".to_owned(),
         };
-        let too_much = || wrong("more than this version can number".to_owned());
-        let head: Head = match serde_json::from_slice(&bytes) {
-            Ok(head) => head,
-            Err(error) if is_json(&bytes) || json_follows(&mut reader).map_err(unreadable)? => {
-                return Err(wrong(error.to_string()));
-            }
-            Err(_) => break,
-        };
-        match head {
-            Head::RunStarted(started) | Head::RunResumed(started)
-                if started.journal_version > JOURNAL_VERSION =>
-            {
-                let version = started.journal_version;
-                return Err(JournalError::Version {
-                    path: path.to_owned(),
-                    version,
-                });
-            }
-            Head::CasesPlanned(planned) => {
-                for case in planned.cases {
+        match event {
+            Event::CasesPlanned(planned) => {
+                for case in &planned.cases {
                     ranks.of(&planned.eval, &case.id).ok_or_else(too_much)?;
                 }
             }
-            Head::SampleFinished(head) if wanted(&head.eval, &head.case) => {
-                let rank = ranks.of(&head.eval, &head.case).ok_or_else(too_much)?;
-                let length = u32::try_from(read).map_err(|_| too_much())?;
+            Event::SampleFinished(sample) if wanted(&sample.eval, &sample.case) => {
                 entries.push(Entry {
-                    rank,
-                    sample: head.sample,
-                    line,
-                    length,
-                    offset,
+                    rank: ranks.of(&sample.eval, &sample.case).ok_or_else(too_much)?,
+                    sample: sample.sample,
+                    line: u32::try_from(place.line).map_err(|_| too_much())?,
+                    length: u32::try_from(place.length).map_err(|_| too_much())?,
+                    offset: place.offset,
                 });
             }
             _ => {}
         }
-        offset += read as u64;
-    }
-    if line == 0 {
-        return Err(JournalError::Empty {
-            path: path.to_owned(),
-        });
     }
     entries.sort_unstable_by_key(|entry| (entry.rank, entry.sample, std::cmp::Reverse(entry.line)));
     entries.dedup_by_key(|entry| (entry.rank, entry.sample));
-    let blocks = Blocks::of_file(held, path, Expect::Growth, true).map_err(unreadable)?;
     Ok(SampleIndex {
         path: path.to_owned(),
-        blocks,
+        blocks: journal.into_blocks()?,
         entries,
     })
-}
-
-/// A line that is no JSON begins what a crash tore, unless somebody wrote on behind it.
-fn json_follows(reader: &mut impl BufRead) -> std::io::Result<bool> {
-    let mut line = Vec::new();
-    while reader.read_until(b'\n', &mut line)? > 0 {
-        if is_json(&line) {
-            return Ok(true);
-        }
-        line.clear();
-    }
-    Ok(false)
 }
 
 impl SampleIndex {

@@ -9,21 +9,20 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::comparison::ScoreBaselineRead;
 use super::grade::{Output, Stored, Verdict};
 use super::grader::Combine;
 use super::input_shown::InputShown;
-use super::metric::Composite;
 use super::outcome::Cause;
-use super::plan::{EvalInfo, GateSpec};
-use super::run_scores::RunScores;
+use super::plan::EvalInfo;
+use super::reading::detail;
+use super::run::{RunConfig, RunIdentity};
 use super::summary::PastRate;
-use crate::spec::words::{FailOn, GraderType, IntervalScope, ReportFormat};
+use crate::spec::words::GraderType;
 use eval_base::text;
 use eval_models::ModelCall;
 
-/// The version of the journal's format; a reader refuses a higher one.
-pub const JOURNAL_VERSION: u32 = 2;
+/// The version of the journal's format; a reader refuses every other one.
+pub const JOURNAL_VERSION: u32 = 3;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -45,34 +44,12 @@ pub enum Event {
     RunFinished(RunFinished),
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct RunStarted {
     pub journal_version: u32,
-    pub run_id: String,
-    /// RFC 3339, UTC.
-    pub timestamp: String,
-    pub harness_version: String,
-    pub suite_name: String,
-    pub suite_version: Option<String>,
-    pub suite_description: Option<String>,
+    pub run: RunIdentity,
+    pub config: RunConfig,
     pub suite_path: PathBuf,
-    pub environment: Environment,
-    pub gate: GateSpec,
-    /// Metrics that the suite computes from others.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub composites: Vec<Composite>,
-    /// Named metrics that are scores, in [0, 1]: where all are 0 or 1 they are proportions.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub score_metrics: Vec<String>,
-    pub ks: Vec<u32>,
-    /// What intervals speak about.
-    #[serde(default, skip_serializing_if = "IntervalScope::is_default")]
-    pub interval_scope: IntervalScope,
-    pub seed: u64,
-    pub formats: Vec<ReportFormat>,
-    pub include_details: bool,
-    /// The filters in words, when the run was not the whole suite.
-    pub filters: Vec<String>,
     /// A fingerprint (hex) of the suite's target: with another one a run can't be resumed.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub target_hash: String,
@@ -83,30 +60,9 @@ pub struct RunStarted {
     /// The recordings that outputs were taken from.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub recordings: Vec<RecordingRead>,
-    /// Present when this run is one part of a suite; it then decides no gate.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shard: Option<Shard>,
-    /// The run whose stored outputs were graded again; no target was asked.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub regrade_of: Option<String>,
-    /// Present when regressions were compared with the baselines of a git revision.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub against: Option<Against>,
     /// True when the run was made to capture baselines: its outcomes are no history.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub capture: bool,
-    /// The accepted scores that reports compare the run with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub score_baseline: Option<Box<ScoreBaselineRead>>,
-    /// The earlier run that reports compare this one with, in place of accepted scores.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub compared_run: Option<Box<RunScores>>,
-    /// Which difference to either of them fails the gate; absent, the comparison informs.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fail_on: Option<FailOn>,
-    /// True when cases whose data or grading changed are compared, too.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub allow_changed: bool,
     /// The arguments of `run` as typed, without the program and the verb; `--resume` starts from
     /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -114,10 +70,6 @@ pub struct RunStarted {
     /// Where relative paths of `arguments` start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cwd: Option<PathBuf>,
-    /// True when every case of the run has its rule in `combine`, and every negated grade is
-    /// marked: earlier versions recorded neither. A session that resumes such a run keeps it false.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub rules_recorded: bool,
 }
 
 /// The git revision whose accepted baselines were compared with, in place of those on disk.
@@ -253,10 +205,13 @@ pub struct CasePlanned {
     pub position: Option<u32>,
     /// What the target is given; only where reports show details, of plans of at most 20,000
     /// samples. A later session that plans the case again without it leaves what was said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "detail"
+    )]
     pub input: Option<Box<InputShown>>,
-    /// How the grades of the case become a verdict; absent when all of them must pass, and in runs
-    /// without `rules_recorded`.
+    /// How the grades of the case become a verdict; absent when all of them must pass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub combine: Option<Box<CombineRule>>,
 }
@@ -278,6 +233,7 @@ pub struct SampleFinished {
     /// At least one; the last one is what counts for the case, the first one for pass@k and pass^k.
     pub attempts: Vec<Attempt>,
     /// RFC 3339, UTC.
+    #[serde(deserialize_with = "detail")]
     pub finished_at: String,
 }
 
@@ -290,7 +246,11 @@ pub struct Attempt {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stored: Option<Stored>,
     /// What the graders saw, when extraction changed the output.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "detail"
+    )]
     pub extracted: Option<Value>,
     pub verdict: Verdict,
     /// Wall time of the target's call, milliseconds; absent when there was none (recorded outputs).

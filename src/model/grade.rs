@@ -7,12 +7,14 @@ use serde_json::Value;
 
 use super::judged::Judged;
 use super::outcome::{Cause, Outcome};
+use super::reading::detail;
 use crate::spec::words::{Finish, GraderType};
 use eval_models::Usage;
 
 /// What a target returned.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Output {
+    #[serde(deserialize_with = "detail")]
     pub value: OutputValue,
     /// True when the target said more than is kept.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -26,7 +28,11 @@ pub struct Output {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<Finish>,
     /// What the model thought aloud before it answered; never graded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "detail"
+    )]
     pub thoughts: Option<String>,
 }
 
@@ -59,6 +65,12 @@ pub enum OutputValue {
     Program(String),
 }
 
+impl Default for OutputValue {
+    fn default() -> Self {
+        OutputValue::Text(String::new())
+    }
+}
+
 /// An output that is too large for a line of the journal and lies in a file of its own beside it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Stored {
@@ -67,6 +79,7 @@ pub struct Stored {
     pub bytes: u64,
     pub kind: StoredKind,
     /// The beginning, for reports.
+    #[serde(deserialize_with = "detail")]
     pub head: String,
     /// The fields of [`Output`] beside its value.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -77,7 +90,11 @@ pub struct Stored {
     pub model: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<Finish>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "detail"
+    )]
     pub thoughts: Option<String>,
 }
 
@@ -95,9 +112,14 @@ pub struct Grade {
     #[serde(rename = "type")]
     pub grader_type: GraderType,
     /// The code grader's method; `model` or `human` for the others; `combined` for a list.
+    #[serde(deserialize_with = "detail")]
     pub method: String,
     /// The grader's name under `graders:`, when it has one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "detail"
+    )]
     pub grader: Option<String>,
     /// Passed, failed, errored or pending.
     pub outcome: Outcome,
@@ -108,13 +130,29 @@ pub struct Grade {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
     /// One sentence for people; empty when passed and there is nothing to say.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "detail"
+    )]
     pub reason: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "detail"
+    )]
     pub expected: Option<Value>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "detail"
+    )]
     pub actual: Option<Value>,
-    #[serde(default, skip_serializing_if = "serde_json::Map::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "serde_json::Map::is_empty",
+        deserialize_with = "detail"
+    )]
     pub details: serde_json::Map<String, Value>,
     /// Named numbers that the grader measured, such as `lint_pass` or `edit_rate`; finite.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -314,7 +352,11 @@ pub struct Verdict {
     pub score: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "detail"
+    )]
     pub reason: String,
     /// One per grader, in the order written; a grader that was not needed (the verdict was decided)
     /// is absent.

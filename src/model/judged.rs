@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::outcome::{Cause, Outcome};
 use eval_models::{Finish, ModelCall, Usage};
+use super::reading::detail;
 
 /// A model-based grade in full.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -17,7 +18,11 @@ pub struct Judged {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub criteria: Vec<JudgedCriterion>,
     /// What the output had to say and not to say.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "detail"
+    )]
     pub checks: Vec<JudgedCheck>,
     /// The weighted score on the scale of the rubric (numeric scoring), or its share (otherwise);
     /// computed from the criteria.
@@ -29,17 +34,33 @@ pub struct Judged {
     /// The share of the scale that passes.
     pub pass_threshold: f64,
     /// Of the vote nearest to the verdict.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "detail"
+    )]
     pub justification: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "detail"
+    )]
     pub feedback: Vec<String>,
     /// How several votes became one verdict, in words; empty when there is one.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "detail"
+    )]
     pub panel: String,
     /// At least one: by model, then in order.
     pub votes: Vec<JudgeVote>,
     /// What was to be told with the verdict: the output was cut, marks in it were made harmless.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "detail"
+    )]
     pub notices: Vec<String>,
     /// True when the middle of a text was left out, because it was too long to be shown whole.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -56,8 +77,13 @@ pub struct Judged {
 pub struct JudgeQuestion {
     /// A fingerprint (hex) of the question: equal ones are the same question about the same output.
     pub id: String,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "detail"
+    )]
     pub system: String,
+    #[serde(deserialize_with = "detail")]
     pub prompt: String,
 }
 
@@ -101,35 +127,56 @@ pub struct JudgeVote {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
     /// Why it is errored.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "detail"
+    )]
     pub reason: String,
     /// In [0, 1], computed from the criteria; absent when errored.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
     /// By criterion.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "BTreeMap::is_empty",
+        deserialize_with = "detail"
+    )]
     pub scores: BTreeMap<String, Value>,
     /// What the judge itself said of the whole: kept, and not believed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said_passed: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub said_score: Option<f64>,
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "detail"
+    )]
     pub justification: String,
     /// Criteria of its answer that the rubric does not have.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "detail"
+    )]
     pub unknown: Vec<String>,
     /// Every answer in order; empty when none came.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub replies: Vec<JudgeReply>,
     /// How the model was asked, one for each question that was put, whether or not an answer came.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "Vec::is_empty",
+        deserialize_with = "detail"
+    )]
     pub calls: Vec<JudgeCall>,
 }
 
 /// What a judge answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct JudgeReply {
+    #[serde(deserialize_with = "detail")]
     pub text: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub finish: Option<Finish>,
@@ -137,7 +184,11 @@ pub struct JudgeReply {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<ReplyFault>,
     /// In a sentence.
-    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[serde(
+        default,
+        skip_serializing_if = "String::is_empty",
+        deserialize_with = "detail"
+    )]
     pub why: String,
     /// What was asked next; empty when nothing was.
     #[serde(default, skip_serializing_if = "String::is_empty")]

@@ -99,14 +99,14 @@ pub struct AskedThreshold {
 }
 
 /// The root of a JSON phase report.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseReportFile {
     pub phase_report: PhaseReport,
 }
 
 /// What a phase came to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseReport {
     pub metadata: PhaseMetadata,
@@ -183,7 +183,7 @@ pub struct FileChange {
     pub removed: Option<usize>,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StepResult {
     #[serde(rename = "type")]
@@ -311,8 +311,8 @@ pub struct TestFailure {
 }
 
 /// A run of an eval step.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct EvalStepResult {
     /// The suite as the phase file names it.
     pub suite: String,

@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::comparison::Comparison;
-use super::event::{Against, Environment, Shard};
 use super::grade::{Grade, Trust};
 use super::input_shown::InputShown;
 use super::judge_health::JudgeHealth;
@@ -15,20 +14,21 @@ use super::models::ModelsUsed;
 use super::outcome::{Cause, Outcome};
 use super::plan::Place;
 use super::plan::Threshold;
+use super::run::RunIdentity;
 use crate::spec::words::{
     Bound, Criticality, Difficulty, EvalType, FailOn, Figure, Finish, IntervalScope,
 };
 use eval_models::{ModelCall, Usage};
 
 /// The root of `run-<time>.json`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct ReportFile {
     pub eval_report: Summary,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Summary {
     pub metadata: Metadata,
     pub summary: Totals,
@@ -123,36 +123,20 @@ pub struct Omitted {
     pub failures: usize,
 }
 
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[schemars(deny_unknown_fields)]
 pub struct Metadata {
-    pub suite_name: String,
-    pub suite_version: Option<String>,
-    pub run_id: String,
-    /// RFC 3339, UTC.
-    pub timestamp: String,
+    /// Of joined runs: when the first of them began.
+    #[serde(flatten)]
+    pub run: RunIdentity,
     /// Sum over the sessions of a resumed run; of joined shards the longest.
     pub duration_seconds: f64,
-    pub harness_version: String,
-    pub environment: Environment,
     /// What intervals speak about.
     #[serde(default)]
     pub interval_scope: IntervalScope,
-    /// Filters in words, when the run was not the whole suite.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub filters: Vec<String>,
     /// True when the run was ended early.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub interrupted: bool,
-    /// Present when the run is one part of a suite.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub shard: Option<Shard>,
-    /// The run whose stored outputs were graded again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub regrade_of: Option<String>,
-    /// The git revision whose baselines were compared with.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub against: Option<Against>,
     /// The suite file as it was given on the command line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suite_path: Option<String>,
@@ -163,6 +147,21 @@ pub struct Metadata {
     /// The other runs that were joined to this one, each a shard of the same suite.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<String>,
+}
+
+/// The fields of the identity are fields of the metadata, as they are in JSON.
+impl std::ops::Deref for Metadata {
+    type Target = RunIdentity;
+
+    fn deref(&self) -> &RunIdentity {
+        &self.run
+    }
+}
+
+impl std::ops::DerefMut for Metadata {
+    fn deref_mut(&mut self) -> &mut RunIdentity {
+        &mut self.run
+    }
 }
 
 /// Counts of evals and of cases, and the same by several groupings.

@@ -39,6 +39,28 @@ pub fn case(id: &str) -> Case {
     }
 }
 
+/// The beginning of a run of suite `Suite`.
+pub fn run_started() -> RunStarted {
+    RunStarted {
+        journal_version: JOURNAL_VERSION,
+        run: RunIdentity {
+            suite_name: "Suite".into(),
+            run_id: "eval-20260304-050607".into(),
+            timestamp: "2026-03-04T05:06:07.000Z".into(),
+            harness_version: "0.1.0".into(),
+            ..RunIdentity::default()
+        },
+        config: RunConfig {
+            ks: vec![1],
+            seed: 7,
+            include_details: true,
+            ..RunConfig::default()
+        },
+        suite_path: "s.yaml".into(),
+        ..RunStarted::default()
+    }
+}
+
 /// A model behind an API of OpenAI's kind, without key and price.
 pub fn endpoint() -> Endpoint {
     Endpoint {

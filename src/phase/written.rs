@@ -180,6 +180,7 @@ fn one(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{Decision, PhaseGate, PhaseMetadata};
 
     #[test]
     fn a_report_takes_the_place_of_a_report_and_of_nothing_else() {
@@ -223,12 +224,29 @@ mod tests {
     /// What tells reports apart from other files must be what they begin with.
     #[test]
     fn reports_begin_as_they_are_known_by() {
-        let report: PhaseReport = serde_json::from_value(serde_json::json!({
-            "metadata": {"phase_id": "p", "name": "P", "description": null, "file": "plan.yaml", "when": null,
-                "timestamp": "", "duration_seconds": 0.0, "harness_version": "", "git": null},
-            "gate": {"decision": "pass", "exit_code": 0}, "implementation": null, "steps": [], "recommendations": []
-        }))
-        .expect("a report");
+        let report = PhaseReport {
+            metadata: PhaseMetadata {
+                phase_id: "p".to_owned(),
+                name: "P".to_owned(),
+                description: None,
+                file: "plan.yaml".to_owned(),
+                when: None,
+                timestamp: String::new(),
+                duration_seconds: 0.0,
+                harness_version: String::new(),
+                git: None,
+            },
+            gate: PhaseGate {
+                decision: Decision::Pass,
+                exit_code: 0,
+                reasons: Vec::new(),
+                interrupted: false,
+            },
+            implementation: None,
+            steps: Vec::new(),
+            recommendations: Vec::new(),
+            notes: Vec::new(),
+        };
         let folder = tempfile::tempdir().expect("a folder");
         let files = ReportFiles::beside(&folder.path().join("x.md"));
         files.write(&report).expect("written");

@@ -8,10 +8,7 @@ use super::planned::case_planned;
 use super::prepare::Prepared;
 use super::refused::{Cases, Refused, listed};
 use super::remaining::Remaining;
-use crate::model::{CasePlanned, Eval, JOURNAL_VERSION, RunStarted, SandboxDemand};
-
-/// The first version of the journal whose hashes can be compared with today's.
-const COMPARABLE: u32 = 2;
+use crate::model::{CasePlanned, Eval, RunStarted, SandboxDemand};
 
 /// What a session that goes on has to do.
 pub(super) struct Continuation {
@@ -34,7 +31,7 @@ pub(super) fn check(
     earlier: &Earlier,
     recordings: Vec<String>,
 ) -> Result<Continuation, Refused> {
-    let run = &earlier.started.run_id;
+    let run = &earlier.started.run.run_id;
     let mut refused = Refused {
         what: format!("run {run} can't be resumed"),
         reasons: Vec::new(),
@@ -52,7 +49,13 @@ pub(super) fn check(
         evals_differ: false,
     };
     for eval in &prepared.plan.evals {
-        compare_eval(eval, earlier, now.shard.is_some(), &mut found, &mut next);
+        compare_eval(
+            eval,
+            earlier,
+            now.run.shard.is_some(),
+            &mut found,
+            &mut next,
+        );
     }
     refused
         .reasons
@@ -77,31 +80,24 @@ pub(super) fn check(
 fn run_reasons(now: &RunStarted, earlier: &Earlier) -> Vec<String> {
     let (was, first) = (&earlier.session, &earlier.started);
     let mut reasons = Vec::new();
-    if first.journal_version < COMPARABLE || first.journal_version > JOURNAL_VERSION {
-        reasons.push(format!(
-            "it was written by eval-harness {}, whose journal can be reported and not continued",
-            first.harness_version
-        ));
-        return reasons;
-    }
-    if let Some(other) = &first.regrade_of {
+    if let Some(other) = &first.run.regrade_of {
         reasons.push(format!(
             "it graded the outputs of {other} again; start `regrade --run {other}` anew"
         ));
     }
-    if was.shard != now.shard {
+    if was.run.shard != now.run.shard {
         let name = |shard: Option<crate::model::Shard>| match shard {
             Some(shard) => format!("shard {}/{}", shard.index, shard.of),
             None => "the whole suite".to_owned(),
         };
         reasons.push(format!(
             "it is a run of {}, and now {} is asked for",
-            name(was.shard),
-            name(now.shard)
+            name(was.run.shard),
+            name(now.run.shard)
         ));
     }
-    if was.against.as_ref().map(|a| &a.commit) != now.against.as_ref().map(|a| &a.commit) {
-        let name = |said: &RunStarted| match &said.against {
+    if was.run.against.as_ref().map(|a| &a.commit) != now.run.against.as_ref().map(|a| &a.commit) {
+        let name = |said: &RunStarted| match &said.run.against {
             Some(against) => format!("those of {against}"),
             None => "those on disk".to_owned(),
         };
@@ -115,7 +111,7 @@ fn run_reasons(now: &RunStarted, earlier: &Earlier) -> Vec<String> {
         let name = |said: &RunStarted| {
             format!(
                 "`{}` ({})",
-                said.environment.target, said.environment.target_type
+                said.run.environment.target, said.run.environment.target_type
             )
         };
         let (then, now) = (name(was), name(now));
@@ -133,7 +129,7 @@ fn weaker_sandbox(demand: &SandboxDemand, earlier: &Earlier) -> Option<String> {
     let minimum = demand.minimum.filter(|_| !earlier.kept.is_empty())?;
     let sessions = [&earlier.session, &earlier.started].into_iter();
     let state = sessions
-        .filter_map(|said| said.environment.sandbox.as_ref())
+        .filter_map(|said| said.run.environment.sandbox.as_ref())
         .find(|state| !demand.admits(state))?;
     let how = if state.enforced {
         format!("in `{}`", state.tier)

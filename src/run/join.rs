@@ -8,7 +8,8 @@ use super::refused::Refused;
 use super::{RunError, conclude};
 use crate::journal::{self, JournalError};
 use crate::model::{
-    EvalPlanned, EvalScores, Event, RunScores, RunStarted, RunWarning, ScoresSource, Shard, Summary,
+    ComparisonReference, EvalPlanned, EvalScores, Event, RunScores, RunStarted, RunWarning,
+    ScoresSource, Shard, Summary,
 };
 use crate::spec::ScoreBaselineFile;
 use crate::summary::{Fold, SummaryError};
@@ -40,7 +41,7 @@ pub fn join(journals: &[PathBuf]) -> Result<Summary, RunError> {
     }
     let sandbox = parts
         .iter()
-        .map(|part| part.session.environment.sandbox.clone());
+        .map(|part| part.session.run.environment.sandbox.clone());
     let mut summary = conclude(&fold)?;
     summary.metadata.environment.sandbox = sandbox.reduce(joined_sandbox).flatten();
     Ok(summary)
@@ -84,7 +85,7 @@ pub fn run_scores(
                 let mut session = journal::sessions(journal)?
                     .pop()
                     .ok_or(SummaryError::NotStarted)?;
-                (session.score_baseline, session.compared_run) = (None, None);
+                session.config.comparison.reference = None;
                 sessions.push((journal.as_path(), session));
             }
             let parts = check(sessions, false).map_err(|reasons| refuse(reasons, ANY_SHARDS))?;
@@ -98,7 +99,7 @@ pub fn run_scores(
                 if !whole {
                     unplanned.push(format!(
                         "shard {} ({}) broke off before its first sample: nobody knows which cases it was to run",
-                        part.shard.index, part.session.run_id
+                        part.shard.index, part.session.run.run_id
                     ));
                 }
             }
@@ -131,7 +132,7 @@ pub fn any_shard(journals: &[PathBuf]) -> Result<bool, RunError> {
         let session = journal::sessions(journal)?
             .pop()
             .ok_or(SummaryError::NotStarted)?;
-        if session.shard.is_some() {
+        if session.run.shard.is_some() {
             return Ok(true);
         }
     }
@@ -157,13 +158,13 @@ fn check(sessions: Vec<(&Path, RunStarted)>, whole: bool) -> Result<Vec<Part<'_>
     let mut reasons = Vec::new();
     let mut parts: Vec<Part> = Vec::new();
     for (journal, session) in sessions {
-        match session.shard {
+        match session.run.shard {
             Some(shard) => parts.push(Part {
                 journal,
                 shard,
                 session,
             }),
-            None => reasons.push(format!("run {} is no shard", session.run_id)),
+            None => reasons.push(format!("run {} is no shard", session.run.run_id)),
         }
     }
     parts.sort_by_key(|part| part.shard.index);
@@ -175,7 +176,7 @@ fn check(sessions: Vec<(&Path, RunStarted)>, whole: bool) -> Result<Vec<Part<'_>
             if let [a, b] = pair
                 && a.shard.index == b.shard.index
             {
-                let (a_id, b_id) = (&a.session.run_id, &b.session.run_id);
+                let (a_id, b_id) = (&a.session.run.run_id, &b.session.run.run_id);
                 reasons.push(format!(
                     "shard {} is there twice: {a_id} and {b_id}",
                     a.shard.index
@@ -218,41 +219,45 @@ fn check(sessions: Vec<(&Path, RunStarted)>, whole: bool) -> Result<Vec<Part<'_>
 
 fn differences(first: &Part, part: &Part, whole: bool, reasons: &mut Vec<String>) {
     let (a, b) = (&first.session, &part.session);
+    let (x, y) = (&a.config, &b.config);
     // What only the report of all of them says.
     let reported = [
-        (a.gate == b.gate, "thresholds"),
+        (x.gate == y.gate, "thresholds"),
         (
-            a.composites == b.composites && a.score_metrics == b.score_metrics,
+            x.composites == y.composites && x.score_metrics == y.score_metrics,
             "composite metrics",
         ),
-        (a.seed == b.seed, "seed"),
-        (a.interval_scope == b.interval_scope, "scope of intervals"),
+        (x.seed == y.seed, "seed"),
+        (x.interval_scope == y.interval_scope, "scope of intervals"),
         (
             compared(a) == compared(b),
             "reference, since they are compared with different scores",
         ),
-        (a.fail_on == b.fail_on, "word after --fail-on"),
         (
-            a.allow_changed == b.allow_changed,
+            x.comparison.fail_on == y.comparison.fail_on,
+            "word after --fail-on",
+        ),
+        (
+            x.comparison.allow_changed == y.comparison.allow_changed,
             "comparison, since only one has --allow-changed",
         ),
     ];
     let checks = [
         (
-            a.suite_name == b.suite_name && a.suite_version == b.suite_version,
+            a.run.suite_name == b.run.suite_name && a.run.suite_version == b.run.suite_version,
             "suite or its version",
         ),
         (a.target_hash == b.target_hash, "target"),
-        (a.ks == b.ks, "list of k"),
+        (x.ks == y.ks, "list of k"),
         (
-            a.regrade_of.is_some() == b.regrade_of.is_some(),
+            a.run.regrade_of.is_some() == b.run.regrade_of.is_some(),
             "grading, since only one was graded again",
         ),
         (
             commit(a) == commit(b),
             "baselines, since they were read at different revisions",
         ),
-        (a.filters == b.filters, "filters"),
+        (a.run.filters == b.run.filters, "filters"),
         (first.shard.of == part.shard.of, "number of shards"),
         (
             a.whole_hash == b.whole_hash,
@@ -264,22 +269,23 @@ fn differences(first: &Part, part: &Part, whole: bool, reasons: &mut Vec<String>
     for (_, what) in checks.iter().chain(reported).filter(|(same, _)| !same) {
         reasons.push(format!(
             "{} and {} differ in their {what}",
-            a.run_id, b.run_id
+            a.run.run_id, b.run.run_id
         ));
     }
 }
 
 /// What a run is compared with, wherever it was read.
 fn compared(session: &RunStarted) -> (Option<(&str, &[EvalScores])>, Option<&ScoreBaselineFile>) {
-    let run = session
-        .compared_run
-        .as_ref()
-        .map(|run| (run.side.run_id.as_str(), run.evals.as_slice()));
-    (run, session.score_baseline.as_ref().map(|read| &read.file))
+    match &session.config.comparison.reference {
+        Some(ComparisonReference::Run(run)) => (Some((&run.side.run_id, &run.evals)), None),
+        Some(ComparisonReference::ScoreBaseline(read)) => (None, Some(&read.file)),
+        None => (None, None),
+    }
 }
 
 fn commit(session: &RunStarted) -> Option<&str> {
     session
+        .run
         .against
         .as_ref()
         .map(|against| against.commit.as_str())

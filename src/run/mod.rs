@@ -113,7 +113,7 @@ pub fn conclude(fold: &Fold) -> Result<Summary, SummaryError> {
         report.interrupted,
         &report.shards,
     );
-    if let Some(fail_on) = report.started.fail_on {
+    if let Some(fail_on) = report.started.config.comparison.fail_on {
         gate = held(
             gate,
             fail_on,

@@ -12,7 +12,6 @@ use tokio::time::MissedTickBehavior;
 use super::cancel::{Cancel, Level};
 use super::dispatch::Ending;
 use super::earlier::{Earlier, Print};
-use super::environment::harness_version;
 use super::history::Gathering;
 use super::inputs::Inputs;
 use super::planned::{case_planned, record_cases, record_eval};
@@ -20,14 +19,14 @@ use super::prepare::{has_judges, prepare_judges, unanswered};
 use super::recorder::{Observer, Recorder, TRAFFIC};
 use super::refused::{Cases, Refused, listed};
 use super::sample::{fault, is_unpaid, judge, milliseconds, unrecorded};
-use super::session::{Finished, Said, end, graders, workers};
+use super::session::{Finished, Said, config, end, graders, identity, workers};
 use super::windows::Windows;
 use super::{RunError, conclude};
 use crate::grade::{Asked, Graders, without_output};
 use crate::journal::{self, JournalError, JournalWriter, RunPaths, output_of};
 use crate::model::{
     Attempt, Case, CaseFault, Cause, Eval, Event, JOURNAL_VERSION, Outcome, Outline, Plan,
-    RunStarted, SampleFinished, SampleSkipped,
+    RunIdentity, RunStarted, SampleFinished, SampleSkipped,
 };
 use eval_base::clock::{Clock, SystemClock, rfc3339};
 use eval_base::redact::Redactor;
@@ -101,11 +100,11 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
     let journal = JournalWriter::open(&paths.journal(), redactor.clone())?;
     let mut recorder = Recorder::new(journal, observers);
     let mut started = introduction(&plan, said, &earlier, selected.part);
-    started.run_id = paths.run_id.clone();
-    started.timestamp = rfc3339(started_at);
-    started.environment.sandbox = sandbox;
-    started.environment.interpreters = graders.interpreters();
-    let history = Gathering::of(&plan, &started, &started.timestamp);
+    started.run.run_id = paths.run_id.clone();
+    started.run.timestamp = rfc3339(started_at);
+    started.run.environment.sandbox = sandbox;
+    started.run.environment.interpreters = graders.interpreters();
+    let history = Gathering::of(&plan, &started, &started.run.timestamp);
     recorder.record(Event::RunStarted(Box::new(started)))?;
     let inputs = Inputs::of(&plan, selected.samples(&plan, &earlier), &redactor);
     record_selected(&plan, &selected, &earlier, inputs, &mut recorder)?;
@@ -176,7 +175,7 @@ impl Selected {
 /// The cases of the plan that the run has, if their inputs are what they were. Notes the places in
 /// `earlier`.
 fn select(plan: &Plan, said: &Said, earlier: &mut Earlier) -> Result<Selected, Refused> {
-    let run = earlier.started.run_id.clone();
+    let run = earlier.started.run.run_id.clone();
     let (mut changed, mut gone) = (Cases::default(), Vec::new());
     let mut selected = Selected {
         cases: Vec::new(),
@@ -207,21 +206,16 @@ fn select(plan: &Plan, said: &Said, earlier: &mut Earlier) -> Result<Selected, R
         );
     }
     let mut reasons = Vec::new();
-    if earlier.started.journal_version < 2 {
-        let version = &earlier.started.harness_version;
-        reasons.push(format!(
-            "it was written by eval-harness {version}, whose cases can't be compared with today's"
-        ));
-    } else {
-        reasons.extend(changed.say(|cases| {
+    reasons.extend(
+        changed.say(|cases| {
             format!("the input of {cases} changed, so its output answers another one")
-        }));
-        // What the filters leave out is left out on purpose.
-        if said.filters.is_empty() && !gone.is_empty() {
-            reasons.push(format!("the suite no longer has {}", listed(gone)));
-        } else if selected.cases.iter().all(Vec::is_empty) {
-            reasons.push("it has none of the cases that are selected".to_owned());
-        }
+        }),
+    );
+    // What the filters leave out is left out on purpose.
+    if said.filters.is_empty() && !gone.is_empty() {
+        reasons.push(format!("the suite no longer has {}", listed(gone)));
+    } else if selected.cases.iter().all(Vec::is_empty) {
+        reasons.push("it has none of the cases that are selected".to_owned());
     }
     if reasons.is_empty() {
         return Ok(selected);
@@ -236,33 +230,23 @@ fn select(plan: &Plan, said: &Said, earlier: &mut Earlier) -> Result<Selected, R
 /// As the run said it, with the graders, thresholds and names of today.
 fn introduction(plan: &Plan, said: Said, earlier: &Earlier, part: bool) -> RunStarted {
     let was = earlier.session.clone();
-    let run = &earlier.started.run_id;
+    let run = &earlier.started.run.run_id;
     let mut filters = said.filters;
     if part {
         filters.push(format!("the cases of {run}"));
     }
     RunStarted {
         journal_version: JOURNAL_VERSION,
-        harness_version: harness_version().to_owned(),
-        suite_name: plan.suite.name.clone(),
-        suite_version: plan.suite.version.clone(),
-        suite_description: plan.suite.description.clone(),
+        run: RunIdentity {
+            filters,
+            regrade_of: Some(run.clone()),
+            ..identity(plan, was.run.environment)
+        },
+        config: config(plan, was.config.comparison),
         suite_path: plan.suite.path.clone(),
-        gate: plan.gate.clone(),
-        composites: plan.composites.clone(),
-        score_metrics: plan.score_metrics.clone(),
-        ks: plan.settings.ks.clone(),
-        interval_scope: plan.settings.interval_scope,
-        seed: plan.settings.seed,
-        formats: plan.reporting.formats.clone(),
-        include_details: plan.reporting.include_details,
-        filters,
-        regrade_of: Some(run.clone()),
-        against: plan.against.clone(),
         capture: false,
         arguments: said.arguments,
         cwd: said.cwd,
-        rules_recorded: true,
         ..was
     }
 }

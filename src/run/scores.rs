@@ -7,13 +7,15 @@ use serde_json::{Value, json};
 
 use super::RunError;
 use crate::journal;
-use crate::model::{Event, Outcome, RunStarted, split_part};
+use crate::model::{
+    CaseScores, Estimate, EvalScores, Event, Outcome, RunScores, RunStarted, ScoresSource,
+    split_part,
+};
 use crate::spec::{
     SCORES_VERSION, ScoreBaselineFile, ScoredCase, ScoredEval, ScoredMetric, ScoredOutcome,
     ScoredTarget,
 };
-use crate::summary::compare::settings_of_target;
-use crate::summary::{CaseTold, EvalTold, Fold, Report, Told};
+use crate::summary::{Fold, Report};
 
 /// What a run is to those who want it as a baseline.
 #[derive(Debug)]
@@ -33,34 +35,37 @@ pub fn scores(path: &Path) -> Result<Scores, RunError> {
         let event: Event = event?;
         fold.push(&event)?;
     }
-    let told = fold.told()?;
-    let reasons = reasons(&told);
+    let (report, record) = (
+        fold.finish()?,
+        fold.run_scores(String::new(), ScoresSource::Journals(Vec::new()))?,
+    );
+    let reasons = reasons(&report, &record);
     if !reasons.is_empty() {
         return Ok(Scores::Refused(reasons));
     }
-    Ok(Scores::Taken(Box::new(file(&told, &fold.finish()?))))
+    Ok(Scores::Taken(Box::new(file(record, &report))))
 }
 
 /// Why a run is not what a suite came to.
-fn reasons(told: &Told) -> Vec<String> {
-    let started = told.started;
+fn reasons(report: &Report, record: &RunScores) -> Vec<String> {
+    let run = &report.started.run;
     let mut reasons = Vec::new();
-    if started.capture {
+    if report.started.capture {
         reasons.push("it was made to capture baselines of outputs".to_owned());
     }
-    if !started.filters.is_empty() {
+    if !run.filters.is_empty() {
         reasons.push(format!(
             "it had only a part of the suite ({})",
-            started.filters.join(", ")
+            run.filters.join(", ")
         ));
     }
-    if let Some(shard) = started.shard {
+    if let Some(shard) = run.shard {
         reasons.push(format!("it is shard {} of {}", shard.index, shard.of));
     }
-    if told.interrupted {
+    if report.interrupted {
         reasons.push("it was ended early, or its journal breaks off".to_owned());
     }
-    let tallies = &told.tallies;
+    let tallies = &report.tallies;
     for (count, what) in [
         (tallies.errored, "errored"),
         (tallies.skipped, "were skipped"),
@@ -76,20 +81,23 @@ fn reasons(told: &Told) -> Vec<String> {
             reasons.push(format!("{count} {samples} {verb}"));
         }
     }
-    let open = |eval: &&EvalTold| !eval.outcome.is_graded();
-    if let Some(eval) = told.evals.iter().find(open).filter(|_| reasons.is_empty()) {
-        reasons.push(format!("eval `{}` is {}", eval.info.id, eval.outcome));
+    let open = |eval: &&EvalScores| !eval.outcome.is_graded();
+    if let Some(eval) = record
+        .evals
+        .iter()
+        .find(open)
+        .filter(|_| reasons.is_empty())
+    {
+        reasons.push(format!("eval `{}` is {}", eval.id, eval.outcome));
     }
-    if told.evals.is_empty() && reasons.is_empty() {
+    if record.evals.is_empty() && reasons.is_empty() {
         reasons.push("it has no eval".to_owned());
     }
     reasons
 }
 
-fn file(told: &Told, report: &Report) -> ScoreBaselineFile {
-    let started = told.started;
-    let git = started.environment.git.as_ref();
-    let metric = |(name, estimate): (&String, &crate::model::Estimate)| {
+fn file(record: RunScores, report: &Report) -> ScoreBaselineFile {
+    let metric = |(name, estimate): (&String, &Estimate)| {
         let metric = ScoredMetric {
             value: estimate.value?,
             ci: estimate.ci,
@@ -99,25 +107,27 @@ fn file(told: &Told, report: &Report) -> ScoreBaselineFile {
         // baseline.
         split_part(name).1.is_none().then(|| (name.clone(), metric))
     };
+    let RunScores {
+        side, ks, evals, ..
+    } = record;
     ScoreBaselineFile {
         format_version: SCORES_VERSION,
-        suite: started.suite_name.clone(),
-        suite_version: started.suite_version.clone(),
+        suite: side.suite,
+        suite_version: side.suite_version,
         target: ScoredTarget {
-            name: started.environment.target.clone(),
-            kind: started.environment.target_type.clone(),
-            fingerprint: settings_of_target(started),
+            name: side.target,
+            kind: side.target_type,
+            fingerprint: side.target_hash,
         },
-        captured_at: told.timestamp.to_owned(),
-        run_id: started.run_id.clone(),
-        commit: git.map(|git| git.commit.clone()),
-        dirty: git.is_some_and(|git| git.dirty),
-        harness_version: started.harness_version.clone(),
-        environment: environment(started),
-        ks: started.ks.clone(),
-        seed: started.seed,
+        captured_at: side.timestamp,
+        run_id: side.run_id,
+        commit: side.commit,
+        dirty: side.dirty,
+        harness_version: side.harness_version,
+        environment: environment(&report.started),
+        ks,
+        seed: report.started.config.seed,
         replaces: None,
-        // Intervals too, which counting alone does without.
         metrics: report
             .tallies
             .actual
@@ -125,12 +135,12 @@ fn file(told: &Told, report: &Report) -> ScoreBaselineFile {
             .iter()
             .filter_map(metric)
             .collect(),
-        evals: told.evals.iter().map(eval).collect(),
+        evals: evals.into_iter().map(eval).collect(),
     }
 }
 
 fn environment(started: &RunStarted) -> BTreeMap<String, Value> {
-    let environment = &started.environment;
+    let environment = &started.run.environment;
     let mut said = BTreeMap::from([
         ("os".to_owned(), json!(environment.os)),
         ("arch".to_owned(), json!(environment.arch)),
@@ -147,35 +157,34 @@ fn environment(started: &RunStarted) -> BTreeMap<String, Value> {
     said
 }
 
-fn eval(told: &EvalTold) -> (String, ScoredEval) {
-    let cases = told.cases.iter().map(case).collect();
+fn eval(record: EvalScores) -> (String, ScoredEval) {
     let scored = ScoredEval {
-        outcome: outcome(told.outcome),
-        score: told.score,
-        weight: Some(told.info.weight),
-        score_threshold: told.info.score_threshold,
-        kind: Some(told.info.kind),
-        category: told.info.category.clone(),
-        tags: told.info.tags.clone(),
-        difficulty: told.info.difficulty,
-        criticality: told.info.criticality,
-        cases,
+        outcome: outcome(record.outcome),
+        score: record.score,
+        weight: record.weight,
+        score_threshold: record.score_threshold,
+        kind: record.kind,
+        category: record.category,
+        tags: record.tags,
+        difficulty: record.difficulty,
+        criticality: record.criticality,
+        cases: record.cases.into_iter().map(case).collect(),
     };
-    (told.info.id.clone(), scored)
+    (record.id, scored)
 }
 
-fn case(told: &CaseTold) -> (String, ScoredCase) {
+fn case(record: CaseScores) -> (String, ScoredCase) {
     let scored = ScoredCase {
-        n: told.first_graded,
-        c: told.first_passes,
-        outcome: outcome(told.outcome),
-        score: told.score,
-        fingerprint: told.fingerprint.clone(),
-        content: told.content,
-        samples: Some(told.samples).filter(|samples| *samples != told.first_graded),
-        tags: told.tags.to_vec(),
+        n: record.n,
+        c: record.c,
+        outcome: outcome(record.outcome.unwrap_or(Outcome::Failed)),
+        score: record.score,
+        fingerprint: record.fingerprint,
+        content: record.content,
+        samples: Some(record.samples).filter(|samples| *samples != record.n),
+        tags: record.tags,
     };
-    (told.id.to_owned(), scored)
+    (record.id, scored)
 }
 
 fn outcome(outcome: Outcome) -> ScoredOutcome {

@@ -24,8 +24,8 @@ use super::{RunError, conclude};
 use crate::grade::{Graders, GradersConfig};
 use crate::journal::{JournalWriter, RunPaths};
 use crate::model::{
-    Cause, Environment, Event, FailOn, GitState, JOURNAL_VERSION, Plan, RunFinished, RunScores,
-    RunStarted, ScoreBaselineRead, Summary,
+    Cause, ComparisonConfig, Environment, Event, GitState, JOURNAL_VERSION, Plan, RunConfig,
+    RunFinished, RunIdentity, RunStarted, Summary,
 };
 use eval_base::clock::{Clock, rfc3339};
 use eval_base::redact::Redactor;
@@ -52,13 +52,9 @@ pub struct Said {
     pub filters: Vec<String>,
     /// The run is made to capture baselines.
     pub capture: bool,
-    /// What reports compare the run with: one of the two. One that goes on keeps what it began with
-    /// when neither is there.
-    pub score_baseline: Option<Box<ScoreBaselineRead>>,
-    pub compared_run: Option<Box<RunScores>>,
-    pub fail_on: Option<FailOn>,
-    /// Cases whose data or grading changed are compared, too.
-    pub allow_changed: bool,
+    /// What reports compare the run with. One that goes on keeps what it began with when no
+    /// reference is named.
+    pub comparison: ComparisonConfig,
     /// As typed after the verb; see [`RunStarted::arguments`].
     pub arguments: Vec<String>,
     pub cwd: Option<PathBuf>,
@@ -108,11 +104,11 @@ async fn begin(request: RunRequest<'_>) -> Result<Finished, RunError> {
     let journal = JournalWriter::open(&paths.journal(), redactor.clone())?;
     let mut recorder = Recorder::new(journal, observers);
     let mut started = introduction(plan, said, environment);
-    started.run_id = paths.run_id.clone();
-    started.timestamp = rfc3339(started_at);
+    started.run.run_id = paths.run_id.clone();
+    started.run.timestamp = rfc3339(started_at);
     started.recordings = recordings(&prepared);
-    let shard = started.shard.is_some();
-    let history = Gathering::of(plan, &started, &started.timestamp);
+    let shard = started.run.shard.is_some();
+    let history = Gathering::of(plan, &started, &started.run.timestamp);
     recorder.record(Event::RunStarted(Box::new(started)))?;
     let built = record_plan(
         plan,
@@ -166,17 +162,18 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     })?;
     prepared.targets.models().spent_before(spent);
     let mut now = introduction(plan, said, environment(plan, git.clone()));
-    now.run_id = earlier.started.run_id.clone();
-    now.timestamp = rfc3339(clock.now());
+    now.run.run_id = earlier.started.run.run_id.clone();
+    now.run.timestamp = rfc3339(clock.now());
     now.recordings = recordings(&prepared);
-    now.rules_recorded = earlier.started.rules_recorded;
-    let compares = |said: &RunStarted| said.score_baseline.is_some() || said.compared_run.is_some();
+    let compares = |said: &RunStarted| said.config.comparison.reference.is_some();
     if !compares(&now) {
-        let was = &earlier.session;
-        now.score_baseline.clone_from(&was.score_baseline);
-        now.compared_run.clone_from(&was.compared_run);
-        now.fail_on = now.fail_on.or(was.fail_on);
-        now.allow_changed |= was.allow_changed;
+        let (comparison, was) = (
+            &mut now.config.comparison,
+            &earlier.session.config.comparison,
+        );
+        comparison.reference.clone_from(&was.reference);
+        comparison.fail_on = comparison.fail_on.or(was.fail_on);
+        comparison.allow_changed |= was.allow_changed;
     }
     let others = changed(&prepared, &earlier.session.recordings, &now.recordings);
     let next = check(&prepared, &now, &earlier, others).map_err(RunError::Refused)?;
@@ -191,13 +188,13 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     let graders = graders(plan, helper.clone(), prepared.targets.models(), &workers);
     if next.left == 0 {
         // Nothing comes from what is there now.
-        now.environment = earlier.session.environment.clone();
+        now.run.environment = earlier.session.run.environment.clone();
         now.recordings = earlier.session.recordings.clone();
     } else {
-        let before = &earlier.session.environment;
+        let before = &earlier.session.run.environment;
         let mut environment = prepared_environment(plan, git, &graders).await?;
         let of_target = prepared.targets.prepare(plan, &helper).await?;
-        if let Ok(began) = earlier.started.timestamp.parse() {
+        if let Ok(began) = earlier.started.run.timestamp.parse() {
             prepared.targets.models().resumes(began);
         }
         prepared.targets.prepare_models(plan)?;
@@ -210,9 +207,9 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
                 .entry(name.clone())
                 .or_insert_with(|| version.clone());
         }
-        now.environment = environment;
+        now.run.environment = environment;
     }
-    let shard = now.shard.is_some();
+    let shard = now.run.shard.is_some();
     // A comparison tells by what each case is. A first session that had none did not keep that, and
     // a later one that had may have broken off before it said it again. And it may have kept no
     // inputs, for reports that did not show them.
@@ -220,7 +217,7 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     let all_again =
         compares(&now) && !compares(&earlier.started) || inputs.are_kept() && !earlier.has_inputs;
     // What ran since the run began is not among what came before.
-    let history = Gathering::of(plan, &now, &earlier.started.timestamp);
+    let history = Gathering::of(plan, &now, &earlier.started.run.timestamp);
     recorder.record(Event::RunResumed(Box::new(now)))?;
     for (eval, again) in plan.evals.iter().zip(&next.again) {
         record_eval(eval, eval.cases.len(), &mut recorder)?;
@@ -262,22 +259,8 @@ fn says_nothing_new(now: &RunStarted, next: &Continuation, earlier: &Earlier) ->
     !interrupted
         && !next.evals_differ
         && next.again.iter().all(Vec::is_empty)
-        && now.gate == was.gate
-        && now.composites == was.composites
-        && now.score_metrics == was.score_metrics
-        && now.ks == was.ks
-        && now.interval_scope == was.interval_scope
-        && now.seed == was.seed
-        && now.formats == was.formats
-        && now.include_details == was.include_details
-        && now.filters == was.filters
-        && now.suite_name == was.suite_name
-        && now.suite_version == was.suite_version
-        && now.suite_description == was.suite_description
-        && now.score_baseline == was.score_baseline
-        && now.compared_run == was.compared_run
-        && now.fail_on == was.fail_on
-        && now.allow_changed == was.allow_changed
+        && now.run.is_session_of(&was.run)
+        && now.config == was.config
 }
 
 /// One for each worker, where more samples are under way than there are workers: those beyond them
@@ -324,14 +307,37 @@ async fn prepared_environment(
 fn introduction(plan: &Plan, said: Said, environment: Environment) -> RunStarted {
     RunStarted {
         journal_version: JOURNAL_VERSION,
-        run_id: String::new(),
-        timestamp: String::new(),
-        harness_version: harness_version().to_owned(),
+        run: RunIdentity {
+            filters: said.filters,
+            shard: plan.shard,
+            ..identity(plan, environment)
+        },
+        config: config(plan, said.comparison),
+        suite_path: plan.suite.path.clone(),
+        target_hash: plan.target_hash.clone(),
+        whole_hash: plan.whole_hash.clone(),
+        recordings: Vec::new(),
+        capture: said.capture,
+        arguments: said.arguments,
+        cwd: said.cwd,
+    }
+}
+
+/// The identity of a run of the whole plan, but for its id and the time.
+pub(super) fn identity(plan: &Plan, environment: Environment) -> RunIdentity {
+    RunIdentity {
         suite_name: plan.suite.name.clone(),
         suite_version: plan.suite.version.clone(),
-        suite_description: plan.suite.description.clone(),
-        suite_path: plan.suite.path.clone(),
+        harness_version: harness_version().to_owned(),
         environment,
+        against: plan.against.clone(),
+        ..RunIdentity::default()
+    }
+}
+
+pub(super) fn config(plan: &Plan, comparison: ComparisonConfig) -> RunConfig {
+    RunConfig {
+        suite_description: plan.suite.description.clone(),
         gate: plan.gate.clone(),
         composites: plan.composites.clone(),
         score_metrics: plan.score_metrics.clone(),
@@ -340,21 +346,7 @@ fn introduction(plan: &Plan, said: Said, environment: Environment) -> RunStarted
         seed: plan.settings.seed,
         formats: plan.reporting.formats.clone(),
         include_details: plan.reporting.include_details,
-        filters: said.filters,
-        target_hash: plan.target_hash.clone(),
-        whole_hash: plan.whole_hash.clone(),
-        recordings: Vec::new(),
-        shard: plan.shard,
-        regrade_of: None,
-        against: plan.against.clone(),
-        capture: said.capture,
-        score_baseline: said.score_baseline,
-        compared_run: said.compared_run,
-        fail_on: said.fail_on,
-        allow_changed: said.allow_changed,
-        arguments: said.arguments,
-        cwd: said.cwd,
-        rules_recorded: true,
+        comparison,
     }
 }
 

@@ -16,9 +16,9 @@ use super::recommend::{self, Known};
 use super::rerun;
 use super::sessions::Sessions;
 use crate::model::{
-    CaseResult, Cause, Comparison, Counts, Estimate, EvalResult, Failure, Gate, GateSpec,
-    JudgeHealth, Metadata, ModelsUsed, Omitted, Outcome, PastRate, RunStarted, RunWarning,
-    SampleResult, ScoresSource, Shard, Summary, Tallies, Totals, Trust,
+    CaseResult, Comparison, ComparisonReference, Counts, Estimate, EvalResult, Failure, Figure,
+    Gate, GateSpec, JudgeHealth, Metadata, ModelsUsed, Omitted, Outcome, PastRate, RunStarted,
+    RunWarning, SampleResult, ScoresSource, Shard, Summary, Tallies, Totals, Trust,
 };
 
 /// A run's summary but for its gate.
@@ -46,13 +46,26 @@ pub struct Report {
 }
 
 impl Fold {
+    /// What the run says of itself, as its last session said it.
+    pub fn started(&self) -> Result<&RunStarted, SummaryError> {
+        self.started.as_ref().ok_or(SummaryError::NotStarted)
+    }
+
+    /// What a gate decides from. Intervals are computed only where a threshold is on an end of one.
+    pub fn tallies(&self) -> Result<Tallies, SummaryError> {
+        let started = self.started()?;
+        let mut thresholds = started.config.gate.thresholds.iter();
+        let on_end = thresholds.any(|threshold| threshold.on != Figure::Value);
+        Ok(tallies(&self.counted(started, on_end), started))
+    }
+
     /// Counts everything that was taken.
     pub fn finish(&self) -> Result<Report, SummaryError> {
-        let started = self.started.clone().ok_or(SummaryError::NotStarted)?;
+        let started = self.started()?.clone();
         let shards = self.sessions.lone_shards();
         let counted = self.counted(&started, true);
         let tallies = tallies(&counted, &started);
-        let mut lister = Lister::new(self, started.include_details);
+        let mut lister = Lister::new(self, started.config.include_details);
         let estimates = ranged(&tallies);
         let evals: Vec<EvalResult> = counted.evals.iter().map(|eval| lister.eval(eval)).collect();
         let mut totals = lister.totals;
@@ -63,7 +76,7 @@ impl Fold {
             .get("weighted_score")
             .and_then(|e| e.value);
         Ok(Report {
-            metadata: metadata(&started, &self.sessions, &shards),
+            metadata: metadata(&started, &self.sessions),
             interrupted: self.sessions.interrupted(),
             models: self.calls.finish(&counted.evals),
             judges: counted.judges().map(|counts| self.judges.health(counts)),
@@ -83,15 +96,22 @@ impl Fold {
 
     /// The run beside what it was to be compared with.
     fn comparison(&self, started: &RunStarted) -> Result<Option<Box<Comparison>>, SummaryError> {
-        let accepted = started.score_baseline.as_deref();
-        let read = accepted.map(|read| compare::of_baseline(read.path.clone(), read));
-        let Some(reference) = started.compared_run.as_deref().or(read.as_ref()) else {
-            return Ok(None);
+        let read;
+        let reference = match &started.config.comparison.reference {
+            Some(ComparisonReference::Run(run)) => run,
+            Some(ComparisonReference::ScoreBaseline(accepted)) => {
+                read = compare::of_baseline(accepted.path.clone(), accepted);
+                &read
+            }
+            None => return Ok(None),
         };
-        let own = self.run_scores(started.run_id.clone(), ScoresSource::Journals(Vec::new()))?;
+        let own = self.run_scores(
+            started.run.run_id.clone(),
+            ScoresSource::Journals(Vec::new()),
+        )?;
         let settings = CompareSettings {
-            seed: started.seed,
-            allow_changed: started.allow_changed,
+            seed: started.config.seed,
+            allow_changed: started.config.comparison.allow_changed,
             ..CompareSettings::default()
         };
         // Settings of our own are none that can't be tested.
@@ -100,17 +120,17 @@ impl Fold {
     }
 
     /// The evals of the run, to be counted, with intervals or without.
-    pub(super) fn counted<'a>(&'a self, started: &'a RunStarted, intervals: bool) -> Counted<'a> {
-        let scope = intervals.then_some(started.interval_scope);
+    fn counted<'a>(&'a self, started: &'a RunStarted, intervals: bool) -> Counted<'a> {
+        let scope = intervals.then_some(started.config.interval_scope);
         Counted::new(
             self.counted_evals(),
-            &started.ks,
+            &started.config.ks,
             scope,
-            &started.score_metrics,
+            &started.config.score_metrics,
         )
     }
 
-    pub(super) fn counted_evals(&self) -> Vec<CountedEval<'_>> {
+    pub(crate) fn counted_evals(&self) -> Vec<CountedEval<'_>> {
         // A shard plans all evals, so that their order is known, also those of which it has no
         // case.
         let whole = self.sessions.lone_shards().is_empty();
@@ -128,7 +148,7 @@ impl Fold {
 impl Report {
     /// What the thresholds of the run were.
     pub fn gate_spec(&self) -> &GateSpec {
-        &self.started.gate
+        &self.started.config.gate
     }
 
     /// The summary, with the decision that was made from [`Report::tallies`].
@@ -157,7 +177,12 @@ impl Report {
             gate,
             models: self.models,
             judges: self.judges,
-            fail_on: self.started.fail_on.filter(|_| self.comparison.is_some()),
+            fail_on: self
+                .started
+                .config
+                .comparison
+                .fail_on
+                .filter(|_| self.comparison.is_some()),
             comparison: self.comparison,
             history: self.history,
             warnings: self.warnings,
@@ -170,7 +195,7 @@ impl Report {
     }
 }
 
-pub(super) fn tallies(counted: &Counted<'_>, started: &RunStarted) -> Tallies {
+fn tallies(counted: &Counted<'_>, started: &RunStarted) -> Tallies {
     let mut actual = counted.tally(Reading::Graded);
     let (mut worst, mut best) = if counted.is_open() {
         (counted.tally(Reading::Worst), counted.tally(Reading::Best))
@@ -178,7 +203,7 @@ pub(super) fn tallies(counted: &Counted<'_>, started: &RunStarted) -> Tallies {
         (actual.clone(), actual.clone())
     };
     for reading in [&mut actual, &mut worst, &mut best] {
-        composite::add(&started.composites, &mut reading.metrics);
+        composite::add(&started.config.composites, &mut reading.metrics);
     }
     let readings = [
         (Reading::Graded, &mut actual),
@@ -218,24 +243,12 @@ fn ranged(tallies: &Tallies) -> BTreeMap<String, Estimate> {
     estimates
 }
 
-fn metadata(started: &RunStarted, sessions: &Sessions, lone: &[Shard]) -> Metadata {
+fn metadata(started: &RunStarted, sessions: &Sessions) -> Metadata {
     Metadata {
-        suite_name: started.suite_name.clone(),
-        suite_version: started.suite_version.clone(),
-        run_id: started.run_id.clone(),
-        timestamp: sessions
-            .timestamp()
-            .unwrap_or(&started.timestamp)
-            .to_owned(),
+        run: sessions.identity(started),
         duration_seconds: sessions.duration_seconds(),
-        harness_version: started.harness_version.clone(),
-        interval_scope: started.interval_scope,
-        environment: started.environment.clone(),
-        filters: started.filters.clone(),
+        interval_scope: started.config.interval_scope,
         interrupted: sessions.interrupted(),
-        shard: started.shard.filter(|_| !lone.is_empty()),
-        regrade_of: started.regrade_of.clone(),
-        against: started.against.clone(),
         suite_path: rerun::suite_path(started),
         rerun_arguments: rerun::arguments(&started.arguments),
         joined: sessions.joined(),
@@ -454,7 +467,7 @@ fn case_result(
         name: case.name().map(str::to_owned),
         outcome,
         score,
-        cause: commonest_cause(case, outcome),
+        cause: case.commonest_cause(outcome),
         flaky: case.flaky_samples() > 0,
         first_passes: firsts.passed,
         first_graded: firsts.passed + firsts.failed,
@@ -462,26 +475,4 @@ fn case_result(
         input: None,
         samples,
     }
-}
-
-/// The commonest cause among the samples that ended as the case did; of equals the first in the
-/// list of causes.
-pub(super) fn commonest_cause(case: CaseView<'_>, outcome: Outcome) -> Option<Cause> {
-    if outcome == Outcome::Passed {
-        return None;
-    }
-    let mut tally: BTreeMap<Cause, usize> = BTreeMap::new();
-    for packed in case
-        .samples()
-        .iter()
-        .filter(|packed| packed.outcome() == outcome)
-    {
-        if let Some(cause) = packed.cause() {
-            *tally.entry(cause).or_default() += 1;
-        }
-    }
-    tally
-        .into_iter()
-        .max_by_key(|(cause, n)| (*n, std::cmp::Reverse(*cause)))
-        .map(|(cause, _)| cause)
 }

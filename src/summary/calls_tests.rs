@@ -263,7 +263,7 @@ proptest! {
         prop_assert_eq!(&summary(&joined, Limits::default()).models, &whole.models);
         let mut regraded = run.whole(&mut Dice(seed));
         if let Some(Event::RunStarted(started)) = regraded.first_mut() {
-            started.regrade_of = Some("another".to_owned());
+            started.run.regrade_of = Some("another".to_owned());
         }
         let again = summary(&regraded, Limits::default()).models;
         let judges = whole.models.map(|models| models.judges).unwrap_or_default();

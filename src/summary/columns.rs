@@ -14,12 +14,12 @@ use super::outcomes::SampleCounts;
 use super::packed::{ADJUDICATED, FLAKY, MORE_GRADES, OWN_SCORE, Packed, USAGE, trust_mark};
 use super::tags::CaseTags;
 use super::texts::{Full, Texts};
-use crate::model::{CasePlanned, EvalInfo, GraderType, Outcome, Trust, TrustCounts, Usage};
+use crate::model::{CasePlanned, Cause, EvalInfo, GraderType, Outcome, Trust, TrustCounts, Usage};
 use crate::spec::CaseContent;
 
 /// An eval as planned, with all that is known of its samples.
 #[derive(Debug)]
-pub(super) struct EvalFold {
+pub(crate) struct EvalFold {
     pub info: EvalInfo,
     ids: Texts,
     /// Cases by id; exact, since a candidate is compared with its text.
@@ -51,7 +51,7 @@ const NO_POSITION: u32 = u32::MAX;
 const FORETOLD: usize = 1 << 21;
 
 /// What is counted of a finished sample.
-pub(super) struct Figures {
+pub(crate) struct Figures {
     pub packed: Packed,
     pub score: Option<f64>,
     pub latency_ms: Option<f64>,
@@ -253,7 +253,7 @@ fn grader_bit(grader: GraderType) -> u8 {
 
 /// One case, read from the columns.
 #[derive(Clone, Copy)]
-pub(super) struct CaseView<'a> {
+pub(crate) struct CaseView<'a> {
     pub eval: &'a EvalFold,
     /// Its number in order of arrival.
     pub at: usize,
@@ -344,6 +344,28 @@ impl<'a> CaseView<'a> {
             .iter()
             .filter(|packed| packed.has(FLAKY))
             .count()
+    }
+
+    /// The commonest cause among the samples that ended as the case did; of equals the first in the
+    /// list of causes.
+    pub fn commonest_cause(self, outcome: Outcome) -> Option<Cause> {
+        if outcome == Outcome::Passed {
+            return None;
+        }
+        let mut tally: BTreeMap<Cause, usize> = BTreeMap::new();
+        let such = |packed: &&Packed| packed.outcome() == outcome;
+        for cause in self.samples().iter().filter(such).filter_map(|p| p.cause()) {
+            *tally.entry(cause).or_default() += 1;
+        }
+        let commonest = tally
+            .into_iter()
+            .max_by_key(|(cause, n)| (*n, std::cmp::Reverse(*cause)));
+        commonest.map(|(cause, _)| cause)
+    }
+
+    /// Of the samples whose target was timed, in their order.
+    pub fn latencies_ms(self) -> impl Iterator<Item = f64> {
+        self.slots().filter_map(move |slot| self.latency_ms(slot))
     }
 
     pub fn adjudicated_samples(self) -> usize {

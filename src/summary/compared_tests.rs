@@ -61,11 +61,13 @@ fn with(
 ) -> Vec<Event> {
     if let Some(Event::RunStarted(started)) = events.first_mut() {
         let path = "baselines/scores/Suite.t.json".to_owned();
-        started.score_baseline = Some(Box::new(ScoreBaselineRead {
+        let read = ScoreBaselineRead {
             path,
             rev: None,
             file,
-        }));
+        };
+        started.config.comparison.reference =
+            Some(ComparisonReference::ScoreBaseline(Box::new(read)));
         change(started);
     }
     events
@@ -218,7 +220,9 @@ fn figures_of_other_cases_are_never_subtracted() {
     assert_eq!(row.difference, Some(2.0 / 3.0 - 2.5 / 3.0));
 
     // Of a filtered run nobody says that cases are gone.
-    let filtered = with(file, run, |started| started.filters = vec!["eval e".into()]);
+    let filtered = with(file, run, |started| {
+        started.run.filters = vec!["eval e".into()]
+    });
     let said = summary(&filtered, Limits::default()).comparison.unwrap();
     assert_eq!((said.cases.gone.count, said.cases.not_selected), (0, 1));
 }
@@ -236,8 +240,8 @@ fn what_else_differs_is_said() {
         file,
         events(&[("e", "a", Some(true)), ("e", "b", Some(false))]),
         |started| {
-            started.suite_version = Some("2.0".into());
-            started.fail_on = Some(FailOn::Any);
+            started.run.suite_version = Some("2.0".into());
+            started.config.comparison.fail_on = Some(FailOn::Any);
         },
     );
     let summary = summary(&run, Limits::default());
@@ -254,15 +258,15 @@ fn what_else_differs_is_said() {
 fn own_fingerprints(file: &mut ScoreBaselineFile, run: &[Event]) {
     let mut fold = Fold::scoring();
     run.iter().for_each(|event| fold.push(event).unwrap());
-    for eval in fold.told().unwrap().evals {
-        for case in eval.cases {
+    for eval in fold.counted_evals() {
+        for case in eval.cases() {
             file.evals
-                .get_mut(&eval.info.id)
+                .get_mut(&eval.info().id)
                 .unwrap()
                 .cases
-                .get_mut(case.id)
+                .get_mut(case.id())
                 .unwrap()
-                .fingerprint = Some(case.fingerprint.unwrap());
+                .fingerprint = Some(case.fingerprint().unwrap());
         }
     }
 }

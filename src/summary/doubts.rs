@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 
-use crate::grade::{Contradiction, RecordedRule, contradiction};
+use crate::grade::{Contradiction, contradiction};
 use crate::model::{
     CasePlanned, CombineRule, LostRecords, RunStarted, RunWarning, RunWarningKind, Verdict,
 };
@@ -32,8 +32,6 @@ struct ContradictedSample {
 pub(super) struct RunDoubts {
     /// By recording, what the last session that read it said.
     lost: BTreeMap<PathBuf, LostRecords>,
-    /// Whether the session that is read records the rules of its cases.
-    rules_recorded: bool,
     /// Of cases whose grades must not all pass, by numbers of eval and case. Few rules serve many
     /// cases.
     rules: HashMap<(u32, u32), usize>,
@@ -45,7 +43,6 @@ pub(super) struct RunDoubts {
 
 impl RunDoubts {
     pub fn started(&mut self, started: &RunStarted) {
-        self.rules_recorded = started.rules_recorded;
         for read in &started.recordings {
             match &read.lost {
                 Some(lost) => _ = self.lost.insert(read.path.clone(), lost.clone()),
@@ -76,15 +73,8 @@ impl RunDoubts {
     /// A later event of a sample takes the place of an earlier one.
     pub fn finished(&mut self, key: SampleKey, case: usize, verdict: &Verdict) {
         let (eval, case) = (key.0, case as u32);
-        let written = || {
-            self.rules
-                .get(&(eval, case))
-                .and_then(|at| self.known.get(*at))
-        };
-        let rule = match self.rules_recorded {
-            false => RecordedRule::Absent,
-            true => written().map_or(RecordedRule::All, RecordedRule::Written),
-        };
+        let place = self.rules.get(&(eval, case));
+        let rule = place.and_then(|at| self.known.get(*at));
         match contradiction(verdict, rule) {
             Some(found) => {
                 _ = self

@@ -136,16 +136,14 @@ impl Fold {
                 }
                 self.doubts.started(started);
                 self.sessions.started(started);
-                self.calls.started(started.regrade_of.is_some());
+                self.calls.started(started.run.regrade_of.is_some());
             }
             Event::RunResumed(resumed) => {
                 if let (Some(first), true) = (&mut self.started, self.sessions.is_first()) {
-                    let (run_id, timestamp) = (first.run_id.clone(), first.timestamp.clone());
-                    *first = RunStarted {
-                        run_id,
-                        timestamp,
-                        ..(**resumed).clone()
-                    };
+                    let mut session = (**resumed).clone();
+                    std::mem::swap(&mut session.run.run_id, &mut first.run.run_id);
+                    std::mem::swap(&mut session.run.timestamp, &mut first.run.timestamp);
+                    *first = session;
                 }
                 self.doubts.started(resumed);
                 self.sessions.resumed();
@@ -185,6 +183,10 @@ impl Fold {
             case.finals().outcome(case.eval.info.pass_rate_threshold) != Outcome::Passed
         });
         open.map(|case| (case.eval.info.id.as_str(), case.id()))
+    }
+
+    pub(crate) fn sessions(&self) -> &Sessions {
+        &self.sessions
     }
 
     /// Samples by outcome so far; what was not heard of is skipped.
@@ -269,9 +271,7 @@ impl Fold {
             .find_eval(&planned.eval)
             .ok_or_else(|| unknown_eval(&planned.eval))?;
         self.last = (at, 0);
-        let compared = |started: &RunStarted| {
-            started.score_baseline.is_some() || started.compared_run.is_some()
-        };
+        let compared = |started: &RunStarted| started.config.comparison.reference.is_some();
         let contents = self.contents || self.started.as_ref().is_some_and(compared);
         for case in &planned.cases {
             let more = self.evals[at].plan(case);

@@ -22,7 +22,7 @@ pub(super) struct JudgeNames {
 
 /// What is kept of a sample with grades by judges.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct JudgedSample(Box<[Verdict]>);
+pub(crate) struct JudgedSample(Box<[Verdict]>);
 
 /// One verdict of a panel.
 #[derive(Debug, Clone, PartialEq)]

@@ -44,7 +44,7 @@ pub(super) struct Counted<'a> {
 }
 
 /// An eval with its cases in the plan's order.
-pub(super) struct CountedEval<'a> {
+pub(crate) struct CountedEval<'a> {
     /// Its number among all that were planned.
     pub number: usize,
     pub fold: &'a EvalFold,

@@ -14,6 +14,8 @@ pub mod compare;
 mod compared_tests;
 mod composite;
 mod contents;
+#[cfg(test)]
+mod counting_tests;
 mod details;
 mod doubts;
 mod failures;
@@ -45,15 +47,15 @@ mod tags;
 #[cfg(test)]
 mod tests;
 mod texts;
-mod told;
 
 pub use build::Report;
+pub(crate) use columns::CaseView;
 pub use fold::Fold;
+pub(crate) use metrics::CountedEval;
 pub(crate) use over_cases::Design;
 pub(crate) use over_cases::FEWEST_SAMPLES;
 pub use over_cases::{OverCases, Samples};
 pub use recommend::{LITTLE_DATA, MOST_RECOMMENDATIONS};
-pub use told::{CaseTold, EvalTold, Told};
 
 /// Planned samples up to which everything is listed with its details. Beyond, cases are listed that
 /// did not pass in all their samples, at most as many, and details of at most as many samples.

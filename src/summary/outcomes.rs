@@ -5,7 +5,7 @@ use eval_stats::reaches;
 
 /// How the samples without a grade are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reading {
+pub(crate) enum Reading {
     /// As what they are: unknown.
     Graded,
     /// As failures with score 0.
@@ -16,7 +16,7 @@ pub(super) enum Reading {
 
 /// The samples of a case, counted by final outcome.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct SampleCounts {
+pub(crate) struct SampleCounts {
     pub passed: u32,
     pub failed: u32,
     pub errored: u32,
@@ -101,7 +101,7 @@ fn undecided(errored: bool, skipped: bool) -> Outcome {
 
 /// The outcome of an eval and its score, from its cases as they come.
 #[derive(Debug, Clone)]
-pub(super) struct EvalCounter {
+pub(crate) struct EvalCounter {
     pass_rate_threshold: f64,
     score_threshold: Option<f64>,
     cases: usize,

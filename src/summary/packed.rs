@@ -7,7 +7,7 @@ use crate::model::{Cause, Outcome, Trust};
 /// Bits 0 to 2 hold the outcome and 3 to 5 that of the first attempt (places in [`Outcome::ALL`]),
 /// bits 6 to 12 the cause (its place in [`Cause::ALL`] plus 1, or 0), bits above the marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Packed(u32);
+pub(crate) struct Packed(u32);
 
 const FINISHED: u32 = 1 << 16;
 /// Passed only on a later attempt.

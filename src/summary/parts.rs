@@ -41,7 +41,7 @@ pub(super) fn add(whole: &Counted<'_>, started: &RunStarted, readings: [(Reading
             known = Tally::default();
             parts
                 .iter()
-                .for_each(|part| part.read(reading, &started.composites, &mut known));
+                .for_each(|part| part.read(reading, &started.config.composites, &mut known));
         }
         tally.metrics.extend(known.metrics.clone());
         tally.shares.extend(known.shares.clone());
@@ -63,7 +63,7 @@ pub(super) fn lacks(whole: &Counted<'_>, started: &RunStarted, actual: &Tally) -
         })
     };
     let mut missed: BTreeMap<Option<Part>, Vec<(&Threshold, Metric)>> = BTreeMap::new();
-    for threshold in started.gate.thresholds.iter().filter(near) {
+    for threshold in started.config.gate.thresholds.iter().filter(near) {
         if let Ok(MetricName { metric, part }) = threshold.metric.parse() {
             missed.entry(part).or_default().push((threshold, metric));
         }
@@ -82,7 +82,7 @@ pub(super) fn lacks(whole: &Counted<'_>, started: &RunStarted, actual: &Tally) -
 /// The parts that the gate names, each with the metrics that it is asked for.
 fn asked(started: &RunStarted) -> BTreeMap<Part, Vec<Metric>> {
     let mut asked: BTreeMap<Part, Vec<Metric>> = BTreeMap::new();
-    for threshold in &started.gate.thresholds {
+    for threshold in &started.config.gate.thresholds {
         if let Ok(MetricName {
             metric,
             part: Some(part),
@@ -114,7 +114,7 @@ fn counted<'a>(
         return None;
     }
     let mut wanted: BTreeSet<Metric> = metrics.iter().cloned().collect();
-    for composite in &started.composites {
+    for composite in &started.config.composites {
         if metrics
             .iter()
             .any(|metric| matches!(metric, Metric::Named(name) if *name == composite.name))
@@ -127,7 +127,7 @@ fn counted<'a>(
             );
         }
     }
-    Some(whole.part(evals, wanted, &started.score_metrics))
+    Some(whole.part(evals, wanted, &started.config.score_metrics))
 }
 
 impl Counting<'_> {

@@ -104,9 +104,9 @@ fn quality() -> Composite {
 fn with_gate(mut events: Vec<Event>, gate: GateSpec) -> Vec<Event> {
     for event in &mut events {
         if let Event::RunStarted(started) | Event::RunResumed(started) = event {
-            started.gate = gate.clone();
-            started.composites = vec![quality()];
-            started.score_metrics = vec!["lint_pass".into()];
+            started.config.gate = gate.clone();
+            started.config.composites = vec![quality()];
+            started.config.score_metrics = vec!["lint_pass".into()];
         }
     }
     events

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::fold::Limits;
 use super::{Fold, Report};
-use crate::model::testing;
+use crate::model::testing::{self, run_started};
 use crate::model::*;
 
 /// A run to be.
@@ -465,39 +465,19 @@ impl Dice {
 
 impl Run {
     pub fn started(&self, run_id: &str, shard: Option<Shard>) -> Event {
+        let started = run_started();
         Event::RunStarted(Box::new(RunStarted {
-            journal_version: JOURNAL_VERSION,
-            run_id: run_id.into(),
-            timestamp: "2026-03-04T05:06:07.000Z".into(),
-            harness_version: "0.1.0".into(),
-            suite_name: "Suite".into(),
-            suite_version: None,
-            suite_description: None,
-            suite_path: "s.yaml".into(),
-            environment: Environment::default(),
-            gate: GateSpec::default(),
-            composites: Vec::new(),
-            score_metrics: Vec::new(),
-            ks: self.ks.clone(),
-            interval_scope: IntervalScope::default(),
-            seed: 7,
-            formats: vec![],
-            include_details: self.include_details,
-            filters: vec![],
-            target_hash: String::new(),
-            whole_hash: String::new(),
-            recordings: Vec::new(),
-            shard,
-            regrade_of: None,
-            against: None,
-            capture: false,
-            score_baseline: None,
-            compared_run: None,
-            fail_on: None,
-            allow_changed: false,
-            arguments: vec![],
-            cwd: None,
-            rules_recorded: true,
+            run: RunIdentity {
+                run_id: run_id.into(),
+                shard,
+                ..started.run
+            },
+            config: RunConfig {
+                ks: self.ks.clone(),
+                include_details: self.include_details,
+                ..started.config
+            },
+            ..started
         }))
     }
 

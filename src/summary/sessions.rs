@@ -1,11 +1,11 @@
 //! Who ran, when and how often: resumed runs and joined shards.
 
-use crate::model::{PastRate, RunFinished, RunStarted, Shard};
+use crate::model::{PastRate, RunFinished, RunIdentity, RunStarted, Shard};
 
 /// The runs that a fold was made of: one, or the shards of a suite. Each has one session or, when
 /// it was resumed, several.
 #[derive(Debug, Default)]
-pub(super) struct Sessions {
+pub(crate) struct Sessions {
     parts: Vec<Part>,
 }
 
@@ -26,9 +26,9 @@ impl Sessions {
     /// A run begins: the first, or another shard that is joined to it.
     pub fn started(&mut self, started: &RunStarted) {
         self.parts.push(Part {
-            run_id: started.run_id.clone(),
-            timestamp: started.timestamp.clone(),
-            shard: started.shard,
+            run_id: started.run.run_id.clone(),
+            timestamp: started.run.timestamp.clone(),
+            shard: started.run.shard,
             duration_seconds: 0.0,
             interrupted: None,
             history: Vec::new(),
@@ -71,10 +71,16 @@ impl Sessions {
                 .any(|part| part.interrupted != Some(false))
     }
 
-    /// The earliest start. All timestamps have one form, in which the order of texts is that of
-    /// times.
-    pub fn timestamp(&self) -> Option<&str> {
-        self.parts.iter().map(|part| part.timestamp.as_str()).min()
+    /// The identity of all parts together: the earliest start, and a shard only while others are
+    /// missing.
+    pub fn identity(&self, started: &RunStarted) -> RunIdentity {
+        let mut run = started.run.clone();
+        // All timestamps have one form, in which the order of texts is that of times.
+        if let Some(first) = self.parts.iter().map(|part| &part.timestamp).min() {
+            run.timestamp.clone_from(first);
+        }
+        run.shard = run.shard.filter(|_| !self.lone_shards().is_empty());
+        run
     }
 
     /// The runs before the first of them.

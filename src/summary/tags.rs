@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 /// The own tags of an eval's cases, by the number of the case.
 #[derive(Debug, Default)]
-pub(super) struct CaseTags {
+pub(crate) struct CaseTags {
     /// Set 0 is the empty one, and is not here.
     sets: Vec<Vec<String>>,
     numbers: HashMap<Vec<String>, u32>,

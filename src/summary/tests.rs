@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::model::testing::run_started;
 use crate::model::*;
 
 /// A run to be: evals of cases of samples, each sample the outcomes of its attempts.
@@ -26,39 +27,13 @@ fn eval_info(id: &str, kind: EvalType) -> EvalInfo {
 }
 
 fn started(ks: &[u32]) -> Event {
+    let started = run_started();
     Event::RunStarted(Box::new(RunStarted {
-        journal_version: JOURNAL_VERSION,
-        run_id: "eval-20260304-050607".into(),
-        timestamp: "2026-03-04T05:06:07.000Z".into(),
-        harness_version: "0.1.0".into(),
-        suite_name: "Suite".into(),
-        suite_version: None,
-        suite_description: None,
-        suite_path: "s.yaml".into(),
-        environment: Environment::default(),
-        gate: GateSpec::default(),
-        composites: Vec::new(),
-        score_metrics: Vec::new(),
-        ks: ks.to_vec(),
-        interval_scope: crate::model::IntervalScope::default(),
-        seed: 7,
-        formats: vec![],
-        include_details: true,
-        filters: vec![],
-        target_hash: String::new(),
-        whole_hash: String::new(),
-        recordings: Vec::new(),
-        shard: None,
-        regrade_of: None,
-        against: None,
-        capture: false,
-        score_baseline: None,
-        compared_run: None,
-        fail_on: None,
-        allow_changed: false,
-        arguments: vec![],
-        cwd: None,
-        rules_recorded: true,
+        config: RunConfig {
+            ks: ks.to_vec(),
+            ..started.config
+        },
+        ..started
     }))
 }
 
@@ -510,7 +485,7 @@ fn include_details_false_keeps_figures_and_drops_what_was_said() {
     let Event::RunStarted(first) = &mut plan[0] else {
         unreachable!()
     };
-    first.include_details = false;
+    first.config.include_details = false;
     let summary = report(&plan, &samples).with_gate(no_gate());
     assert!(
         summary.evals[0]
@@ -529,7 +504,7 @@ fn what_verdicts_rest_on_is_counted_even_where_grades_are_left_out() {
     let Event::RunStarted(first) = &mut plan[0] else {
         unreachable!()
     };
-    first.include_details = false;
+    first.config.include_details = false;
     let code = |trust| Grade::passed(GraderType::Code, "code_execution").with_trust(trust);
     for (at, levels) in [
         &[Trust::Split, Trust::Split, Trust::Harness][..],

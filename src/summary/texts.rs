@@ -2,7 +2,7 @@
 
 /// More than the columns can number: 2^32 samples, or 4 GiB of ids, in one eval.
 #[derive(Debug)]
-pub(super) struct Full;
+pub(crate) struct Full;
 
 /// Texts one after the other.
 #[derive(Debug, Default)]

@@ -546,7 +546,7 @@ fn every_line_of_such_a_journal_fits_its_published_schema() {
     .unwrap();
     let schema = jsonschema::validator_for(&serde_json::from_str(&schema).unwrap()).unwrap();
     let text = std::fs::read_to_string(desk.journal()).unwrap();
-    assert!(text.contains("\"compared_run\":{"), "{text}");
+    assert!(text.contains("\"reference\":{\"run\":{"), "{text}");
     for line in text.lines() {
         let event: Value = serde_json::from_str(line).unwrap();
         let problems: Vec<String> = schema

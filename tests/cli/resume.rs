@@ -550,8 +550,8 @@ eval_suite:
         let started = &line["run_started"];
         json!([
             started["target_hash"],
-            started["environment"]["target"],
-            started["environment"]["target_type"]
+            started["run"]["environment"]["target"],
+            started["run"]["environment"]["target_type"]
         ])
     };
     let before = started(&project);

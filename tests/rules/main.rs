@@ -158,15 +158,24 @@ fn without_comments(text: &str) -> String {
 /// Lines with serde options that buffer a value: numbers lose their digits there.
 fn buffering_serde(text: &str) -> Vec<usize> {
     let options = Regex::new(r"#\[serde\(([^\]]*)\)\]").unwrap();
-    let buffering = Regex::new(r"\b(untagged|flatten)\b").unwrap();
-    let tagged = Regex::new(r"\btag\b").unwrap();
-    // The attributes just before and after one say whether the item is deserialised.
+    let [buffering, flattened, tagged] =
+        [r"\buntagged\b", r"\bflatten\b", r"\btag\b"].map(|word| Regex::new(word).unwrap());
+    // The attributes just before and after one say whether the item is deserialised, those of the
+    // item whether a field is.
+    let derives = |before: &str| {
+        let derived = before.rfind("#[derive(").map_or("", |at| &before[at..]);
+        derived
+            .split(")]")
+            .next()
+            .is_some_and(|all| all.contains("Deserialize"))
+    };
     let end = |line: &&str| !line.trim_end().ends_with(['}', ';', '{']);
     let found = options.captures_iter(text).filter(|found| {
         let (all, words) = (found.get(0).unwrap(), &found[1]);
         let above = text[..all.start()].lines().rev().take_while(end);
         let mut around = above.chain(text[all.start()..].lines().take_while(end));
         buffering.is_match(words)
+            || flattened.is_match(words) && derives(&text[..all.start()])
             || tagged.is_match(words) && around.any(|line| line.contains("Deserialize"))
     });
     found
@@ -200,7 +209,7 @@ fn nothing_is_deserialised_through_a_buffer() {
     );
     assert_eq!(
         buffering_serde(
-            "struct A {\n    #[serde(\n        default,\n        flatten\n    )]\n    b: B }"
+            "#[derive(Deserialize)]\nstruct A {\n    #[serde(\n        default,\n        flatten\n    )]\n    b: B }"
         )
         .len(),
         1
@@ -211,6 +220,8 @@ fn nothing_is_deserialised_through_a_buffer() {
     );
     let innocent = "#[derive(Deserialize)]\nstruct Z;\n#[derive(Serialize)]\n#[serde(tag = \"t\")]\nenum A { B }";
     assert_eq!(buffering_serde(innocent), [0; 0]);
+    let written = "#[derive(Deserialize)]\nstruct Z;\n#[derive(Serialize)]\nstruct A {\n    #[serde(flatten)]\n    b: B }";
+    assert_eq!(buffering_serde(written), [0; 0]);
 }
 
 #[test]

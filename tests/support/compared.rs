@@ -135,7 +135,7 @@ impl Desk {
         let text = std::fs::read_to_string(self.journal()).expect("a journal");
         let first: Value =
             serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
-        first["run_started"]["run_id"]
+        first["run_started"]["run"]["run_id"]
             .as_str()
             .expect("an id")
             .to_owned()

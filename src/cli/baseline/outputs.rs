@@ -59,13 +59,10 @@ pub(super) fn by_run(
     }
     let said = Said {
         capture: true,
-        score_baseline: None,
-        compared_run: None,
-        fail_on: None,
-        allow_changed: false,
         filters,
         arguments,
         cwd: suite::cwd().ok(),
+        ..Said::default()
     };
     let finished = run_verb::drive(console, args, async |helper, cancel, observers| {
         let git = run::git_state(&prepared.plan.suite.dir);
@@ -131,10 +128,10 @@ fn read(paths: &RunPaths) -> Result<Source, Failure> {
     for event in journal::read(&paths.journal())? {
         match event? {
             Event::RunStarted(started) | Event::RunResumed(started) => {
-                source.run_id = started.run_id;
-                source.suite = started.suite_name;
+                source.run_id = started.run.run_id;
+                source.suite = started.run.suite_name;
                 source.target_hash = started.target_hash;
-                source.environment = started.environment;
+                source.environment = started.run.environment;
             }
             Event::CasesPlanned(planned) => {
                 for case in planned.cases.iter().filter(|case| case.id == planned.eval) {

@@ -35,13 +35,17 @@ pub fn previous(
         };
         let earlier = match &beside.timestamp {
             None => true,
-            Some(began) if started.timestamp == *began => own.is_some_and(|own| at < own),
-            Some(began) => started.timestamp < *began,
+            Some(began) if started.run.timestamp == *began => own.is_some_and(|own| at < own),
+            Some(began) => started.run.timestamp < *began,
         };
-        let is_source = same_outputs.as_ref() == Some(&started.run_id);
-        if is_source || same_outputs.is_some() && started.regrade_of == same_outputs {
+        let is_source = same_outputs.as_ref() == Some(&started.run.run_id);
+        if is_source || same_outputs.is_some() && started.run.regrade_of == same_outputs {
             // A regrade of a regrade: all of them have the outputs of one run.
-            same_outputs = started.regrade_of.filter(|_| is_source).or(same_outputs);
+            same_outputs = started
+                .run
+                .regrade_of
+                .filter(|_| is_source)
+                .or(same_outputs);
         } else if earlier && is_like(&started, beside) {
             return Ok(Some(run.clone()));
         }
@@ -50,9 +54,9 @@ pub fn previous(
 }
 
 fn is_like(started: &RunStarted, beside: &Beside) -> bool {
-    started.suite_name == beside.suite
-        && started.environment.target == beside.target
+    started.run.suite_name == beside.suite
+        && started.run.environment.target == beside.target
         && !started.capture
-        && started.shard.is_none()
-        && (started.filters.is_empty() || started.filters == beside.filters)
+        && started.run.shard.is_none()
+        && (started.run.filters.is_empty() || started.run.filters == beside.filters)
 }

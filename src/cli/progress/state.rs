@@ -115,8 +115,8 @@ impl State {
     }
 
     fn named(&mut self, started: &RunStarted) {
-        self.suite = text::one_line(&started.suite_name);
-        self.run = text::one_line(&started.run_id);
+        self.suite = text::one_line(&started.run.suite_name);
+        self.run = text::one_line(&started.run.run_id);
     }
 
     /// Keeps the rate's window; to be called about every second or oftener.

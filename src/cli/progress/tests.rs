@@ -367,13 +367,10 @@ fn samples_of_an_earlier_session_are_not_part_of_the_rate() {
 }
 
 fn resumed() -> crate::model::RunStarted {
-    serde_json::from_value(serde_json::json!({
-        "journal_version": 2, "run_id": "eval-1", "timestamp": "", "harness_version": "", "suite_name": "Resumed",
-        "suite_version": null, "suite_description": null, "suite_path": "s.yaml",
-        "environment": {"target": "", "target_type": "", "os": "", "arch": "", "cpus": 1},
-        "gate": {"thresholds": [], "max_regressions": null}, "ks": [1], "seed": 0, "formats": [], "include_details": true, "filters": [],
-    }))
-    .unwrap()
+    let mut started = crate::model::testing::run_started();
+    started.run.run_id = "eval-1".into();
+    started.run.suite_name = "Resumed".into();
+    started
 }
 
 #[test]

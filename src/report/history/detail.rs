@@ -137,8 +137,8 @@ fn runs(
         let latency = eval
             .median_latency_ms()
             .map_or_else(|| "-".to_owned(), figures::duration_ms);
-        let id =
-            text::truncate_width_with(&text::one_line(&run.id), 22, page.ellipsis()).into_owned();
+        let id = text::truncate_width_with(&text::one_line(&run.run_id), 22, page.ellipsis())
+            .into_owned();
         page.line(&[
             plain(format!("  {}  ", pad_right(&id, 22))),
             span(Tone::Dim, format!("{}  ", pad_right(&commit(run), 8))),

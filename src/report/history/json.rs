@@ -78,9 +78,9 @@ fn group(group: &Group, shown: Shown<'_>) -> Value {
 }
 
 fn run(run: &PastRun) -> Value {
-    let git = run.git.as_ref();
+    let git = run.environment.git.as_ref();
     json!({
-        "run_id": run.id,
+        "run_id": run.run_id,
         "timestamp": run.timestamp,
         "suite_version": run.suite_version,
         "harness_version": run.harness_version,
@@ -89,7 +89,7 @@ fn run(run: &PastRun) -> Value {
         "whole": run.is_whole(),
         "filters": run.filters,
         "interrupted": run.interrupted,
-        "shard": run.shard,
+        "shard": run.shard.is_some(),
         "joined": run.joined,
         "regraded_by": run.regraded_by,
         "regrade_of": run.regrade_of,
@@ -103,8 +103,8 @@ fn run(run: &PastRun) -> Value {
 /// Where and when, for a run that is spoken of.
 fn reference(run: Option<&PastRun>) -> Value {
     run.map_or(Value::Null, |run| {
-        let git = run.git.as_ref();
-        json!({"run_id": run.id, "timestamp": run.timestamp, "commit": git.map(|git| &git.commit),
+        let git = run.environment.git.as_ref();
+        json!({"run_id": run.run_id, "timestamp": run.timestamp, "commit": git.map(|git| &git.commit),
                "dirty": git.map(|git| git.dirty)})
     })
 }
@@ -148,7 +148,7 @@ struct CaseOutcome<'a> {
 
 fn outcome(run: &PastRun, eval: &PastEval, with_cases: bool) -> Value {
     let mut value = json!({
-        "run_id": run.id,
+        "run_id": run.run_id,
         "outcome": eval.outcome,
         "partial": eval.partial,
         "score": eval.score,

@@ -73,7 +73,7 @@ pub fn render(
         if group
             .runs
             .iter()
-            .any(|run| run.git.as_ref().is_some_and(|git| git.dirty))
+            .any(|run| run.environment.git.as_ref().is_some_and(|git| git.dirty))
         {
             page.line(&[span(
                 Tone::Dim,
@@ -164,14 +164,17 @@ fn day(timestamp: &str) -> String {
 
 /// The beginning of the commit; `*` behind it says that the checkout had changes.
 fn commit(run: &PastRun) -> String {
-    run.git.as_ref().map_or_else(String::new, |git| {
-        let short = git.commit.get(..7).unwrap_or(&git.commit);
-        format!(
-            "{}{}",
-            text::one_line(short),
-            if git.dirty { "*" } else { "" }
-        )
-    })
+    run.environment
+        .git
+        .as_ref()
+        .map_or_else(String::new, |git| {
+            let short = git.commit.get(..7).unwrap_or(&git.commit);
+            format!(
+                "{}{}",
+                text::one_line(short),
+                if git.dirty { "*" } else { "" }
+            )
+        })
 }
 
 /// The commonest cause among the cases that ended as the eval did; of equals the first in the list

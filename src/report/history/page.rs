@@ -112,7 +112,7 @@ fn trend(page: &mut Page, group: &Group) -> io::Result<()> {
 fn last_run(page: &mut Page, run: &PastRun) -> io::Result<()> {
     let mut line = vec![
         label("Last run"),
-        plain(format!("{}  ", text::one_line(&run.id))),
+        plain(format!("{}  ", text::one_line(&run.run_id))),
     ];
     let commit = commit(run);
     if !commit.is_empty() {

@@ -62,8 +62,8 @@ fn json_reads_back_as_it_was() {
     let summary = rich();
     let written = rendered(ReportFormat::Json, &summary);
     assert!(written.starts_with("{\n  \"eval_report\": {\n") && written.ends_with("}\n"));
-    let read: crate::model::ReportFile = serde_json::from_str(&written).unwrap();
-    assert_eq!(read.eval_report, summary);
+    let read: serde_json::Value = serde_json::from_str(&written).unwrap();
+    assert_eq!(read["eval_report"], serde_json::to_value(&summary).unwrap());
 }
 
 #[test]

@@ -22,7 +22,8 @@ use super::{TerminalOptions, extension, render, terminal as screen};
 use crate::model::{
     Bound, CaseResult, Cause, Counts, Decision, EarlierAttempt, Environment, Estimate, EvalResult,
     EvalType, Failure, Figure, Gate, GitState, Metadata, Omitted, Outcome, ReportFormat,
-    SampleResult, SandboxState, Shard, Summary, ThresholdResult, Totals, Trust, TrustCounts,
+    RunIdentity, SampleResult, SandboxState, Shard, Summary, ThresholdResult, Totals, Trust,
+    TrustCounts,
 };
 
 pub(in crate::report) fn sample(
@@ -322,38 +323,37 @@ pub(super) fn rich() -> Summary {
     Summary {
         warnings: Vec::new(),
         metadata: Metadata {
-            interval_scope: crate::model::IntervalScope::default(),
-            suite_name: "Parser suite".to_owned(),
-            suite_version: Some("1.2.0".to_owned()),
-            run_id: "eval-20260102-120000".to_owned(),
-            timestamp: "2026-01-02T12:00:00Z".to_owned(),
-            duration_seconds: 12.34,
-            harness_version: "0.1.0".to_owned(),
-            environment: Environment {
-                target: "solver".to_owned(),
-                target_type: "command".to_owned(),
-                model: None,
-                git: Some(GitState {
-                    commit: "0123456789abcdef0123".to_owned(),
-                    dirty: true,
-                }),
-                sandbox: Some(SandboxState {
-                    tier: "userns".to_owned(),
-                    enforced: true,
-                    notes: Vec::new(),
-                    landlock_abi: None,
-                    cgroup: Some("v2".to_owned()),
-                }),
-                os: "linux".to_owned(),
-                arch: "x86_64".to_owned(),
-                cpus: 8,
-                interpreters: BTreeMap::new(),
+            run: RunIdentity {
+                suite_name: "Parser suite".to_owned(),
+                suite_version: Some("1.2.0".to_owned()),
+                run_id: "eval-20260102-120000".to_owned(),
+                timestamp: "2026-01-02T12:00:00Z".to_owned(),
+                harness_version: "0.1.0".to_owned(),
+                environment: Environment {
+                    target: "solver".to_owned(),
+                    target_type: "command".to_owned(),
+                    model: None,
+                    git: Some(GitState {
+                        commit: "0123456789abcdef0123".to_owned(),
+                        dirty: true,
+                    }),
+                    sandbox: Some(SandboxState {
+                        tier: "userns".to_owned(),
+                        enforced: true,
+                        notes: Vec::new(),
+                        landlock_abi: None,
+                        cgroup: Some("v2".to_owned()),
+                    }),
+                    os: "linux".to_owned(),
+                    arch: "x86_64".to_owned(),
+                    cpus: 8,
+                    interpreters: BTreeMap::new(),
+                },
+                ..RunIdentity::default()
             },
-            filters: Vec::new(),
+            interval_scope: crate::model::IntervalScope::default(),
+            duration_seconds: 12.34,
             interrupted: false,
-            shard: None,
-            regrade_of: None,
-            against: None,
             joined: Vec::new(),
             suite_path: Some("evals/eval-suite.yaml".to_owned()),
             rerun_arguments: Vec::new(),

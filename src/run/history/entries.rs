@@ -37,7 +37,7 @@ impl Entry {
     pub fn began(&self) -> &str {
         self.heads
             .iter()
-            .map(|head| head.started.timestamp.as_str())
+            .map(|head| head.started.run.timestamp.as_str())
             .min()
             .unwrap_or_default()
     }
@@ -45,9 +45,9 @@ impl Entry {
     /// Suite, target and the kind of target.
     pub fn group(&self) -> (String, String, String) {
         let started = self.first();
-        let environment = &started.environment;
+        let environment = &started.run.environment;
         (
-            started.suite_name.clone(),
+            started.run.suite_name.clone(),
             environment.target.clone(),
             environment.target_type.clone(),
         )
@@ -63,14 +63,13 @@ pub(super) fn heads(runs: Vec<RunPaths>, threads: usize, warnings: &mut Vec<Stri
         match started {
             Ok(mut started) => {
                 // As large as all cases together, and nothing that a history tells.
-                started.score_baseline = None;
-                started.compared_run = None;
+                started.config.comparison.reference = None;
                 heads.push(Head { journal, started });
             }
             Err(error) => warnings.push(left_out(&error)),
         }
     }
-    heads.sort_by(|a, b| a.started.timestamp.cmp(&b.started.timestamp));
+    heads.sort_by(|a, b| a.started.run.timestamp.cmp(&b.started.run.timestamp));
     heads
 }
 
@@ -93,20 +92,24 @@ struct Common {
 
 fn common(started: &RunStarted, shard: Shard) -> Common {
     Common {
-        suite: (started.suite_name.clone(), started.suite_version.clone()),
+        suite: (
+            started.run.suite_name.clone(),
+            started.run.suite_version.clone(),
+        ),
         target: (
-            started.environment.target.clone(),
+            started.run.environment.target.clone(),
             started.target_hash.clone(),
         ),
         whole: started.whole_hash.clone(),
         of: shard.of,
         commit: started
+            .run
             .environment
             .git
             .as_ref()
             .map(|git| (git.commit.clone(), git.dirty)),
-        filters: started.filters.clone(),
-        regrade: started.regrade_of.is_some(),
+        filters: started.run.filters.clone(),
+        regrade: started.run.regrade_of.is_some(),
     }
 }
 
@@ -116,12 +119,12 @@ fn joined(heads: Vec<Head>) -> Vec<Vec<Head>> {
     let mut runs: Vec<Vec<Head>> = Vec::new();
     let mut open: HashMap<Common, Vec<usize>> = HashMap::new();
     for head in heads {
-        let Some(shard) = head.started.shard else {
+        let Some(shard) = head.started.run.shard else {
             runs.push(vec![head]);
             continue;
         };
         let places = open.entry(common(&head.started, shard)).or_default();
-        let has = |run: &[Head]| run.iter().any(|head| head.started.shard == Some(shard));
+        let has = |run: &[Head]| run.iter().any(|head| head.started.run.shard == Some(shard));
         match places
             .iter()
             .find(|at| runs.get(**at).is_some_and(|run| !has(run)))
@@ -137,13 +140,14 @@ fn joined(heads: Vec<Head>) -> Vec<Vec<Head>> {
     let whole = |run: &Vec<Head>| {
         run[0]
             .started
+            .run
             .shard
             .is_none_or(|shard| run.len() == shard.of as usize)
     };
     runs.into_iter()
         .flat_map(|mut run| match whole(&run) {
             true => {
-                run.sort_by_key(|head| head.started.shard.map(|shard| shard.index));
+                run.sort_by_key(|head| head.started.run.shard.map(|shard| shard.index));
                 vec![run]
             }
             false => run.into_iter().map(|head| vec![head]).collect(),
@@ -158,7 +162,7 @@ pub(super) fn entries(heads: Vec<Head>, left_out: &mut LeftOut) -> Vec<Entry> {
     // Where the outcomes of a run went; `None` for one that is left out.
     let mut places: HashMap<String, Option<usize>> = HashMap::new();
     for heads in runs_first(joined(heads)) {
-        let graded = heads[0].started.regrade_of.clone();
+        let graded = heads[0].started.run.regrade_of.clone();
         let at = match graded.as_ref().and_then(|of| places.get(of).copied()) {
             Some(Some(at)) => {
                 places.extend(ids(&heads).map(|id| (id, Some(at))));
@@ -189,13 +193,14 @@ pub(super) fn entries(heads: Vec<Head>, left_out: &mut LeftOut) -> Vec<Entry> {
 fn runs_first(runs: Vec<Vec<Head>>) -> Vec<Vec<Head>> {
     let (mut ordered, mut waiting): (Vec<_>, Vec<_>) = runs
         .into_iter()
-        .partition(|heads| heads[0].started.regrade_of.is_none());
+        .partition(|heads| heads[0].started.run.regrade_of.is_none());
     let mut to_come: HashSet<String> = waiting.iter().flat_map(|heads| ids(heads)).collect();
     // A regrade may be one of a regrade: each round takes those that wait for no other.
     while !waiting.is_empty() {
         let (free, rest): (Vec<_>, Vec<_>) = waiting.into_iter().partition(|heads: &Vec<Head>| {
             heads[0]
                 .started
+                .run
                 .regrade_of
                 .as_ref()
                 .is_none_or(|of| !to_come.contains(of))
@@ -216,7 +221,7 @@ fn runs_first(runs: Vec<Vec<Head>>) -> Vec<Vec<Head>> {
 }
 
 fn ids(heads: &[Head]) -> impl Iterator<Item = String> {
-    heads.iter().map(|head| head.started.run_id.clone())
+    heads.iter().map(|head| head.started.run.run_id.clone())
 }
 
 /// A warning for each suite whose runs are those of several files of the project: a history knows
@@ -234,7 +239,7 @@ pub(super) fn suites_of_one_name(entries: &[Entry], results: &Path) -> Vec<Strin
             .map(|cwd| plain(&cwd.join(&started.suite_path)));
         if let Some(file) = file.as_ref().and_then(|file| file.strip_prefix(root).ok()) {
             files
-                .entry(&started.suite_name)
+                .entry(&started.run.suite_name)
                 .or_default()
                 .insert(file.to_owned());
         }

@@ -243,7 +243,7 @@ pub(super) fn mark_parts(group: &mut Group) {
             .map(|eval| (Arc::clone(&eval.id), eval.counts.total))
             .collect()
     };
-    let complete = |run: &PastRun| run.filters.is_empty() && !run.shard;
+    let complete = |run: &PastRun| run.filters.is_empty() && run.shard.is_none();
     let mut later: HashMap<Arc<str>, usize> = HashMap::new();
     // What runs after it say, for runs before any that had all.
     for run in group.runs.iter().rev().filter(|run| complete(run)) {
@@ -256,7 +256,7 @@ pub(super) fn mark_parts(group: &mut Group) {
             continue;
         }
         let (shard, whole_evals) = (
-            run.shard,
+            run.shard.is_some(),
             run.filters.iter().all(|words| takes_whole_evals(words)),
         );
         for eval in &mut run.evals {

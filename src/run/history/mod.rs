@@ -20,7 +20,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use crate::journal;
-use crate::model::{Cause, Counts, Criticality, Decision, EvalType, GitState, Outcome};
+use crate::model::{Cause, Counts, Criticality, Decision, EvalType, Outcome, RunIdentity};
+#[cfg(test)]
+use crate::model::{Environment, GitState};
 
 pub(super) use rates::Gathering;
 
@@ -74,25 +76,15 @@ pub struct Group {
 /// One run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PastRun {
-    pub id: String,
-    /// RFC 3339, UTC.
-    pub timestamp: String,
-    pub suite_version: Option<String>,
-    /// `None` outside of a checkout.
-    pub git: Option<GitState>,
-    pub harness_version: String,
-    /// The filters in words, when it was not the whole suite.
-    pub filters: Vec<String>,
+    /// Of shards that make one run the first one's; `shard` is there only without the others, and
+    /// `regrade_of` only without the run whose outputs it graded.
+    pub identity: RunIdentity,
     /// It was ended early, or its journal breaks off.
     pub interrupted: bool,
-    /// It is a part of a suite, and the other parts are not there.
-    pub shard: bool,
     /// The other shards that make one run with it.
     pub joined: Vec<String>,
     /// The regrades whose outcomes took the place of its own, in order.
     pub regraded_by: Vec<String>,
-    /// The run whose outputs it graded, when that is not there itself.
-    pub regrade_of: Option<String>,
     /// Evals by outcome.
     pub counts: Counts,
     pub cases: Counts,
@@ -108,15 +100,25 @@ pub struct PastRun {
     pub(super) conditions: u64,
 }
 
+/// The fields of the identity are fields of the run.
+impl std::ops::Deref for PastRun {
+    type Target = RunIdentity;
+
+    fn deref(&self) -> &RunIdentity {
+        &self.identity
+    }
+}
+
 impl PastRun {
     /// A run of all that the suite had, to its end: its pass rate can stand beside that of others.
     pub fn is_whole(&self) -> bool {
-        self.filters.is_empty() && !self.interrupted && !self.shard
+        self.filters.is_empty() && !self.interrupted && self.shard.is_none()
     }
 
     /// The commit that was checked out without changes, all the time.
     pub fn clean_commit(&self) -> Option<&str> {
-        self.git
+        self.environment
+            .git
             .as_ref()
             .filter(|git| !git.dirty && self.one_checkout)
             .map(|git| git.commit.as_str())
@@ -177,17 +179,19 @@ impl PastCase {
 impl PastRun {
     pub fn new(id: &str, timestamp: &str, git: Option<GitState>, evals: Vec<PastEval>) -> PastRun {
         PastRun {
-            id: id.into(),
-            timestamp: timestamp.into(),
-            suite_version: None,
-            git,
-            harness_version: "0.1.0".into(),
-            filters: Vec::new(),
+            identity: RunIdentity {
+                run_id: id.into(),
+                timestamp: timestamp.into(),
+                harness_version: "0.1.0".into(),
+                environment: Environment {
+                    git,
+                    ..Environment::default()
+                },
+                ..RunIdentity::default()
+            },
             interrupted: false,
-            shard: false,
             joined: Vec::new(),
             regraded_by: Vec::new(),
-            regrade_of: None,
             counts: Counts::default(),
             cases: Counts::default(),
             gate: None,

@@ -30,12 +30,12 @@ pub(in crate::run) struct Beside {
 impl Beside {
     pub fn of(started: &RunStarted, began: &str) -> Beside {
         Beside {
-            run_id: started.run_id.clone(),
+            run_id: started.run.run_id.clone(),
             began: began.to_owned(),
-            regrade_of: started.regrade_of.clone(),
-            suite: started.suite_name.clone(),
-            target: started.environment.target.clone(),
-            target_type: started.environment.target_type.clone(),
+            regrade_of: started.run.regrade_of.clone(),
+            suite: started.run.suite_name.clone(),
+            target: started.run.environment.target.clone(),
+            target_type: started.run.environment.target_type.clone(),
         }
     }
 
@@ -83,7 +83,9 @@ pub(super) fn past_rates(results: &Path, this: &Beside) -> Vec<PastRate> {
     runs.retain(|run| !this.is_own(&run.run_id));
     let runs = runs.split_off(runs.len().saturating_sub(JOURNALS));
     let mut heads = entries::heads(runs, 1, &mut Vec::new());
-    heads.retain(|head| head.started.timestamp <= this.began && !this.is_own(&head.started.run_id));
+    heads.retain(|head| {
+        head.started.run.timestamp <= this.began && !this.is_own(&head.started.run.run_id)
+    });
     let entries = entries::entries(heads, &mut LeftOut::default());
     let request = HistoryRequest {
         suite: Some(&this.suite),
@@ -93,7 +95,7 @@ pub(super) fn past_rates(results: &Path, this: &Beside) -> Vec<PastRate> {
     let mut chosen = entries::choose(entries, &request, &mut LeftOut::default());
     chosen.retain(|entry| {
         let started = entry.first();
-        started.environment.target_type == this.target_type && started.filters.is_empty()
+        started.run.environment.target_type == this.target_type && started.run.filters.is_empty()
     });
     let mut room = Room {
         runs: RUNS,
@@ -112,7 +114,7 @@ pub(super) fn past_rates(results: &Path, this: &Beside) -> Vec<PastRate> {
 
 fn rate(run: &PastRun) -> PastRate {
     PastRate {
-        run_id: run.id.clone(),
+        run_id: run.run_id.clone(),
         timestamp: run.timestamp.clone(),
         commit: run.clean_commit().map(str::to_owned),
         decision: run.gate,

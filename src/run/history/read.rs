@@ -11,7 +11,7 @@ use crate::gate::decide;
 use crate::journal;
 use crate::model::{CasePlanned, Counts, Event, GitState, RunStarted};
 use crate::run::{RunError, in_parallel};
-use crate::summary::{CaseTold, EvalTold, Fold, Told};
+use crate::summary::{CaseView, CountedEval, Fold, SummaryError};
 
 /// Texts that come again in every run, each held once.
 #[derive(Default)]
@@ -70,13 +70,14 @@ fn entry_run(entry: &Entry, texts: &Texts, warnings: &mut Vec<String>) -> Option
         match &mut run {
             Some(_) if again.interrupted => warnings.push(format!(
                 "the regrade {} did not come to its end; the outcomes that it was to replace still count",
-                again.id
+                again.run_id
             )),
             Some(run) => replace(run, again),
             // The graded run itself can't be read: its regrade stands where it stood.
             None => {
-                let timestamp = entry.began().to_owned();
-                run = Some(PastRun { timestamp, ..again });
+                let mut again = again;
+                entry.began().clone_into(&mut again.identity.timestamp);
+                run = Some(again);
             }
         }
     }
@@ -88,7 +89,7 @@ fn entry_run(entry: &Entry, texts: &Texts, warnings: &mut Vec<String>) -> Option
 fn replace(run: &mut PastRun, again: PastRun) {
     let PastRun {
         evals,
-        id,
+        identity,
         counts,
         cases,
         gate,
@@ -116,7 +117,7 @@ fn replace(run: &mut PastRun, again: PastRun) {
                 .for_each(|case| run.cases.add(case.outcome));
         }
     }
-    run.regraded_by.push(id);
+    run.regraded_by.push(identity.run_id);
 }
 
 /// The run of one journal, or of shards. A shard that can't be read is left out with a warning.
@@ -162,14 +163,14 @@ fn folded(heads: &[&Head]) -> Result<Folded, (usize, String)> {
         conditions: BTreeSet::new(),
         git: heads
             .first()
-            .and_then(|head| head.started.environment.git.clone()),
+            .and_then(|head| head.started.run.environment.git.clone()),
         one_checkout: true,
         cut_off: Vec::new(),
     };
     for (at, head) in heads.iter().enumerate() {
         let ended = folded.take(head).map_err(|error| (at, told(head, error)))?;
         if !ended {
-            folded.cut_off.push(head.started.run_id.clone());
+            folded.cut_off.push(head.started.run.run_id.clone());
         }
     }
     Ok(folded)
@@ -191,7 +192,7 @@ impl Folded {
             ended = matches!(event, Event::RunFinished(_));
             if let Event::RunStarted(session) | Event::RunResumed(session) = &event {
                 self.conditions.insert(conditions(session));
-                self.one_checkout &= session.environment.git == self.git;
+                self.one_checkout &= session.run.environment.git == self.git;
             }
             if let Event::CasesPlanned(planned) = &event {
                 let case = |case: &CasePlanned| {
@@ -206,21 +207,20 @@ impl Folded {
     }
 
     fn run(&self, texts: &Texts, warnings: &mut Vec<String>) -> Option<PastRun> {
-        match self.fold.told() {
-            Ok(told) => Some(self.past_run(&told, texts)),
-            Err(error) => {
+        self.past_run(texts)
+            .map_err(|error| {
                 warnings.push(format!(
                     "a journal contradicts itself: {error}; it is left out"
                 ));
-                None
-            }
-        }
+            })
+            .ok()
     }
 
-    fn past_run(&self, told: &Told, texts: &Texts) -> PastRun {
-        let started = told.started;
-        let evals: Vec<PastEval> = told
-            .evals
+    fn past_run(&self, texts: &Texts) -> Result<PastRun, SummaryError> {
+        let (started, sessions) = (self.fold.started()?, self.fold.sessions());
+        let evals: Vec<PastEval> = self
+            .fold
+            .counted_evals()
             .iter()
             .map(|eval| self.past_eval(eval, texts))
             .collect();
@@ -229,54 +229,57 @@ impl Folded {
             counts.add(eval.outcome);
             eval.cases.iter().for_each(|case| cases.add(case.outcome));
         }
-        let gate = decide(&started.gate, &told.tallies, told.interrupted, &told.shards);
-        PastRun {
-            id: started.run_id.clone(),
-            timestamp: told.timestamp.to_owned(),
-            suite_version: started.suite_version.clone(),
-            git: started.environment.git.clone(),
-            harness_version: started.harness_version.clone(),
-            filters: started.filters.clone(),
-            interrupted: told.interrupted,
-            shard: !told.shards.is_empty(),
-            joined: told.joined.clone(),
+        let interrupted = sessions.interrupted();
+        let gate = decide(
+            &started.config.gate,
+            &self.fold.tallies()?,
+            interrupted,
+            &sessions.lone_shards(),
+        );
+        Ok(PastRun {
+            identity: sessions.identity(started),
+            interrupted,
+            joined: sessions.joined(),
             regraded_by: Vec::new(),
-            regrade_of: started.regrade_of.clone(),
             counts,
             cases,
             gate: Some(gate.decision),
-            duration_seconds: told.duration_seconds,
+            duration_seconds: sessions.duration_seconds(),
             evals,
             one_checkout: self.one_checkout,
             conditions: number(&self.conditions),
-        }
+        })
     }
 
-    fn past_eval(&self, eval: &EvalTold, texts: &Texts) -> PastEval {
-        let info = eval.info;
-        let case = |case: &CaseTold| PastCase {
-            id: texts.keep(case.id),
-            outcome: case.outcome,
-            score: case.score,
-            cause: case.cause,
-            flaky: case.flaky_samples > 0,
-            latencies_ms: case.latencies_ms.clone(),
-            definition: self
-                .definitions
-                .get(&place(&info.id, case.id))
-                .copied()
-                .unwrap_or(0),
+    fn past_eval(&self, eval: &CountedEval<'_>, texts: &Texts) -> PastEval {
+        let info = eval.info();
+        let (mut counter, mut counts) = (eval.counter(), Counts::default());
+        let case = |case: CaseView<'_>| {
+            let finals = case.finals();
+            let outcome = counter.add(&finals);
+            counts.add(outcome);
+            let definition = self.definitions.get(&place(&info.id, case.id()));
+            PastCase {
+                id: texts.keep(case.id()),
+                outcome,
+                score: finals.score(),
+                cause: case.commonest_cause(outcome),
+                flaky: case.flaky_samples() > 0,
+                latencies_ms: case.latencies_ms().collect(),
+                definition: definition.copied().unwrap_or(0),
+            }
         };
+        let cases = eval.cases().map(case).collect();
         PastEval {
             id: texts.keep(&info.id),
             name: texts.keep(&info.name),
             kind: info.kind,
             criticality: info.criticality,
-            outcome: eval.outcome,
-            score: eval.score,
+            outcome: counter.outcome(),
+            score: counter.score(),
             partial: false,
-            counts: eval.counts,
-            cases: eval.cases.iter().map(case).collect(),
+            counts,
+            cases,
         }
     }
 }
@@ -299,12 +302,12 @@ fn conditions(started: &RunStarted) -> u64 {
         .iter()
         .map(|read| (read.bytes, read.sha256.as_str()))
         .collect();
-    let model = &started.environment.model;
+    let model = &started.run.environment.model;
     number(&(
         &started.target_hash,
-        &started.environment.target,
+        &started.run.environment.target,
         model,
-        &started.harness_version,
+        &started.run.harness_version,
         recordings,
     ))
 }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::journal::{JournalWriter, RunPaths};
-use crate::model::testing::eval;
+use crate::model::testing::{eval, run_started};
 use crate::model::*;
 use eval_base::clock::rfc3339;
 use eval_base::redact::Redactor;
@@ -61,44 +61,27 @@ impl Written {
             commit: commit.into(),
             dirty,
         });
+        let started = run_started();
         RunStarted {
-            journal_version: JOURNAL_VERSION,
-            run_id: paths.run_id.clone(),
-            timestamp,
-            harness_version: "0.1.0".into(),
-            suite_name: self.suite.into(),
-            suite_version: None,
-            suite_description: None,
-            suite_path: "s.yaml".into(),
-            environment: Environment {
-                target: self.target.into(),
-                target_type: "echo".into(),
-                git,
-                ..Environment::default()
+            run: RunIdentity {
+                run_id: paths.run_id.clone(),
+                timestamp,
+                suite_name: self.suite.into(),
+                environment: Environment {
+                    target: self.target.into(),
+                    target_type: "echo".into(),
+                    git,
+                    ..Environment::default()
+                },
+                filters: self.filters.clone(),
+                shard: self.shard,
+                regrade_of: self.regrade_of.clone(),
+                ..started.run
             },
-            gate: GateSpec::default(),
-            composites: Vec::new(),
-            score_metrics: Vec::new(),
-            ks: vec![1],
-            interval_scope: crate::model::IntervalScope::default(),
-            seed: 7,
-            formats: vec![],
-            include_details: true,
-            filters: self.filters.clone(),
             target_hash: self.target.into(),
             whole_hash: "w".into(),
-            recordings: Vec::new(),
-            shard: self.shard,
-            regrade_of: self.regrade_of.clone(),
-            against: None,
             capture: self.capture,
-            score_baseline: None,
-            compared_run: None,
-            fail_on: None,
-            allow_changed: false,
-            arguments: vec![],
-            cwd: None,
-            rules_recorded: true,
+            ..started
         }
     }
 
@@ -266,7 +249,7 @@ fn captures_are_left_out_and_regrades_take_the_place_of_their_runs() {
     );
     let run = &group.runs[0];
     assert_eq!(
-        (run.id.as_str(), run.regraded_by.len(), run.gate),
+        (run.run_id.as_str(), run.regraded_by.len(), run.gate),
         (first.run_id.as_str(), 1, None)
     );
     assert_eq!((run.counts.passed, run.counts.failed), (1, 1));
@@ -367,12 +350,17 @@ fn shards_count_as_one_run_when_all_are_there() {
         panic!("{:?}", group.runs)
     };
     assert_eq!(
-        (run.cases.total, run.shard, run.joined.len(), run.gate),
+        (
+            run.cases.total,
+            run.shard.is_some(),
+            run.joined.len(),
+            run.gate
+        ),
         (2, false, 1, Some(Decision::Fail))
     );
     assert_eq!(run.timestamp, "2026-03-01T00:00:00.000Z");
     assert_eq!(
-        (lone.cases.total, lone.shard, lone.gate),
+        (lone.cases.total, lone.shard.is_some(), lone.gate),
         (1, true, Some(Decision::Undecided))
     );
     assert_eq!(group.trend().left_out, 1);
@@ -441,7 +429,7 @@ fn a_run_that_went_on_at_another_commit_proves_nothing_at_either() {
     let paths = resumed.write(dir.path());
     let mut journal = JournalWriter::open(&paths.journal(), Redactor::default()).unwrap();
     let mut session = resumed.started(&paths, "2026-03-01T00:30:00.000Z".into());
-    session.environment.git = Some(GitState {
+    session.run.environment.git = Some(GitState {
         commit: "c2".into(),
         dirty: false,
     });
@@ -482,7 +470,7 @@ fn what_cannot_be_read_is_named_and_the_rest_counts() {
     let text = std::fs::read_to_string(&later).unwrap();
     std::fs::write(
         &later,
-        text.replace("\"journal_version\":2", "\"journal_version\":9"),
+        text.replace("\"journal_version\":3", "\"journal_version\":9"),
     )
     .unwrap();
     let folder = run(5).write(dir.path()).journal();
@@ -504,7 +492,7 @@ fn what_cannot_be_read_is_named_and_the_rest_counts() {
         .collect();
     insta::assert_snapshot!(said.join("\n"), @r"
     DIR/2026-03-01/run-010000.journal.jsonl holds no run: it is empty or its first line is torn; it is left out
-    DIR/2026-03-01/run-040000.journal.jsonl was written by a later version of eval-harness (journal version 9); it is left out
+    DIR/2026-03-01/run-040000.journal.jsonl was written by eval-harness 0.1.0 in journal version 9; this version reads version 3; it is left out
     cannot read the journal DIR/2026-03-01/run-050000.journal.jsonl: Is a directory (os error 21); it is left out
     run eval-20260301-020000 has no end: it was cut off or still goes on; what it recorded counts
     DIR/2026-03-01/run-030000.journal.jsonl:2: not a journal line
@@ -652,7 +640,7 @@ proptest! {
         }
         // What each run came to is what its own report says.
         for run in &group.runs {
-            let paths = crate::journal::find_run(dir.path(), &run.id).unwrap();
+            let paths = crate::journal::find_run(dir.path(), &run.run_id).unwrap();
             let summary = crate::run::reread(&paths.journal()).unwrap().summary;
             prop_assert_eq!(run.counts.passed, summary.summary.passed);
             prop_assert_eq!(run.counts.pass_rate, summary.summary.pass_rate);

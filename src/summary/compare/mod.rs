@@ -24,7 +24,6 @@ pub use baseline::of_baseline;
 use draft::Draft;
 pub use figures::chance;
 pub(crate) use metrics::tests_whole_evals;
-pub use scores::settings_of_target;
 use values::Measure;
 pub use values::{COST_PER_SAMPLE, TOKENS_PER_SAMPLE};
 

@@ -23,38 +23,35 @@ impl Fold {
         let counted = self.counted_evals();
         Ok(RunScores {
             side: self.side(started, label, source),
-            ks: started.ks.clone(),
-            interval_scope: started.interval_scope,
-            score_metrics: started.score_metrics.clone(),
+            ks: started.config.ks.clone(),
+            interval_scope: started.config.interval_scope,
+            score_metrics: started.config.score_metrics.clone(),
             evals: counted.iter().map(eval_scores).collect(),
         })
     }
 
     fn side(&self, started: &RunStarted, label: String, source: ScoresSource) -> ComparedSide {
-        let environment = &started.environment;
-        let git = environment.git.as_ref();
+        let run = self.sessions.identity(started);
+        let mut environment = run.environment;
+        let git = environment.git.take();
         ComparedSide {
             label,
             source,
-            suite: started.suite_name.clone(),
-            suite_version: started.suite_version.clone(),
-            target: environment.target.clone(),
-            target_type: environment.target_type.clone(),
+            suite: run.suite_name,
+            suite_version: run.suite_version,
+            target: environment.target,
+            target_type: environment.target_type,
             target_hash: settings_of_target(started),
-            model: environment.model.clone(),
-            run_id: started.run_id.clone(),
-            timestamp: self
-                .sessions
-                .timestamp()
-                .unwrap_or(&started.timestamp)
-                .to_owned(),
-            commit: git.map(|git| git.commit.clone()),
-            dirty: git.is_some_and(|git| git.dirty),
-            harness_version: started.harness_version.clone(),
-            filters: started.filters.clone(),
+            model: environment.model,
+            run_id: run.run_id,
+            timestamp: run.timestamp,
+            dirty: git.as_ref().is_some_and(|git| git.dirty),
+            commit: git.map(|git| git.commit),
+            harness_version: run.harness_version,
+            filters: run.filters,
             shards: self.sessions.lone_shards(),
             interrupted: self.sessions.interrupted(),
-            regrade_of: started.regrade_of.clone(),
+            regrade_of: run.regrade_of,
             capture: started.capture,
         }
     }
@@ -62,8 +59,9 @@ impl Fold {
 
 /// The fingerprint of the target's settings; `None` for recorded outputs, of which it is the file's
 /// place on one machine.
-pub fn settings_of_target(started: &RunStarted) -> Option<String> {
-    let is_told = started.environment.target_type != "recorded" && !started.target_hash.is_empty();
+fn settings_of_target(started: &RunStarted) -> Option<String> {
+    let is_told =
+        started.run.environment.target_type != "recorded" && !started.target_hash.is_empty();
     is_told.then(|| started.target_hash.clone())
 }
 

@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use crate::gate;
+use crate::model::testing::run_started;
 use crate::model::*;
 use crate::spec::{FailureAction, StepType};
 use crate::summary::Fold;
@@ -116,40 +117,11 @@ pub fn at_least(metric: &str, value: f64) -> Threshold {
 }
 
 fn started(gate: GateSpec, ks: &[u32]) -> RunStarted {
-    RunStarted {
-        journal_version: JOURNAL_VERSION,
-        run_id: "eval-20260304-050607".into(),
-        timestamp: "2026-03-04T05:06:07.000Z".into(),
-        harness_version: "0.1.0".into(),
-        suite_name: "Authentication".into(),
-        suite_version: None,
-        suite_description: None,
-        suite_path: "/home/somebody/project/evals/auth.yaml".into(),
-        environment: Environment::default(),
-        gate,
-        composites: Vec::new(),
-        score_metrics: Vec::new(),
-        ks: ks.to_vec(),
-        interval_scope: crate::model::IntervalScope::default(),
-        seed: 7,
-        formats: vec![],
-        include_details: true,
-        filters: vec![],
-        target_hash: String::new(),
-        whole_hash: String::new(),
-        recordings: Vec::new(),
-        shard: None,
-        regrade_of: None,
-        against: None,
-        capture: false,
-        score_baseline: None,
-        compared_run: None,
-        fail_on: None,
-        allow_changed: false,
-        arguments: vec![],
-        cwd: None,
-        rules_recorded: true,
-    }
+    let mut started = run_started();
+    started.run.suite_name = "Authentication".into();
+    started.suite_path = "/home/somebody/project/evals/auth.yaml".into();
+    (started.config.gate, started.config.ks) = (gate, ks.to_vec());
+    started
 }
 
 /// Plans, runs, counts and decides.

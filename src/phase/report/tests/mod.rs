@@ -597,8 +597,10 @@ fn json_reads_back_and_is_what_its_schema_says() {
             .map(|fault| fault.to_string())
             .collect();
         assert_eq!(faults, Vec::<String>::new());
-        let read: PhaseReportFile = serde_json::from_slice(&out).unwrap();
-        assert_eq!(read.phase_report, report);
+        assert_eq!(
+            written["phase_report"],
+            serde_json::to_value(&report).unwrap()
+        );
         assert!(out.ends_with(b"}\n"));
     }
 }

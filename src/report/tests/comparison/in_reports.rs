@@ -170,12 +170,14 @@ fn junit_has_properties_of_it() {
 fn json_has_the_comparison_and_reads_back() {
     let summary = compared(Some(FailOn::Any));
     let written = rendered(ReportFormat::Json, &summary);
-    let read: crate::model::ReportFile = serde_json::from_str(&written).unwrap();
-    assert_eq!(read.eval_report, summary);
     let schema: serde_json::Value =
         serde_json::from_str(include_str!("../../../../schemas/report.schema.json")).unwrap();
     let validator = jsonschema::validator_for(&schema).unwrap();
     let value: serde_json::Value = serde_json::from_str(&written).unwrap();
+    assert_eq!(
+        value["eval_report"],
+        serde_json::to_value(&summary).unwrap()
+    );
     let faults: Vec<String> = validator
         .iter_errors(&value)
         .map(|fault| fault.to_string())

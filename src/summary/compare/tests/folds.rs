@@ -24,7 +24,7 @@ fn text(scores: &RunScores) -> String {
 fn compared_with(events: &[Event], reference: RunScores) -> Vec<Event> {
     let mut events = events.to_vec();
     if let Some(Event::RunStarted(started)) = events.first_mut() {
-        started.compared_run = Some(Box::new(reference));
+        started.config.comparison.reference = Some(ComparisonReference::Run(Box::new(reference)));
     }
     events
 }

@@ -1,0 +1,113 @@
+//! What identifies a run, and how it is configured.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::comparison::ScoreBaselineRead;
+use super::event::{Against, Environment, Shard};
+use super::metric::Composite;
+use super::plan::GateSpec;
+use super::reading::detail;
+use super::run_scores::RunScores;
+use crate::spec::words::{FailOn, IntervalScope, ReportFormat};
+
+/// Which run it is: of what, when, where and by which program.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunIdentity {
+    pub suite_name: String,
+    pub suite_version: Option<String>,
+    pub run_id: String,
+    /// RFC 3339, UTC.
+    pub timestamp: String,
+    pub harness_version: String,
+    pub environment: Environment,
+    /// Filters in words, when the run was not the whole suite.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub filters: Vec<String>,
+    /// Present when the run is one part of a suite.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shard: Option<Shard>,
+    /// The run whose stored outputs were graded again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub regrade_of: Option<String>,
+    /// The git revision whose baselines were compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub against: Option<Against>,
+}
+
+impl RunIdentity {
+    /// Whether a session of the same run has the same identity. When and where it takes place, and
+    /// by which version, is its own.
+    pub fn is_session_of(&self, run: &RunIdentity) -> bool {
+        let RunIdentity {
+            timestamp,
+            harness_version,
+            environment,
+            ..
+        } = run.clone();
+        RunIdentity {
+            timestamp,
+            harness_version,
+            environment,
+            ..self.clone()
+        } == *run
+    }
+}
+
+/// How a run is counted, decided and reported: with an equal configuration, the same events give
+/// the same report.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RunConfig {
+    pub suite_description: Option<String>,
+    pub gate: GateSpec,
+    /// Metrics that the suite computes from others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub composites: Vec<Composite>,
+    /// Named metrics that are scores, in [0, 1]: where all are 0 or 1 they are proportions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub score_metrics: Vec<String>,
+    /// The k of pass@k and pass^k.
+    pub ks: Vec<u32>,
+    /// What intervals speak about.
+    #[serde(default, skip_serializing_if = "IntervalScope::is_default")]
+    pub interval_scope: IntervalScope,
+    pub seed: u64,
+    pub formats: Vec<ReportFormat>,
+    pub include_details: bool,
+    /// What reports compare the run with.
+    #[serde(default, skip_serializing_if = "ComparisonConfig::is_default")]
+    pub comparison: ComparisonConfig,
+}
+
+/// What reports compare a run with, and what a difference costs.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ComparisonConfig {
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "detail"
+    )]
+    pub reference: Option<ComparisonReference>,
+    /// Which difference fails the gate; absent, the comparison informs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fail_on: Option<FailOn>,
+    /// True when cases whose data or grading changed are compared, too.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub allow_changed: bool,
+}
+
+impl ComparisonConfig {
+    fn is_default(&self) -> bool {
+        *self == ComparisonConfig::default()
+    }
+}
+
+/// What a run is compared with, as it was when the run began.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ComparisonReference {
+    /// Accepted scores.
+    ScoreBaseline(Box<ScoreBaselineRead>),
+    /// An earlier run.
+    Run(Box<RunScores>),
+}
