@@ -6,9 +6,10 @@ use std::io;
 use super::page::{Columns, flaky, header};
 use super::{cause, commit, day, legend};
 use crate::model::{Counts, Criticality, EvalType, Outcome};
+use crate::report::TerminalOptions;
 use crate::report::figures;
 use crate::report::terminal::page::{Page, Tone, pad_left, pad_right, plain, span};
-use crate::report::terminal::{TerminalOptions, glyph, tone_of};
+use crate::report::terminal::{glyph, tone_of};
 use crate::run::history::{EvalHistory, Group, PastEval, PastRun};
 use eval_base::text;
 

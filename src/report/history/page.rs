@@ -5,9 +5,10 @@ use std::io;
 
 use super::{Shown, commit, day, legend, spark};
 use crate::model::{Criticality, EvalType, Outcome};
+use crate::report::TerminalOptions;
 use crate::report::figures;
 use crate::report::terminal::page::{Page, Span, Tone, pad_left, pad_right, plain, span};
-use crate::report::terminal::{TerminalOptions, tone_of_decision};
+use crate::report::terminal::tone_of_decision;
 use crate::run::history::{EvalHistory, Group, PastRun};
 use eval_base::text;
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::io::{self, Write};
 use std::ops::Range;
 
-use crate::report::terminal::TerminalOptions;
+use crate::report::TerminalOptions;
 use eval_base::text;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
