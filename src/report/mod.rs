@@ -14,7 +14,6 @@ pub mod history;
 pub mod html;
 pub mod power;
 pub mod sides;
-pub mod terminal;
 
 mod commands;
 pub mod emphasis;

@@ -2,7 +2,7 @@
 
 use crate::llm::TrafficNow;
 use crate::report::figures;
-use crate::report::terminal::page::Tone;
+use crate::report::page::Tone;
 use eval_base::text;
 
 /// What there is to say, the most important first; nothing before a model was asked.

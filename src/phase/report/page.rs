@@ -232,7 +232,14 @@ fn overview(page: &mut Page, steps: &[StepResult]) {
                 let [passed, total] = [totals.passed, totals.total_evals].map(group_digits);
                 format!("{passed}/{total} evals")
             }
-            (None, Some(tests)) if tests.total > 0 => format!("tests: {}", counted(tests)),
+            (None, Some(tests)) if tests.total > 0 => {
+                let [passed, total] = [tests.passed, tests.total].map(group_digits);
+                let skipped = match tests.skipped {
+                    0 => String::new(),
+                    skipped => format!(", {} skipped", group_digits(skipped)),
+                };
+                format!("{passed}/{total} tests{skipped}")
+            }
             _ => String::new(),
         };
         table.row([

@@ -258,33 +258,29 @@ fn metrics(page: &mut Page, comparison: &Comparison, view: &View) {
     }
     let most = view.limits.metrics;
     let defined = || rows.iter().filter(|row| row.undefined.is_empty());
-    let first = defined()
-        .next()
-        .map(|row| row.n.clone())
-        .unwrap_or_default();
-    let alike = defined().all(|row| row.n == first);
-    let paired = Column::right("Paired");
-    let mut table = Table::new(metric_columns("Metric").into_iter().chain([paired]));
+    let mut table = Table::new(metric_columns("Metric"));
     for row in rows.iter().take(most) {
         let mut cells = metric_cells(named(row), difference(row), row);
-        if row.undefined.is_empty() {
-            cells.push(if alike {
-                Text::default()
-            } else {
-                outside(&row.n)
-            });
-        } else {
+        if !row.undefined.is_empty() {
             cells.truncate(1);
             cells.push(span(Tone::Warn, figures::NO_VALUE).into());
-            cells.resize(7, Text::default());
+            cells.resize(6, Text::default());
         }
         let note = outside(&row.undefined);
         table.rows.push(Row { cells, note });
     }
     page.table(table);
     page.more(view, rows.len().saturating_sub(most), "metric");
-    if alike && !first.is_empty() {
-        page.words(dim(text!["paired: ", outside(&first)]));
+    // Over how many pairs, where that is not the same for all.
+    let usual = defined()
+        .next()
+        .map(|row| row.n.as_str())
+        .unwrap_or_default();
+    let others = defined().filter(|row| row.n != usual);
+    let others = others.map(|row| text![outside(&row.name), " ", outside(&row.n)]);
+    let paired = std::iter::once(outside(usual)).chain(others);
+    if !usual.is_empty() {
+        page.words(dim(text!["paired: ", Text::joined(paired, ", ")]));
     }
     let loud = |row: &&MetricRow| row.decides || view.verbose || !view.is_terminal();
     for row in rows.iter().filter(|row| !row.range.is_empty()).filter(loud) {
@@ -399,7 +395,7 @@ fn cases(page: &mut Page, cases: &CaseChanges, view: &View, whole: bool) {
                 outside(&words::case_name(case))
             ];
             if words::is_critical(case) {
-                name.push(bold(" critical"));
+                name.push(text![" ", bold("critical")]);
             }
             table.row([name, signed(&words::passes(case, "→"))]);
         }

@@ -9,11 +9,20 @@ use eval_base::text;
 pub const SHORT: usize = 160;
 /// Columns of a sentence.
 pub const LONG: usize = 1_000;
+/// Bytes of an escaped text: what must be escaped throughout grows to a multiple of its length.
+const ESCAPED: usize = 2_000;
 
 /// A text from outside, cut to so many columns; where it begins a line it begins no block.
 pub fn outside(raw: &str, columns: usize, begins: bool) -> String {
     let line = text::one_line(text::truncate_bytes(raw, 64 * 1024));
-    escape(&text::truncate_width(&line, columns), begins)
+    let mut columns = columns;
+    loop {
+        let escaped = escape(&text::truncate_width(&line, columns), begins);
+        if escaped.len() <= ESCAPED || columns < 8 {
+            return escaped;
+        }
+        columns /= 2;
+    }
 }
 
 fn escape(line: &str, begins: bool) -> String {

@@ -138,7 +138,14 @@ impl<'a> Lines<'a> {
             }
             pieces.pop();
         }
-        for (tone, shown) in self.cut(pieces, self.options.width) {
+        let mut merged: Pieces = Vec::new();
+        for (tone, text) in pieces {
+            match merged.last_mut() {
+                Some((last, before)) if *last == tone => before.push_str(&text),
+                _ => merged.push((tone, text)),
+            }
+        }
+        for (tone, shown) in self.cut(merged, self.options.width) {
             match sgr(tone).filter(|_| self.options.color && !shown.is_empty()) {
                 Some(sgr) => write!(self.out, "\x1b[{sgr}m{shown}\x1b[0m")?,
                 None => self.out.write_all(shown.as_bytes())?,

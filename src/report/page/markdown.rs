@@ -181,6 +181,7 @@ enum Position {
     Begins,
     Within,
     Heading,
+    Head,
     Cell,
 }
 
@@ -199,46 +200,68 @@ fn heading(text: &Text) -> String {
 fn written(text: &Text, position: Position) -> String {
     let mut out = String::new();
     let mut strong = false;
+    let in_table = matches!(position, Position::Cell | Position::Head);
     for (at, span) in text.0.iter().enumerate() {
         let begins = at == 0 && matches!(position, Position::Begins | Position::Heading);
         let piece = match &span.content {
-            Content::Own(text) if position == Position::Cell => text.replace('|', "&#124;"),
-            // A star or a sign at the beginning of a line would begin a list.
-            Content::Own(text) if begins && text.starts_with(['*', '-', '+', '#']) => {
-                format!("\\{text}")
-            }
-            Content::Own(text) => text.clone(),
+            Content::Own(text) => own(text, begins, in_table),
             Content::Outside(text) => {
-                let short = matches!(position, Position::Heading | Position::Cell);
-                escape::outside(
-                    text,
-                    if short { escape::SHORT } else { escape::LONG },
-                    begins,
-                )
+                let short = in_table || position == Position::Heading;
+                let columns = if short { escape::SHORT } else { escape::LONG };
+                escape::outside(text, columns, begins)
             }
-            Content::Code(text) if position == Position::Cell && text.contains('|') => {
+            // No backslash keeps a pipe within a code span of a table.
+            Content::Code(text) if in_table && text.contains('|') => {
                 escape::outside(text, escape::SHORT, false)
             }
             Content::Code(text) => escape::code(text),
             Content::Symbol(symbol) => symbol.emoji.to_owned(),
-            Content::Break if position == Position::Cell => "<br>".to_owned(),
+            Content::Break if in_table => "<br>".to_owned(),
             Content::Break => " ".to_owned(),
         };
-        let is_strong =
-            matches!(span.tone, Tone::Bold | Tone::Alarm) && position != Position::Heading;
-        if is_strong != strong && !piece.trim().is_empty() {
-            // Markup ends right behind a word.
-            let end = out.trim_end().len();
-            out.insert_str(if strong { end } else { out.len() }, "**");
+        let loud = matches!(
+            span.tone,
+            Tone::Bold | Tone::Alarm | Tone::GoodMark | Tone::BadMark
+        );
+        let is_strong = loud && !matches!(position, Position::Heading | Position::Head);
+        let words = piece.trim_start();
+        if is_strong != strong && !words.is_empty() {
+            // Markup begins and ends right at a word.
+            out.push_str(if is_strong {
+                &piece[..piece.len() - words.len()]
+            } else {
+                ""
+            });
+            let end = if strong {
+                out.trim_end().len()
+            } else {
+                out.len()
+            };
+            out.insert_str(end, "**");
+            out.push_str(if is_strong { words } else { &piece });
             strong = is_strong;
+        } else {
+            out.push_str(&piece);
         }
-        out.push_str(&piece);
     }
     out.truncate(out.trim_end().len());
     if strong {
         out.push_str("**");
     }
     out
+}
+
+/// Words of the program: only what would begin a list, a tag or a cell is escaped.
+fn own(text: &str, begins: bool, in_table: bool) -> String {
+    let escaped = text.replace('<', "&lt;");
+    let escaped = match in_table {
+        true => escaped.replace('|', "&#124;"),
+        false => escaped,
+    };
+    match begins && escaped.starts_with(['*', '-', '+', '#']) {
+        true => format!("\\{escaped}"),
+        false => escaped,
+    }
 }
 
 /// A text within a line of HTML, which Markdown does not read: no tag, and within `<code>` no
@@ -294,10 +317,8 @@ fn grid(table: &Table) -> String {
     let noted = table.rows.iter().any(|row| !row.note.is_empty());
     let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
     let cell = |text: &Text| written(text, Position::Cell);
-    let mut head: Vec<String> = shown
-        .iter()
-        .map(|at| cell(&table.columns[*at].head))
-        .collect();
+    let head = |at: &usize| written(&table.columns[*at].head, Position::Head);
+    let mut head: Vec<String> = shown.iter().map(head).collect();
     let rule = shown.iter().map(|at| {
         if table.columns[*at].right {
             "---:"

@@ -203,6 +203,7 @@ impl Writer<'_> {
     fn bars(&mut self, label: &Text, rates: &[Option<f64>], indent: usize) -> io::Result<()> {
         let mut pieces = margin(indent);
         pieces.extend(self.lines.pieces(&label.0));
+        pieces.extend(margin(3));
         let room = self.lines.width().saturating_sub(width_of(&pieces) + 1);
         let (bars, none) = self.lines.pick((BARS, "·"), (PLAIN_BARS, " "));
         let bar = |rate: &Option<f64>| match rate {
@@ -211,7 +212,11 @@ impl Writer<'_> {
         };
         let shown: String = squeezed(rates, room).iter().map(bar).collect();
         pieces.push((Tone::Plain, shown));
-        self.write(pieces)
+        self.write(pieces)?;
+        match rates.len() > room {
+            true => self.wrapped(margin(indent), &dim("each bar is the mean of several runs")),
+            false => Ok(()),
+        }
     }
 
     // Expected against actual.
@@ -436,7 +441,7 @@ impl Writer<'_> {
         let facts = facts.filter(|(cell, _)| !cell.is_empty());
         let facts = facts.map(|(cell, column)| match column.head.is_empty() {
             true => cell.clone(),
-            false => text![dim(column.head.clone()), " ", cell.clone()],
+            false => text![dim(column.head.clone().uncapital()), " ", cell.clone()],
         });
         let facts = facts.chain(Some(row.note.clone()).filter(|note| !note.is_empty()));
         let facts = Text::joined(facts, ", ");

@@ -77,6 +77,8 @@ pub const UNDECIDED: Symbol = symbol("?", "?", "➗");
 pub const UNKNOWN: Symbol = symbol("○", "o", "⚪");
 pub const WORSE: Symbol = symbol("▼", "v", "▼");
 pub const BETTER: Symbol = symbol("▲", "^", "▲");
+pub const AT_LEAST: Symbol = symbol("≥", ">=", "≥");
+pub const AT_MOST: Symbol = symbol("≤", "<=", "≤");
 pub const ARROW: Symbol = symbol(" → ", " -> ", " → ");
 /// Between an eval and its case.
 pub const WITHIN: Symbol = symbol(" › ", " > ", " › ");
@@ -166,6 +168,17 @@ impl Text {
             all.push(text);
         }
         all
+    }
+
+    /// The head of a column within a sentence.
+    pub fn uncapital(mut self) -> Text {
+        if let Some(Content::Own(text)) = self.0.first_mut().map(|span| &mut span.content) {
+            let mut letters = text.chars();
+            if let Some(first) = letters.next() {
+                *text = first.to_lowercase().chain(letters).collect();
+            }
+        }
+        self
     }
 
     pub fn line_break() -> Text {
@@ -262,7 +275,8 @@ pub fn signed(text: &str) -> Text {
     let mut all = Text::default();
     let mut rest = text;
     let next = |rest: &str| {
-        let found = [WORSE, BETTER, ARROW].map(|sign| Some((rest.find(sign.unicode)?, sign)));
+        let signs = [WORSE, BETTER, ARROW, AT_LEAST, AT_MOST];
+        let found = signs.map(|sign| Some((rest.find(sign.unicode)?, sign)));
         found.into_iter().flatten().min_by_key(|(at, _)| *at)
     };
     while let Some((at, sign)) = next(rest) {

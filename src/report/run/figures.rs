@@ -184,6 +184,9 @@ pub fn thresholds(page: &mut Page, summary: &Summary, view: &View) {
             run::decided(row.status),
         ]);
     }
+    if view.is_terminal() && !all.is_empty() {
+        page.section("Thresholds");
+    }
     page.table(table);
     let more = all.len().saturating_sub(view.limits.metrics);
     page.more(view, more, "threshold");

@@ -38,7 +38,6 @@ pub fn page(summary: &Summary, view: &View, written: &[String]) -> Page {
             figures::metrics(&mut page, summary);
             models::section(&mut page, summary, view);
             compared(&mut page, summary, view);
-            page.push(Block::Gap);
             thresholds(&mut page, summary, view);
             recommendations(&mut page, &summary.recommendations);
             let Gate {
