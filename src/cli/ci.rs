@@ -11,9 +11,10 @@ use super::args::CiMode;
 use super::console::Console;
 use crate::model::{PhaseReport, ReportFormat, StepResult, StepStatus, Summary};
 use crate::phase;
+use crate::report;
 use crate::report::annotations::{self, Annotation, Level};
-use crate::report::markdown::escape::code_whole;
-use crate::report::{self, cut};
+use crate::report::page::cut;
+use crate::report::page::escape::code_whole;
 use crate::spec::FailureAction;
 
 /// What GitHub takes as the summary of one step; a larger one is not shown at all.
@@ -146,7 +147,7 @@ pub fn for_log(github: Option<&Github>, page: Vec<u8>) -> Vec<u8> {
 fn append_summary(file: &Path, markdown: &str, rest: &str) -> std::io::Result<()> {
     let used = file.metadata().map_or(0, |meta| meta.len());
     let room = usize::try_from(MAX_SUMMARY.saturating_sub(used)).unwrap_or_default();
-    let text = cut::cut(markdown, room.saturating_sub(2), rest);
+    let text = cut(markdown, room.saturating_sub(2), rest);
     if text.len() + 2 > room {
         return Err(std::io::Error::other(
             "earlier commands of this step have used the 1 MiB that GitHub takes",

@@ -13,7 +13,7 @@ use crate::load;
 use crate::load::{LoadRequest, Purpose};
 use crate::model::{ReportFormat, Summary};
 use crate::report::sides::Sides;
-use crate::report::{self, terminal, write_report};
+use crate::report::{self, write_report};
 use crate::run;
 use crate::run::RunError;
 use eval_base::whole_file::write_whole;
@@ -53,7 +53,7 @@ pub fn report(console: &Console, args: &ReportArgs) -> Exit {
     }
     let mut page = Vec::new();
     if args.format == ReportFormat::Terminal {
-        terminal::render(
+        report::terminal(
             &summary,
             &console.terminal_options(args.verbose),
             &[],

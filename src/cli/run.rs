@@ -15,7 +15,7 @@ use crate::journal::RunPaths;
 use crate::load::{Overrides, Purpose};
 use crate::model::{Channel, Event, Plan, ReportFormat, Summary};
 use crate::notify::Message;
-use crate::report::{terminal, write_reports};
+use crate::report::{self, write_reports};
 use crate::run::{self, Cancel, Finished, Observer, Prepared, RunError, RunRequest, Said};
 use eval_base::clock::SystemClock;
 use eval_base::json;
@@ -353,7 +353,7 @@ fn show(
         .map(|path| console.path(&cwd, path))
         .collect();
     let mut page = Vec::new();
-    terminal::render(
+    report::terminal(
         summary,
         &console.terminal_options(args.session.verbose),
         &paths,

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::outcome::{Cause, Outcome};
-use eval_models::{Finish, ModelCall, Usage};
 use super::reading::detail;
+use eval_models::{Finish, ModelCall, Usage};
 
 /// A model-based grade in full.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -54,15 +54,6 @@ impl Told<'_> {
     pub fn has_telling_votes(&self) -> bool {
         self.votes.len() > 1 || self.votes.iter().any(|vote| !vote.words.is_empty())
     }
-
-    /// True when some criterion has a scale, and when votes differ on some.
-    pub fn columns(&self) -> (bool, bool) {
-        let any = |of: fn(&Row) -> bool| self.rows.iter().any(of);
-        (
-            any(|row| !row.scale.is_empty()),
-            any(|row| !row.spread.is_empty()),
-        )
-    }
 }
 
 /// The verdicts of a sample.

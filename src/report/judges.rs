@@ -14,6 +14,14 @@ pub struct Told {
     pub remarks: Vec<String>,
 }
 
+impl Told {
+    pub fn lines(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.lines
+            .iter()
+            .map(|(label, words)| (*label, words.as_str()))
+    }
+}
+
 /// What concerns verdicts and not single judges.
 pub fn of_all(health: &JudgeHealth) -> Told {
     let mut told = Told::default();

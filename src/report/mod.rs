@@ -7,7 +7,6 @@
 pub mod annotations;
 pub mod comment;
 pub mod comparison;
-pub mod cut;
 pub mod differences;
 pub mod figures;
 mod files;
@@ -15,7 +14,6 @@ pub mod history;
 pub mod html;
 pub mod power;
 pub mod sides;
-pub mod terminal;
 
 mod commands;
 pub mod emphasis;
@@ -24,9 +22,10 @@ mod json;
 mod judged;
 mod judges;
 mod junit;
-pub(crate) mod markdown;
 mod models;
 pub(crate) mod notices;
+pub(crate) mod page;
+pub(crate) mod run;
 pub(crate) mod values;
 
 #[cfg(test)]
@@ -36,9 +35,11 @@ use std::io::{self, Write};
 
 use crate::model::{ReportFormat, Summary};
 use annotations::WithoutCommands;
+use page::View;
+use page::markdown::Options;
 
 pub use files::{write_report, write_reports};
-pub use terminal::TerminalOptions;
+pub use page::lines::TerminalOptions;
 
 /// Why a report could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -62,19 +63,28 @@ pub fn render(
     out: &mut dyn Write,
 ) -> Result<(), ReportError> {
     match format {
-        ReportFormat::Terminal => Ok(terminal::render(
-            summary,
-            &TerminalOptions::default(),
-            &[],
-            out,
-        )?),
+        ReportFormat::Terminal => Ok(terminal(summary, &TerminalOptions::default(), &[], out)?),
         ReportFormat::Json => json::render(summary, out),
-        ReportFormat::Markdown => WithoutCommands::write(out, |out| markdown::render(summary, out)),
+        ReportFormat::Markdown => {
+            let page = run::page(summary, &View::markdown(), &[]);
+            let page = page::markdown::write(&page, Options::default());
+            Ok(out.write_all(page.as_bytes())?)
+        }
         ReportFormat::Junit => WithoutCommands::write(out, |out| junit::render(summary, out)),
-        // Has no commands already: what replaces them counts towards its length.
         ReportFormat::Comment => comment::render(summary, out),
         ReportFormat::Html => html::render(summary, out),
     }
+}
+
+/// Writes the end of a run. `written` are the paths of reports, in the order to show them.
+pub fn terminal(
+    summary: &Summary,
+    options: &TerminalOptions,
+    written: &[String],
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let page = run::page(summary, &View::terminal(options), written);
+    page::terminal::write(&page, options, out)
 }
 
 /// What follows the dot of a report's file name; `None` for the terminal, which has no file.

@@ -37,6 +37,7 @@ impl Told {
     /// Labels and words, without what is empty.
     pub fn lines(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let lines = [
+            ("answers", &self.answers),
             ("retries", &self.retries),
             ("waited", &self.waited),
             ("latency", &self.latency),

@@ -5,14 +5,15 @@ use std::io::{self, Write};
 use super::TerminalOptions;
 use super::comparison::words;
 use super::figures;
-use super::terminal::page::{Page, Tone, pad_left, pad_right, plain, span};
-use crate::model::{Bound, Figure, PlannedPower, PowerReport, ThresholdPower};
+use super::page::{
+    self, Block, Column, Item, Mark, Page, Table, Tone, dim, mark, outside, own, text,
+};
+use crate::model::{Bound, Figure, Outcome, PlannedPower, PowerReport, ThresholdPower};
 use eval_base::text::{group_digits, one_line, plural, two_digits};
 use eval_stats::power::{MANY, MOST_SAMPLES};
 
-/// Columns of a cell of the table.
-const CELL: usize = 22;
-const NAME: usize = 10;
+/// Columns of a drop that the heads of the table repeat.
+const LONG_EFFECT: usize = 10;
 
 /// The same for programs.
 pub fn json(report: &PowerReport, out: &mut dyn Write) -> io::Result<()> {
@@ -20,47 +21,46 @@ pub fn json(report: &PowerReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out)
 }
 
-/// One screen for people who are no statisticians.
+/// One screen for people who are not statisticians.
 pub fn terminal(
     report: &PowerReport,
     options: &TerminalOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut page = Page::new(out, options);
-    let dot = page.pick(" · ", ", ");
-    page.line(&[
-        span(Tone::Bold, one_line(&report.suite)),
-        plain(": what a comparison of two of its runs could find"),
-    ])?;
-    let mut facts = vec![
-        format!(
-            "{} in {}",
-            plural(report.cases, "case"),
-            plural(report.evals, "eval")
-        ),
-        format!(
-            "{} planned of each",
-            plural(report.samples as usize, "sample")
-        ),
+    page::terminal::write(&page(report), options, out)
+}
+
+fn page(report: &PowerReport) -> Page {
+    let mut page = Page::default();
+    let about = ": what a comparison of two of its runs could find";
+    page.title(text![outside(&report.suite), about]);
+    let (cases, evals) = (plural(report.cases, "case"), plural(report.evals, "eval"));
+    let samples = plural(report.samples as usize, "sample");
+    let facts = [
+        format!("{cases} in {evals}"),
+        format!("{samples} planned of each"),
     ];
-    facts.extend(report.filters.iter().map(|filter| one_line(filter)));
-    page.wrapped(&[plain("  ")], Tone::Dim, &facts.join(dot), 3)?;
-    page.wrapped(&[plain("  ")], Tone::Dim, &basis(report), 3)?;
-    page.blank()?;
-    answer(&mut page, report)?;
-    page.blank()?;
-    table(&mut page, report)?;
+    let filters = report.filters.iter().map(|filter| outside(filter));
+    page.line(facts.map(own).into_iter().chain(filters));
+    page.words(dim(outside(&basis(report))));
+    page.push(Block::Gap);
+    answer(&mut page, report);
+    table(&mut page, report);
     if !report.thresholds.is_empty() {
-        page.blank()?;
-        thresholds(&mut page, report)?;
+        page.section("Thresholds on an interval's end");
     }
-    if !report.sentences.is_empty() {
-        page.blank()?;
+    for threshold in &report.thresholds {
+        let tone = match threshold.chance {
+            Some(chance) if chance >= report.power => Tone::Plain,
+            _ => Tone::Warn,
+        };
+        page.words(outside(&demand(threshold, report)).toned(tone));
     }
+    page.push(Block::Gap);
     for sentence in &report.sentences {
-        page.wrapped(&[plain("  ")], Tone::Dim, sentence, 4)?;
+        page.words(dim(outside(sentence)));
     }
-    Ok(())
+    page
 }
 
 /// What the figures rest on.
@@ -110,20 +110,33 @@ fn chance(share: f64) -> String {
     }
 }
 
+/// How many cases it would take.
+fn cases_needed(plan: &PlannedPower, report: &PowerReport) -> Result<String, &'static str> {
+    match plan.cases_needed {
+        Some(cases) => {
+            let cases = usize::try_from(two_digits(cases)).unwrap_or(usize::MAX);
+            Ok(group_digits(cases))
+        }
+        None if report.effect > report.basis.rate => Err("none"),
+        None => Err("too many"),
+    }
+}
+
 /// The plan's own answer, in a sentence or two.
-fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
+fn answer(page: &mut Page, report: &PowerReport) {
     let planned = report
         .plans
         .iter()
-        .find(|plan| plan.samples == report.samples)
-        .or(report.plans.first());
-    let Some(plan) = planned else { return Ok(()) };
+        .find(|plan| plan.samples == report.samples);
+    let Some(plan) = planned.or(report.plans.first()) else {
+        return;
+    };
     let (effect, sure) = (asked(report.effect), chance(report.power));
     let enough = plan.chance >= report.power;
-    let (tone, mark) = if enough {
-        (Tone::Good, page.pick("✓", "+"))
+    let outcome = if enough {
+        Outcome::Passed
     } else {
-        (Tone::Warn, "!")
+        Outcome::Errored
     };
     let met = match chance(plan.chance) {
         met if !enough && met == sure => format!("just under {sure}"),
@@ -135,83 +148,51 @@ fn answer(page: &mut Page, report: &PowerReport) -> io::Result<()> {
     };
     let found =
         format!("a true drop of {effect} would be found with a chance of {met}; {smallest}");
-    page.wrapped(&[span(tone, format!("{mark} "))], Tone::Plain, &found, 4)?;
+    page.list([Item::new(Mark::Sign(mark(outcome)), own(found))]);
     if enough {
-        return Ok(());
+        return;
     }
-    let cases = match plan.cases_needed {
-        Some(cases) => {
-            format!(
-                "about {} cases like these",
-                group_digits(usize::try_from(two_digits(cases)).unwrap_or(usize::MAX))
-            )
-        }
-        None if report.effect > report.basis.rate => {
-            "no number of cases like these would be enough".to_owned()
-        }
-        None => format!("more than {} million cases", MANY / 1_000_000),
+    let cases = match cases_needed(plan, report) {
+        Ok(cases) => format!("about {cases} cases like these"),
+        Err("none") => "no number of cases like these would be enough".to_owned(),
+        Err(_) => format!("more than {} million cases", MANY / 1_000_000),
     };
     let samples = match report.samples_needed {
-        Some(samples) => format!(
-            "or {} of each of these cases",
-            plural(samples as usize, "sample")
-        ),
+        Some(samples) => {
+            format!(
+                "or {} of each of these cases",
+                plural(samples as usize, "sample")
+            )
+        }
         None => format!("and {MOST_SAMPLES} samples of each of these cases would not be enough"),
     };
     let text = format!("to find {effect} with a chance of {sure}: {cases}, {samples}");
-    page.wrapped(&[plain("  ")], Tone::Plain, &text, 4)
+    page.words(own(text));
 }
 
-fn table(page: &mut Page, report: &PowerReport) -> io::Result<()> {
+fn table(page: &mut Page, report: &PowerReport) {
     let effect = asked(report.effect);
-    // The sentence above tells one with many digits.
-    let effect = if "chance for  ".len() + effect.len() > CELL {
+    // The sentence above says one with many digits.
+    let effect = if effect.len() > LONG_EFFECT {
         "that"
     } else {
         &effect
     };
-    let head = [
-        format!("found with {}", chance(report.power)),
-        format!("chance for {effect}"),
-        format!("cases for {effect}"),
-    ];
-    let cells: String = head.iter().map(|cell| pad_left(cell, CELL)).collect();
-    page.line(&[span(
-        Tone::Bold,
-        format!("  {}{cells}", pad_right("samples", NAME)),
-    )])?;
+    let mut table = Table::new([
+        Column::right("Samples"),
+        Column::right(own(format!("Found with {}", chance(report.power)))),
+        Column::right(own(format!("Chance for {effect}"))),
+        Column::right(own(format!("Cases for {effect}"))),
+    ]);
     for plan in &report.plans {
-        page.line(&[plain(format!("  {}", row(plan, report)))])?;
+        let needed = cases_needed(plan, report).unwrap_or_else(|none| match none {
+            "none" => none.to_owned(),
+            _ => format!("> {} million", MANY / 1_000_000),
+        });
+        let found = plan.detectable.map_or_else(|| "none".to_owned(), points);
+        table.row([plan.samples.to_string(), found, chance(plan.chance), needed].map(own));
     }
-    Ok(())
-}
-
-fn row(plan: &PlannedPower, report: &PowerReport) -> String {
-    let needed = match plan.cases_needed {
-        Some(cases) => group_digits(usize::try_from(two_digits(cases)).unwrap_or(usize::MAX)),
-        None if report.effect > report.basis.rate => "none".to_owned(),
-        None => format!("> {} million", MANY / 1_000_000),
-    };
-    let cells = [
-        plan.detectable.map_or_else(|| "none".to_owned(), points),
-        chance(plan.chance),
-        needed,
-    ];
-    let cells: String = cells.iter().map(|cell| pad_left(cell, CELL)).collect();
-    format!("{}{cells}", pad_right(&plan.samples.to_string(), NAME))
-}
-
-/// Demands on an interval's end.
-fn thresholds(page: &mut Page, report: &PowerReport) -> io::Result<()> {
-    page.line(&[span(Tone::Bold, "  thresholds on an interval's end")])?;
-    for threshold in &report.thresholds {
-        let tone = match threshold.chance {
-            Some(chance) if chance >= report.power => Tone::Plain,
-            _ => Tone::Warn,
-        };
-        page.wrapped(&[plain("  ")], tone, &demand(threshold, report), 4)?;
-    }
-    Ok(())
+    page.table(table);
 }
 
 fn demand(threshold: &ThresholdPower, report: &PowerReport) -> String {

@@ -145,6 +145,12 @@ pub fn inline(value: &Value, columns: usize) -> String {
     text::truncate_width(&text::one_line(&shown(value)), columns).into_owned()
 }
 
+/// The beginning of a value, in as many lines as it has.
+pub fn whole(value: &Value, most: usize) -> String {
+    let shown = shown(value);
+    text::shortened(shown.trim_end(), most).into_owned()
+}
+
 /// Two texts, or two containers: only then is a diff of lines worth reading.
 fn same_shape(a: &Value, b: &Value) -> bool {
     let container = |value: &Value| value.is_array() || value.is_object();

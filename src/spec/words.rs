@@ -56,6 +56,24 @@ pub enum EvalType {
     Regression,
 }
 
+impl EvalType {
+    /// As authors write it.
+    pub fn name(self) -> &'static str {
+        match self {
+            EvalType::Capability => "capability",
+            EvalType::Regression => "regression",
+        }
+    }
+
+    /// At the beginning of a title.
+    pub fn title(self) -> &'static str {
+        match self {
+            EvalType::Capability => "Capability",
+            EvalType::Regression => "Regression",
+        }
+    }
+}
+
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]

@@ -11,6 +11,7 @@ use crate::cli::args::{DiffArgs, DiffFormat};
 use crate::cli::console::Console;
 use crate::gate::ExitCode;
 use crate::report::differences::Limits;
+use crate::report::page::escape::{code_whole, fence};
 use eval_base::json::escaped;
 use eval_base::text::one_line;
 use eval_match::{DifferenceKind, counted_differences};
@@ -115,26 +116,11 @@ fn markdown(gathered: &Gathered, limits: Limits, counts: &Counts) -> String {
     for pending in &gathered.pending {
         let lines = lines(pending, limits);
         let body: Vec<String> = lines.iter().map(fenced).collect();
-        let body = body.join("\n");
-        let fence = "`".repeat(longest_run(&body, '`').max(2) + 1);
-        let id = code(&one_line(&pending.id));
-        let words = Effect::of(pending).words();
-        page.push_str(&format!(
-            "\n## {id}: {words}\n\n{fence}diff\n{body}\n{fence}\n"
-        ));
+        let block = fence("diff", &body.join("\n"));
+        let (id, words) = (code_whole(&pending.id), Effect::of(pending).words());
+        page.push_str(&format!("\n## {id}: {words}\n\n{block}"));
     }
     page
-}
-
-/// A text as Markdown's code, whatever backticks it holds.
-fn code(text: &str) -> String {
-    let ticks = "`".repeat(longest_run(text, '`') + 1);
-    let pad = if text.starts_with('`') || text.ends_with('`') || text.is_empty() {
-        " "
-    } else {
-        ""
-    };
-    format!("{ticks}{pad}{text}{pad}{ticks}")
 }
 
 /// In a diff the sign is the first character of a line.
@@ -143,10 +129,6 @@ fn fenced(line: &Line) -> String {
         Tone::Old | Tone::New => line.text.clone(),
         Tone::Plain | Tone::Quiet => format!("  {}", line.text.trim_start()),
     }
-}
-
-fn longest_run(text: &str, of: char) -> usize {
-    text.split(|c| c != of).map(str::len).max().unwrap_or(0)
 }
 
 fn as_json(suite: &str, gathered: &Gathered, counts: &Counts) -> Value {
@@ -199,16 +181,4 @@ fn one_as_json(pending: &Pending) -> Value {
         None | Some(Err(_)) => one["output"] = kept.output.clone(),
     }
     one
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn code_holds_any_backticks() {
-        assert_eq!(code("a"), "`a`");
-        assert_eq!(code("a`b"), "``a`b``");
-        assert_eq!(code("`"), "`` ` ``");
-    }
 }

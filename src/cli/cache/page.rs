@@ -7,12 +7,9 @@ use serde_json::json;
 
 use super::answers;
 use crate::report::TerminalOptions;
-use crate::report::terminal::page::{Page, Tone, pad_left, pad_right, plain, span};
-use eval_base::text::{group_digits, width};
-use eval_models::cache::{Freed, ModelShare, Stats};
-
-/// Columns of a row beside the model's name.
-const CELLS: usize = 53;
+use crate::report::page::{self, Block, Column, Page, Table, bold, dim, outside, own, text};
+use eval_base::text::group_digits;
+use eval_models::cache::{Freed, Stats};
 
 pub(super) fn write(
     file: &Path,
@@ -20,74 +17,49 @@ pub(super) fn write(
     options: &TerminalOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut page = Page::new(out, options);
-    page.uncut("cache  ", &file.display().to_string())?;
+    page::terminal::write(&page(file, stats), options, out)
+}
+
+fn page(file: &Path, stats: Option<&Stats>) -> Page {
+    let mut page = Page::default();
+    page.push(Block::Copy("cache", file.display().to_string()));
     let Some(stats) = stats else {
-        return page.line(&[
-            plain("       "),
-            span(
-                Tone::Dim,
-                "there is none yet; the first run that asks a model makes it",
-            ),
-        ]);
+        page.words(dim(
+            "no cache yet; the first run that calls a model creates it",
+        ));
+        return page;
     };
     let size = bytes(stats.file_bytes);
-    page.line(&[
-        plain("       "),
-        span(Tone::Bold, answers(stats.entries)),
-        plain(format!(", {size} on disk")),
-    ])?;
+    page.words(text![
+        bold(own(answers(stats.entries))),
+        own(format!(", {size} on disk"))
+    ]);
     if let (Some(oldest), Some(newest)) = (&stats.oldest, &stats.newest) {
-        let days = match (day(oldest), day(newest)) {
-            (first, last) if first == last => format!("given on {first}"),
-            (first, last) => format!("given from {first} to {last}"),
-        };
-        page.line(&[plain("       "), span(Tone::Dim, days)])?;
+        page.words(dim(own(match (day(oldest), day(newest)) {
+            (first, last) if first == last => format!("from {first}"),
+            (first, last) => format!("from {first} to {last}"),
+        })));
     }
-    if stats.models.is_empty() {
-        return Ok(());
-    }
-    page.blank()?;
-    let names = stats
-        .models
-        .iter()
-        .map(|model| width(&model.model))
-        .max()
-        .unwrap_or(0);
-    let column = names.clamp(5, page.width().saturating_sub(CELLS + 2).max(5)) + 2;
-    let row = |name: &str, cells: [&str; 5]| {
-        let [entries, size, oldest, newest, used] = cells;
-        format!(
-            "{}{}{}  {}{}{}",
-            pad_right(&eval_base::text::truncate_width(name, column - 2), column),
-            pad_left(entries, 8),
-            pad_left(size, 9),
-            pad_right(oldest, 12),
-            pad_right(newest, 12),
-            used
-        )
-    };
-    let head = row(
-        "model",
-        ["answers", "size", "oldest", "newest", "last used"],
-    );
-    page.line(&[span(Tone::Dim, head)])?;
+    let days = ["Oldest", "Newest", "Last used"].map(|head| Column::left(head).optional());
+    let columns = [
+        Column::left("Model").least(5),
+        Column::right("Answers"),
+        Column::right("Size"),
+    ];
+    let mut table = Table::new(columns.into_iter().chain(days));
     for model in &stats.models {
-        let ModelShare {
-            model,
-            entries,
-            bytes: size,
-            oldest,
-            newest,
-            last_used,
-        } = model;
-        let entries = group_digits(usize::try_from(*entries).unwrap_or(usize::MAX));
-        page.line(&[plain(row(
-            model,
-            [&entries, &bytes(*size), day(oldest), day(newest), last_used],
-        ))])?;
+        let entries = usize::try_from(model.entries).unwrap_or(usize::MAX);
+        table.row([
+            outside(&model.model),
+            own(group_digits(entries)),
+            own(bytes(model.bytes)),
+            outside(day(&model.oldest)),
+            outside(day(&model.newest)),
+            outside(&model.last_used),
+        ]);
     }
-    Ok(())
+    page.table(table);
+    page
 }
 
 pub(super) fn json(file: &Path, stats: Option<&Stats>, out: &mut dyn Write) -> io::Result<()> {
@@ -152,6 +124,8 @@ fn bytes(n: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use eval_base::text::width;
+    use eval_models::cache::ModelShare;
 
     fn stats() -> Stats {
         let share = |model: &str, entries, bytes, days: [&str; 2]| ModelShare {

@@ -9,14 +9,13 @@ use serde_json::{Value, json};
 
 use super::super::Failure;
 use crate::report::TerminalOptions;
-use crate::report::terminal::page::{Page, Tone, pad_right, plain, span};
+use crate::report::page::{self, Block, Column, Page, Table, Tone, dim, outside, own, span};
 use eval_base::text::plural;
 use eval_sandbox::{Ending, Limits, Observation, Program, Sandbox, SandboxConfig, SandboxError};
 
 /// Each call waits for the harness, so that a program takes many times as long as it does else.
 const WALL: Duration = Duration::from_secs(120);
 const MEMORY_MB: u64 = 1024;
-const MOST_LINES: usize = 12;
 
 /// A program that ran to its end.
 pub struct Observed {
@@ -88,56 +87,48 @@ pub fn write(
     options: &TerminalOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
+    page::terminal::write(&page(observed), options, out)
+}
+
+fn page(observed: &Observed) -> Page {
     let Observation { result, calls } = &observed.observation;
-    let mut page = Page::new(out, options);
+    let mut page = Page::default();
     let total: u64 = calls.iter().map(|call| call.count).sum();
+    let (kinds, tier) = (plural(calls.len(), "kind"), observed.tier);
+    let ended_well = result.ending == Ending::Exited(0);
+    let tone = if ended_well { Tone::Good } else { Tone::Warn };
     let head = format!(
-        "{} system calls of {}, tier {}: {}",
-        total,
-        plural(calls.len(), "kind"),
-        observed.tier,
+        "{total} system calls of {kinds}, tier {tier}: {}",
         result.ending
     );
-    let tone = if result.ending == Ending::Exited(0) {
-        Tone::Good
-    } else {
-        Tone::Warn
-    };
-    page.wrapped(&[], tone, &head, MOST_LINES)?;
-    let said = last_line(&result.streams.stderr);
-    if !said.is_empty() && result.ending != Ending::Exited(0) {
-        page.wrapped(&[plain("  ")], Tone::Dim, &said, MOST_LINES)?;
+    page.lead(span(tone, head));
+    if !ended_well {
+        page.words(dim(outside(&last_line(&result.streams.stderr))));
     }
-    page.blank()?;
-    let column = calls.iter().map(|call| call.name.len()).max().unwrap_or(0) + 2;
+    let mut table = Table::new([Column::left(""), Column::right(""), Column::left("")]);
     for call in calls {
         let refused = match (call.ends_program, call.refused) {
-            (true, _) => "  refused: it ends a program at once".to_owned(),
+            (true, _) => "refused: it ends a program at once".to_owned(),
             (_, 0) => String::new(),
-            (_, all) if all == call.count => "  refused".to_owned(),
-            (_, some) => format!("  {some} refused"),
+            (_, all) if all == call.count => "refused".to_owned(),
+            (_, some) => format!("{some} refused"),
         };
-        let name = pad_right(&call.name, column);
-        let count = format!("{:>8}", call.count);
-        page.line(&[
-            plain("  "),
-            plain(name),
-            plain(count),
-            span(Tone::Bad, refused),
-        ])?;
+        table.row([
+            outside(&call.name),
+            own(call.count.to_string()),
+            own(refused).toned(Tone::Bad),
+        ]);
     }
-    page.blank()?;
-    let kinds = calls.iter().filter(|call| call.refused > 0).count();
-    let text = match kinds {
-        0 => "The sandbox refuses none of these calls.".to_owned(),
-        some => format!("The sandbox refuses {some} of these kinds."),
-    };
-    page.wrapped(
-        &[],
-        if kinds == 0 { Tone::Good } else { Tone::Plain },
-        &text,
-        MOST_LINES,
-    )
+    page.table(table);
+    page.push(Block::Gap);
+    page.lead(match calls.iter().filter(|call| call.refused > 0).count() {
+        0 => span(Tone::Good, "The sandbox refuses none of these calls."),
+        some => span(
+            Tone::Plain,
+            format!("The sandbox refuses {some} of these kinds."),
+        ),
+    });
+    page
 }
 
 fn last_line(stderr: &[u8]) -> String {

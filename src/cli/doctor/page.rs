@@ -3,115 +3,87 @@
 use std::io::{self, Write};
 
 use super::findings::{Check, Findings, Group, State};
+use crate::model::Outcome;
 use crate::report::TerminalOptions;
-use crate::report::terminal::page::{Page, Span, Tone, pad_right, plain, span};
-use eval_base::text::{plural, width};
-
-/// Lines that a text may take.
-const MOST_LINES: usize = 12;
+use crate::report::page::{
+    self, Block, Page, Symbol, Text, Tone, dim, mark, outside, own, span, text,
+};
+use eval_base::text::plural;
 
 pub fn write(
     findings: &Findings,
     options: &TerminalOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut page = Page::new(out, options);
+    // What is to be done must be readable to its end.
+    let options = TerminalOptions {
+        verbose: true,
+        ..*options
+    };
+    page::terminal::write(&page(findings), &options, out)
+}
+
+fn page(findings: &Findings) -> Page {
+    let mut page = Page::default();
     let kernel = match findings.kernel.as_str() {
         "" => String::new(),
         kernel => format!(", kernel {kernel}"),
     };
-    page.line(&[
-        span(Tone::Bold, format!("eval-harness {}", findings.version)),
-        span(
-            Tone::Dim,
-            format!(
-                "  {}{kernel}, {}",
-                findings.system,
-                plural(findings.cpus, "processor")
-            ),
-        ),
-    ])?;
-    let column = findings
-        .checks
-        .iter()
-        .map(|check| width(&check.name))
-        .max()
-        .unwrap_or(0)
-        .min(20)
-        + 2;
+    let processors = plural(findings.cpus, "processor");
+    let machine = format!("  {}{kernel}, {processors}", findings.system);
+    page.title(text![
+        own(format!("eval-harness {}", findings.version)),
+        dim(own(machine))
+    ]);
     for group in Group::ALL {
-        let mut checks = findings
-            .checks
-            .iter()
-            .filter(|check| check.group == group)
-            .peekable();
-        if checks.peek().is_none() {
-            continue;
-        }
-        page.blank()?;
-        page.line(&[span(Tone::Bold, group.title())])?;
-        for check in checks {
-            write_check(&mut page, check, column)?;
+        let checks = findings.checks.iter().filter(|check| check.group == group);
+        let facts: Vec<(Text, Text)> = checks.flat_map(lines).collect();
+        if !facts.is_empty() {
+            page.section(group.title());
+            page.facts(facts);
         }
     }
-    page.blank()?;
-    verdict(&mut page, findings)
-}
-
-fn write_check(page: &mut Page, check: &Check, column: usize) -> io::Result<()> {
-    let (mark, tone) = match check.state {
-        State::Ok => (page.pick("✓", "+"), Tone::Good),
-        State::Limited => ("!", Tone::Warn),
-        State::Missing => (page.pick("✗", "x"), Tone::Bad),
-        State::Unused => (page.pick("–", "-"), Tone::Dim),
-    };
-    let text_tone = if check.state == State::Unused {
-        Tone::Dim
-    } else {
-        Tone::Plain
-    };
-    let first = [
-        plain("  "),
-        span(tone, mark),
-        plain(" "),
-        plain(pad_right(&check.name, column)),
-    ];
-    page.wrapped(&first, text_tone, &check.value, MOST_LINES)?;
-    let margin = " ".repeat(4 + column);
-    if let Some(path) = &check.path {
-        page.wrapped(&[plain(margin.as_str())], Tone::Dim, path, MOST_LINES)?;
-    }
-    if let Some(real) = &check.real_path {
-        let arrow = page.pick("→ ", "-> ");
-        page.wrapped(
-            &[plain(margin.as_str()), span(Tone::Dim, arrow)],
-            Tone::Dim,
-            real,
-            MOST_LINES,
-        )?;
-    }
-    if let Some(fix) = &check.fix {
-        let label: [Span; 2] = [plain(margin.as_str()), span(Tone::Wait, "fix: ")];
-        page.wrapped(&label, Tone::Plain, fix, MOST_LINES)?;
-    }
-    Ok(())
-}
-
-fn verdict(page: &mut Page, findings: &Findings) -> io::Result<()> {
+    page.push(Block::Gap);
     match &findings.tier {
         Some(tier) => {
             let text = format!("Model-written code is isolated ({tier}).");
-            page.wrapped(&[], Tone::Good, &text, MOST_LINES)
+            page.lead(span(Tone::Good, text));
         }
-        None => page.wrapped(
-            &[],
+        None => page.lead(span(
             Tone::Bad,
             "Model-written code can't be isolated here and will not be run, unless --allow-unsandboxed accepts that it \
              runs with your rights.",
-            MOST_LINES,
-        ),
+        )),
     }
+    page
 }
+
+/// What was found, where it is, and what to do about it.
+fn lines(check: &Check) -> Vec<(Text, Text)> {
+    let (outcome, tone) = match check.state {
+        State::Ok => (Outcome::Passed, Tone::Plain),
+        State::Limited => (Outcome::Errored, Tone::Plain),
+        State::Missing => (Outcome::Failed, Tone::Plain),
+        State::Unused => (Outcome::Skipped, Tone::Dim),
+    };
+    let label = text![mark(outcome), " ", span(Tone::Plain, &*check.name)];
+    let mut lines = vec![(label, outside(&check.value).toned(tone))];
+    let path = check.path.as_ref().map(|path| dim(outside(path)));
+    let real = check.real_path.as_ref();
+    let real = real.map(|real| dim(text![FOLLOWED, outside(real)]));
+    let fix = check.fix.as_ref();
+    let fix = fix.map(|fix| text![span(Tone::Wait, "fix: "), outside(fix)]);
+    let more = [path, real, fix].into_iter().flatten();
+    lines.extend(more.map(|text| (Text::default(), text)));
+    lines
+}
+
+/// Before the file that a link leads to.
+const FOLLOWED: Symbol = Symbol {
+    unicode: "→ ",
+    ascii: "-> ",
+    emoji: "→ ",
+};
 
 #[cfg(test)]
 mod tests {

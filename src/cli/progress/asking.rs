@@ -1,7 +1,7 @@
 //! How models are asked, in words.
 
 use crate::report::figures;
-use crate::report::terminal::page::Tone;
+use crate::report::page::Tone;
 use eval_base::text;
 use eval_models::TrafficNow;
 

@@ -8,8 +8,8 @@ use super::state::{Ending, State};
 use crate::model::Outcome;
 use crate::report::TerminalOptions;
 use crate::report::figures;
-use crate::report::terminal::page::{Page, Span, Tone, plain, span};
-use crate::report::terminal::{glyph, tone_of};
+use crate::report::page::lines::{Lines, width_of};
+use crate::report::page::{Span, Symbol, Tone, plain, span};
 use eval_base::text;
 use eval_models::TrafficNow;
 
@@ -25,7 +25,7 @@ const PLAIN_ID: usize = 60;
 /// The lines of the bar; none is wider than asked.
 pub fn bar(state: &State, options: &TerminalOptions, now: Duration) -> Vec<String> {
     let mut out = Vec::new();
-    let mut page = Page::new(&mut out, options);
+    let mut page = Lines::new(&mut out, options);
     // Writing to memory can't fail.
     let _ = head(&mut page, state, now);
     if state.total() > 0 {
@@ -52,7 +52,7 @@ pub fn bar(state: &State, options: &TerminalOptions, now: Duration) -> Vec<Strin
 }
 
 /// `00:42 ━━━━━━╌╌╌╌ 1200/10,000  12 %  240/s  eta 00:37`, with what there is room for.
-fn head(page: &mut Page, state: &State, now: Duration) -> std::io::Result<()> {
+fn head(page: &mut Lines, state: &State, now: Duration) -> std::io::Result<()> {
     let (done, total) = (state.done(), state.total());
     let elapsed = clock(now);
     if total == 0 {
@@ -109,7 +109,7 @@ fn head(page: &mut Page, state: &State, now: Duration) -> std::io::Result<()> {
 }
 
 /// The bar itself: a stretch for each outcome, and what is left.
-fn track<'a>(page: &Page, state: &State, columns: usize) -> Vec<Span<'a>> {
+fn track(page: &Lines, state: &State, columns: usize) -> Vec<Span> {
     let total = state.total().max(1);
     let full = page.pick("━", "=");
     let mut spans = Vec::new();
@@ -119,7 +119,7 @@ fn track<'a>(page: &Page, state: &State, columns: usize) -> Vec<Span<'a>> {
         // By the sum, so that the stretches together are as long as one bar would be.
         let end = usize::try_from(u128::from(samples) * columns as u128 / u128::from(total))
             .unwrap_or(columns);
-        spans.push(span(tone_of(outcome), full.repeat(end - filled)));
+        spans.push(span(Tone::of(outcome), full.repeat(end - filled)));
         filled = end;
     }
     spans.push(span(
@@ -130,9 +130,9 @@ fn track<'a>(page: &Page, state: &State, columns: usize) -> Vec<Span<'a>> {
 }
 
 /// Counts by outcome; with their words where there is room.
-fn counts(page: &mut Page, state: &State, now: Duration) -> std::io::Result<()> {
+fn counts(page: &mut Lines, state: &State, now: Duration) -> std::io::Result<()> {
     let with_words = count_spans(page, state, now, true);
-    let width: usize = with_words.iter().map(Span::width).sum();
+    let width = width_of(&page.pieces(&with_words));
     let spans = if width <= page.width() {
         with_words
     } else {
@@ -141,13 +141,15 @@ fn counts(page: &mut Page, state: &State, now: Duration) -> std::io::Result<()> 
     page.line(&spans)
 }
 
-fn count_spans<'a>(page: &Page, state: &State, now: Duration, words: bool) -> Vec<Span<'a>> {
+fn count_spans(page: &Lines, state: &State, now: Duration, words: bool) -> Vec<Span> {
     let mut spans = Vec::new();
     for outcome in Outcome::ALL {
         let n = state.count(outcome);
         if n == 0 && outcome != Outcome::Passed {
             continue;
         }
+        let symbol = Symbol::of(outcome);
+        let sign = page.pick(symbol.unicode, symbol.ascii);
         let word = if words {
             format!(" {outcome}")
         } else {
@@ -155,8 +157,8 @@ fn count_spans<'a>(page: &Page, state: &State, now: Duration, words: bool) -> Ve
         };
         spans.push(plain("  "));
         spans.push(span(
-            tone_of(outcome),
-            format!("{} {}{word}", glyph(outcome, page), digits(n)),
+            Tone::of(outcome),
+            format!("{sign} {}{word}", digits(n)),
         ));
     }
     if words && state.before() > 0 {
@@ -175,7 +177,7 @@ fn count_spans<'a>(page: &Page, state: &State, now: Duration, words: bool) -> Ve
 }
 
 /// How models are asked, with what there is room for.
-fn asked(page: &mut Page, now: &TrafficNow) -> std::io::Result<()> {
+fn asked(page: &mut Lines, now: &TrafficNow) -> std::io::Result<()> {
     let mut spans = Vec::new();
     let mut room = page.width();
     for (tone, part) in asking::parts(now) {

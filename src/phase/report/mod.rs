@@ -4,27 +4,40 @@
 //! Pure, as `report/` is: the same report gives the same bytes. The Markdown may be kept in git, so
 //! it holds no time stamp, no duration, no run id and no absolute path.
 
-mod comment;
+mod figures;
 mod html;
 mod json;
-mod markdown;
+mod page;
 mod recommend;
-mod terminal;
+mod suite;
 
 use std::io::Write;
 
 use crate::model::{PhaseReport, StepResult};
-use crate::report::annotations::WithoutCommands;
-use crate::report::{ReportError, TerminalOptions};
+use crate::report::page::{View, markdown, terminal};
+use crate::report::{ReportError, TerminalOptions, comment as comments};
+
+/// Bytes of expected and actual values in a document: one that is too long is not shown by those
+/// who host it.
+const EVIDENCE: usize = 120_000;
 
 /// The report for people and for git: GitHub-flavoured.
 pub fn markdown(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
-    WithoutCommands::write(out, |out| markdown::render(report, out))
+    let options = markdown::Options {
+        deeper: 1,
+        evidence: Some(EVIDENCE),
+        ..markdown::Options::default()
+    };
+    let page = page::page(report, &View::markdown(), &[]);
+    Ok(out.write_all(markdown::write(&page, options).as_bytes())?)
 }
 
 /// The report as a comment on a pull request: at most 60,000 bytes.
 pub fn comment(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
-    comment::render(report, out)
+    // A suite of the same name has a comment of its own.
+    let marker = comments::marker("eval-harness phase", &report.metadata.phase_id);
+    let page = page::page(report, &View::markdown(), &[]);
+    comments::write(&marker, &page, "The report has all.", out)
 }
 
 /// The report as one HTML file, which needs nothing beside itself.
@@ -44,7 +57,8 @@ pub fn terminal(
     written: &[String],
     out: &mut dyn Write,
 ) -> Result<(), ReportError> {
-    terminal::render(report, options, written, out)
+    let page = page::page(report, &View::terminal(options), written);
+    Ok(terminal::write(&page, options, out)?)
 }
 
 /// What to do about steps that did not pass, the most pressing first: a sentence each, at most

@@ -1,9 +1,7 @@
 //! The past runs of a suite: a page for people, and JSON.
 
-mod detail;
 mod json;
 mod page;
-mod spark;
 
 #[cfg(test)]
 mod tests;
@@ -13,9 +11,9 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use crate::model::{Cause, Outcome};
+use crate::model::Cause;
 use crate::report::TerminalOptions;
-use crate::report::terminal::page::{Page, Tone, plain, span};
+use crate::report::page::{View, terminal};
 use crate::run::history::{EvalHistory, Group, History, PastEval, PastRun};
 use eval_base::text;
 
@@ -52,36 +50,8 @@ pub fn render(
     options: &TerminalOptions,
     out: &mut dyn Write,
 ) -> io::Result<()> {
-    let mut page = Page::new(out, options);
-    let groups: Vec<&Group> = history
-        .groups
-        .iter()
-        .filter(|group| !shown.evals(group).is_empty())
-        .collect();
-    for (at, group) in groups.iter().enumerate() {
-        if at > 0 {
-            page.blank()?;
-            page.blank()?;
-        }
-        let evals = shown.evals(group);
-        match (shown.evals, evals.values().next()) {
-            (Some(_), Some(eval)) if evals.len() == 1 => {
-                detail::eval(&mut page, group, eval, options)?
-            }
-            _ => page::group(&mut page, group, &evals, shown, options)?,
-        }
-        if group
-            .runs
-            .iter()
-            .any(|run| run.environment.git.as_ref().is_some_and(|git| git.dirty))
-        {
-            page.line(&[span(
-                Tone::Dim,
-                "  * the checkout had changes that no commit has",
-            )])?;
-        }
-    }
-    left_out(&mut page, history, groups.is_empty())
+    let page = page::page(history, shown, &View::terminal(options));
+    terminal::write(&page, options, out)
 }
 
 /// The same as JSON, with an end of line. Outcomes of cases are told when evals were asked for.
@@ -89,72 +59,6 @@ pub fn json(history: &History, shown: Shown<'_>, out: &mut dyn Write) -> io::Res
     let value: Value = json::history(history, shown);
     eval_base::json::to_writer_pretty(&mut *out, &value)?;
     out.write_all(b"\n")
-}
-
-/// What is there and was not asked for.
-fn left_out(page: &mut Page, history: &History, nothing_shown: bool) -> io::Result<()> {
-    let left = &history.left_out;
-    let names = |of: &BTreeMap<String, usize>| {
-        let mut names: Vec<String> = of.keys().take(5).map(|name| text::one_line(name)).collect();
-        if of.len() > names.len() {
-            names.push(format!("{} more", of.len() - names.len()));
-        }
-        names.join(", ")
-    };
-    let runs = |of: &BTreeMap<String, usize>| text::plural(of.values().sum(), "run");
-    let mut said = Vec::new();
-    if !left.other_suites.is_empty() {
-        let (runs, names) = (runs(&left.other_suites), names(&left.other_suites));
-        said.push(format!(
-            "{runs} of other suites ({names}); --all-suites shows them"
-        ));
-    }
-    if !left.other_targets.is_empty() {
-        said.push(format!(
-            "{} against other targets ({})",
-            runs(&left.other_targets),
-            names(&left.other_targets)
-        ));
-    }
-    if left.earlier > 0 {
-        said.push(format!(
-            "{} before those that were asked for",
-            text::plural(left.earlier, "run")
-        ));
-    }
-    if left.captures > 0 {
-        said.push(format!(
-            "{} made to capture baselines",
-            text::plural(left.captures, "run")
-        ));
-    }
-    if !said.is_empty() && !nothing_shown {
-        page.blank()?;
-    }
-    for words in said {
-        page.wrapped(&[plain("  ")], Tone::Dim, &format!("left out: {words}"), 3)?;
-    }
-    Ok(())
-}
-
-/// The sign of an outcome in a row of many.
-fn mark(outcome: Outcome, page: &Page) -> &'static str {
-    match outcome {
-        Outcome::Passed => page.pick("●", "+"),
-        Outcome::Failed => page.pick("✗", "x"),
-        Outcome::Errored => "!",
-        Outcome::Skipped => page.pick("·", "-"),
-        Outcome::Pending => "?",
-    }
-}
-
-/// What the marks mean.
-fn legend(page: &mut Page) -> io::Result<()> {
-    let words: Vec<String> = Outcome::ALL
-        .iter()
-        .map(|outcome| format!("{} {outcome}", mark(*outcome, page)))
-        .collect();
-    page.line(&[plain("  "), span(Tone::Dim, words.join("   "))])
 }
 
 /// The day of a timestamp.

@@ -1,240 +1,202 @@
-//! The runs of one suite against one target.
+//! A history as a page: how each suite did against each target, or run by run of one eval.
 
 use std::collections::BTreeMap;
-use std::io;
 
-use super::{Shown, commit, day, legend, spark};
-use crate::model::{Criticality, EvalType, Outcome};
-use crate::report::figures;
-use crate::report::terminal::page::{Page, Span, Tone, pad_left, pad_right, plain, span};
-use crate::report::terminal::{TerminalOptions, tone_of_decision};
-use crate::run::history::{EvalHistory, Group, PastRun};
-use eval_base::text;
+use super::{Shown, cause, commit, day};
+use crate::model::{Counts, Criticality, EvalType, Outcome};
+use crate::report::page::{
+    Block, Column, Page, Row, Symbol, Table, Text, Tone, View, bold, dim, mark, outside, own,
+    place, span, text,
+};
+use crate::report::{figures, run};
+use crate::run::history::{EvalHistory, Group, History, PastEval, PastRun};
+use eval_base::text::{group_digits, plural};
 
-/// With more evals than this, only those that did not always pass are shown, and so many of them.
-const MANY_EVALS: usize = 40;
-/// Flaky and slow cases that are shown.
-const FEW: usize = 5;
-const LABEL: usize = 14;
+/// Outcomes of the last runs that are shown of an eval, where there is room.
+const LAST_RUNS: usize = 40;
 
-pub fn group(
-    page: &mut Page,
-    group: &Group,
-    evals: &BTreeMap<&str, EvalHistory>,
-    shown: Shown<'_>,
-    options: &TerminalOptions,
-) -> io::Result<()> {
-    header(page, group)?;
-    trend(page, group)?;
-    table(page, evals, options)?;
-    flaky(page, group, |id| shown.takes(id), options)?;
-    slowest(page, group, shown, options)?;
-    Ok(())
+/// Every suite and target; of a single eval that was asked for, each of its runs.
+pub fn page(history: &History, shown: Shown<'_>, view: &View) -> Page {
+    let mut page = Page::default();
+    for group in &history.groups {
+        let evals = shown.evals(group);
+        match (shown.evals, evals.values().next()) {
+            (_, None) => continue,
+            (Some(_), Some(eval)) if evals.len() == 1 => {
+                header(&mut page, group);
+                one_eval(&mut page, group, eval, view);
+            }
+            _ => {
+                header(&mut page, group);
+                trend(&mut page, group);
+                all_evals(&mut page, &evals, view);
+                flaky(&mut page, group, |id| shown.takes(id), view);
+                slowest(&mut page, group, shown, view);
+            }
+        }
+        let dirty = |run: &PastRun| run.environment.git.as_ref().is_some_and(|git| git.dirty);
+        if group.runs.iter().any(dirty) {
+            page.words(dim("* the checkout had uncommitted changes"));
+        }
+    }
+    left_out(&mut page, history);
+    page
 }
 
 /// Suite, target and period.
-pub fn header(page: &mut Page, group: &Group) -> io::Result<()> {
-    page.line(&[span(Tone::Bold, text::one_line(&group.suite))])?;
-    let mut facts = Vec::new();
-    if !group.target.is_empty() {
-        let (target, kind) = (
-            text::one_line(&group.target),
-            text::one_line(&group.target_type),
-        );
-        facts.push(if kind.is_empty() || kind == target {
-            format!("target {target}")
-        } else {
-            format!("target {target} ({kind})")
-        });
-    }
+fn header(page: &mut Page, group: &Group) {
+    page.title(outside(&group.suite));
+    let mut facts: Vec<Text> = run::target(&group.target, &group.target_type)
+        .into_iter()
+        .collect();
     if let (Some(first), Some(last)) = (group.runs.first(), group.runs.last()) {
         let (from, to) = (day(&first.timestamp), day(&last.timestamp));
-        let period = if from == to {
-            format!("on {from}")
-        } else {
-            format!("from {from} to {to}")
-        };
-        facts.push(format!(
-            "{} {period}",
-            text::plural(group.runs.len(), "run")
-        ));
+        let runs = plural(group.runs.len(), "run");
+        facts.push(own(match from == to {
+            true => format!("{runs} on {from}"),
+            false => format!("{runs} from {from} to {to}"),
+        }));
     }
-    let separator = page.pick(" · ", ", ");
-    page.wrapped(&[plain("  ")], Tone::Dim, &facts.join(separator), 3)
+    page.line(facts);
 }
 
-fn label(words: &str) -> Span<'static> {
-    span(Tone::Bold, pad_right(&format!("  {words}"), LABEL))
-}
-
-fn trend(page: &mut Page, group: &Group) -> io::Result<()> {
+fn trend(page: &mut Page, group: &Group) {
     let trend = group.trend();
-    page.blank()?;
-    let columns = page.width().saturating_sub(LABEL + 1);
-    let squeezed = spark::squeezed(&trend.rates, columns);
+    page.push(Block::Gap);
     if !trend.rates.is_empty() {
-        let bars = spark::bars(&squeezed, page);
-        page.line(&[label("Pass rate"), plain(bars)])?;
-        let figures = [
+        page.push(Block::Bars(bold("Pass rate"), trend.rates.clone()));
+        let rates = [
             ("first", trend.first),
             ("last", trend.last),
             ("lowest", trend.lowest),
             ("highest", trend.highest),
-        ]
-        .map(|(word, rate)| format!("{word} {}", figures::percent_or_none(rate)));
-        page.line(&[plain(" ".repeat(LABEL)), plain(figures.join("   "))])?;
+        ];
+        let rates = rates.map(|(word, rate)| format!("{word} {}", figures::percent_or_none(rate)));
+        page.words(own(rates.join(", ")));
     }
-    let mut notes = vec![format!(
-        "of evals, over {}",
-        text::plural(trend.rates.len(), "whole run")
-    )];
-    if squeezed.len() < trend.rates.len() {
-        notes.push("a sign is the mean of neighbours".to_owned());
-    }
+    let mut notes = format!("of evals, over {}", plural(trend.rates.len(), "whole run"));
     if trend.left_out > 0 {
-        let (are, it) = if trend.left_out == 1 {
-            ("is", "it")
-        } else {
-            ("are", "them")
-        };
-        let words = text::plural(trend.left_out, "run");
-        notes.push(format!(
-            "{words} more {are} not in it, since a filter, an end or a shard cut {it} short"
+        let verb = if trend.left_out == 1 { "is" } else { "are" };
+        let runs = plural(trend.left_out, "partial run");
+        notes.push_str(&format!(
+            "; {runs} (filtered, interrupted or a shard) {verb} left out"
         ));
     }
-    page.wrapped(&[plain(" ".repeat(LABEL))], Tone::Dim, &notes.join("; "), 3)?;
-    match group.runs.last() {
-        Some(run) => last_run(page, run),
-        None => Ok(()),
+    page.words(dim(own(notes)));
+    if let Some(run) = group.runs.last() {
+        last_run(page, run);
     }
 }
 
-fn last_run(page: &mut Page, run: &PastRun) -> io::Result<()> {
-    let mut line = vec![
-        label("Last run"),
-        plain(format!("{}  ", text::one_line(&run.run_id))),
-    ];
-    let commit = commit(run);
-    if !commit.is_empty() {
-        line.push(span(Tone::Dim, format!("{commit}  ")));
-    }
-    let evals = format!("{} of {} evals passed", run.counts.passed, run.counts.total);
-    line.push(plain(evals));
-    if let Some(gate) = run.gate {
-        line.push(plain("  "));
-        line.push(span(
-            tone_of_decision(gate),
-            format!("gate {}", gate.name()),
-        ));
-    }
-    page.line(&line)?;
+fn last_run(page: &mut Page, run: &PastRun) {
+    let evals = own(format!(
+        "{} of {} evals passed",
+        run.counts.passed, run.counts.total
+    ));
+    let commit = Some(commit(run)).filter(|commit| !commit.is_empty());
+    let mut facts = vec![outside(&run.run_id)];
+    facts.extend(commit.map(|commit| dim(own(commit))));
+    facts.push(evals);
+    facts.extend(
+        run.gate
+            .map(|gate| text!["gate ", own(gate.name())].toned(Tone::of_decision(gate))),
+    );
+    page.facts([(bold("Last run"), Text::joined(facts, "  "))]);
     if let Some(by) = run.regraded_by.last() {
-        let words = format!(
-            "graded again by {}, whose outcomes count",
-            text::one_line(by)
-        );
-        page.wrapped(&[plain(" ".repeat(LABEL))], Tone::Dim, &words, 2)?;
+        let words = text![
+            "regraded by ",
+            outside(by),
+            "; the outcomes of the regrade are used"
+        ];
+        page.words(dim(words));
     }
-    Ok(())
 }
 
-/// Widths of the columns of a table of evals or cases.
-pub struct Columns {
-    id: usize,
-    marks: usize,
-    /// Whether there is room for when it last passed.
-    last_passed: bool,
+// Evals and cases over time.
+
+const PASSED: Symbol = Symbol {
+    unicode: "●",
+    ascii: "+",
+    emoji: "●",
+};
+const SKIPPED: Symbol = Symbol {
+    unicode: "·",
+    ascii: "-",
+    emoji: "·",
+};
+
+/// The sign of an outcome in a row of many.
+fn dot(outcome: Outcome) -> Text {
+    let symbol = match outcome {
+        Outcome::Passed => PASSED,
+        Outcome::Skipped => SKIPPED,
+        outcome => Symbol::of(outcome),
+    };
+    Text::from(symbol).toned(Tone::of(outcome))
 }
 
-impl Columns {
-    pub fn within(width: usize) -> Columns {
-        let last_passed = width >= 72;
-        let right = 2 + 7 + if last_passed { 2 + 19 } else { 0 } + 2 + 5;
-        let room = width.saturating_sub(right + 4);
-        let marks = (room * 2 / 5).clamp(8, 40);
-        Columns {
-            id: room.saturating_sub(marks).max(8),
-            marks,
-            last_passed,
-        }
-    }
+fn over_time(what: &'static str) -> Table {
+    let marks = Column {
+        keeps_end: true,
+        ..Column::right("Last runs").least(8)
+    };
+    Table::new([
+        Column::left(what).least(12),
+        marks,
+        Column::right("Rate"),
+        Column::left("Last passed").optional(),
+        Column::right("Fails"),
+    ])
+}
 
-    pub fn head(&self, page: &mut Page, what: &str) -> io::Result<()> {
-        let marks = text::truncate_width_with("last runs", self.marks, "").into_owned();
-        let mut head = format!(
-            "  {}  {}",
-            pad_right(what, self.id),
-            pad_left(&marks, self.marks)
-        );
-        head.push_str(&format!("  {}", pad_left("rate", 7)));
-        if self.last_passed {
-            head.push_str(&format!("  {}", pad_right("last passed", 19)));
-        }
-        head.push_str(&format!("  {}", pad_left("fails", 5)));
-        page.line(&[span(Tone::Dim, head)])
-    }
-
-    /// One line: outcomes are oldest first.
-    pub fn row(
-        &self,
-        page: &mut Page,
-        id: &str,
-        outcomes: &[Outcome],
-        rate: Option<f64>,
-        last_passed: Option<&PastRun>,
-    ) -> io::Result<()> {
-        let id =
-            text::truncate_width_with(&text::one_line(id), self.id, page.ellipsis()).into_owned();
-        let failures = outcomes
-            .iter()
-            .filter(|outcome| **outcome == Outcome::Failed)
-            .count();
-        let well = outcomes.last() == Some(&Outcome::Passed);
-        let mut line = vec![span(
-            if well { Tone::Plain } else { Tone::Bold },
-            format!("  {}  ", pad_right(&id, self.id)),
-        )];
-        line.extend(spark::marks(outcomes, self.marks, page));
-        line.push(plain(format!(
-            "  {}",
-            pad_left(&figures::percent_or_none(rate), 7)
-        )));
-        if self.last_passed {
-            let passed = last_passed.map_or_else(
-                || "never".to_owned(),
-                |run| format!("{} {}", day(&run.timestamp), commit(run)),
-            );
-            let tone = if last_passed.is_none() {
-                Tone::Warn
+/// One line: outcomes are oldest first.
+fn row(id: &str, outcomes: &[Outcome], rate: Option<f64>, passed: Option<&PastRun>) -> Row {
+    let failures = outcomes
+        .iter()
+        .filter(|outcome| **outcome == Outcome::Failed)
+        .count();
+    let id = outside(id);
+    let last = outcomes
+        .get(outcomes.len().saturating_sub(LAST_RUNS)..)
+        .unwrap_or_default();
+    let mut marks = Text::default();
+    last.iter().for_each(|outcome| marks.push(dot(*outcome)));
+    let passed = match passed {
+        Some(run) => own(format!("{} {}", day(&run.timestamp), commit(run))),
+        None => span(Tone::Warn, "never").into(),
+    };
+    let tone = if failures > 0 { Tone::Bad } else { Tone::Dim };
+    Row {
+        cells: vec![
+            if outcomes.last() == Some(&Outcome::Passed) {
+                id
             } else {
-                Tone::Plain
-            };
-            line.push(span(tone, format!("  {}", pad_right(&passed, 19))));
-        }
-        let tone = if failures > 0 { Tone::Bad } else { Tone::Dim };
-        line.push(span(
-            tone,
-            format!("  {}", pad_left(&text::group_digits(failures), 5)),
-        ));
-        page.line(&line)
+                bold(id)
+            },
+            marks,
+            own(figures::percent_or_none(rate)),
+            passed,
+            span(tone, group_digits(failures)).into(),
+        ],
+        note: Text::default(),
     }
+}
+
+/// What the marks mean.
+fn legend(page: &mut Page) {
+    let words = Outcome::ALL.map(|outcome| text![dot(outcome), " ", own(outcome.name())]);
+    page.words(dim(Text::joined(words, "   ")));
 }
 
 /// Regressions first, the most critical of them first; then the broken before the sound, and those
 /// that pass least.
 fn order(eval: &EvalHistory) -> impl Ord {
     let latest = eval.latest;
-    let kind = match latest.kind {
-        EvalType::Regression => 0u8,
-        EvalType::Capability => 1,
-    };
-    let sound = eval
-        .runs
-        .last()
-        .is_some_and(|(_, eval)| eval.outcome == Outcome::Passed);
+    let last = eval.runs.last();
+    let sound = last.is_some_and(|(_, eval)| eval.outcome == Outcome::Passed);
     let rate = eval.counts.pass_rate.map_or(0, |rate| (rate * 1e9) as u64);
     (
-        kind,
+        latest.kind != EvalType::Regression,
         std::cmp::Reverse(latest.criticality.map(rank)),
         sound,
         rate,
@@ -257,154 +219,274 @@ fn heading(eval: &EvalHistory) -> String {
         (EvalType::Capability, _) => "Capabilities".to_owned(),
         (EvalType::Regression, None) => "Regressions".to_owned(),
         (EvalType::Regression, Some(criticality)) => {
-            let word = match criticality {
-                Criticality::Low => "low",
-                Criticality::Medium => "medium",
-                Criticality::High => "high",
-                Criticality::Critical => "critical",
-            };
-            format!("Regressions, {word}")
+            format!("Regressions, {}", criticality.name())
         }
     }
 }
 
-fn table(
-    page: &mut Page,
-    evals: &BTreeMap<&str, EvalHistory>,
-    options: &TerminalOptions,
-) -> io::Result<()> {
-    let many = evals.len() > MANY_EVALS && !options.verbose;
+fn all_evals(page: &mut Page, evals: &BTreeMap<&str, EvalHistory>, view: &View) {
+    let most = view.limits.evals;
     let mut rows: Vec<&EvalHistory> = evals.values().collect();
     rows.sort_by_key(|eval| order(eval));
-    if many {
+    if evals.len() > most {
         rows.retain(|eval| eval.counts.passed < eval.counts.total || eval.runs.is_empty());
-        rows.truncate(MANY_EVALS);
+        rows.truncate(most);
     }
-    page.blank()?;
-    let columns = Columns::within(page.width());
-    columns.head(page, "")?;
+    let mut table = over_time("");
     let mut under = String::new();
     for eval in &rows {
         let heading = heading(eval);
         if heading != under {
-            page.line(&[span(Tone::Bold, heading.clone())])?;
+            table.row([own(heading.as_str())]);
             under = heading;
         }
         let outcomes: Vec<Outcome> = eval.runs.iter().map(|(_, eval)| eval.outcome).collect();
         let id = eval.latest.id.as_ref();
         if outcomes.is_empty() {
-            let words = format!(
-                "{}: in {}, in none with all of its cases for certain",
-                text::one_line(id),
-                text::plural(eval.partial, "run")
-            );
-            page.wrapped(&[plain("  ")], Tone::Dim, &words, 2)?;
+            let runs = plural(eval.partial, "run");
+            let mut cells = vec![outside(id)];
+            cells.resize(5, Text::default());
+            let note = own(format!("in {runs}, in none with all of its cases"));
+            table.rows.push(Row { cells, note });
         } else {
-            columns.row(
-                page,
-                id,
-                &outcomes,
-                eval.counts.pass_rate,
-                eval.last(Outcome::Passed),
-            )?;
+            let last = eval.last(Outcome::Passed);
+            table
+                .rows
+                .push(row(id, &outcomes, eval.counts.pass_rate, last));
         }
     }
-    if evals.len() > rows.len() {
-        let more = evals.len() - rows.len();
-        let words = format!(
-            "and {} more; --verbose shows all",
-            text::plural(more, "eval")
-        );
-        page.line(&[plain("  "), span(Tone::Dim, words)])?;
-    }
-    legend(page)
+    page.table(table);
+    page.more(view, evals.len() - rows.len(), "eval");
+    legend(page);
 }
 
-pub fn flaky(
-    page: &mut Page,
-    group: &Group,
-    takes: impl Fn(&str) -> bool,
-    options: &TerminalOptions,
-) -> io::Result<()> {
+fn flaky(page: &mut Page, group: &Group, takes: impl Fn(&str) -> bool, view: &View) {
     let (mut flaky, mut unproved) = group.flaky();
     unproved.retain(|case| takes(&case.eval_id));
     flaky.retain(|case| takes(&case.eval));
     if !flaky.is_empty() {
-        page.blank()?;
-        let cases = text::plural(flaky.len(), "case");
-        let words =
-            format!("{cases} passed and failed at one commit, asked and graded in the same way");
-        page.wrapped(&[span(Tone::Warn, "Flaky ")], Tone::Plain, &words, 2)?;
-    }
-    let most = if options.verbose { usize::MAX } else { FEW };
-    for case in flaky.iter().take(most) {
-        let Some(worst) = case.commits.first() else {
-            continue;
-        };
-        let commit = text::one_line(worst.commit.get(..7).unwrap_or(&worst.commit));
-        let more = match case.commits.len() - 1 {
-            0 => String::new(),
-            n => format!(", and at {} more", text::plural(n, "commit")),
-        };
-        let facts = format!(
-            "  passed {}, failed {} at {commit}{more}",
-            worst.passed, worst.failed
-        );
-        named(page, &case.eval, &case.case, &facts)?;
-    }
-    if flaky.len() > most {
-        page.line(&[span(
-            Tone::Dim,
-            format!("  and {} more; --verbose shows all", flaky.len() - most),
-        )])?;
+        page.section("Flaky");
+        let counts = ["Passed", "Failed"].map(Column::right);
+        let [passed, failed] = counts;
+        let case = Column::left("Case").least(12);
+        let mut table = Table::new([case, passed, failed, Column::left("At commit")]);
+        for case in flaky.iter().take(view.limits.cases) {
+            let Some(worst) = case.commits.first() else {
+                continue;
+            };
+            let more = match case.commits.len() - 1 {
+                0 => String::new(),
+                n => format!(", and at {} more", plural(n, "commit")),
+            };
+            let commit = worst.commit.get(..7).unwrap_or(&worst.commit);
+            table.row([
+                place(&case.eval, &case.case),
+                own(worst.passed.to_string()),
+                own(worst.failed.to_string()),
+                text![outside(commit), own(more)],
+            ]);
+        }
+        page.table(table);
+        let cases = plural(flaky.len(), "case");
+        page.words(dim(own(format!(
+            "{cases} passed and failed at one commit, with the same input and grading"
+        ))));
+        page.more(view, flaky.len().saturating_sub(view.limits.cases), "case");
     }
     if !unproved.is_empty() {
-        page.blank()?;
-        let cases = text::plural(unproved.len(), "case");
-        let words = format!(
-            "{cases} passed and failed in checkouts with changes, or without git: that may be the changes' doing"
-        );
-        page.wrapped(&[plain("  ")], Tone::Dim, &words, 3)?;
+        let cases = plural(unproved.len(), "case");
+        page.push(Block::Gap);
+        page.words(dim(own(format!(
+            "{cases} passed and failed in checkouts with uncommitted changes, or without git: the changes may be the cause"
+        ))));
     }
-    Ok(())
 }
 
-fn slowest(
-    page: &mut Page,
-    group: &Group,
-    shown: Shown<'_>,
-    options: &TerminalOptions,
-) -> io::Result<()> {
+fn slowest(page: &mut Page, group: &Group, shown: Shown<'_>, view: &View) {
     let mut slow = group.slowest();
     slow.retain(|case| shown.takes(&case.eval));
     if slow.is_empty() {
-        return Ok(());
+        return;
     }
-    page.blank()?;
-    page.line(&[
-        span(Tone::Bold, "Slowest "),
-        plain("by the median time of the target's answers"),
-    ])?;
-    let most = if options.verbose { usize::MAX } else { FEW };
-    for case in slow.iter().take(most) {
-        let samples = text::plural(case.samples, "sample");
-        let facts = format!("  {} over {samples}", figures::duration_ms(case.median_ms));
-        named(page, &case.eval, &case.case, &facts)?;
+    page.section("Slowest");
+    let figures_of = ["Median latency", "Samples"].map(Column::right);
+    let mut table = Table::new(
+        [Column::left("Case").least(12)]
+            .into_iter()
+            .chain(figures_of),
+    );
+    for case in slow.iter().take(view.limits.cases) {
+        table.row([
+            place(&case.eval, &case.case),
+            own(figures::duration_ms(case.median_ms)),
+            own(group_digits(case.samples)),
+        ]);
     }
-    Ok(())
+    page.table(table);
 }
 
-/// A case and what is told of it; of a long name the end is cut, not the facts.
-fn named(page: &mut Page, eval: &str, case: &str, facts: &str) -> io::Result<()> {
-    let name = if eval == case {
-        text::one_line(eval)
-    } else {
-        text::one_line(&format!("{eval} / {case}"))
+// One eval, run by run.
+
+fn one_eval(page: &mut Page, group: &Group, eval: &EvalHistory, view: &View) {
+    let latest = eval.latest;
+    let name = (latest.name != latest.id).then(|| text!["  ", outside(&latest.name)]);
+    page.section(text![outside(&latest.id), name.unwrap_or_default()]);
+    facts(page, eval);
+    runs(page, group, eval, view);
+    cases(page, group, eval, view);
+    flaky(page, group, |id| id == &*eval.latest.id, view);
+}
+
+fn facts(page: &mut Page, eval: &EvalHistory) {
+    let counts = &eval.counts;
+    let kind = eval.latest.kind.name();
+    let criticality = eval
+        .latest
+        .criticality
+        .map(|level| format!(", {}", level.name()));
+    let outcomes = Outcome::ALL.map(|outcome| (outcome, figures::count_of(counts, outcome)));
+    let parts = outcomes.iter().filter(|(_, n)| *n > 0);
+    let parts: Vec<String> = parts
+        .map(|(outcome, n)| format!("{} {outcome}", group_digits(*n)))
+        .collect();
+    let runs = plural(counts.total, "run");
+    let rate = figures::percent_or_none(counts.pass_rate);
+    page.words(dim(own(format!(
+        "{kind}{}; {runs}: {}, pass rate {rate}",
+        criticality.unwrap_or_default(),
+        parts.join(", ")
+    ))));
+    let last = [
+        ("last passed", Outcome::Passed),
+        ("last failed", Outcome::Failed),
+    ];
+    page.facts(last.map(|(label, outcome)| {
+        let when = eval.last(outcome).map_or_else(|| "never".to_owned(), when);
+        (label.into(), own(when))
+    }));
+    if eval.partial > 0 {
+        let runs = plural(eval.partial, "run");
+        page.words(dim(own(format!(
+            "{runs} had only some of its cases: listed, not counted"
+        ))));
+    }
+}
+
+/// Day, time and commit of a run.
+fn when(run: &PastRun) -> String {
+    let time = run.timestamp.get(11..19).unwrap_or_default();
+    let time = eval_base::text::one_line(time);
+    format!("{} {time}  {}", day(&run.timestamp), commit(run))
+        .trim_end()
+        .to_owned()
+}
+
+fn runs(page: &mut Page, group: &Group, eval: &EvalHistory, view: &View) {
+    let of_run = |run: &'_ PastRun| -> Vec<PastEval> {
+        let evals = run
+            .evals
+            .iter()
+            .filter(|of_run| of_run.id == eval.latest.id);
+        evals.cloned().collect()
     };
-    let room = page.width().saturating_sub(text::width(facts) + 2).max(12);
-    let name = text::truncate_width_with(&name, room, page.ellipsis()).into_owned();
-    page.line(&[
-        plain(format!("  {}", pad_right(&name, room.min(34)))),
-        plain(facts.to_owned()),
-    ])
+    let mut table = Table::new([
+        Column::left("Run").least(10),
+        Column::left("Commit").optional(),
+        Column::left("Outcome").least(9),
+        Column::right("Cases"),
+        Column::right("Score"),
+        Column::right("Latency"),
+    ]);
+    let most = view.limits.evals;
+    let mut all = 0;
+    for run in group.runs.iter().rev() {
+        for eval in of_run(run) {
+            all += 1;
+            if all > most {
+                continue;
+            }
+            let word = cause(&eval).map_or(eval.outcome.name(), |cause| cause.name());
+            let part = if eval.partial { " (part)" } else { "" };
+            let word = own(format!("{word}{part}")).toned(Tone::of(eval.outcome));
+            let latency = eval.median_latency_ms();
+            let or_none = |figure: Option<String>| figure.unwrap_or_else(|| "-".to_owned());
+            table.row([
+                outside(&run.run_id),
+                dim(own(commit(run))),
+                text![mark(eval.outcome), " ", word],
+                own(format!("{}/{}", eval.counts.passed, eval.counts.total)),
+                own(or_none(eval.score.map(figures::rate))),
+                dim(own(or_none(latency.map(figures::duration_ms)))),
+            ]);
+        }
+    }
+    page.table(table);
+    page.more(view, all.saturating_sub(most), "run");
+}
+
+/// Its cases, when it has several.
+fn cases(page: &mut Page, group: &Group, eval: &EvalHistory, view: &View) {
+    let mut by_id: BTreeMap<&str, Vec<(&PastRun, Outcome)>> = BTreeMap::new();
+    for run in &group.runs {
+        let evals = run
+            .evals
+            .iter()
+            .filter(|of_run| of_run.id == eval.latest.id);
+        for case in evals.flat_map(|eval| &eval.cases) {
+            by_id.entry(&case.id).or_default().push((run, case.outcome));
+        }
+    }
+    if by_id.len() < 2 {
+        return;
+    }
+    let most = view.limits.evals;
+    let many = by_id.len() > most;
+    let passed = |(_, outcome): &&(&PastRun, Outcome)| *outcome == Outcome::Passed;
+    let listed = by_id
+        .iter()
+        .filter(|(_, tries)| !many || !tries.iter().all(|one| passed(&one)));
+    let mut table = over_time("Case");
+    for (id, tries) in listed.take(most) {
+        let outcomes: Vec<Outcome> = tries.iter().map(|(_, outcome)| *outcome).collect();
+        let mut counts = Counts::default();
+        outcomes.iter().for_each(|outcome| counts.add(*outcome));
+        let last = tries.iter().rev().find(passed).map(|(run, _)| *run);
+        table.rows.push(row(id, &outcomes, counts.pass_rate, last));
+    }
+    let more = by_id.len() - table.rows.len();
+    page.table(table);
+    page.more(view, more, "case");
+    legend(page);
+}
+
+/// What is there and was not asked for.
+fn left_out(page: &mut Page, history: &History) {
+    let left = &history.left_out;
+    let of = |groups: &BTreeMap<String, usize>, what: &str, rest: &'static str| {
+        let mut names: Vec<Text> = groups.keys().take(5).map(Text::from).collect();
+        if groups.len() > names.len() {
+            names.push(own(format!("{} more", groups.len() - names.len())));
+        }
+        let runs = plural(groups.values().sum(), "run");
+        let names = Text::joined(names, ", ");
+        (!groups.is_empty()).then(|| text![own(format!("{runs} {what} (")), names, ")", rest])
+    };
+    let many = |n: usize, what: &str| {
+        let runs = plural(n, "run");
+        (n > 0).then(|| own(format!("{runs} {what}")))
+    };
+    let all = [
+        of(
+            &left.other_suites,
+            "of other suites",
+            "; --all-suites shows them",
+        ),
+        of(&left.other_targets, "against other targets", ""),
+        many(left.earlier, "before the requested ones"),
+        many(left.captures, "made to capture baselines"),
+    ];
+    page.push(Block::Gap);
+    for words in all.into_iter().flatten() {
+        page.words(dim(text!["left out: ", words]));
+    }
 }

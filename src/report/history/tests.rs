@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::model::{Counts, Criticality, Decision, EvalType, GitState};
+use crate::model::{Counts, Criticality, Decision, EvalType, GitState, Outcome};
 use crate::run::history::PastCase;
 
 const P: Outcome = Outcome::Passed;

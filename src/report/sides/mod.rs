@@ -5,8 +5,7 @@
 //! test compares two runs.
 
 mod json;
-mod markdown;
-mod terminal;
+mod page;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io::{self, Write};
@@ -14,7 +13,7 @@ use std::path::PathBuf;
 
 use crate::journal::RunPaths;
 use crate::model::{CaseResult, EvalResult, ReportFormat, Summary};
-use crate::report::annotations::WithoutCommands;
+use crate::report::page::{View, markdown, terminal};
 use crate::report::{ReportError, TerminalOptions};
 use crate::report::{commands, figures, html};
 use eval_base::text::plural;
@@ -209,7 +208,8 @@ impl<'a> Sides<'a> {
     }
 
     pub fn render(&self, options: &TerminalOptions, out: &mut dyn Write) -> io::Result<()> {
-        terminal::render(self, options, out)
+        let page = page::page(self, &View::terminal(options));
+        terminal::write(&page, options, out)
     }
 
     /// # Errors
@@ -218,7 +218,9 @@ impl<'a> Sides<'a> {
         match format {
             ReportFormat::Terminal => Ok(self.render(&TerminalOptions::default(), out)?),
             ReportFormat::Markdown => {
-                WithoutCommands::write(out, |out| markdown::render(self, out))
+                let page = page::page(self, &View::markdown());
+                let page = markdown::write(&page, markdown::Options::default());
+                Ok(out.write_all(page.as_bytes())?)
             }
             ReportFormat::Json => json::render(self, out),
             ReportFormat::Html => html::sides(self, out),

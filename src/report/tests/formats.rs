@@ -98,7 +98,7 @@ fn every_kind_of_remark_is_shown() {
     // The median of some samples is not that of all.
     assert!(!shown.contains("12 ms"), "{shown}");
     assert!(
-        shown.contains("cases  score\n"),
+        shown.contains("Cases  Score\n"),
         "the head of the table is whole: {shown}"
     );
     assert!(
@@ -174,9 +174,8 @@ fn what_the_lists_leave_out_is_counted() {
             .replace("\\", "");
         assert!(shown.contains(words), "{format:?}: {shown}");
     }
-    assert!(rendered(ReportFormat::Terminal, &summary).contains("… and 70 more"));
+    assert!(rendered(ReportFormat::Terminal, &summary).contains("... and 70 more"));
     assert!(rendered(ReportFormat::Markdown, &summary).contains("... and 70 more"));
-    assert!(rendered(ReportFormat::Markdown, &summary).contains("  - ... and at least 2 more"));
     summary.metadata.joined = vec!["eval-2".to_owned()];
     let joined = rendered(ReportFormat::Terminal, &summary);
     assert!(

@@ -173,7 +173,7 @@ proptest! {
     fn terminal_lines_keep_to_the_width(summary in hostile_summary(), width in 20usize..120, unicode: bool, verbose: bool) {
         let options = TerminalOptions { width, color: false, verbose, unicode };
         let mut out = Vec::new();
-        screen::render(&summary, &options, &[], &mut out).unwrap();
+        screen(&summary, &options, &[], &mut out).unwrap();
         let shown = String::from_utf8(out).unwrap();
         // A command to copy is never cut.
         for line in shown.lines().filter(|line| !line.starts_with("rerun ")) {
@@ -183,7 +183,7 @@ proptest! {
         // The first line is the suite's name.
         prop_assert_eq!(shown.lines().skip(1).filter(|line| line.starts_with("GATE")).count(), 1);
         let mut again = Vec::new();
-        screen::render(&summary, &TerminalOptions { color: true, ..options }, &[], &mut again).unwrap();
+        screen(&summary, &TerminalOptions { color: true, ..options }, &[], &mut again).unwrap();
         prop_assert_eq!(without_colour(&String::from_utf8(again).unwrap()), shown);
     }
 

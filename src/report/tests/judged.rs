@@ -196,16 +196,17 @@ fn a_narrow_terminal_shows_outcomes_and_why() {
             ..TerminalOptions::default()
         },
     );
-    let told = from(&page, "judged by", "\n\n");
+    let told = from(&page, "Judged by", "\nSummary");
     assert!(
         told.lines().all(|line| eval_base::text::width(line) <= 40),
         "{page}"
     );
     for words in [
-        "judged by documen…  failed; 3.4 of",
-        "…  passed   0.750\n",
-        "…  failed   0.500\n",
-        "…  errored  judge",
+        "Judged by documentation_rubric:",
+        "failed; 3.4 of 1-5, needs 3.8;",
+        "✓ passed",
+        "✗ failed",
+        "! errored",
     ] {
         assert!(told.contains(words), "{words}: {page}");
     }

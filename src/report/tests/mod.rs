@@ -463,7 +463,7 @@ fn terminal_text(summary: &Summary, options: &TerminalOptions) -> String {
         "results/2026-01-02/run-120000.json".to_owned(),
         "results/2026-01-02/run-120000.md".to_owned(),
     ];
-    screen::render(summary, options, &reports, &mut out).unwrap();
+    screen(summary, options, &reports, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

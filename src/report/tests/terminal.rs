@@ -93,7 +93,7 @@ fn terminal_cuts_the_long_name_of_a_metric_and_not_its_figures() {
     };
     assert!(metric.contains("mm…") && metric.contains("[0."), "{metric}");
     assert!(
-        threshold.contains("mm…") && threshold.ends_with("pass") | threshold.ends_with("fail"),
+        threshold.contains("mm…") && threshold.ends_with("PASS") | threshold.ends_with("FAIL"),
         "{threshold}"
     );
 }
@@ -235,8 +235,8 @@ fn terminal_lists_only_what_matters_of_many() {
         "{brief}"
     );
     assert!(
-        brief.contains("✓ and 49 evals passed")
-            && brief.contains("… and 15 more (--verbose, or the JSON report)"),
+        brief.contains("✓ 49 evals passed")
+            && brief.contains("... and 15 more failures; --verbose shows more"),
         "{brief}"
     );
     assert!(
@@ -257,7 +257,7 @@ fn terminal_lists_only_what_matters_of_many() {
         "{verbose}"
     );
     assert!(
-        terminal_text(&green(41), &TerminalOptions::default()).contains("✓ all 41 evals passed")
+        terminal_text(&green(41), &TerminalOptions::default()).contains("\n  ✓ 41 evals passed")
     );
 }
 
@@ -309,7 +309,7 @@ fn terminal_tells_more_when_asked() {
         },
     );
     assert!(
-        verbose.contains("    stderr\n      Traceback:\n        ValueError\n"),
+        verbose.contains("    stderr\n    │ Traceback:\n    │   ValueError\n"),
         "{verbose}"
     );
 }
@@ -475,8 +475,11 @@ fn terminal_offers_to_go_on_with_what_was_ended_early() {
 #[test]
 fn terminal_of_ten_thousand_evals_is_a_page() {
     for (summary, words) in [
-        (red(10_000, true), "✗ and 9960 more failed"),
-        (red(20_000, false), "… and 19,990 more (--verbose"),
+        (red(10_000, true), "not listed: ✗ 9960 evals failed"),
+        (
+            red(20_000, false),
+            "... and 19,990 more failures; --verbose",
+        ),
     ] {
         let shown = terminal_text(&summary, &TerminalOptions::default());
         assert!(shown.contains(words), "{shown}");
@@ -487,6 +490,7 @@ fn terminal_of_ten_thousand_evals_is_a_page() {
         ..TerminalOptions::default()
     };
     assert!(
-        terminal_text(&red(3000, false), &verbose).contains("… and 2000 more (the JSON report)")
+        terminal_text(&red(3000, false), &verbose)
+            .contains("... and 2000 more failures; the JSON report has all")
     );
 }

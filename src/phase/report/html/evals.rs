@@ -8,11 +8,10 @@ use serde_json::{Value, json};
 use crate::model::{
     Cause, Counts, EvalResult, EvalStepResult, EvalType, Failure, Figure, Outcome, Summary,
 };
-use crate::phase::report::markdown::evals::ungraded_words;
-use crate::phase::report::markdown::figures::{self as table, Row};
+use crate::phase::report::figures::{self as table, Row};
+use crate::phase::report::suite::ungraded_words;
 use crate::report::differences;
 use crate::report::figures::{self, Unit};
-use crate::report::markdown::type_name;
 use crate::report::notices;
 use crate::report::values::{self, Comparison, Excerpt, Limits, LineKind};
 use eval_base::text;
@@ -115,7 +114,7 @@ fn list(summary: &Summary, kind: EvalType, told: &mut Told<'_>) -> Option<Value>
         .count();
     let number = text::group_digits;
     Some(json!({
-        "title": format!("{} evals ({}/{} passed)", type_name(kind), number(passed), number(evals.len())),
+        "title": format!("{} evals ({}/{} passed)", kind.title(), number(passed), number(evals.len())),
         "evals": evals.iter().map(|eval| item(eval, told)).collect::<Vec<_>>(),
     }))
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::evals;
 use crate::model::{StepResult, StepStatus, TestResults};
-use crate::phase::report::markdown::steps;
+use crate::phase::report::page as steps;
 use crate::report::figures;
 use eval_base::text;
 

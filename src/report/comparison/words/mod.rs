@@ -8,9 +8,7 @@ mod rows;
 pub use numbers::*;
 pub use rows::*;
 
-use crate::model::{
-    CaseChanges, CaseFlip, ComparedSide, Comparison, ComparisonVerdict, Decision, FlipList,
-};
+use crate::model::{CaseChanges, CaseFlip, ComparedSide, Comparison, ComparisonVerdict, FlipList};
 use crate::report::figures;
 use crate::spec::words::{Criticality, FailOn};
 use eval_base::text;
@@ -412,16 +410,7 @@ pub fn what_fails(word: FailOn) -> &'static str {
     }
 }
 
-/// `PASS (--fail-on significant)`.
-pub fn decision(decision: Decision, word: FailOn) -> String {
-    format!(
-        "{} (--fail-on {})",
-        figures::decision_label(decision),
-        word.name()
-    )
-}
-
-/// Where cases are that a list of this report leaves out.
+/// Where cases are that a page leaves out.
 pub const ALL_LISTED_BY: &str = "eval-harness compare lists all";
 
 /// What a server that knows names and values is told.

@@ -122,7 +122,7 @@ fn a_comment_has_a_section_of_it_that_leaves_room_for_the_failures() {
     let mut summary = compared(None);
     let shown = rendered(ReportFormat::Comment, &summary);
     assert!(
-        shown.contains("## Compared with main\n\n❌ **Regression**\n"),
+        shown.contains("## Compared with main\n") && shown.contains("**❌ REGRESSION**\n"),
         "{shown}"
     );
     assert!(

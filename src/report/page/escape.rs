@@ -5,29 +5,35 @@
 
 use eval_base::text;
 
-/// The longest text in a table cell or list item, in columns.
-const MAX_INLINE: usize = 160;
+/// Columns of a text in a table, in a title, or as code.
+pub const SHORT: usize = 160;
+/// Columns of a sentence.
+pub const LONG: usize = 1_000;
+/// Bytes of an escaped text: what must be escaped throughout grows to a multiple of its length.
+const ESCAPED: usize = 2_000;
 
-/// A text for a paragraph, a list item or a table cell; where it begins a line it begins no block.
-pub fn inline(raw: &str) -> String {
+/// A text from outside, cut to so many columns; where it begins a line it begins no block.
+pub fn outside(raw: &str, columns: usize, begins: bool) -> String {
     let line = text::one_line(text::truncate_bytes(raw, 64 * 1024));
-    escape(&text::truncate_width(&line, MAX_INLINE))
+    let mut columns = columns;
+    loop {
+        let escaped = escape(&text::truncate_width(&line, columns), begins);
+        if escaped.len() <= ESCAPED || columns < 8 {
+            return escaped;
+        }
+        columns /= 2;
+    }
 }
 
-/// [`inline`] for sentences: longer ones are kept.
-pub fn sentence(raw: &str) -> String {
-    let line = text::one_line(text::truncate_bytes(raw, 64 * 1024));
-    escape(&text::truncate_width(&line, 1_000))
-}
-
-fn escape(line: &str) -> String {
+fn escape(line: &str, begins: bool) -> String {
     let mut out = String::with_capacity(line.len() + 16);
     let mut before: Option<char> = None;
     // A number with a dot or a parenthesis would begin a list.
     let after_digits = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let mut rest = line;
     let mut delimiter = after_digits.chars();
-    let begins_list = after_digits.len() < line.len()
+    let begins_list = begins
+        && after_digits.len() < line.len()
         && matches!(delimiter.next(), Some('.' | ')'))
         && matches!(delimiter.next(), None | Some(' '));
     if begins_list {
@@ -35,7 +41,7 @@ fn escape(line: &str) -> String {
         out.push('\\');
         out.push_str(&after_digits[..1]);
         rest = &after_digits[1..];
-    } else if line.starts_with(['#', '-', '+', '=']) {
+    } else if begins && line.starts_with(['#', '-', '+', '=']) {
         out.push('\\');
     }
     while let Some(c) = rest.chars().next() {
@@ -90,7 +96,7 @@ fn is_domain(text: &str) -> bool {
 /// A code span; not for table cells, where no backslash can keep a pipe.
 pub fn code(raw: &str) -> String {
     let line = text::one_line(text::truncate_bytes(raw, 64 * 1024));
-    let line = text::truncate_width(&line, MAX_INLINE);
+    let line = text::truncate_width(&line, SHORT);
     if line.is_empty() {
         "(empty)".to_owned()
     } else {
@@ -168,7 +174,7 @@ mod tests {
             ("1.5 s", "1.5 s"),
             ("7.", "7\\."),
         ] {
-            assert_eq!(inline(raw), escaped);
+            assert_eq!(outside(raw, SHORT, true), escaped);
         }
     }
 
@@ -187,7 +193,7 @@ mod tests {
     proptest! {
         #[test]
         fn escaped_text_stays_in_its_cell(raw in "(?s)[\\\\|`<>@#a:/ \n\r\u{85}\u{2028}.w_*-]{0,60}") {
-            let escaped = inline(&raw);
+            let escaped = outside(&raw, SHORT, true);
             prop_assert!(!escaped.contains(['|', '\n', '\r']) && !escaped.contains("://"), "{}", escaped);
             prop_assert!(!escaped.replace("<!-- -->", "").contains(['<', '>']));
             // Each backtick has an odd number of backslashes before it, and the end has none left

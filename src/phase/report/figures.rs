@@ -1,14 +1,9 @@
 //! The table of metrics: those with thresholds, and those that the phase asks for.
 
-use std::io::Write;
-
 use crate::model::{EvalStepResult, Figure, Metric, Summary};
-use crate::report::ReportError;
 use crate::report::figures::{
     self, NO_VALUE, Unit, decision_label, figure_or_none, interval_of, metric_name, threshold_row,
 };
-use crate::report::markdown::escape::{inline, sentence};
-use crate::report::markdown::table;
 
 /// What is written where a metric has no threshold.
 pub const NO_THRESHOLD: &str = "-";
@@ -131,50 +126,6 @@ fn sides(metric: &str, needs: &str) -> String {
         Some((sign, number)) => format!("{sign} {}", brief(metric, number)),
         None => needs,
     }
-}
-
-/// The table, and why a metric has no value.
-pub fn section(eval: &EvalStepResult, out: &mut dyn Write) -> Result<(), ReportError> {
-    let summary = &eval.eval_report;
-    let rows = rows(eval);
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let label = figures::interval_label(summary).replace("CI", "interval");
-    let cells: Vec<Vec<String>> = rows
-        .iter()
-        .map(|row| {
-            let (name, threshold) = (inline(&row.name), inline(&row.threshold));
-            vec![
-                name,
-                row.value.clone(),
-                row.interval.clone(),
-                threshold.replacen("\\-", "-", 1),
-                row.status.to_owned(),
-            ]
-        })
-        .collect();
-    table(
-        out,
-        &["Metric", "Value", &label, "Threshold", "Status"],
-        &[false; 5],
-        &cells,
-    )?;
-    let notes = figures::interval_notes(summary);
-    if !notes.is_empty() {
-        writeln!(out, "{}\n", notes.join(" "))?;
-    }
-    for row in &rows {
-        if let Some(why) = undefined(summary, row) {
-            writeln!(
-                out,
-                "{} has no value: {}.\n",
-                inline(&row.name),
-                sentence(why)
-            )?;
-        }
-    }
-    Ok(())
 }
 
 /// Why a metric has no value; `None` when it has one.

@@ -1,0 +1,451 @@
+//! The report of a phase: what was decided, what was changed, and what each step found.
+//!
+//! The document may be kept in git: two phases with the same results give the same bytes, so that
+//! nothing in it tells when it was, how long it took or which run it was.
+
+use super::suite;
+use crate::model::{
+    CaseResult, Implementation, Outcome, PhaseReport, StepResult, StepStatus, TestResults,
+};
+use crate::report::figures::{decision_label, duration_seconds};
+use crate::report::page::{
+    Block, Column, FAILED, Item, Mark, Notice, PENDING, Page, SKIPPED, Symbol, Table, Text, Tone,
+    UNKNOWN, View, WITHIN, bold, code, dim, outside, own, place, text,
+};
+use crate::report::{notices, run};
+use crate::spec::{FailureAction, StepType};
+use eval_base::text::{ELLIPSIS, group_digits, plural, sanitize, short_commit};
+
+/// Files of the implementation that are listed, and cases without a human grade.
+const FILES: usize = 50;
+/// How much of what a failed command wrote is shown, from its end.
+const TAIL_LINES: usize = 30;
+const TAIL_BYTES: usize = 3_000;
+
+/// The whole report. `written` are the paths of what was written, in the order to show them.
+pub fn page(report: &PhaseReport, view: &View, written: &[String]) -> Page {
+    let mut page = Page::default();
+    if view.is_terminal() {
+        header(&mut page, report);
+        overview(&mut page, &report.steps);
+        for step in &report.steps {
+            found(&mut page, report, step, view);
+        }
+        run::recommendations(&mut page, &report.recommendations);
+        run::verdict(
+            &mut page,
+            report.gate.decision,
+            &report.gate.reasons,
+            is_unsandboxed(report),
+        );
+        run::paths(&mut page, written);
+    } else {
+        decision(&mut page, report);
+        implementation(&mut page, report, view);
+        steps(&mut page, report, view);
+        pending(&mut page, &report.steps, view);
+        run::recommendations(&mut page, &report.recommendations);
+    }
+    page
+}
+
+fn is_unsandboxed(report: &PhaseReport) -> bool {
+    let mut evals = report.steps.iter().filter_map(|step| step.eval.as_ref());
+    evals.any(|eval| notices::is_unsandboxed(&eval.eval_report))
+}
+
+/// The phase's name, and its id where that is not its name.
+fn named(report: &PhaseReport) -> Text {
+    let metadata = &report.metadata;
+    let id = match metadata.phase_id == metadata.name {
+        true => Text::default(),
+        false => dim(text![" (", code(&metadata.phase_id), ")"]),
+    };
+    text![outside(&metadata.name), id]
+}
+
+fn interrupted(page: &mut Page, report: &PhaseReport) {
+    if report.gate.interrupted {
+        page.push(Block::Notice(Notice {
+            loud: true,
+            headline: "INTERRUPTED: the phase was ended early; the remaining steps were not run"
+                .into(),
+            notes: Vec::new(),
+            command: None,
+        }));
+    }
+}
+
+fn header(page: &mut Page, report: &PhaseReport) {
+    let metadata = &report.metadata;
+    page.title(text!["Phase: ", named(report)]);
+    let mut facts = vec![outside(&metadata.file)];
+    facts.extend(metadata.when.as_deref().map(outside));
+    facts.push(own(duration_seconds(metadata.duration_seconds)));
+    facts.extend(report.implementation.as_ref().map(|changed| {
+        let [added, removed] = [changed.lines_added, changed.lines_removed].map(group_digits);
+        let files = own(plural(changed.files_modified, "file"));
+        let lines = own(format!(": +{added} -{removed}"));
+        text![files, " since ", outside(&changed.base), lines]
+    }));
+    page.line(facts);
+    interrupted(page, report);
+}
+
+fn decision(page: &mut Page, report: &PhaseReport) {
+    let gate = &report.gate;
+    page.title("Phase Completion Report");
+    let alarm = match is_unsandboxed(report) {
+        true => format!(" ({})", notices::NOT_SANDBOXED),
+        false => String::new(),
+    };
+    let label = bold(own(decision_label(gate.decision)));
+    let sign = Symbol::of_decision(gate.decision);
+    page.words(text![sign, " ", label, own(alarm), ": ", named(report)]);
+    page.words(outside(
+        report.metadata.description.as_deref().unwrap_or_default(),
+    ));
+    interrupted(page, report);
+    let reasons = gate.reasons.iter().map(Item::dash);
+    let notes = report.notes.iter();
+    page.list(reasons.chain(notes.map(|note| Item::dash(text!["Note: ", note]))));
+}
+
+fn implementation(page: &mut Page, report: &PhaseReport, view: &View) {
+    page.section("Implementation Summary");
+    match &report.implementation {
+        Some(changed) => changes(page, changed, view),
+        // The notes say why.
+        None if report.notes.is_empty() => {
+            page.words("Changes are unknown: there is no commit to compare with.");
+        }
+        None => page.words("Changes are unknown."),
+    }
+}
+
+fn changes(page: &mut Page, changed: &Implementation, view: &View) {
+    let counts = [
+        ("Files modified", changed.files_modified),
+        ("Lines added", changed.lines_added),
+        ("Lines removed", changed.lines_removed),
+    ];
+    page.facts(counts.map(|(label, n)| (label.into(), own(group_digits(n)))));
+    let commit = short_commit(&changed.base_commit);
+    let commit = match commit.is_empty() || changed.base_commit.starts_with(&changed.base) {
+        true => Text::default(),
+        false => text![" (commit ", code(commit), ")"],
+    };
+    let base = code(&changed.base);
+    page.words(text![
+        "Counted since ",
+        base,
+        commit,
+        ", uncommitted changes included."
+    ]);
+    let lines = |n: Option<usize>| n.map_or_else(|| "binary".to_owned(), group_digits);
+    let [added, removed] = ["Added", "Removed"].map(Column::right);
+    let mut table = Table::new([Column::left("File"), added, removed]);
+    for file in changed.files.iter().take(FILES) {
+        table.row([
+            outside(&file.path),
+            own(lines(file.added)),
+            own(lines(file.removed)),
+        ]);
+    }
+    let mut body = Page::default();
+    let any = !table.rows.is_empty();
+    body.table(table);
+    let more = changed.files.len().saturating_sub(FILES) + changed.omitted_files;
+    body.more(view, more, "file");
+    if any {
+        page.part("Files", true, body.blocks);
+    }
+}
+
+/// Cases that wait for people, of all suites.
+fn pending(page: &mut Page, steps: &[StepResult], view: &View) {
+    let suites = || {
+        steps
+            .iter()
+            .filter_map(|step| step.eval.as_ref())
+            .map(|eval| &eval.eval_report)
+    };
+    let samples: usize = suites().map(|suite| suite.summary.samples.pending).sum();
+    if samples == 0 {
+        return;
+    }
+    let is_pending = |case: &&CaseResult| case.outcome == Outcome::Pending;
+    let evals = suites().flat_map(|suite| &suite.evals);
+    let mut cases = evals.flat_map(|eval| {
+        let waiting = eval.cases.iter().filter(is_pending);
+        waiting.map(move |case| {
+            let name = case.name.as_ref().unwrap_or(&eval.name);
+            let name = suite::named(name, &[&eval.id, &case.id]);
+            Item::new(Mark::Box(false), text![place(&eval.id, &case.id), name])
+        })
+    });
+    page.section("Pending Human Grades");
+    let verb = if samples == 1 { "waits" } else { "wait" };
+    let samples = plural(samples, "sample");
+    page.words(own(format!("{samples} {verb} for a person's grade.")));
+    page.list(cases.by_ref().take(FILES));
+    page.more(view, cases.count(), "case");
+}
+
+// Steps.
+
+/// The sign of a status, in its colour.
+pub fn mark(status: StepStatus) -> Text {
+    let (symbol, tone) = match status {
+        StepStatus::Passed => (Symbol::of(Outcome::Passed), Tone::Good),
+        StepStatus::Failed => (FAILED, Tone::Bad),
+        StepStatus::Incomplete => (Symbol::of(Outcome::Errored), Tone::Warn),
+        StepStatus::Pending => (PENDING, Tone::Wait),
+        StepStatus::NotChecked => (UNKNOWN, Tone::Warn),
+        StepStatus::NotReached => (SKIPPED, Tone::Dim),
+    };
+    Text::from(symbol).toned(tone)
+}
+
+fn tone(status: StepStatus) -> Tone {
+    mark(status).0.first().map_or(Tone::Plain, |span| span.tone)
+}
+
+/// A line for each step.
+fn overview(page: &mut Page, steps: &[StepResult]) {
+    let mut table = Table::new([
+        Column::left("Step").least(12),
+        Column::left("Kind"),
+        Column::left("Status"),
+        Column::left("Counts"),
+    ]);
+    for step in steps {
+        let blocks = if blocking(step).is_empty() {
+            ""
+        } else {
+            " (does not block)"
+        };
+        let status = format!("{}{blocks}", step.status.name().replace('_', " "));
+        let counts = match (&step.eval, &step.tests) {
+            (Some(eval), _) => {
+                let totals = &eval.eval_report.summary;
+                let [passed, total] = [totals.passed, totals.total_evals].map(group_digits);
+                format!("{passed}/{total} evals")
+            }
+            (None, Some(tests)) if tests.total > 0 => {
+                let [passed, total] = [tests.passed, tests.total].map(group_digits);
+                let skipped = match tests.skipped {
+                    0 => String::new(),
+                    skipped => format!(", {} skipped", group_digits(skipped)),
+                };
+                format!("{passed}/{total} tests{skipped}")
+            }
+            _ => String::new(),
+        };
+        table.row([
+            text![mark(step.status), " ", outside(&step.name)],
+            dim(own(step.kind.name())),
+            own(status).toned(tone(step.status)),
+            own(counts),
+        ]);
+    }
+    page.table(table);
+}
+
+/// What is to be said of a step beside its line; nothing of most that passed.
+fn found(page: &mut Page, report: &PhaseReport, step: &StepResult, view: &View) {
+    let mut body = Page {
+        blocks: below(step),
+    };
+    if let Some(eval) = &step.eval {
+        body.blocks.clear();
+        suite::section(&mut body, report, eval, view);
+    }
+    if !body.blocks.is_empty() {
+        page.section(outside(&step.name));
+        page.blocks.extend(body.blocks);
+    }
+}
+
+/// Test steps, steps that are neither tests nor evals, with a box that is ticked only for what
+/// passed, and suites.
+fn steps(page: &mut Page, report: &PhaseReport, view: &View) {
+    let of = |kinds: fn(StepType) -> bool| report.steps.iter().filter(move |step| kinds(step.kind));
+    let mut tests = of(|kind| kind == StepType::Test).peekable();
+    if tests.peek().is_some() {
+        page.section("Test Results");
+    }
+    page.list(tests.map(|step| Item {
+        below: below(step),
+        ..Item::dash(text![outside(&step.name), ": ", own(tested(step))])
+    }));
+    let mut others = of(|kind| !matches!(kind, StepType::Test | StepType::Eval)).peekable();
+    if others.peek().is_some() {
+        page.section("Other Steps");
+    }
+    page.list(others.map(|step| {
+        let counts = step.tests.as_ref().filter(|tests| tests.total > 0);
+        let counts = counts.map(|tests| format!(", {}", counted(tests)));
+        let kind = match step.name == step.kind.name() {
+            true => String::new(),
+            false => format!(" ({})", step.kind.name()),
+        };
+        let words = status_words(step.status);
+        let counts = counts.unwrap_or_default();
+        let status = own(format!("{kind}: {words}{counts}{}", blocking(step)));
+        Item {
+            below: below(step),
+            ..Item::new(
+                Mark::Box(step.status == StepStatus::Passed),
+                text![outside(&step.name), status],
+            )
+        }
+    }));
+    let suites: Vec<&StepResult> = of(|kind| kind == StepType::Eval).collect();
+    for step in &suites {
+        page.section(match suites.len() {
+            1 => Text::from("Eval Results"),
+            _ => text!["Eval Results: ", outside(&step.name)],
+        });
+        let Some(eval) = &step.eval else {
+            let status = bold(own(status_words(step.status)));
+            let reason = outside(&step.reason);
+            let between = if reason.is_empty() { "" } else { ": " };
+            page.words(text![status, blocking(step), between, reason]);
+            continue;
+        };
+        let decision = eval.eval_report.gate.decision;
+        let sign = Symbol::of_decision(decision);
+        let label = bold(own(decision_label(decision)));
+        page.words(text![
+            sign,
+            " ",
+            code(&eval.suite),
+            ": ",
+            label,
+            blocking(step)
+        ]);
+        suite::section(page, report, eval, view);
+    }
+}
+
+/// What a status means, in words.
+pub fn status_words(status: StepStatus) -> &'static str {
+    match status {
+        StepStatus::Passed => "passed",
+        StepStatus::Failed => "failed",
+        StepStatus::Incomplete => "incomplete",
+        StepStatus::Pending => "pending",
+        StepStatus::NotChecked => "not checked: nothing was run for it here",
+        StepStatus::NotReached => "not reached: the phase ended before it",
+    }
+}
+
+/// `45/45 passed`, with what else became of them.
+pub fn counted(tests: &TestResults) -> String {
+    let mut words = format!(
+        "{}/{} passed",
+        group_digits(tests.passed),
+        group_digits(tests.total)
+    );
+    for (n, what) in [(tests.failed, "failed"), (tests.skipped, "skipped")] {
+        if n > 0 {
+            words.push_str(&format!(", {} {what}", group_digits(n)));
+        }
+    }
+    words
+}
+
+/// Counts, where they are known, and how the step ended when they don't say it.
+fn tested(step: &StepResult) -> String {
+    let label = match step.status {
+        StepStatus::Failed => " (FAILED)",
+        StepStatus::Incomplete => " (INCOMPLETE)",
+        StepStatus::Pending => " (PENDING)",
+        _ => "",
+    };
+    match (&step.tests, step.status) {
+        (Some(tests), _) if tests.total > 0 => {
+            format!("{}{label}{}", counted(tests), blocking(step))
+        }
+        (_, StepStatus::Passed) => "passed (how many tests ran is not known)".to_owned(),
+        (_, status) => format!("{}{}", status_words(status), blocking(step)),
+    }
+}
+
+/// What is to be known of a step that did not pass and ends nothing.
+pub fn blocking(step: &StepResult) -> &'static str {
+    match step.status {
+        StepStatus::Failed | StepStatus::Incomplete | StepStatus::Pending
+            if step.action != FailureAction::Block =>
+        {
+            ", which does not block"
+        }
+        _ => "",
+    }
+}
+
+/// Failed tests of a step that are listed, and notes.
+const FAILURES: usize = 20;
+const NOTES: usize = 5;
+
+/// Why a step did not pass: its reason, failed tests, notes, and where no test is named the end of
+/// what the command wrote.
+fn below(step: &StepResult) -> Vec<Block> {
+    let mut page = Page::default();
+    let passed = step.status == StepStatus::Passed;
+    if !passed && !step.reason.trim().is_empty() {
+        page.facts([("Reason".into(), outside(&step.reason))]);
+    }
+    let none = TestResults::default();
+    let tests = step.tests.as_ref().unwrap_or(&none);
+    page.list(tests.failures.iter().take(FAILURES).map(|failure| {
+        let name = match failure.name.trim().is_empty() {
+            true => Text::from("(no name)"),
+            false => outside(&failure.name),
+        };
+        let mut words = name;
+        if !failure.suite.trim().is_empty() {
+            words = text![outside(&failure.suite), WITHIN, words];
+        }
+        if !failure.message.trim().is_empty() {
+            words.push(text![": ", outside(&failure.message)]);
+        }
+        Item::new(Mark::Sign(mark(StepStatus::Failed)), words)
+    }));
+    let listed = tests.failures.len().min(FAILURES);
+    let failed = tests
+        .failed
+        .max(tests.failures.len() + tests.omitted_failures);
+    if failed > listed && listed > 0 {
+        let more = plural(failed - listed, "more failed test");
+        page.words(own(format!("... and {more}")));
+    }
+    let notes = tests.notes.iter().take(NOTES);
+    page.facts(notes.map(|note| ("Note".into(), outside(note))));
+    let tail = tail(&step.output_tail);
+    if !passed && tests.failures.is_empty() && !tail.is_empty() {
+        page.push(Block::Code {
+            label: "End of its output".into(),
+            language: "text",
+            text: tail,
+        });
+    }
+    page.blocks
+}
+
+/// The last lines, sanitised.
+fn tail(written: &str) -> String {
+    let from = written.len().saturating_sub(TAIL_BYTES);
+    let end = written
+        .get(written.ceil_char_boundary(from)..)
+        .unwrap_or_default();
+    let clean = sanitize(end);
+    let lines: Vec<&str> = clean.trim_end().lines().collect();
+    let skipped = lines.len().saturating_sub(TAIL_LINES);
+    let kept = lines.get(skipped..).unwrap_or_default().join("\n");
+    match from + skipped > 0 && !kept.is_empty() {
+        true => format!("{ELLIPSIS}\n{kept}"),
+        false => kept,
+    }
+}

@@ -1,0 +1,532 @@
+//! Comparisons as pages: the verdict, what it rests on, then which cases flipped. A terminal shows
+//! what the caller's exit code says last, a document first.
+
+use super::words::{self, Groups, Headline, Kind, Leaning, Row as MetricRow};
+use crate::model::{CaseChanges, ComparedSide, Comparison, ComparisonVerdict, Comparisons};
+use crate::report::figures;
+use crate::report::page::{
+    ARROW, BETTER, Block, Column, DOT, ERRORED, Item, Mark, Narrow, Page, Part, Row, Symbol, Table,
+    Text, Tone, UNKNOWN, View, WORSE, bold, code, dim, outside, own, signed, span, text,
+};
+use crate::spec::words::FailOn;
+use eval_base::text::{group_digits, plural};
+
+/// Columns that names keep however narrow a terminal is.
+const NAME: usize = 14;
+
+pub fn page(comparisons: &Comparisons, view: &View) -> Page {
+    let mut page = Page::default();
+    let all = comparisons.candidates.as_slice();
+    let document = !view.is_terminal();
+    title(&mut page, all, view);
+    if let ([one], true) = (all, document) {
+        said(&mut page, one, view);
+    }
+    if document {
+        gate(&mut page, comparisons, view);
+    }
+    sides(&mut page, all);
+    match all {
+        [one] => {
+            if !document {
+                page.push(Block::Gap);
+                verdict(&mut page, one, view);
+            }
+            metrics(&mut page, one, view);
+            groups(&mut page, one, view);
+            cases(&mut page, &one.cases, view, true);
+        }
+        several if document => {
+            columns(&mut page, several, view);
+            several
+                .iter()
+                .for_each(|one| candidate(&mut page, one, view));
+        }
+        several => {
+            several
+                .iter()
+                .for_each(|one| candidate(&mut page, one, view));
+            columns(&mut page, several, view);
+        }
+    }
+    if let Some(first) = all.first().filter(|_| document || view.verbose) {
+        page.push(Block::Gap);
+        page.words(dim(outside(&words::method(first))));
+    }
+    if !document {
+        page.push(Block::Gap);
+        gate(&mut page, comparisons, view);
+    }
+    page
+}
+
+/// The section of a run's report; `fail_on` as the run was started with.
+pub fn section(page: &mut Page, comparison: &Comparison, fail_on: Option<FailOn>, view: &View) {
+    let reference = words::label(&comparison.reference);
+    page.section(text!["Compared with ", outside(&reference)]);
+    page.facts([fact("reference", &comparison.reference)]);
+    verdict(page, comparison, view);
+    metrics(page, comparison, view);
+    groups(page, comparison, view);
+    cases(page, &comparison.cases, view, false);
+    page.push(Block::Gap);
+    page.words(dim(own(words::bearing(fail_on))));
+}
+
+fn title(page: &mut Page, all: &[Comparison], view: &View) {
+    let Some(first) = all.first() else { return };
+    let candidates = match all {
+        [one] => outside(&words::label(&one.candidate)),
+        several => own(plural(several.len(), "candidate")),
+    };
+    let reference = outside(&words::label(&first.reference));
+    let about = text![candidates, " against ", reference];
+    let suite = outside(&words::suite(first));
+    page.title(match view.is_terminal() {
+        true => text![suite, ": ", about],
+        false => {
+            let worst = all
+                .iter()
+                .map(Headline::of)
+                .min_by_key(|headline| rank(*headline));
+            let worst = worst.unwrap_or(Headline::NoEvidence);
+            text![symbol(worst), " ", worst.title(), ": ", suite, ", ", about]
+        }
+    });
+}
+
+/// The worst first.
+fn rank(headline: Headline) -> u8 {
+    match headline {
+        Headline::Regression => 0,
+        Headline::Undecided => 1,
+        Headline::Untested => 2,
+        Headline::Improvement => 3,
+        Headline::NoEvidence => 4,
+    }
+}
+
+fn symbol(headline: Headline) -> Symbol {
+    match headline {
+        Headline::Regression => Symbol {
+            emoji: "❌",
+            ..WORSE
+        },
+        Headline::Improvement => Symbol {
+            emoji: "✅",
+            ..BETTER
+        },
+        Headline::NoEvidence => UNKNOWN,
+        Headline::Undecided | Headline::Untested => ERRORED,
+    }
+}
+
+fn fact(role: &'static str, side: &ComparedSide) -> (Text, Text) {
+    let facts = std::iter::once(words::label(side)).chain(words::facts(side));
+    let facts = facts.map(|fact| outside(&fact));
+    (role.into(), dim(Text::joined(facts, DOT)))
+}
+
+fn sides(page: &mut Page, all: &[Comparison]) {
+    let reference = all.first().map(|one| fact("reference", &one.reference));
+    let candidates = all.iter().map(|one| fact("candidate", &one.candidate));
+    page.facts(reference.into_iter().chain(candidates));
+}
+
+/// The loudest line, and what it rests on.
+fn verdict(page: &mut Page, comparison: &Comparison, view: &View) {
+    let headline = Headline::of(comparison);
+    let tone = match headline {
+        Headline::Regression => Tone::BadMark,
+        Headline::Improvement => Tone::GoodMark,
+        Headline::NoEvidence => Tone::Bold,
+        Headline::Undecided | Headline::Untested => Tone::Warn,
+    };
+    let words = own(headline.words().to_uppercase());
+    page.lead(text![symbol(headline), " ", words].toned(tone));
+    said(page, comparison, view);
+}
+
+fn said(page: &mut Page, comparison: &Comparison, view: &View) {
+    if let Some(why) = words::undecided(comparison) {
+        page.words(span(Tone::Warn, why));
+    }
+    page.words(bold(outside(&words::first_sentence(comparison))));
+    for sentence in words::further_sentences(comparison) {
+        page.words(outside(&sentence));
+    }
+    let notes = comparison.notes.iter().take(view.limits.notes);
+    page.list(notes.map(|note| {
+        let mark = Mark::Sign(Text::from(ERRORED).toned(Tone::Warn));
+        Item::new(mark, outside(note).toned(Tone::Warn))
+    }));
+    page.more(
+        view,
+        comparison.notes.len().saturating_sub(view.limits.notes),
+        "note",
+    );
+}
+
+/// What the caller's exit code says.
+fn gate(page: &mut Page, comparisons: &Comparisons, view: &View) {
+    let (decision, word) = (comparisons.decision, comparisons.fail_on);
+    let label = figures::decision_label(decision);
+    let label = match view.is_terminal() {
+        true => Text::from(span(Tone::of_decision(decision), format!("GATE {label}"))),
+        false => text![
+            "Gate: ",
+            Symbol::of_decision(decision),
+            " ",
+            bold(own(label))
+        ],
+    };
+    let flag = code(&format!("--fail-on {}", word.name()));
+    page.lead(text![label, " (", flag, ": ", words::what_fails(word), ")"]);
+    page.list(comparisons.reasons.iter().map(Item::dash));
+}
+
+/// One of several candidates.
+fn candidate(page: &mut Page, one: &Comparison, view: &View) {
+    page.section(outside(&words::label(&one.candidate)));
+    verdict(page, one, view);
+    let whole = view.verbose || !view.is_terminal();
+    if view.verbose {
+        metrics(page, one, view);
+    }
+    // Groups that the verdicts rest on.
+    if whole || !one.settings.by.is_empty() {
+        groups(page, one, view);
+    }
+    if whole {
+        cases(page, &one.cases, view, true);
+    }
+}
+
+// Metrics.
+
+/// A difference with its sign where it is more than chance.
+fn difference(row: &MetricRow) -> Text {
+    let leaning = if row.moved {
+        row.leaning
+    } else {
+        Leaning::Neither
+    };
+    leant(leaning, &row.difference)
+}
+
+fn leant(leaning: Leaning, difference: &str) -> Text {
+    let difference = own(difference);
+    match leaning {
+        Leaning::Worse => text![WORSE, " ", difference].toned(Tone::Bad),
+        Leaning::Better => text![BETTER, " ", difference].toned(Tone::Good),
+        Leaning::Neither => difference,
+    }
+}
+
+/// The metric's name, marked when the verdict rests on it.
+fn named(row: &MetricRow) -> Text {
+    let name = outside(&row.name);
+    if row.decides {
+        text![bold(name), " *"]
+    } else {
+        name
+    }
+}
+
+fn metric_columns(first: &'static str) -> [Column; 6] {
+    [
+        Column::left(first).least(NAME),
+        Column::right("From"),
+        Column::right("To"),
+        Column::right("Difference"),
+        Column::left("95 % interval"),
+        Column::right("p"),
+    ]
+}
+
+fn metric_cells(name: Text, difference: Text, row: &MetricRow) -> Vec<Text> {
+    let figures = [&row.reference, &row.candidate].map(|figure| own(figure.as_str()));
+    let [from, to] = figures;
+    let p = outside(&row.p);
+    vec![name, from, to, difference, own(row.interval.as_str()), p]
+}
+
+fn metrics(page: &mut Page, comparison: &Comparison, view: &View) {
+    let rows = words::rows(comparison);
+    if rows.is_empty() {
+        return;
+    }
+    let most = view.limits.metrics;
+    let defined = || rows.iter().filter(|row| row.undefined.is_empty());
+    let mut table = Table::new(metric_columns("Metric"));
+    for row in rows.iter().take(most) {
+        let mut cells = metric_cells(named(row), difference(row), row);
+        if !row.undefined.is_empty() {
+            cells.truncate(1);
+            cells.push(span(Tone::Warn, figures::NO_VALUE).into());
+            cells.resize(6, Text::default());
+        }
+        let note = outside(&row.undefined);
+        table.rows.push(Row { cells, note });
+    }
+    page.table(table);
+    page.more(view, rows.len().saturating_sub(most), "metric");
+    // Over how many pairs, where that is not the same for all.
+    let usual = defined()
+        .next()
+        .map(|row| row.n.as_str())
+        .unwrap_or_default();
+    let others = defined().filter(|row| row.n != usual);
+    let others = others.map(|row| text![outside(&row.name), " ", outside(&row.n)]);
+    let paired = std::iter::once(outside(usual)).chain(others);
+    if !usual.is_empty() {
+        page.words(dim(text!["paired: ", Text::joined(paired, ", ")]));
+    }
+    let loud = |row: &&MetricRow| row.decides || view.verbose || !view.is_terminal();
+    for row in rows.iter().filter(|row| !row.range.is_empty()).filter(loud) {
+        let words = " if all without a grade had gone against, or for, the candidate";
+        let range = own(format!(" {}{words}", row.range));
+        page.words(text![outside(&row.name), range].toned(Tone::Warn));
+    }
+    legend(page, comparison);
+}
+
+fn legend(page: &mut Page, comparison: &Comparison) {
+    page.words(dim(signed(&words::legend(comparison, ["▼", "▲"]))));
+}
+
+// Groups.
+
+fn groups(page: &mut Page, comparison: &Comparison, view: &View) {
+    let kinds = words::groups(comparison, view.verbose);
+    for kind in kinds.iter().filter(|kind| !kind.shown.is_empty()) {
+        let part = group(kind, comparison, view);
+        page.push(part);
+    }
+    let silent = kinds.iter().filter(|kind| kind.shown.is_empty());
+    let silent: Vec<&str> = silent.map(|kind| kind.by.name()).collect();
+    if !silent.is_empty() && view.is_terminal() {
+        let by = silent.join(", ");
+        let rest = view.rest();
+        page.push(Block::Gap);
+        page.words(dim(own(format!(
+            "by {by}: no group differs by more than chance; {rest}"
+        ))));
+    }
+}
+
+fn group(kind: &Groups, comparison: &Comparison, view: &View) -> Block {
+    let most = view.limits.groups;
+    let metric = kind
+        .shown
+        .first()
+        .map(|group| figures::metric_name(&group.metric.name));
+    let title = text![
+        own(format!("By {}: ", kind.by.name())),
+        outside(&metric.unwrap_or_default()),
+        if kind.decides { " *" } else { "" },
+    ];
+    let [name, from, to, by, interval, p] = metric_columns("Group");
+    let cases = Column::right("Cases").optional();
+    let flips = [
+        Column::right("Broken").optional(),
+        Column::right("Fixed").optional(),
+    ];
+    let mut table = Table::new(
+        [name, from, to, by, interval, p, cases]
+            .into_iter()
+            .chain(flips),
+    );
+    for group in kind.shown.iter().take(most) {
+        let row = words::row(&group.metric, comparison);
+        let leaning = match group.verdict {
+            ComparisonVerdict::None => Leaning::Neither,
+            ComparisonVerdict::Regression => Leaning::Worse,
+            ComparisonVerdict::Improvement => Leaning::Better,
+        };
+        let difference = leant(leaning, &row.difference);
+        let mut cells = metric_cells(outside(&group.group), difference, &row);
+        let counts = [group.metric.n, group.broken, group.fixed];
+        cells.extend(counts.map(|n| own(group_digits(n))));
+        table.row(cells);
+    }
+    let mut body = Page::default();
+    body.table(table);
+    body.more(view, kind.shown.len().saturating_sub(most), "group");
+    if kind.others > 0 {
+        let groups = plural(kind.others, "more group");
+        let how = match kind.decides {
+            true => "without a difference",
+            false => "that may differ by chance",
+        };
+        body.words(dim(own(format!("{groups} {how}"))));
+    }
+    Block::Part(Part {
+        title,
+        folded: true,
+        blocks: body.blocks,
+    })
+}
+
+// Cases.
+
+/// What became of cases. A terminal shows some kinds of flips only where a comparison is all that
+/// was asked for.
+fn cases(page: &mut Page, cases: &CaseChanges, view: &View, whole: bool) {
+    page.push(Block::Gap);
+    for (at, sentence) in words::case_sentences(cases).into_iter().enumerate() {
+        let sentence = own(sentence);
+        page.words(if at == 0 { bold(sentence) } else { sentence });
+    }
+    for kind in Kind::ALL {
+        let list = kind.of(cases);
+        let brief = view.is_terminal() && !view.verbose;
+        let loud = matches!(kind, Kind::Broken | Kind::Fixed | Kind::Changed);
+        if list.count == 0 || brief && (kind == Kind::StillFailing || !whole && !loud) {
+            continue;
+        }
+        let (symbol, tone) = flip(kind);
+        let mut table = Table::new([Column::left("Case").least(12), Column::left("Passed")]);
+        let listed = words::critical_first(list);
+        for case in listed.iter().take(view.limits.cases) {
+            let mut name = text![
+                Text::from(symbol).toned(tone),
+                " ",
+                outside(&words::case_name(case))
+            ];
+            if words::is_critical(case) {
+                name.push(text![" ", bold("critical")]);
+            }
+            table.row([name, signed(&words::passes(case, "→"))]);
+        }
+        let shown = table.rows.len().min(list.count);
+        let mut body = Page::default();
+        body.table(table);
+        body.more(view, list.count - shown, "case");
+        let count = group_digits(list.count);
+        let title = own(format!("{} ({count})", kind.title(list)));
+        page.part(title, true, body.blocks);
+    }
+}
+
+fn flip(kind: Kind) -> (Symbol, Tone) {
+    use crate::report::page::{FAILED, PASSED, SKIPPED};
+    let own = |sign: &'static str| Symbol {
+        unicode: sign,
+        ascii: sign,
+        emoji: SKIPPED.emoji,
+    };
+    match kind {
+        Kind::Broken => (FAILED, Tone::Bad),
+        Kind::Fixed => (PASSED, Tone::Good),
+        Kind::StillFailing => (FAILED, Tone::Dim),
+        Kind::Ungraded => (ERRORED, Tone::Warn),
+        Kind::Changed => (own("~"), Tone::Plain),
+        Kind::New => (own("+"), Tone::Plain),
+        Kind::Gone => (SKIPPED, Tone::Plain),
+    }
+}
+
+// Several candidates.
+
+/// A column for each candidate.
+fn columns(page: &mut Page, candidates: &[Comparison], view: &View) {
+    let labels = candidates.iter().map(|one| Column {
+        keeps_end: true,
+        ..Column::left(bold(outside(&words::label(&one.candidate))))
+    });
+    let mut table = Table::new(std::iter::once(Column::left("").least(NAME)).chain(labels));
+    table.narrow = Narrow::Split;
+    let mut line = |name: Text, cell: &dyn Fn(&Comparison) -> Text| {
+        table.row(std::iter::once(name).chain(candidates.iter().map(cell)));
+    };
+    line("verdict".into(), &|one| {
+        let headline = Headline::of(one);
+        let words = match headline {
+            Headline::NoEvidence => "no evidence",
+            Headline::Untested => "not tested",
+            headline => headline.words(),
+        };
+        text![symbol(headline), " ", words]
+    });
+    let rows: Vec<Vec<MetricRow>> = candidates.iter().map(words::rows).collect();
+    let mut names: Vec<&MetricRow> = Vec::new();
+    for row in rows.iter().flatten() {
+        if !names.iter().any(|known| known.name == row.name) {
+            names.push(row);
+        }
+    }
+    for name in names.iter().take(view.limits.metrics) {
+        let of = |one: &Comparison| {
+            let rows = words::rows(one);
+            rows.into_iter()
+                .find(|row| row.name == name.name)
+                .filter(|row| row.undefined.is_empty())
+        };
+        line(named(name), &|one| match of(one) {
+            None => dim(own(figures::NO_VALUE)),
+            Some(row) => {
+                let p = match row.p.is_empty() {
+                    true => Text::default(),
+                    false => text!["p ", outside(&row.p)],
+                };
+                let lines = [
+                    text![
+                        own(row.reference.as_str()),
+                        ARROW,
+                        own(row.candidate.as_str())
+                    ],
+                    difference(&row),
+                    dim(own(row.interval.as_str())),
+                    dim(p),
+                ];
+                Text::joined(
+                    lines.into_iter().filter(|line| !line.is_empty()),
+                    Text::line_break(),
+                )
+            }
+        });
+    }
+    let mut count =
+        |name: &'static str, tone: Tone, of: &dyn Fn(&Comparison) -> usize, always: bool| {
+            if always || candidates.iter().any(|one| of(one) > 0) {
+                line(name.into(), &|one| {
+                    let tone = if of(one) == 0 { Tone::Dim } else { tone };
+                    span(tone, group_digits(of(one))).into()
+                });
+            }
+        };
+    count(
+        "cases compared",
+        Tone::Plain,
+        &|one| one.cases.compared,
+        true,
+    );
+    for (kind, name, tone) in [
+        (Kind::Broken, "broken", Tone::Bad),
+        (Kind::Fixed, "fixed", Tone::Good),
+        (Kind::StillFailing, "still failing", Tone::Plain),
+        (Kind::Ungraded, "without a grade", Tone::Warn),
+        (Kind::Changed, "changed", Tone::Plain),
+        (Kind::New, "new", Tone::Plain),
+        (Kind::Gone, "gone", Tone::Plain),
+    ] {
+        count(name, tone, &|one| kind.of(&one.cases).count, false);
+    }
+    let drop = |one: &Comparison| {
+        let found = one.detectable.as_ref();
+        found
+            .and_then(|d| Some(words::size(&d.metric, d.drop?)))
+            .unwrap_or_default()
+    };
+    if candidates.iter().any(|one| !drop(one).is_empty()) {
+        line("could have found".into(), &|one| dim(own(drop(one))));
+    }
+    if view.is_terminal() {
+        page.push(Block::Gap);
+    }
+    page.table(table);
+    if let Some(first) = candidates.first() {
+        legend(page, first);
+    }
+}

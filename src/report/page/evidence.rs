@@ -1,0 +1,73 @@
+//! Expected against actual: path by path where a grader listed differences, else whole values or
+//! the lines in which they differ.
+
+use std::fmt::Write as _;
+
+use super::view::Shown;
+use crate::model::Failure;
+use crate::report::differences::{self, Rows};
+use crate::report::values::{self, Comparison, LineKind};
+use eval_base::text::plural;
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Evidence {
+    ByPath(Rows),
+    Values(Comparison),
+}
+
+impl Evidence {
+    /// `None` when a failure has neither side.
+    pub fn of(failure: &Failure, shown: Shown) -> Option<Evidence> {
+        if let Some(rows) = differences::of_details(&failure.details, shown.places()) {
+            return Some(Evidence::ByPath(rows));
+        }
+        let (expected, actual) = (failure.expected.as_ref(), failure.actual.as_ref());
+        match values::compare(expected, actual, shown.values()) {
+            Comparison::Nothing => None,
+            values => Some(Evidence::Values(values)),
+        }
+    }
+
+    /// Both sides as the body of a diff, and what it leaves out; `None` where they are not lines
+    /// that can be held against each other.
+    pub fn as_diff(&self, columns: usize) -> Option<(String, Option<String>)> {
+        let (body, more, noun) = match self {
+            Evidence::ByPath(rows) => (
+                differences::as_diff(rows, columns),
+                rows.more,
+                "more difference",
+            ),
+            Evidence::Values(Comparison::Diff { lines, more }) => {
+                let mut body = String::new();
+                for line in lines {
+                    let _ = match line.kind {
+                        LineKind::Gap => writeln!(body, "@@ {} @@", line.text),
+                        kind => writeln!(body, "{}{}", kind.sign(), line.text),
+                    };
+                }
+                (body, *more, "more line")
+            }
+            Evidence::Values(_) => return None,
+        };
+        Some((body, (more > 0).then(|| plural(more, noun))))
+    }
+}
+
+impl Shown {
+    fn values(self) -> values::Limits {
+        values::Limits {
+            lines: self.lines,
+            bytes: self.bytes,
+            context: self.context,
+            unicode: self.unicode,
+        }
+    }
+
+    pub fn places(self) -> differences::Limits {
+        differences::Limits {
+            rows: self.places,
+            columns: self.columns,
+            unicode: self.unicode,
+        }
+    }
+}

@@ -1,0 +1,420 @@
+//! Pages as GitHub-flavoured Markdown.
+
+use super::escape::{self, code_whole, fence};
+use super::{Block, Content, Evidence, Item, Mark, Notice, Page, Part, Table, Text, Tone, cut};
+use crate::report::annotations::without_commands;
+use crate::report::values::{Comparison, Excerpt};
+use eval_base::text::{ELLIPSIS, one_line, plural, sanitize, truncate_bytes, width};
+
+/// Columns of one side of a difference.
+const COLUMNS: usize = 240;
+/// Columns of a value that is written on its line.
+const ON_THE_LINE: usize = 100;
+/// Bytes of a code block.
+const CODE: usize = 3_000;
+/// Bytes kept for the line that says how much was left out.
+const MORE: usize = 100;
+
+/// How a page is written.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Options {
+    /// Number signs that headings have more than their level.
+    pub deeper: u8,
+    /// Bytes of the page.
+    pub most: Option<usize>,
+    /// Bytes of expected and actual values.
+    pub evidence: Option<usize>,
+    /// Where the whole is, in a sentence.
+    pub rest: &'static str,
+}
+
+pub fn write(page: &Page, options: Options) -> String {
+    let mut writer = Writer {
+        options,
+        evidence: options.evidence.unwrap_or(usize::MAX),
+    };
+    let mut parts: Vec<String> = Vec::new();
+    for block in &page.blocks {
+        // What fills the page comes when all else is known.
+        parts.push(match (block, options.most) {
+            (Block::Fill(..), Some(_)) => String::new(),
+            _ => writer.block(block, false),
+        });
+    }
+    if let Some(most) = options.most {
+        let taken: usize = parts.iter().map(String::len).sum();
+        for (block, part) in page.blocks.iter().zip(&mut parts) {
+            if let Block::Fill(blocks, more, noun) = block {
+                *part = writer.filled(blocks, *more, noun, most.saturating_sub(taken));
+            }
+        }
+    }
+    let whole = without_commands(parts.concat().trim_end());
+    let whole = format!("{whole}\n");
+    match options.most {
+        Some(most) => cut(&whole, most, options.rest),
+        None => whole,
+    }
+}
+
+struct Writer {
+    options: Options,
+    /// Bytes of expected and actual values that are left.
+    evidence: usize,
+}
+
+impl Writer {
+    fn blocks(&mut self, blocks: &[Block], tight: bool) -> String {
+        blocks
+            .iter()
+            .map(|block| self.block(block, tight))
+            .collect()
+    }
+
+    /// A block with the empty line behind it; below an item of a list (`tight`) an item or some.
+    fn block(&mut self, block: &Block, tight: bool) -> String {
+        let end = if tight { "" } else { "\n" };
+        match block {
+            Block::Heading(level, title) => {
+                let signs = "#".repeat(usize::from(level + self.options.deeper));
+                format!("{signs} {}\n\n", heading(title))
+            }
+            Block::Lead(text) | Block::Words(text) if tight => format!("- {}\n", words(text)),
+            Block::Lead(text) | Block::Words(text) => format!("{}\n\n", words(text)),
+            Block::Facts(facts) => {
+                let lines = facts
+                    .iter()
+                    .map(|(label, text)| format!("- {}: {}\n", words(label), inner(text)));
+                lines.collect::<String>() + end
+            }
+            Block::Notice(notice) => quote(notice),
+            Block::Table(table) => grid(table),
+            Block::List(items) => self.list(items) + end,
+            Block::Evidence(evidence) => {
+                let written = both_sides(evidence, tight);
+                if written.len() > self.evidence {
+                    let words = "Expected and actual are in the JSON report";
+                    return if tight {
+                        format!("- {words}\n")
+                    } else {
+                        format!("{words}.\n\n")
+                    };
+                }
+                self.evidence -= written.len();
+                written
+            }
+            Block::Code {
+                label,
+                language,
+                text,
+            } => block_of(&words(label), language, &bounded(text), tight),
+            Block::Copy(label, text) => format!("{label}: {}\n\n", code_whole(text)),
+            Block::Part(part) => self.part(part, tight),
+            Block::Fill(blocks, more, noun) => self.filled(blocks, *more, noun, usize::MAX),
+            Block::Bars(..) | Block::Gap => String::new(),
+        }
+    }
+
+    fn list(&mut self, items: &[Item]) -> String {
+        let mut out = String::new();
+        for (at, item) in items.iter().enumerate() {
+            let mark = match &item.mark {
+                Mark::Dash => "- ".to_owned(),
+                Mark::Number => format!("{}. ", at + 1),
+                Mark::Box(true) => "- [x] ".to_owned(),
+                Mark::Box(false) => "- [ ] ".to_owned(),
+                Mark::Sign(sign) => format!("- {} ", inner(sign)),
+            };
+            out.push_str(&format!("{mark}{}\n", words(&item.text)));
+            out.push_str(&indented(&self.blocks(&item.below, true), "  "));
+        }
+        out
+    }
+
+    fn part(&mut self, part: &Part, tight: bool) -> String {
+        if tight {
+            let below = self.blocks(&part.blocks, true);
+            return format!("- {}\n{}", words(&part.title), indented(&below, "  "));
+        }
+        let inside = self.blocks(&part.blocks, false);
+        if !part.folded {
+            let signs = "#".repeat(usize::from(3 + self.options.deeper));
+            return format!("{signs} {}\n\n{inside}", heading(&part.title));
+        }
+        let inside = match self.options.most {
+            Some(most) => cut(&inside, most / 8, self.options.rest),
+            None => inside,
+        };
+        format!(
+            "<details><summary>{}</summary>\n\n{inside}</details>\n\n",
+            summary(&part.title)
+        )
+    }
+
+    /// As many of the blocks as fit, and how many do not.
+    fn filled(&mut self, blocks: &[Block], more: usize, noun: &str, room: usize) -> String {
+        let mut out = String::new();
+        let mut shown = 0;
+        for block in blocks {
+            let written = self.block(block, false);
+            if (out.len() + written.len()).saturating_add(MORE) > room {
+                break;
+            }
+            out.push_str(&written);
+            shown += 1;
+        }
+        let more = blocks.len() - shown + more;
+        if more > 0 {
+            let more = plural(more, &format!("more {noun}"));
+            out.push_str(&format!("... and {more}. {}\n\n", self.options.rest));
+        }
+        if out.len() > room { String::new() } else { out }
+    }
+}
+
+// Texts.
+
+/// How a text is escaped.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Position {
+    /// It begins a line, or the text of an item.
+    Begins,
+    Within,
+    Heading,
+    Head,
+    Cell,
+}
+
+fn words(text: &Text) -> String {
+    written(text, Position::Begins)
+}
+
+fn inner(text: &Text) -> String {
+    written(text, Position::Within)
+}
+
+fn heading(text: &Text) -> String {
+    written(text, Position::Heading)
+}
+
+fn written(text: &Text, position: Position) -> String {
+    let mut out = String::new();
+    let mut strong = false;
+    let in_table = matches!(position, Position::Cell | Position::Head);
+    for (at, span) in text.0.iter().enumerate() {
+        let begins = at == 0 && matches!(position, Position::Begins | Position::Heading);
+        let piece = match &span.content {
+            Content::Own(text) => own(text, begins, in_table),
+            Content::Outside(text) => {
+                let short = in_table || position == Position::Heading;
+                let columns = if short { escape::SHORT } else { escape::LONG };
+                escape::outside(text, columns, begins)
+            }
+            // No backslash keeps a pipe within a code span of a table.
+            Content::Code(text) if in_table && text.contains('|') => {
+                escape::outside(text, escape::SHORT, false)
+            }
+            Content::Code(text) => escape::code(text),
+            Content::Symbol(symbol) => symbol.emoji.to_owned(),
+            Content::Break if in_table => "<br>".to_owned(),
+            Content::Break => " ".to_owned(),
+        };
+        let loud = matches!(
+            span.tone,
+            Tone::Bold | Tone::Alarm | Tone::GoodMark | Tone::BadMark
+        );
+        let is_strong = loud && !matches!(position, Position::Heading | Position::Head);
+        let words = piece.trim_start();
+        if is_strong != strong && !words.is_empty() {
+            // Markup begins and ends right at a word.
+            out.push_str(if is_strong {
+                &piece[..piece.len() - words.len()]
+            } else {
+                ""
+            });
+            let end = if strong {
+                out.trim_end().len()
+            } else {
+                out.len()
+            };
+            out.insert_str(end, "**");
+            out.push_str(if is_strong { words } else { &piece });
+            strong = is_strong;
+        } else {
+            out.push_str(&piece);
+        }
+    }
+    out.truncate(out.trim_end().len());
+    if strong {
+        out.push_str("**");
+    }
+    out
+}
+
+/// Words of the program: only what would begin a list, a tag or a cell is escaped.
+fn own(text: &str, begins: bool, in_table: bool) -> String {
+    let escaped = text.replace('<', "&lt;");
+    let escaped = match in_table {
+        true => escaped.replace('|', "&#124;"),
+        false => escaped,
+    };
+    match begins && escaped.starts_with(['*', '-', '+', '#']) {
+        true => format!("\\{escaped}"),
+        false => escaped,
+    }
+}
+
+/// A text within a line of HTML, which Markdown does not read: no tag, and within `<code>` no
+/// mention either.
+fn summary(text: &Text) -> String {
+    let html = |text: &str| {
+        let line = one_line(truncate_bytes(text, 64 * 1024));
+        let line = eval_base::text::truncate_width(&line, escape::SHORT);
+        line.replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;")
+            .replace('"', "&quot;")
+    };
+    let piece = |span: &super::Span| match &span.content {
+        Content::Own(text) => text
+            .replace('&', "&amp;")
+            .replace('<', "&lt;")
+            .replace('>', "&gt;"),
+        Content::Outside(text) | Content::Code(text) => format!("<code>{}</code>", html(text)),
+        Content::Symbol(symbol) => symbol.emoji.to_owned(),
+        Content::Break => " ".to_owned(),
+    };
+    text.0
+        .iter()
+        .map(piece)
+        .collect::<String>()
+        .trim_end()
+        .to_owned()
+}
+
+// Blocks.
+
+fn quote(notice: &Notice) -> String {
+    let headline = inner(&notice.headline);
+    let mut out = match notice.loud {
+        true => format!("> [!CAUTION]\n> **{headline}**\n"),
+        false => format!("> [!NOTE]\n> {headline}\n"),
+    };
+    if !notice.notes.is_empty() {
+        out.push_str(">\n");
+    }
+    for note in &notice.notes {
+        out.push_str(&format!("> - {}\n", words(note)));
+    }
+    if let Some(command) = &notice.command {
+        out.push_str(&format!(">\n> {}\n", code_whole(command)));
+    }
+    out + "\n"
+}
+
+fn grid(table: &Table) -> String {
+    let shown = table.shown();
+    let noted = table.rows.iter().any(|row| !row.note.is_empty());
+    let line = |cells: Vec<String>| format!("| {} |\n", cells.join(" | "));
+    let cell = |text: &Text| written(text, Position::Cell);
+    let head = |at: &usize| written(&table.columns[*at].head, Position::Head);
+    let mut head: Vec<String> = shown.iter().map(head).collect();
+    let rule = shown.iter().map(|at| {
+        if table.columns[*at].right {
+            "---:"
+        } else {
+            "---"
+        }
+    });
+    let mut rule: Vec<String> = rule.map(str::to_owned).collect();
+    if noted {
+        head.push("Remark".to_owned());
+        rule.push("---".to_owned());
+    }
+    let mut out = line(head) + &line(rule);
+    for row in &table.rows {
+        let bold = row.cells.len() == 1 && shown.len() > 1;
+        let of = |at: &usize| match row.cells.get(*at) {
+            Some(text) if bold => cell(&super::bold(text.clone())),
+            Some(text) => cell(text),
+            None => String::new(),
+        };
+        let mut cells: Vec<String> = shown.iter().map(of).collect();
+        if noted {
+            cells.push(cell(&row.note));
+        }
+        out.push_str(&line(cells));
+    }
+    out + "\n"
+}
+
+/// Expected and actual: short values on a line each, others in fences.
+fn both_sides(evidence: &Evidence, tight: bool) -> String {
+    if let Some((body, more)) = evidence.as_diff(COLUMNS) {
+        let more = more.map(|more| format!(", and {more}")).unwrap_or_default();
+        let label = format!("Expected (`-`) and actual (`+`){more}");
+        return block_of(&label, "diff", &body, tight);
+    }
+    let Evidence::Values(Comparison::Sides { expected, actual }) = evidence else {
+        return String::new();
+    };
+    let sides = [("Expected", expected), ("Actual", actual)];
+    let sides = sides
+        .iter()
+        .filter_map(|(label, side)| Some((*label, side.as_ref()?)));
+    // A list of short values; else a fence for each.
+    if tight || sides.clone().all(|(_, side)| is_short(side)) {
+        let lines = sides.map(|(label, side)| match is_short(side) {
+            true => format!("- {label}: {}\n", escape::code(&side.text)),
+            false => one_side(label, side, tight),
+        });
+        return lines.collect::<String>() + if tight { "" } else { "\n" };
+    }
+    sides
+        .map(|(label, side)| one_side(label, side, tight))
+        .collect()
+}
+
+fn is_short(side: &Excerpt) -> bool {
+    let text = &side.text;
+    side.more == 0 && !text.is_empty() && width(text) <= ON_THE_LINE && one_line(text) == *text
+}
+
+fn one_side(label: &str, side: &Excerpt, tight: bool) -> String {
+    let more = match side.more {
+        0 => String::new(),
+        more => format!(", and {}", plural(more, "more line")),
+    };
+    block_of(&format!("{label}{more}"), "text", &side.text, tight)
+}
+
+fn block_of(label: &str, language: &str, body: &str, tight: bool) -> String {
+    let block = fence(language, body);
+    match tight {
+        true => format!("- {label}:\n{}", indented(&block, "  ")),
+        false => format!("{label}:\n\n{block}\n"),
+    }
+}
+
+fn bounded(text: &str) -> String {
+    let kept = truncate_bytes(text, CODE);
+    let mark = if kept.len() < text.len() {
+        ELLIPSIS
+    } else {
+        ""
+    };
+    format!("{}{mark}", sanitize(kept))
+}
+
+/// A block as part of a list item; no line of it can end the item.
+fn indented(block: &str, indent: &str) -> String {
+    let mut out = String::with_capacity(block.len() * 5 / 4);
+    for line in block.lines() {
+        if !line.is_empty() {
+            out.push_str(indent);
+            out.push_str(line);
+        }
+        out.push('\n');
+    }
+    out
+}

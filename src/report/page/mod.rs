@@ -1,0 +1,273 @@
+//! A document as blocks. Its builder says what is in it and in which order; one writer for each
+//! medium ([`terminal`], [`markdown`]) gives it a form.
+//!
+//! Texts from outside are put on one line and escaped by the writers, so builders never do.
+
+mod cut;
+pub mod escape;
+mod evidence;
+pub mod lines;
+pub mod markdown;
+pub mod terminal;
+mod text;
+mod view;
+
+pub use cut::cut;
+pub use evidence::Evidence;
+pub(crate) use text::text;
+pub use text::*;
+pub use view::{Medium, View};
+
+/// Blocks in the order in which they are read.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Page {
+    pub blocks: Vec<Block>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Block {
+    /// A title of level 1 (of the page), 2 or 3.
+    Heading(u8, Text),
+    /// A headline: on a terminal it begins at the edge.
+    Lead(Text),
+    Words(Text),
+    /// Labels and what they say.
+    Facts(Vec<(Text, Text)>),
+    Notice(Notice),
+    Table(Table),
+    List(Vec<Item>),
+    Evidence(Evidence),
+    /// Lines that are kept as they are.
+    Code {
+        label: Text,
+        language: &'static str,
+        text: String,
+    },
+    /// A label and what people copy, which is never cut.
+    Copy(&'static str, String),
+    Part(Part),
+    /// As many blocks as fit where the size of a page is limited. The second is how many more there
+    /// are, with their noun.
+    Fill(Vec<Block>, usize, &'static str),
+    /// Rates in [0, 1] as bars, behind a label.
+    Bars(Text, Vec<Option<f64>>),
+    /// On a terminal, space between blocks that would follow each other closely.
+    Gap,
+}
+
+/// A remark that concerns the whole page, or what is around it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Notice {
+    /// True for what must not be missed.
+    pub loud: bool,
+    pub headline: Text,
+    pub notes: Vec<Text>,
+    pub command: Option<String>,
+}
+
+/// A titled part of a page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    pub title: Text,
+    /// Shown only to who opens it, where the medium can fold.
+    pub folded: bool,
+    pub blocks: Vec<Block>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Item {
+    pub mark: Mark,
+    pub text: Text,
+    pub below: Vec<Block>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Mark {
+    Dash,
+    Number,
+    Box(bool),
+    /// A sign, in its colour.
+    Sign(Text),
+}
+
+impl Item {
+    pub fn new(mark: Mark, text: impl Into<Text>) -> Item {
+        Item {
+            mark,
+            text: text.into(),
+            below: Vec::new(),
+        }
+    }
+
+    pub fn dash(text: impl Into<Text>) -> Item {
+        Item::new(Mark::Dash, text)
+    }
+}
+
+/// A table. Columns in which every cell is empty are left out.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Table {
+    pub columns: Vec<Column>,
+    pub rows: Vec<Row>,
+    /// What is done where it does not fit beside the edge.
+    pub narrow: Narrow,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Narrow {
+    /// Each row becomes a sentence.
+    #[default]
+    Facts,
+    /// Tables of some of the columns, each with the first column.
+    Split,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Column {
+    pub head: Text,
+    /// Aligned to the right.
+    pub right: bool,
+    /// Columns (of a terminal) that it keeps, at least, of what is cut where there is no room.
+    pub least: Option<usize>,
+    /// Left out where there is no room.
+    pub optional: bool,
+    /// What is cut is the beginning of the text, not its end.
+    pub keeps_end: bool,
+}
+
+/// A row. One with a single cell is a title of those below it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Row {
+    pub cells: Vec<Text>,
+    /// What is to be said instead of the cells that are empty.
+    pub note: Text,
+}
+
+impl Column {
+    pub fn left(head: impl Into<Text>) -> Column {
+        Column {
+            head: head.into(),
+            right: false,
+            least: None,
+            optional: false,
+            keeps_end: false,
+        }
+    }
+
+    pub fn right(head: impl Into<Text>) -> Column {
+        Column {
+            right: true,
+            ..Column::left(head)
+        }
+    }
+
+    /// It may be cut to so many columns.
+    pub fn least(self, columns: usize) -> Column {
+        Column {
+            least: Some(columns),
+            ..self
+        }
+    }
+
+    pub fn optional(self) -> Column {
+        Column {
+            optional: true,
+            ..self
+        }
+    }
+}
+
+impl Table {
+    pub fn new(columns: impl IntoIterator<Item = Column>) -> Table {
+        Table {
+            columns: columns.into_iter().collect(),
+            ..Table::default()
+        }
+    }
+
+    pub fn row(&mut self, cells: impl IntoIterator<Item = Text>) {
+        self.rows.push(Row {
+            cells: cells.into_iter().collect(),
+            note: Text::default(),
+        });
+    }
+
+    /// The columns that hold something.
+    fn shown(&self) -> Vec<usize> {
+        let holds = |at: &usize| {
+            let mut rows = self.rows.iter().filter(|row| row.cells.len() > 1);
+            *at == 0 || rows.any(|row| row.cells.get(*at).is_some_and(|cell| !cell.is_empty()))
+        };
+        (0..self.columns.len()).filter(holds).collect()
+    }
+}
+
+impl Page {
+    pub fn push(&mut self, block: Block) {
+        self.blocks.push(block);
+    }
+
+    pub fn title(&mut self, text: impl Into<Text>) {
+        self.push(Block::Heading(1, text.into()));
+    }
+
+    pub fn section(&mut self, text: impl Into<Text>) {
+        self.push(Block::Heading(2, text.into()));
+    }
+
+    pub fn subsection(&mut self, text: impl Into<Text>) {
+        self.push(Block::Heading(3, text.into()));
+    }
+
+    pub fn lead(&mut self, text: impl Into<Text>) {
+        self.push(Block::Lead(text.into()));
+    }
+
+    /// A paragraph; nothing when there are no words.
+    pub fn words(&mut self, text: impl Into<Text>) {
+        let text = text.into();
+        if !text.is_empty() {
+            self.push(Block::Words(text));
+        }
+    }
+
+    /// Facts in a paragraph, with dots between them.
+    pub fn line(&mut self, facts: impl IntoIterator<Item = Text>) {
+        self.words(dim(Text::joined(facts, DOT)));
+    }
+
+    pub fn table(&mut self, table: Table) {
+        if !table.rows.is_empty() {
+            self.push(Block::Table(table));
+        }
+    }
+
+    pub fn list(&mut self, items: impl IntoIterator<Item = Item>) {
+        let items: Vec<Item> = items.into_iter().collect();
+        if !items.is_empty() {
+            self.push(Block::List(items));
+        }
+    }
+
+    pub fn facts(&mut self, facts: impl IntoIterator<Item = (Text, Text)>) {
+        let facts: Vec<(Text, Text)> = facts.into_iter().collect();
+        if !facts.is_empty() {
+            self.push(Block::Facts(facts));
+        }
+    }
+
+    pub fn part(&mut self, title: impl Into<Text>, folded: bool, blocks: Vec<Block>) {
+        self.push(Block::Part(Part {
+            title: title.into(),
+            folded,
+            blocks,
+        }));
+    }
+
+    /// How many more there are than a list shows, and where they are.
+    pub fn more(&mut self, view: &View, hidden: usize, noun: &str) {
+        if hidden > 0 {
+            self.words(view.more(hidden, noun));
+        }
+    }
+}

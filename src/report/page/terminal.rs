@@ -1,0 +1,632 @@
+//! Pages on a terminal.
+
+use std::io::{self, Write};
+
+use super::lines::{Lines, Pieces, TerminalOptions, pad_right, width_of};
+use super::{
+    Block, Column, Evidence, Item, Mark, Narrow, Notice, Page, Row, Table, Text, Tone, bold, dim,
+    plain, span, text,
+};
+use crate::report::differences::Side;
+use crate::report::values::{Comparison, Excerpt, LineKind};
+use eval_base::text::{sanitize, width};
+
+/// Lines of a paragraph, unless all is asked for; and then.
+const LINES: usize = 8;
+const LINES_VERBOSE: usize = 20;
+/// Lines of one side of a difference.
+const SIDE_LINES: usize = 4;
+/// Columns of a label, at most.
+const LABEL: usize = 24;
+/// Blanks between columns.
+const GAP: usize = 2;
+/// Columns of a cell in a row of tables that stand below each other.
+const SPLIT_CELL: usize = 8;
+const BARS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
+const PLAIN_BARS: [&str; 8] = ["_", ".", ":", "-", "=", "+", "*", "#"];
+
+pub fn write(page: &Page, options: &TerminalOptions, out: &mut dyn Write) -> io::Result<()> {
+    let mut writer = Writer {
+        lines: Lines::new(out, options),
+        spaced: true,
+    };
+    writer.blocks(&page.blocks, 2)
+}
+
+struct Writer<'a> {
+    lines: Lines<'a>,
+    /// Nothing was written since the last blank line.
+    spaced: bool,
+}
+
+fn margin(columns: usize) -> Pieces {
+    vec![(Tone::Plain, " ".repeat(columns))]
+}
+
+impl Writer<'_> {
+    /// Blocks with their texts so far from the edge, and their titles two columns less.
+    fn blocks(&mut self, blocks: &[Block], indent: usize) -> io::Result<()> {
+        let mut at = 0;
+        while let Some(block) = blocks.get(at) {
+            at += 1;
+            match (block, blocks.get(at)) {
+                (Block::Heading(_, title), Some(Block::Table(table))) => {
+                    self.table(table, Some(title), indent)?;
+                    at += 1;
+                }
+                _ => self.block(block, indent)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn block(&mut self, block: &Block, indent: usize) -> io::Result<()> {
+        match block {
+            Block::Heading(_, title) => {
+                self.space()?;
+                self.title(title, indent - 2)
+            }
+            Block::Lead(text) => self.hanging(indent - 2, text),
+            Block::Words(text) => self.wrapped(margin(indent), text),
+            Block::Facts(facts) => self.facts(facts, indent),
+            Block::Notice(notice) => self.notice(notice, indent - 2),
+            Block::Table(table) => self.table(table, None, indent),
+            Block::List(items) => self.list(items, indent),
+            Block::Evidence(evidence) => self.evidence(evidence, indent),
+            Block::Code { label, text, .. } => {
+                self.wrapped(margin(indent), &dim(label.clone()))?;
+                self.code(text, indent)
+            }
+            Block::Copy(label, text) => {
+                self.spaced = false;
+                self.lines.uncut(&pad_right(label, 9), text)
+            }
+            Block::Part(part) => match part.blocks.split_first() {
+                Some((Block::Table(table), rest)) => {
+                    self.table(table, Some(&part.title), indent + 2)?;
+                    self.blocks(rest, indent + 2)
+                }
+                _ => {
+                    self.space()?;
+                    self.title(&part.title, indent)?;
+                    self.blocks(&part.blocks, indent + 2)
+                }
+            },
+            Block::Fill(blocks, ..) => self.blocks(blocks, indent),
+            Block::Bars(label, rates) => self.bars(label, rates, indent),
+            Block::Gap => self.space(),
+        }
+    }
+
+    /// A blank line, unless there is one.
+    fn space(&mut self) -> io::Result<()> {
+        if !self.spaced {
+            self.lines.blank()?;
+            self.spaced = true;
+        }
+        Ok(())
+    }
+
+    fn title(&mut self, title: &Text, indent: usize) -> io::Result<()> {
+        let mut pieces = margin(indent);
+        pieces.extend(self.lines.pieces(&bold(title.clone()).0));
+        self.write(pieces)
+    }
+
+    fn write(&mut self, pieces: Pieces) -> io::Result<()> {
+        self.spaced = false;
+        self.lines.write(pieces)
+    }
+
+    fn wrapped(&mut self, first: Pieces, text: &Text) -> io::Result<()> {
+        self.spaced = false;
+        let most = match self.lines.verbose() {
+            true => LINES_VERBOSE,
+            false => LINES,
+        };
+        self.lines.wrapped(first, text, most)
+    }
+
+    /// A paragraph whose lines but the first have a margin of two columns more.
+    fn hanging(&mut self, indent: usize, text: &Text) -> io::Result<()> {
+        self.spaced = false;
+        self.lines.hanging(margin(indent), indent + 2, text, LINES)
+    }
+
+    fn facts(&mut self, facts: &[(Text, Text)], indent: usize) -> io::Result<()> {
+        let labels: Vec<Pieces> = facts
+            .iter()
+            .map(|(label, _)| self.lines.pieces(&dim(label.clone()).0))
+            .collect();
+        let column = labels.iter().map(width_of).max().unwrap_or(0).min(LABEL);
+        for (label, (_, text)) in labels.into_iter().zip(facts) {
+            let mut first = margin(indent);
+            first.extend(self.fitted(label, column, false));
+            first.push((Tone::Plain, "  ".to_owned()));
+            self.wrapped(first, text)?;
+        }
+        Ok(())
+    }
+
+    fn notice(&mut self, notice: &Notice, indent: usize) -> io::Result<()> {
+        let (mark, tone) = if notice.loud {
+            ("!! ", Tone::Alarm)
+        } else {
+            ("!  ", Tone::Warn)
+        };
+        let mut first = margin(indent);
+        first.push((tone, mark.to_owned()));
+        self.wrapped(first, &notice.headline.clone().toned(tone))?;
+        for note in &notice.notes {
+            let mut first = margin(indent + 3);
+            first.push((Tone::Plain, "- ".to_owned()));
+            self.wrapped(first, &note.clone().toned(Tone::Warn))?;
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, items: &[Item], indent: usize) -> io::Result<()> {
+        for (at, item) in items.iter().enumerate() {
+            let mut first = margin(indent);
+            match &item.mark {
+                Mark::Dash => first.push((Tone::Plain, "- ".to_owned())),
+                Mark::Number => first.push((Tone::Plain, format!("{}. ", at + 1))),
+                Mark::Box(ticked) => {
+                    let mark = if *ticked { "[x] " } else { "[ ] " };
+                    first.push((Tone::Plain, mark.to_owned()));
+                }
+                Mark::Sign(sign) => {
+                    first.extend(self.lines.pieces(&sign.0));
+                    first.push((Tone::Plain, " ".to_owned()));
+                }
+            }
+            let below = width_of(&first);
+            self.wrapped(first, &item.text)?;
+            self.blocks(&item.below, below)?;
+        }
+        Ok(())
+    }
+
+    fn code(&mut self, text: &str, indent: usize) -> io::Result<()> {
+        let bar = self.lines.pick("│ ", "| ");
+        for line in sanitize(text).lines() {
+            let mut pieces = margin(indent);
+            pieces.push((Tone::Dim, bar.to_owned()));
+            pieces.extend(self.lines.pieces(&[plain(line)]));
+            self.write(pieces)?;
+        }
+        Ok(())
+    }
+
+    /// A bar for each rate, the full one only for 1, so that nothing looks better than it is; of
+    /// neighbours the mean where they are more than there is room.
+    fn bars(&mut self, label: &Text, rates: &[Option<f64>], indent: usize) -> io::Result<()> {
+        let mut pieces = margin(indent);
+        pieces.extend(self.lines.pieces(&label.0));
+        pieces.extend(margin(3));
+        let room = self.lines.width().saturating_sub(width_of(&pieces) + 1);
+        let (bars, none) = self.lines.pick((BARS, "·"), (PLAIN_BARS, " "));
+        let bar = |rate: &Option<f64>| match rate {
+            Some(rate) => bars[((rate.clamp(0.0, 1.0) * 7.0) as usize).min(7)],
+            None => none,
+        };
+        let shown: String = squeezed(rates, room).iter().map(bar).collect();
+        pieces.push((Tone::Plain, shown));
+        self.write(pieces)?;
+        match rates.len() > room {
+            true => self.wrapped(margin(indent), &dim("each bar is the mean of several runs")),
+            false => Ok(()),
+        }
+    }
+
+    // Expected against actual.
+
+    fn evidence(&mut self, evidence: &Evidence, indent: usize) -> io::Result<()> {
+        match evidence {
+            Evidence::ByPath(rows) => {
+                self.legend(indent)?;
+                for row in &rows.rows {
+                    let note = match row.note.as_str() {
+                        "" => String::new(),
+                        note => format!("  {note}"),
+                    };
+                    let mut pieces = margin(indent);
+                    pieces.push((Tone::Bold, row.path.clone()));
+                    pieces.push((Tone::Dim, note));
+                    self.write(pieces)?;
+                    self.place('-', Tone::Good, row.expected.as_ref(), indent)?;
+                    self.place('+', Tone::Bad, row.actual.as_ref(), indent)?;
+                }
+                self.left_out(evidence, indent)
+            }
+            Evidence::Values(Comparison::Sides { expected, actual }) => {
+                self.side("expected", Tone::Good, expected.as_ref(), indent)?;
+                self.side("actual", Tone::Bad, actual.as_ref(), indent)
+            }
+            Evidence::Values(Comparison::Diff { lines, .. }) => {
+                self.legend(indent)?;
+                for line in lines {
+                    let (sign, tone) = match line.kind {
+                        LineKind::Same => (" ", Tone::Plain),
+                        LineKind::Missing => ("-", Tone::Good),
+                        LineKind::Extra => ("+", Tone::Bad),
+                        LineKind::Gap => (self.lines.pick("⋯", ":"), Tone::Dim),
+                    };
+                    let text = Text::marked(tone, &line.text, &line.marks);
+                    self.after(margin(indent), tone, &format!("{sign} "), &text)?;
+                }
+                self.left_out(evidence, indent)
+            }
+            Evidence::Values(Comparison::Nothing) => Ok(()),
+        }
+    }
+
+    /// One line whose blanks count.
+    fn after(&mut self, mut lead: Pieces, tone: Tone, sign: &str, text: &Text) -> io::Result<()> {
+        lead.push((tone, sign.to_owned()));
+        lead.extend(self.lines.pieces(&text.0));
+        self.write(lead)
+    }
+
+    fn legend(&mut self, indent: usize) -> io::Result<()> {
+        let mut pieces = margin(indent);
+        pieces.push((Tone::Good, "- expected".to_owned()));
+        pieces.push((Tone::Plain, "  ".to_owned()));
+        pieces.push((Tone::Bad, "+ actual".to_owned()));
+        self.write(pieces)
+    }
+
+    fn place(
+        &mut self,
+        sign: char,
+        tone: Tone,
+        side: Option<&Side>,
+        indent: usize,
+    ) -> io::Result<()> {
+        let Some(side) = side else { return Ok(()) };
+        let text = Text::marked(tone, &side.text, &side.marks);
+        let sign = format!("{sign} ");
+        if !self.lines.verbose() {
+            return self.after(margin(indent + 2), tone, &sign, &text);
+        }
+        let mut first = margin(indent + 2);
+        first.push((tone, sign));
+        self.spaced = false;
+        self.lines.wrapped(first, &text, SIDE_LINES)
+    }
+
+    fn side(
+        &mut self,
+        label: &str,
+        tone: Tone,
+        side: Option<&Excerpt>,
+        indent: usize,
+    ) -> io::Result<()> {
+        let Some(side) = side else { return Ok(()) };
+        let label = pad_right(label, 10);
+        let text = Text::marked(tone, &side.text, &side.marks);
+        if side.text.contains('\n') {
+            self.after(margin(indent), Tone::Dim, &label, &Text::default())?;
+            for line in side.text.lines() {
+                let line = Text::from(span(tone, line));
+                self.after(margin(indent + 2), tone, "", &line)?;
+            }
+        } else if side.text.trim() == side.text && !side.text.contains("  ") {
+            let mut first = margin(indent);
+            first.push((Tone::Dim, label));
+            self.spaced = false;
+            self.lines.wrapped(first, &text, SIDE_LINES)?;
+        } else {
+            // Words must not be moved where blanks count.
+            self.after(margin(indent), Tone::Dim, &label, &text)?;
+        }
+        if side.more > 0 {
+            let more = eval_base::text::plural(side.more, "more line");
+            self.more(&more, indent + 2)?;
+        }
+        Ok(())
+    }
+
+    fn left_out(&mut self, evidence: &Evidence, indent: usize) -> io::Result<()> {
+        match evidence.as_diff(0).and_then(|(_, more)| more) {
+            Some(more) => self.more(&more, indent + 2),
+            None => Ok(()),
+        }
+    }
+
+    fn more(&mut self, more: &str, indent: usize) -> io::Result<()> {
+        let dots = self.lines.ellipsis();
+        let mut pieces = margin(indent);
+        pieces.push((Tone::Dim, format!("{dots} {more}")));
+        self.write(pieces)
+    }
+
+    // Tables.
+
+    /// A table whose rows begin at a margin. Its title stands two columns further left, in the line
+    /// of its heads, where there is room for it.
+    fn table(&mut self, table: &Table, title: Option<&Text>, indent: usize) -> io::Result<()> {
+        self.space()?;
+        let grid = Grid::new(table, title, indent, &self.lines);
+        match (grid.fitted(self.lines.width()), table.narrow) {
+            (Some(grid), _) => self.grid(&grid, indent),
+            (None, _) if title.is_some() => {
+                // Perhaps it is the title that does not fit.
+                if let Some(title) = title {
+                    self.title(title, indent - 2)?;
+                }
+                self.spaced = true;
+                let result = self.table(table, None, indent);
+                self.spaced = false;
+                result
+            }
+            (None, Narrow::Split) => {
+                for (at, part) in grid.parts(self.lines.width()).iter().enumerate() {
+                    if at > 0 {
+                        self.space()?;
+                    }
+                    self.grid(part, indent)?;
+                }
+                Ok(())
+            }
+            (None, Narrow::Facts) => table
+                .rows
+                .iter()
+                .try_for_each(|row| self.sentence(table, row, indent)),
+        }
+    }
+
+    fn grid(&mut self, grid: &Grid, indent: usize) -> io::Result<()> {
+        if grid.columns.iter().any(|column| width_of(&column.head) > 0) {
+            let lead = if grid.titled { 2 } else { 0 };
+            let mut pieces = margin(indent - lead);
+            for (at, column) in grid.columns.iter().enumerate() {
+                let room = column.width + if at == 0 { lead } else { 0 };
+                pieces.extend(self.fitted(column.head.clone(), room, column.of.right));
+                pieces.extend(margin(GAP));
+            }
+            self.write(pieces)?;
+        }
+        for row in &grid.rows {
+            let height = row.cells.iter().map(Vec::len).max().unwrap_or(0);
+            if row.is_title {
+                let mut pieces = margin(indent - 2);
+                pieces.extend(row.cells.iter().flatten().flatten().cloned());
+                self.write(pieces)?;
+                continue;
+            }
+            for line in 0..height {
+                let mut pieces = margin(indent);
+                let noted = !row.note.is_empty();
+                for (at, column) in grid.columns.iter().enumerate() {
+                    let mut rest = row.cells.iter().skip(at).flatten();
+                    if noted && rest.all(|cell| width_of(cell) == 0) {
+                        break;
+                    }
+                    let cell = row.cells.get(at).and_then(|cell| cell.get(line)).cloned();
+                    let mut cell = cell.unwrap_or_default();
+                    if column.of.keeps_end {
+                        cell = end_of(cell, column.width);
+                    }
+                    pieces.extend(self.fitted(cell, column.width, column.of.right));
+                    pieces.extend(margin(GAP));
+                }
+                if noted {
+                    self.wrapped(pieces, &dim(row.note.clone()))?;
+                } else {
+                    self.write(pieces)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Pieces of exactly so many columns.
+    fn fitted(&self, pieces: Pieces, columns: usize, right: bool) -> Pieces {
+        let mut pieces = self.lines.cut(pieces, columns);
+        let blanks = " ".repeat(columns.saturating_sub(width_of(&pieces)));
+        pieces.insert(if right { 0 } else { pieces.len() }, (Tone::Plain, blanks));
+        pieces
+    }
+
+    /// A row where no table fits.
+    fn sentence(&mut self, table: &Table, row: &Row, indent: usize) -> io::Result<()> {
+        let Some((name, cells)) = row.cells.split_first() else {
+            return Ok(());
+        };
+        if cells.is_empty() {
+            return self.title(name, indent - 2);
+        }
+        let facts = cells.iter().zip(table.columns.iter().skip(1));
+        let facts = facts.filter(|(cell, _)| !cell.is_empty());
+        let facts = facts.map(|(cell, column)| match column.head.is_empty() {
+            true => cell.clone(),
+            false => text![dim(column.head.clone().uncapital()), " ", cell.clone()],
+        });
+        let facts = facts.chain(Some(row.note.clone()).filter(|note| !note.is_empty()));
+        let facts = Text::joined(facts, ", ");
+        let between = if facts.is_empty() { "" } else { ": " };
+        self.hanging(indent, &text![name.clone(), between, facts])
+    }
+}
+
+/// A table as one terminal shows it.
+#[derive(Clone)]
+struct Grid<'a> {
+    titled: bool,
+    indent: usize,
+    columns: Vec<GridColumn<'a>>,
+    rows: Vec<GridRow>,
+}
+
+#[derive(Clone)]
+struct GridColumn<'a> {
+    of: &'a Column,
+    head: Pieces,
+    width: usize,
+}
+
+#[derive(Clone)]
+struct GridRow {
+    /// Lines of each cell.
+    cells: Vec<Vec<Pieces>>,
+    is_title: bool,
+    note: Text,
+}
+
+impl<'a> Grid<'a> {
+    fn new(table: &'a Table, title: Option<&Text>, indent: usize, lines: &Lines) -> Grid<'a> {
+        let shown = table.shown();
+        let row = |row: &Row| GridRow {
+            is_title: row.cells.len() == 1,
+            cells: match row.cells.as_slice() {
+                [title] => vec![lines.cell(&bold(title.clone()))],
+                cells => shown
+                    .iter()
+                    .filter_map(|at| cells.get(*at))
+                    .map(|cell| lines.cell(cell))
+                    .collect(),
+            },
+            note: row.note.clone(),
+        };
+        let rows: Vec<GridRow> = table.rows.iter().map(row).collect();
+        let column = |(at, of): (usize, &usize)| {
+            let of = &table.columns[*of];
+            let title = title.filter(|_| at == 0);
+            let head = match title {
+                Some(title) => bold(title.clone()),
+                None => dim(of.head.clone()),
+            };
+            let head = lines.pieces(&head.0);
+            let cells = rows
+                .iter()
+                .filter(|row| !row.is_title)
+                .filter_map(|row| row.cells.get(at));
+            let widest = cells.flatten().map(width_of).max().unwrap_or(0);
+            // The title begins two columns further left.
+            let offset = if title.is_some() { 2 } else { 0 };
+            GridColumn {
+                of,
+                width: widest.max(width_of(&head).saturating_sub(offset)),
+                head,
+            }
+        };
+        Grid {
+            titled: title.is_some(),
+            indent,
+            columns: shown.iter().enumerate().map(column).collect(),
+            rows,
+        }
+    }
+
+    fn total(&self) -> usize {
+        let columns = self.columns.iter().map(|column| column.width + GAP);
+        self.indent + columns.sum::<usize>() - GAP
+    }
+
+    /// The grid within a width: the widest columns that may be cut give way first, then columns
+    /// that may be left out.
+    fn fitted(&self, width: usize) -> Option<Grid<'a>> {
+        let mut whole = self.clone();
+        loop {
+            let mut grid = whole.clone();
+            while grid.total() > width {
+                let may = grid.columns.iter_mut().rev();
+                let may =
+                    may.filter(|column| column.of.least.is_some_and(|least| column.width > least));
+                match may.max_by_key(|column| column.width) {
+                    Some(widest) => widest.width -= 1,
+                    None => break,
+                }
+            }
+            if grid.total() <= width {
+                // A title that had to be cut needs a line of its own.
+                let first = grid.columns.first();
+                let cut = grid.titled
+                    && first.is_some_and(|first| width_of(&first.head) > first.width + 2);
+                return (!cut).then_some(grid);
+            }
+            let last = whole
+                .columns
+                .iter()
+                .rposition(|column| column.of.optional)?;
+            whole.remove(last);
+        }
+    }
+
+    fn remove(&mut self, at: usize) {
+        self.columns.remove(at);
+        for row in self.rows.iter_mut().filter(|row| !row.is_title) {
+            row.cells.remove(at);
+        }
+    }
+
+    /// Grids of as many columns as fit each, with the first column.
+    fn parts(&self, width: usize) -> Vec<Grid<'a>> {
+        let mut parts = Vec::new();
+        let half = (width / 2).saturating_sub(self.indent).max(SPLIT_CELL);
+        let name = self
+            .columns
+            .first()
+            .map_or(0, |column| column.width)
+            .min(half);
+        let all = width.saturating_sub(self.indent + name);
+        let mut from = 1;
+        while from < self.columns.len() {
+            let (mut room, mut to) = (all, from);
+            while let Some(left) = self
+                .columns
+                .get(to)
+                .and_then(|column| room.checked_sub(column.width + GAP))
+            {
+                (room, to) = (left, to + 1);
+            }
+            let to = to.max(from + 1);
+            let mut part = self.clone();
+            for at in (1..self.columns.len())
+                .rev()
+                .filter(|at| !(from..to).contains(at))
+            {
+                part.remove(at);
+            }
+            for (at, column) in part.columns.iter_mut().enumerate() {
+                let most = if at == 0 {
+                    name
+                } else {
+                    all.saturating_sub(GAP).max(1)
+                };
+                column.width = column.width.min(most);
+            }
+            parts.push(part);
+            from = to;
+        }
+        parts
+    }
+}
+
+/// The end of a text that is longer than so many columns.
+fn end_of(pieces: Pieces, columns: usize) -> Pieces {
+    let mut drop = width_of(&pieces).saturating_sub(columns);
+    let mut kept = Vec::new();
+    for (tone, text) in pieces {
+        let head = eval_base::text::prefix_of_width(&text, drop);
+        drop -= width(head).min(drop);
+        kept.push((tone, text[head.len()..].to_owned()));
+    }
+    kept
+}
+
+/// As many rates as there are columns: of neighbours the mean.
+fn squeezed(rates: &[Option<f64>], columns: usize) -> Vec<Option<f64>> {
+    let columns = columns.max(1);
+    if rates.len() <= columns {
+        return rates.to_vec();
+    }
+    let mean = |column: usize| {
+        let (from, to) = (column * rates.len(), (column + 1) * rates.len());
+        let part = rates.get(from / columns..to / columns)?;
+        let known: Vec<f64> = part.iter().copied().flatten().collect();
+        (!known.is_empty()).then(|| known.iter().sum::<f64>() / known.len() as f64)
+    };
+    (0..columns).map(mean).collect()
+}

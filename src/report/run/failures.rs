@@ -1,0 +1,172 @@
+//! What did not pass: cause, reason, verdicts, and where expected and actual differ.
+
+use serde_json::{Map, Value};
+
+use super::judged as of_judges;
+use crate::model::{Failure, Summary};
+use crate::report::differences;
+use crate::report::page::{
+    Block, Column, Evidence, Medium, Page, Part, Table, Text, Tone, View, bold, dim, mark, outside,
+    own, place, text,
+};
+use crate::report::{commands, flaky, judged, notices, values};
+use eval_base::text::{group_digits, plural};
+
+pub fn section(page: &mut Page, summary: &Summary, view: &View) {
+    let all = &summary.failures;
+    if all.is_empty() {
+        return;
+    }
+    let (limits, unlisted) = (view.limits, notices::unlisted_failures(summary));
+    let number = group_digits(all.len() + unlisted);
+    page.section(own(format!("Not passed ({number})")));
+    if view.medium == Medium::Markdown
+        && let Some(command) = commands::run_failed_again(summary)
+    {
+        page.push(Block::Copy("Run these again", command));
+    }
+    let shown = all.iter().take(limits.failures);
+    let parts: Vec<Block> = shown.map(|failure| part(summary, failure, view)).collect();
+    let rest = all.len() - parts.len();
+    if view.medium == Medium::Comment {
+        page.push(Block::Fill(parts, rest + unlisted, "failure"));
+        return;
+    }
+    page.blocks.extend(parts);
+    let mut named = Table::new(["Eval", "Case", "Cause"].map(Column::left));
+    for failure in all.iter().skip(limits.failures).take(limits.named) {
+        let ids = [&failure.eval_id, &failure.case_id].map(|id| outside(id));
+        let [eval, case] = ids;
+        named.row([eval, case, own(cause(failure))]);
+    }
+    if !named.rows.is_empty() {
+        page.subsection("More failures");
+    }
+    let more = rest.saturating_sub(named.rows.len()) + unlisted;
+    page.table(named);
+    if more > 0 {
+        page.push(Block::Gap);
+    }
+    page.more(view, more, "failure");
+}
+
+fn cause(failure: &Failure) -> &'static str {
+    let cause = failure.cause.map(|cause| cause.name());
+    cause.unwrap_or(failure.outcome.name())
+}
+
+/// Which case, and its cause.
+pub fn headline(failure: &Failure) -> Text {
+    let times = match failure.samples {
+        0 | 1 => String::new(),
+        samples => format!(" ({})", plural(samples, "sample")),
+    };
+    text![
+        mark(failure.outcome),
+        " ",
+        bold(place(&failure.eval_id, &failure.case_id)),
+        "  ",
+        own(cause(failure)).toned(Tone::of(failure.outcome)),
+        dim(own(times)),
+    ]
+}
+
+fn part(summary: &Summary, failure: &Failure, view: &View) -> Block {
+    let mut body = Page::default();
+    let comment = view.medium == Medium::Comment;
+    if !comment && let Some(name) = own_name(summary, failure) {
+        body.words(dim(outside(name)));
+    }
+    body.words(outside(&failure.reason));
+    if !comment && let Some(sample) = judged::of_failure(summary, failure) {
+        of_judges::verdicts(&mut body, sample, view);
+    }
+    let evidence = Evidence::of(failure, view.limits.evidence);
+    let whole = match &evidence {
+        Some(Evidence::ByPath(rows)) => rows.more == 0 || view.is_terminal(),
+        _ => false,
+    };
+    body.blocks.extend(evidence.map(Block::Evidence));
+    if view.medium == Medium::Markdown || view.verbose {
+        details(&mut body, &failure.details, whole, view);
+    }
+    Block::Part(Part {
+        title: headline(failure),
+        folded: comment,
+        blocks: body.blocks,
+    })
+}
+
+/// What a grader says beside its verdict. What was shown path by path need not be read again.
+pub fn details(page: &mut Page, details: &Map<String, Value>, by_path: bool, view: &View) {
+    let shown = [differences::LISTED, differences::COUNTED];
+    let mut lines = Page::default();
+    let mut texts = Vec::new();
+    let mut facts = Vec::new();
+    for (key, value) in details {
+        if by_path && shown.contains(&key.as_str()) {
+            continue;
+        }
+        let value = values::whole(value, view.limits.evidence.bytes);
+        if value.contains('\n') {
+            texts.push((key, value));
+        } else {
+            facts.push((outside(key), outside(&value)));
+        }
+    }
+    lines.facts(facts);
+    for (key, text) in texts {
+        lines.push(Block::Code {
+            label: outside(key),
+            language: "text",
+            text,
+        });
+    }
+    match view.medium {
+        _ if lines.blocks.is_empty() => {}
+        Medium::Terminal => page.blocks.extend(lines.blocks),
+        Medium::Markdown | Medium::Comment => page.part("Details", true, lines.blocks),
+    }
+}
+
+/// The case's name, where it says more than its id and the eval's name, which stands above.
+fn own_name<'a>(summary: &Summary, failure: &'a Failure) -> Option<&'a str> {
+    let eval = summary.evals.iter().find(|eval| eval.id == failure.eval_id);
+    let of_eval = eval.map_or("", |eval| eval.name.as_str());
+    let name = failure.name.as_str();
+    let rest = name.strip_prefix(of_eval);
+    let rest = rest.map_or(name, |rest| rest.trim_start_matches(": "));
+    let known = rest == failure.eval_id || rest == failure.case_id;
+    (!known && !rest.trim().is_empty()).then_some(rest)
+}
+
+/// Samples that passed on a later attempt only.
+pub fn flaky(page: &mut Page, summary: &Summary, view: &View) {
+    let mut all = flaky::flaky(summary).peekable();
+    if all.peek().is_none() {
+        return;
+    }
+    page.section("Flaky");
+    if !view.is_terminal() {
+        page.words("These passed on a later attempt only; pass@k and pass^k count first attempts.");
+    }
+    let mut table = Table::new([
+        Column::left("Case").least(16),
+        Column::right("Sample"),
+        Column::right("Attempts"),
+        Column::left("First attempt").least(12).optional(),
+    ]);
+    for flaky in all.by_ref().take(view.limits.cases.min(1_000)) {
+        let (index, attempts) = flaky.sample.unzip();
+        let first = flaky.first.map(|first| outside(&first.reason));
+        let number = |n: Option<String>| own(n.unwrap_or_default());
+        table.row([
+            place(flaky.eval, flaky.case),
+            number(index.map(|index| index.to_string())),
+            number(attempts.map(|attempts| attempts.to_string())),
+            first.unwrap_or_default(),
+        ]);
+    }
+    page.table(table);
+    page.more(view, all.count(), "sample");
+}

@@ -1,0 +1,193 @@
+//! Counts, metrics and thresholds.
+
+use crate::model::{Counts, Outcome, Summary};
+use crate::report::figures::{self, count_of, percent_or_none};
+use crate::report::page::{
+    Column, Medium, Page, Row, Table, Text, Tone, View, bold, dim, outside, own, span, text,
+};
+use crate::report::{notices, run};
+use eval_base::text::group_digits;
+
+/// Outcomes of evals, cases and samples.
+pub fn counts(page: &mut Page, summary: &Summary, view: &View) {
+    let totals = &summary.summary;
+    let evals = figures::eval_counts(totals);
+    let mut rows = vec![("Evals", &evals), ("Cases", &totals.cases)];
+    if totals.samples.total != totals.cases.total {
+        rows.push(("Samples", &totals.samples));
+    }
+    page.section("Summary");
+    let rows = rows.into_iter().map(|(name, counts)| (bold(name), counts));
+    page.table(counts_table("", rows.collect()));
+    match (view.medium, notices::trust(summary)) {
+        (Medium::Terminal, Some(trust)) => page.facts([(bold("Trust"), own(trust))]),
+        (Medium::Markdown, _) => {
+            page.words("Pass rates are over what was graded: passed / (passed + failed).");
+            if let Some(score) = totals.weighted_score {
+                page.words(own(format!("Weighted score: {}.", figures::rate(score))));
+            }
+        }
+        _ => {}
+    }
+    if view.medium != Medium::Comment {
+        for retried in notices::retries(summary) {
+            page.words(span(Tone::Warn, retried));
+        }
+    }
+}
+
+/// Counts in a row each; outcomes that nothing had are left out.
+fn counts_table(head: &'static str, rows: Vec<(Text, &Counts)>) -> Table {
+    let had = |outcome: &Outcome| {
+        *outcome == Outcome::Passed || rows.iter().any(|(_, c)| count_of(c, *outcome) > 0)
+    };
+    let outcomes: Vec<Outcome> = Outcome::ALL.into_iter().filter(had).collect();
+    let names = outcomes
+        .iter()
+        .map(|outcome| Column::right(capital(outcome.name())));
+    let columns = [
+        Column::left(head),
+        Column::right("Total"),
+        Column::right("Pass rate"),
+    ];
+    let mut table = Table::new(columns.into_iter().chain(names));
+    for (name, counts) in rows {
+        let mut cells = vec![
+            name,
+            own(group_digits(counts.total)),
+            own(percent_or_none(counts.pass_rate)),
+        ];
+        cells.extend(outcomes.iter().map(|outcome| {
+            let n = count_of(counts, *outcome);
+            let tone = if n == 0 {
+                Tone::Dim
+            } else {
+                Tone::of(*outcome)
+            };
+            Text::from(span(tone, group_digits(n)))
+        }));
+        table.row(cells);
+    }
+    table
+}
+
+/// A word of the program at the beginning of a line.
+pub fn capital(word: &str) -> Text {
+    let mut letters = word.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    own(first.unwrap_or_default() + letters.as_str())
+}
+
+/// Counts by type and category, causes, and what verdicts over code rest on.
+pub fn groups(page: &mut Page, summary: &Summary, view: &View) {
+    let totals = &summary.summary;
+    let kinds = totals
+        .by_type
+        .iter()
+        .map(|(kind, counts)| (own(format!("type: {}", kind.name())), counts));
+    let categories = totals.by_category.iter().take(view.limits.groups);
+    let categories = categories.map(|(name, counts)| (text!["category: ", name], counts));
+    let rows: Vec<(Text, &Counts)> = kinds.chain(categories).collect();
+    if !rows.is_empty() {
+        page.subsection("By type and category");
+        page.table(counts_table("Group", rows));
+    }
+    let more = totals.by_category.len().saturating_sub(view.limits.groups);
+    page.more(view, more, "category");
+    if !totals.by_cause.is_empty() {
+        page.subsection("By cause");
+        let mut table = Table::new([Column::left("Cause"), Column::right("Samples")]);
+        for (cause, n) in &totals.by_cause {
+            table.row([outside(cause), own(group_digits(*n))]);
+        }
+        page.table(table);
+    }
+    if !totals.by_trust.is_empty() {
+        page.subsection("By trust");
+        let mut table = Table::new([
+            Column::left("Trust"),
+            Column::right("Samples"),
+            Column::right("Grades"),
+            Column::left("What it means"),
+        ]);
+        for (level, counts) in &totals.by_trust {
+            table.row([
+                own(level.name()),
+                own(group_digits(counts.samples)),
+                own(group_digits(counts.grades)),
+                own(notices::trust_meaning(*level)),
+            ]);
+        }
+        page.table(table);
+    }
+}
+
+/// Columns that a metric's name keeps however narrow the terminal is.
+const NAME: usize = 24;
+
+pub fn metrics(page: &mut Page, summary: &Summary) {
+    let rows = figures::metric_rows(summary);
+    if rows.is_empty() {
+        return;
+    }
+    let ranged = rows.iter().any(|row| !row.range.is_empty());
+    page.section("Metrics");
+    let mut table = Table::new([
+        Column::left("Metric").least(NAME),
+        Column::right("Value"),
+        Column::left(own(figures::interval_label(summary))),
+        Column::right("Cases"),
+        Column::left("Worst, best"),
+    ]);
+    for row in rows {
+        let known = row.undefined.is_empty();
+        let mut cells = vec![outside(&row.name)];
+        match known {
+            true => cells.extend([row.value, row.interval, row.cases, row.range].map(own)),
+            false => {
+                let blank = Text::default();
+                let value = Text::from(span(Tone::Warn, row.value));
+                cells.extend([value, blank.clone(), blank.clone(), blank]);
+            }
+        }
+        let note = outside(&row.undefined);
+        table.rows.push(Row { cells, note });
+    }
+    page.table(table);
+    for note in figures::interval_notes(summary) {
+        page.words(dim(outside(&note)));
+    }
+    if ranged {
+        page.words(dim(
+            "Worst, best: the value if all samples without a grade had failed, or had passed.",
+        ));
+    }
+}
+
+/// What the gate requires, and how far it is met.
+pub fn thresholds(page: &mut Page, summary: &Summary, view: &View) {
+    let all = &summary.gate.thresholds;
+    let mut table = Table::new([
+        Column::left("Threshold").least(NAME),
+        Column::right("Value"),
+        Column::left(own(figures::interval_label(summary))).optional(),
+        Column::left("Needs"),
+        Column::left("Status"),
+    ]);
+    for threshold in all.iter().take(view.limits.metrics) {
+        let row = figures::threshold_row(threshold);
+        table.row([
+            outside(&row.metric),
+            own(row.value),
+            own(figures::interval_of(summary, &threshold.metric)),
+            own(row.needs),
+            run::decided(row.status),
+        ]);
+    }
+    if view.is_terminal() && !all.is_empty() {
+        page.section("Thresholds");
+    }
+    page.table(table);
+    let more = all.len().saturating_sub(view.limits.metrics);
+    page.more(view, more, "threshold");
+}

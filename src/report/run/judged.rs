@@ -1,0 +1,151 @@
+//! What judges said of samples: criteria as a table, checks, why, and the votes.
+
+use crate::model::{JudgeVote, Outcome, SampleResult, Summary};
+use crate::report::judged::{self, Told};
+use crate::report::page::{
+    Block, Column, Item, Mark, Medium, Page, Row, Table, Text, Tone, View, bold, dim, mark,
+    outside, own, place, text,
+};
+use eval_base::text::{plural, shortened};
+
+/// Replies of one vote, and bytes of each.
+const REPLIES: usize = 3;
+const REPLY: usize = 2_000;
+
+/// What judges said of cases that did not fail.
+pub fn section(page: &mut Page, summary: &Summary, view: &View) {
+    let total = judged::not_failed(summary).count();
+    if total == 0 || view.limits.judged == 0 {
+        return;
+    }
+    page.section("Judged");
+    let shown = judged::not_failed(summary).take(view.limits.judged);
+    let mut parts = Page::default();
+    for (eval, case, sample) in shown {
+        let mut body = Page::default();
+        verdicts(&mut body, sample, view);
+        let title = text![mark(sample.outcome), " ", bold(place(eval, &case.id))];
+        parts.part(title, false, body.blocks);
+    }
+    parts.more(view, total.saturating_sub(view.limits.judged), "case");
+    let cases = plural(total, "case");
+    let title = own(format!("What judges said of {cases} that did not fail"));
+    page.part(title, true, parts.blocks);
+}
+
+/// Every verdict on a sample.
+pub fn verdicts(page: &mut Page, sample: &SampleResult, view: &View) {
+    for told in judged::told(sample) {
+        verdict(page, &told, view);
+    }
+}
+
+fn verdict(page: &mut Page, told: &Told, view: &View) {
+    let (most, judged) = (view.limits.verdict, told.judged);
+    let words = [told.outcome.name(), &told.score, &judged.panel];
+    let words = words.into_iter().filter(|words| !words.is_empty());
+    let words = Text::joined(words.map(outside), "; ").toned(Tone::of(told.outcome));
+    page.words(text![
+        dim(text!["Judged by ", outside(told.by)]),
+        ": ",
+        words
+    ]);
+    criteria(page, told, view);
+    let checks = told.checks.iter().take(most).map(|(met, words)| {
+        let met = if *met {
+            Outcome::Passed
+        } else {
+            Outcome::Failed
+        };
+        Item::new(Mark::Sign(mark(met)), outside(words))
+    });
+    page.list(checks);
+    page.more(view, told.checks.len().saturating_sub(most), "check");
+    let why = Some(&judged.justification).filter(|why| !why.trim().is_empty());
+    let why = why.map(|why| (Text::from("Why"), outside(why)));
+    let feedback = judged.feedback.iter().take(most);
+    let feedback = feedback.map(|feedback| (Text::from("Feedback"), outside(feedback)));
+    let notices = judged.notices.iter().take(most);
+    let notices = notices.map(|note| ("Note".into(), outside(note).toned(Tone::Warn)));
+    page.facts(why.into_iter().chain(feedback).chain(notices));
+    if told.has_telling_votes() || view.verbose {
+        votes(page, told, view);
+    }
+    if view.verbose || view.medium == Medium::Markdown {
+        for (at, vote) in judged.votes.iter().enumerate() {
+            if vote.outcome == Outcome::Errored {
+                replies(page, at, vote);
+            }
+        }
+    }
+}
+
+fn criteria(page: &mut Page, told: &Told, view: &View) {
+    let mut table = Table::new([
+        Column::left("Criterion").least(8),
+        Column::right("Weight"),
+        Column::right("Score"),
+        Column::right("Scale"),
+        Column::right("Share"),
+        Column::right("Votes"),
+    ]);
+    for row in told.rows.iter().take(view.limits.verdict) {
+        table.row([
+            outside(row.name),
+            own(&*row.weight),
+            outside(&row.score),
+            own(&*row.scale),
+            own(&*row.share),
+            outside(&row.spread),
+        ]);
+    }
+    page.table(table);
+    let more = told.rows.len().saturating_sub(view.limits.verdict);
+    page.more(view, more, "criterion");
+}
+
+fn votes(page: &mut Page, told: &Told, view: &View) {
+    let mut table = Table::new([
+        Column::left("Vote").least(6),
+        Column::left("Outcome"),
+        Column::right("Share"),
+    ]);
+    for vote in told.votes.iter().take(view.limits.verdict) {
+        let outcome = text![mark(vote.outcome), " ", own(vote.outcome.name())];
+        table.rows.push(Row {
+            cells: vec![
+                outside(vote.model),
+                outcome.toned(Tone::of(vote.outcome)),
+                own(&*vote.score),
+            ],
+            note: outside(&vote.words),
+        });
+    }
+    page.table(table);
+    let more = told.votes.len().saturating_sub(view.limits.verdict);
+    page.more(view, more, "vote");
+}
+
+/// What a judge answered whose answers could not be used, and the request for repair.
+fn replies(page: &mut Page, at: usize, vote: &JudgeVote) {
+    let total = vote.replies.len();
+    for (turn, reply) in vote.replies.iter().take(REPLIES).enumerate() {
+        let fault = reply.fault.map_or("no fault", |fault| fault.name());
+        let mut title = own(format!(
+            "Reply {} of {total}, vote {}: {fault}",
+            turn + 1,
+            at + 1
+        ));
+        if !reply.why.is_empty() {
+            title.push(text![": ", outside(&reply.why)]);
+        }
+        page.push(Block::Code {
+            label: title.toned(Tone::Warn),
+            language: "text",
+            text: shortened(&reply.text, REPLY).into_owned(),
+        });
+        if !reply.repair.is_empty() {
+            page.words(text![dim("repair request: "), outside(&reply.repair)]);
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! The report of a run: its sections, each built once, in the order of the medium. A terminal shows
+//! the gate last, a document first.
+
+mod evals;
+mod failures;
+mod figures;
+mod judged;
+mod models;
+
+use crate::model::{Decision, Gate, Summary};
+use crate::report::page::{
+    Block, Item, Mark, Medium, Notice, Page, Symbol, Text, Tone, View, bold, code, dim, outside,
+    own, span, text,
+};
+use crate::report::{commands, comparison, notices};
+use eval_base::text::{plural, short_commit};
+
+use figures::thresholds;
+
+use super::figures::{decision_label, duration_seconds};
+
+/// Bytes of a command that a comment repeats.
+const COMMAND: usize = 750;
+
+/// The whole report. `written` are the paths of reports, in the order to show them.
+pub fn page(summary: &Summary, view: &View, written: &[String]) -> Page {
+    let mut page = Page::default();
+    title(&mut page, summary, view);
+    match view.medium {
+        Medium::Terminal => {
+            page.line(facts(summary, view));
+            remarks(&mut page, summary, view);
+            evals::section(&mut page, summary, view);
+            failures::section(&mut page, summary, view);
+            failures::flaky(&mut page, summary, view);
+            judged::section(&mut page, summary, view);
+            figures::counts(&mut page, summary, view);
+            figures::metrics(&mut page, summary);
+            models::section(&mut page, summary, view);
+            compared(&mut page, summary, view);
+            thresholds(&mut page, summary, view);
+            recommendations(&mut page, &summary.recommendations);
+            let Gate {
+                decision, reasons, ..
+            } = &summary.gate;
+            verdict(
+                &mut page,
+                *decision,
+                reasons,
+                notices::is_unsandboxed(summary),
+            );
+            next(&mut page, summary, written);
+        }
+        Medium::Markdown => {
+            remarks(&mut page, summary, view);
+            page.line(facts(summary, view));
+            gate(&mut page, summary, view);
+            figures::counts(&mut page, summary, view);
+            figures::groups(&mut page, summary, view);
+            figures::metrics(&mut page, summary);
+            models::section(&mut page, summary, view);
+            compared(&mut page, summary, view);
+            evals::section(&mut page, summary, view);
+            failures::section(&mut page, summary, view);
+            failures::flaky(&mut page, summary, view);
+            judged::section(&mut page, summary, view);
+            recommendations(&mut page, &summary.recommendations);
+        }
+        Medium::Comment => {
+            remarks(&mut page, summary, view);
+            reasons(&mut page, &summary.gate.reasons, view);
+            thresholds(&mut page, summary, view);
+            figures::counts(&mut page, summary, view);
+            compared(&mut page, summary, view);
+            failures::section(&mut page, summary, view);
+            let command = commands::run_failed_again(summary);
+            if let Some(command) = command.filter(|command| command.len() < COMMAND) {
+                page.push(Block::Copy("Run these again", command));
+            }
+            page.line(facts(summary, view));
+        }
+    }
+    page
+}
+
+fn title(page: &mut Page, summary: &Summary, view: &View) {
+    let metadata = &summary.metadata;
+    let decision = summary.gate.decision;
+    let mut title = Text::default();
+    if !view.is_terminal() {
+        title.push(decided(decision));
+        title.push(": ");
+    }
+    title.push(outside(&metadata.suite_name));
+    if let Some(version) = &metadata.suite_version {
+        title.push(text![" ", dim(outside(version))]);
+    }
+    if !view.is_terminal() && notices::is_unsandboxed(summary) {
+        title.push(own(format!(" ({})", notices::NOT_SANDBOXED)));
+    }
+    page.title(title);
+}
+
+/// The sign of a decision and its word.
+pub fn decided(decision: Decision) -> Text {
+    let label = own(decision_label(decision));
+    text![Symbol::of_decision(decision), " ", label].toned(Tone::of_decision(decision))
+}
+
+/// What ran, where and when.
+fn facts(summary: &Summary, view: &View) -> Vec<Text> {
+    let metadata = &summary.metadata;
+    let environment = &metadata.environment;
+    let mut facts = Vec::new();
+    let (comment, document) = (view.medium == Medium::Comment, !view.is_terminal());
+    if !comment {
+        facts.extend(target(&environment.target, &environment.target_type));
+        let model = environment.model.as_deref();
+        facts.extend(model.map(|model| text!["model ", code(model)]));
+    }
+    facts.push(text!["run ", code(&metadata.run_id)]);
+    if !comment {
+        facts.push(own(duration_seconds(metadata.duration_seconds)));
+    }
+    match environment.sandbox.as_ref().filter(|_| !comment) {
+        Some(sandbox) if sandbox.enforced => {
+            facts.push(text!["sandbox ", outside(&sandbox.tier)]);
+        }
+        Some(sandbox) if document => facts.push(text![
+            "sandbox ",
+            outside(&sandbox.tier),
+            " (",
+            bold("not enforced"),
+            ")"
+        ]),
+        _ => {}
+    }
+    if document {
+        facts.extend((!comment).then(|| outside(&metadata.timestamp)));
+        facts.extend(environment.git.as_ref().map(|git| {
+            let dirty = if git.dirty {
+                " (with uncommitted changes)"
+            } else {
+                ""
+            };
+            text!["commit ", code(short_commit(&git.commit)), dirty]
+        }));
+        facts.push(text!["eval-harness ", outside(&metadata.harness_version)]);
+        let system = text![outside(&environment.os), "/", outside(&environment.arch)];
+        facts.extend((!comment).then_some(system));
+    }
+    facts
+}
+
+/// A target with its type; `None` where there is no target.
+pub fn target(target: &str, kind: &str) -> Option<Text> {
+    let kind = match kind.is_empty() || kind == target {
+        true => Text::default(),
+        false => text![" (", outside(kind), ")"],
+    };
+    (!target.is_empty()).then(|| text!["target ", code(target), kind])
+}
+
+/// Remarks on the run as a whole; a comment has only those that must not be missed.
+pub fn remarks(page: &mut Page, summary: &Summary, view: &View) {
+    for notice in notices::notices(summary) {
+        let whole = view.medium != Medium::Comment;
+        if whole || notice.loud {
+            let notes = notice.notes.iter().filter(|_| whole);
+            page.push(Block::Notice(Notice {
+                loud: notice.loud,
+                headline: outside(&notice.headline),
+                notes: notes.map(|note| outside(note)).collect(),
+                command: notice.command.filter(|_| whole),
+            }));
+        }
+    }
+}
+
+/// The gate of a document: what was decided, why, and what was required.
+fn gate(page: &mut Page, summary: &Summary, view: &View) {
+    let gate = &summary.gate;
+    page.section("Gate");
+    let label = bold(own(decision_label(gate.decision)));
+    page.words(text![
+        label,
+        own(format!(" (exit code {})", gate.exit_code))
+    ]);
+    reasons(page, &gate.reasons, view);
+    if gate.thresholds.is_empty() {
+        page.words("No thresholds are set: the gate passes when every eval passes.");
+    }
+    thresholds(page, summary, view);
+}
+
+pub fn reasons(page: &mut Page, reasons: &[String], view: &View) {
+    let most = match view.medium {
+        Medium::Comment => view.limits.notes,
+        _ => usize::MAX,
+    };
+    page.list(reasons.iter().take(most).map(Item::dash));
+    page.more(view, reasons.len().saturating_sub(most), "reason");
+}
+
+/// The decision with its reasons, as a terminal shows it: the last thing that people read.
+pub fn verdict(page: &mut Page, decision: Decision, reasons: &[String], unsandboxed: bool) {
+    page.push(Block::Gap);
+    if unsandboxed {
+        let alarm = format!("!! {}", notices::NOT_SANDBOXED);
+        page.lead(span(Tone::Alarm, alarm));
+    }
+    let tone = Tone::of_decision(decision);
+    let label = span(tone, format!("GATE {}", decision_label(decision)));
+    match reasons {
+        [] => page.lead(label),
+        [reason] => page.lead(text![label, span(tone, ": "), reason]),
+        reasons => {
+            let number = plural(reasons.len(), "reason");
+            page.lead(text![label, span(tone, format!(": {number}"))]);
+            page.list(reasons.iter().map(Item::dash));
+        }
+    }
+}
+
+pub fn recommendations(page: &mut Page, recommendations: &[String]) {
+    if !recommendations.is_empty() {
+        page.section("Recommendations");
+        let advice = recommendations.iter();
+        page.list(advice.map(|advice| Item::new(Mark::Number, advice)));
+    }
+}
+
+/// The run beside an earlier one.
+fn compared(page: &mut Page, summary: &Summary, view: &View) {
+    if let Some(comparison) = &summary.comparison {
+        comparison::section(page, comparison, summary.fail_on, view);
+    }
+}
+
+/// Commands, and where reports are.
+fn next(page: &mut Page, summary: &Summary, written: &[String]) {
+    for (label, command) in [
+        ("go on", commands::resume(summary)),
+        ("rerun", commands::run_failed_again(summary)),
+    ] {
+        if let Some(command) = command {
+            page.push(Block::Copy(label, command));
+        }
+    }
+    paths(page, written);
+}
+
+/// The paths of reports.
+pub fn paths(page: &mut Page, written: &[String]) {
+    for (at, path) in written.iter().enumerate() {
+        let label = if at == 0 { "reports" } else { "" };
+        page.push(Block::Copy(label, path.clone()));
+    }
+}

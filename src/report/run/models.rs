@@ -1,0 +1,55 @@
+//! The models that were called, and how the judges did.
+
+use crate::model::Summary;
+use crate::report::page::{
+    Item, Mark, Medium, Page, Symbol, Text, Tone, View, bold, dim, outside, own, text,
+};
+use crate::report::{judges, models};
+
+pub fn section(page: &mut Page, summary: &Summary, view: &View) {
+    if view.medium == Medium::Comment {
+        return;
+    }
+    if let Some(used) = &summary.models {
+        page.section("Models");
+        let all = models::told(used);
+        page.list(all.iter().take(view.limits.notes).map(|model| {
+            let name = text![bold(outside(&model.name)), dim(own(model.role_words()))];
+            described(Item::dash(name), model.lines(), &model.remarks)
+        }));
+        page.more(view, all.len().saturating_sub(view.limits.notes), "model");
+    }
+    if let Some(health) = &summary.judges {
+        page.section("Judges");
+        let all = judges::of_all(health);
+        let item = described(Item::dash(""), all.lines(), &all.remarks);
+        page.blocks.extend(item.below);
+        let listed = health.by_model.iter().take(view.limits.notes);
+        page.list(listed.map(|(name, votes)| {
+            let judge = judges::of_judge(votes);
+            described(
+                Item::dash(bold(outside(name))),
+                judge.lines(),
+                &judge.remarks,
+            )
+        }));
+        let more = health.by_model.len().saturating_sub(view.limits.notes);
+        page.more(view, more, "judge");
+    }
+}
+
+/// An item with labelled lines below it, and what should make people look.
+fn described<'a>(
+    mut item: Item,
+    lines: impl Iterator<Item = (&'static str, &'a str)>,
+    remarks: &[String],
+) -> Item {
+    let mut below = Page::default();
+    below.facts(lines.map(|(label, words)| (Text::from(label), outside(words))));
+    let warn = Text::from(Symbol::of(crate::model::Outcome::Errored)).toned(Tone::Warn);
+    let remark =
+        |words: &String| Item::new(Mark::Sign(warn.clone()), outside(words).toned(Tone::Warn));
+    below.list(remarks.iter().map(remark));
+    item.below = below.blocks;
+    item
+}

@@ -1,0 +1,155 @@
+//! Side by side as a page: a column for each target.
+
+use super::{MAX_CASES, Sides};
+use crate::model::{Outcome, Summary};
+use crate::report::page::{
+    Block, Column, Item, Narrow, Notice, Page, Table, Text, Tone, View, bold, code, dim, mark,
+    outside, own, span, text,
+};
+use crate::report::{figures, run};
+use eval_base::text::{group_digits, plural};
+
+/// Columns of the names of lines that are kept.
+const NAME: usize = 14;
+
+pub fn page(sides: &Sides, view: &View) -> Page {
+    let mut page = Page::default();
+    let name = sides
+        .runs
+        .first()
+        .map(|run| outside(&run.metadata.suite_name));
+    let targets = plural(sides.runs.len(), "target");
+    let title = own(format!(": {targets} side by side"));
+    page.title(text![name.unwrap_or_default(), title]);
+    for caution in sides.cautions() {
+        page.push(Block::Notice(Notice {
+            loud: false,
+            headline: outside(&caution),
+            notes: Vec::new(),
+            command: None,
+        }));
+    }
+    figures(&mut page, sides, view);
+    evals(&mut page, sides, view);
+    cases(&mut page, sides, view);
+    if let Some(command) = sides.compare() {
+        page.push(Block::Gap);
+        page.push(Block::Copy("test it", command));
+    }
+    for (run, label) in sides.runs.iter().zip(sides.labels()) {
+        if !run.gate.reasons.is_empty() {
+            let title = text![outside(&label), ": ", run::decided(run.gate.decision)];
+            page.subsection(title);
+            page.list(run.gate.reasons.iter().map(Item::dash));
+        }
+    }
+    page
+}
+
+/// A table with a column for each run.
+fn columns(sides: &Sides, first: &'static str) -> Table {
+    let label = |label: &String| Column {
+        keeps_end: true,
+        ..Column::left(bold(outside(label)))
+    };
+    let labels = sides.labels();
+    let first = Column::left(first).least(NAME);
+    let mut table = Table::new(std::iter::once(first).chain(labels.iter().map(label)));
+    table.narrow = Narrow::Split;
+    table
+}
+
+fn figures(page: &mut Page, sides: &Sides, view: &View) {
+    let mut table = columns(sides, "");
+    let mut line = |name: Text, cell: &dyn Fn(&Summary) -> Text| {
+        table.row(std::iter::once(name).chain(sides.runs.iter().map(|run| cell(run))));
+    };
+    line("gate".into(), &|run| run::decided(run.gate.decision));
+    line("cases passed".into(), &|run| {
+        let counts = &run.summary.cases;
+        let [passed, total] = [counts.passed, counts.total].map(group_digits);
+        own(format!("{passed} of {total}"))
+    });
+    if !view.is_terminal() {
+        line("model".into(), &|run| {
+            let model = run.metadata.environment.model.as_deref();
+            model.map(code).unwrap_or_default()
+        });
+        line("time".into(), &|run| {
+            own(figures::duration_seconds(run.metadata.duration_seconds))
+        });
+        line("run".into(), &|run| code(&run.metadata.run_id));
+    }
+    for metric in sides.metrics() {
+        line(outside(&figures::metric_name(metric)), &|run| {
+            let row = figures::metric_row(run, metric);
+            match row.interval.is_empty() {
+                true => own(row.value),
+                false => text![own(row.value), Text::line_break(), dim(own(row.interval))],
+            }
+        });
+    }
+    page.push(Block::Gap);
+    page.table(table);
+    page.words(dim(
+        "In brackets: intervals at 95 % of each target alone; no difference is tested here.",
+    ));
+}
+
+fn evals(page: &mut Page, sides: &Sides, view: &View) {
+    let lines = sides.evals();
+    let all = lines.len();
+    let differing: Vec<_> = lines.into_iter().filter(|line| line.differs()).collect();
+    if differing.is_empty() {
+        page.push(Block::Gap);
+        page.words("Every eval ended alike on each target.");
+        return;
+    }
+    let most = view.limits.evals.min(MAX_CASES);
+    page.section("Evals that differ");
+    let mut table = columns(sides, "Eval");
+    for line in differing.iter().take(most) {
+        let cell = |eval: &Option<&crate::model::EvalResult>| match eval {
+            None => dim("not run"),
+            Some(eval) => {
+                let counts = format!(" {}/{}", eval.counts.passed, eval.counts.total);
+                text![mark(eval.outcome), span(Tone::of(eval.outcome), counts)]
+            }
+        };
+        table.row(std::iter::once(outside(line.id)).chain(line.runs.iter().map(cell)));
+    }
+    page.table(table);
+    page.more(view, differing.len().saturating_sub(most), "eval");
+    if all > differing.len() {
+        let alike = group_digits(all - differing.len());
+        page.words(own(format!("{alike} more ended alike on each target.")));
+    }
+}
+
+fn cases(page: &mut Page, sides: &Sides, view: &View) {
+    let Some(lines) = sides.cases() else {
+        page.words("The runs are too large to list the cases that ended differently.");
+        return;
+    };
+    if lines.is_empty() {
+        return;
+    }
+    let most = view.limits.evals.min(MAX_CASES);
+    page.section("Cases that differ");
+    let mut table = columns(sides, "Case");
+    for line in lines.iter().take(most) {
+        let cell = |case: &Option<&crate::model::CaseResult>| match case {
+            None => dim("not run"),
+            Some(case) => {
+                let cause = case.cause.filter(|_| case.outcome != Outcome::Passed);
+                let word = cause.map_or(case.outcome.name(), |cause| cause.name());
+                let word = span(Tone::of(case.outcome), word);
+                text![mark(case.outcome), " ", word]
+            }
+        };
+        let name = outside(&line.name());
+        table.row(std::iter::once(name).chain(line.runs.iter().map(cell)));
+    }
+    page.table(table);
+    page.more(view, lines.len().saturating_sub(most), "case");
+}
