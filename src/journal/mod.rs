@@ -7,7 +7,6 @@
 
 mod counts;
 mod durable;
-mod lock;
 mod outputs;
 mod paths;
 mod reader;
