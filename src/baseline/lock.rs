@@ -2,11 +2,13 @@
 //! releases when the process ends, however it ends. Reading needs no lock, since files are replaced
 //! whole.
 
-use std::fs::{File, TryLockError};
+use std::fs::File;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+use eval_base::files::{self, LockState};
 
 const PAUSE: Duration = Duration::from_millis(5);
 
@@ -32,18 +34,11 @@ pub(super) fn lock(dir: &Path, longest: Duration) -> Result<FolderLock, NoLock> 
     let until = Instant::now() + longest;
     loop {
         let folder = File::open(dir).map_err(NoLock::Io)?;
-        let exclusive = loop {
-            match folder.try_lock() {
-                Ok(()) => break true,
-                Err(TryLockError::WouldBlock) if Instant::now() < until => {
-                    std::thread::sleep(PAUSE)
-                }
-                Err(TryLockError::WouldBlock) => return Err(NoLock::Busy(holder(&folder))),
-                Err(TryLockError::Error(error)) if error.kind() == io::ErrorKind::Unsupported => {
-                    break false;
-                }
-                Err(TryLockError::Error(error)) => return Err(NoLock::Io(error)),
-            }
+        let left = until.saturating_duration_since(Instant::now());
+        let exclusive = match files::lock(&folder, left, PAUSE).map_err(NoLock::Io)? {
+            LockState::Held => true,
+            LockState::Unsupported => false,
+            LockState::Busy => return Err(NoLock::Busy(holder(&folder))),
         };
         // The folder may have been replaced while we waited; then the lock is on what is no longer
         // there.

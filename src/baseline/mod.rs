@@ -19,7 +19,6 @@ mod store;
 mod store_tests;
 
 pub use emit::emit;
-pub use replace::is_leftover;
 pub use scores::{
     ScoreChanges, ScoreStore, ScoresEntry, ScoresError, ScoresOf, emit as emit_scores,
     score_changes,

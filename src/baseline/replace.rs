@@ -1,40 +1,18 @@
 //! A whole file in the place of another: whoever reads, or is killed, meets the old one or the new
 //! one.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How files begin that were not renamed yet. No baseline's name begins with a dot.
-const UNFINISHED: &str = ".eval-harness-";
-
-/// Whether a name is of a file that was not renamed yet.
-pub fn is_leftover(name: &str) -> bool {
-    name.starts_with(UNFINISHED) && name.ends_with(".tmp")
-}
+use eval_base::whole_file::{WholeFile, is_leftover};
 
 /// Writes `dir/name`: first beside it under another name, kept by the device, then renamed, then
 /// the folder is kept.
 pub(super) fn replace(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let fresh = dir.join(format!("{UNFINISHED}{}-{number}.tmp", std::process::id()));
-    let result = (|| {
-        // Never through what somebody laid in the way.
-        let _ = std::fs::remove_file(&fresh);
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&fresh)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        std::fs::rename(&fresh, dir.join(name))
-    })();
-    if result.is_err() {
-        let _ = std::fs::remove_file(&fresh);
-        return result;
-    }
+    let mut file = WholeFile::create(&dir.join(name))?;
+    file.write_all(bytes)?;
+    file.keep_durably()?;
     keep(dir)
 }
 

@@ -6,7 +6,6 @@
 //! are too large for a line lie in files of their own beside the journal.
 
 mod durable;
-mod lock;
 mod outputs;
 mod paths;
 mod reader;

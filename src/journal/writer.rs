@@ -6,19 +6,25 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::slice;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::Value;
 
 use super::durable::Durable;
-use super::lock::lock;
 use super::outputs::{LARGE, OutputStore};
 use super::paths::outputs_of;
 use super::tail::sound_length;
 use super::{JournalError, RunPaths};
 
 use crate::model::{Attempt, Event};
+use eval_base::files::{LockState, lock};
 use eval_base::json;
 use eval_base::redact::Redactor;
+
+/// How long another writer is waited for. A child that was being started when its parent was killed
+/// holds the lock for a moment.
+const LOCK_PATIENCE: Duration = Duration::from_secs(1);
+const LOCK_PAUSE: Duration = Duration::from_millis(50);
 
 /// Fields that hold words of the journal's own format and nothing from outside. A secret may well
 /// be such a word (`passed`).
@@ -141,7 +147,7 @@ impl JournalWriter {
             .append(true)
             .open(path)
             .map_err(fail)?;
-        if !lock(&file).map_err(fail)? {
+        if lock(&file, LOCK_PATIENCE, LOCK_PAUSE).map_err(fail)? == LockState::Busy {
             let run = RunPaths::of_journal(path).map(|paths| paths.run_id);
             return Err(JournalError::Locked {
                 run: run.unwrap_or_else(|| path.display().to_string()),

@@ -1,11 +1,12 @@
 //! Files that users name are opened here, so that a named pipe or a device is an error at once and
 //! never a wait.
 
-use std::fs::{File, FileType, OpenOptions};
+use std::fs::{File, FileType, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 /// Opens a regular file (or a link to one) to read it.
 ///
@@ -65,6 +66,34 @@ pub fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     open_file(path)?.read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// What became of the wish to lock a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LockState {
+    /// Until the file is closed, also by the end of the process.
+    Held,
+    /// The file system has no locks: two writers are not kept apart.
+    Unsupported,
+    /// Another process holds the lock.
+    Busy,
+}
+
+/// Locks a file or a folder for one writer, trying again after each pause until `longest` is over.
+/// The lock is advisory: whoever only reads needs none.
+pub fn lock(file: &File, longest: Duration, pause: Duration) -> io::Result<LockState> {
+    let until = Instant::now() + longest;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(LockState::Held),
+            Err(TryLockError::WouldBlock) if Instant::now() < until => std::thread::sleep(pause),
+            Err(TryLockError::WouldBlock) => return Ok(LockState::Busy),
+            Err(TryLockError::Error(error)) if error.kind() == ErrorKind::Unsupported => {
+                return Ok(LockState::Unsupported);
+            }
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+    }
 }
 
 /// The number of the descriptor of this process that a path names.

@@ -44,6 +44,15 @@ impl Names {
             .copied()
     }
 
+    /// As [`Names::number`], without a search when the text is the one with this number.
+    pub fn number_near(&self, name: &str, guess: u32) -> Option<u32> {
+        if self.get(guess) == Some(name) {
+            Some(guess)
+        } else {
+            self.number(name)
+        }
+    }
+
     pub fn get(&self, number: u32) -> Option<&str> {
         text_of(&self.text, &self.ends, number)
     }
@@ -87,8 +96,9 @@ mod tests {
             }
             proptest::prop_assert_eq!(names.len(), naive.len());
             proptest::prop_assert_eq!(names.number(&asked), naive.get(&asked).copied());
-            for (text, number) in &naive {
+            for (guess, (text, number)) in naive.iter().enumerate() {
                 proptest::prop_assert_eq!(names.get(*number), Some(text.as_str()));
+                proptest::prop_assert_eq!(names.number_near(text, guess as u32), Some(*number));
             }
             proptest::prop_assert_eq!(names.iter().count(), naive.len());
         }

@@ -6,6 +6,14 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+/// How files begin that were not renamed yet.
+const UNFINISHED: &str = ".eval-harness-";
+
+/// Whether a name is of a file that was not renamed yet: its writer is at work, or was killed.
+pub fn is_leftover(name: &str) -> bool {
+    name.starts_with(UNFINISHED) && name.ends_with(".tmp")
+}
+
 /// A file that is being written. Dropped before it is kept, it leaves nothing, and what was in its
 /// place stays.
 #[derive(Debug)]
@@ -35,15 +43,14 @@ impl WholeFile {
             }
             _ => {}
         }
-        let Some(name) = path.file_name() else {
+        if path.file_name().is_none() {
             return Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 "it has no file name",
             ));
-        };
+        }
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let mut name = name.to_owned();
-        name.push(format!(".{}-{number}.tmp", std::process::id()));
+        let name = format!("{UNFINISHED}{}-{number}.tmp", std::process::id());
         let fresh = path.with_file_name(name);
         // Never through what somebody laid in the way.
         let _ = std::fs::remove_file(&fresh);

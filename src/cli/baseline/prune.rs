@@ -5,14 +5,15 @@ use std::path::PathBuf;
 
 use super::inventory::{Inventory, Row, inventory};
 use super::{failure, refuse_in_ci, relative};
+use crate::baseline::Store;
 use crate::baseline::status::State;
-use crate::baseline::{Store, is_leftover};
 use crate::cli::args::PruneArgs;
 use crate::cli::console::Console;
 use crate::cli::{Exit, Failure};
 use crate::gate::ExitCode;
 use crate::model::{Standing, baseline_file_name, output_file_name};
 use eval_base::text::plural;
+use eval_base::whole_file::is_leftover;
 
 pub fn prune(console: &Console, args: &PruneArgs) -> Exit {
     if !args.dry_run {
