@@ -182,7 +182,7 @@ pub fn exact_line(text: &str) -> String {
             ' ' => out.push(c),
             '\t' => out.push('⇥'),
             _ if c.is_control() || c.is_whitespace() => {
-                drop(write!(out, "⟨U+{:04X}⟩", u32::from(c)))
+                let _ = write!(out, "⟨U+{:04X}⟩", u32::from(c));
             }
             _ if is_plain(c) || shapes_its_neighbour(&out, c, after) => out.push(c),
             _ => drop(write!(out, "⟨U+{:04X}⟩", u32::from(c))),
