@@ -51,7 +51,7 @@ pub enum Look {
 pub struct Asked {
     pub key: Key,
     /// `None` when nothing is recorded.
-    question: Option<Question>,
+    question: Option<Box<Question>>,
 }
 
 /// The cache and the recordings of one run, each opened when a model needs it.
@@ -171,7 +171,7 @@ impl KeptAnswers {
         }
         Ok(Look::Ask(Asked {
             key,
-            question: recorder.map(|_| question),
+            question: recorder.map(|_| Box::new(question)),
         }))
     }
 

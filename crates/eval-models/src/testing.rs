@@ -39,11 +39,7 @@ pub(super) fn call(prompt: &str) -> Call {
 
 pub(super) fn completion(text: &str, tokens: Option<Tokens>) -> Completion {
     Completion {
-        text: text.to_owned(),
-        tool_calls: None,
-        finish: Finish::Stop,
         tokens,
-        model: None,
-        thoughts: None,
+        ..Completion::new(text, Finish::Stop)
     }
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use jiff::Timestamp;
-use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -115,7 +115,7 @@ impl Cache {
 
     /// The answer under this key. What can't be read is not there.
     pub fn get(&self, key: &Key) -> Option<Kept> {
-        let row = match self.read(key) {
+        let (answered_at, used_day, known, answer) = match self.read(key) {
             Ok(row) => row?,
             Err(error) => {
                 self.trouble(&error);
@@ -123,18 +123,18 @@ impl Cache {
             }
         };
         // A bit that fell over in a text would be an answer that nobody gave.
-        if row.digest != digest(key, &row.answered_at, &row.answer) {
+        if known != digest(key, &answered_at, &answer) {
             return self.drop_damaged(key);
         }
-        let Ok(completion) = serde_json::from_slice(&row.answer) else {
+        let Ok(completion) = serde_json::from_slice(&answer) else {
             return self.drop_damaged(key);
         };
-        if let Some(writer) = self.writer.as_ref().filter(|_| row.used_day < self.today) {
+        if let Some(writer) = self.writer.as_ref().filter(|_| used_day < self.today) {
             writer.used(*key, self.today);
         }
         Some(Kept {
             completion,
-            answered_at: row.answered_at,
+            answered_at,
         })
     }
 
@@ -187,14 +187,7 @@ impl Cache {
         let sql = "SELECT answered_at, used_day, digest, answer FROM answers WHERE key = ?1";
         let mut statement = connection.prepare(sql)?;
         statement
-            .query_row(params![key.bytes()], |row| {
-                Ok(StoredRow {
-                    answered_at: row.get(0)?,
-                    used_day: row.get(1)?,
-                    digest: row.get(2)?,
-                    answer: row.get(3)?,
-                })
-            })
+            .query_row([key.bytes()], |row| row.try_into())
             .optional()
     }
 
@@ -238,13 +231,8 @@ impl Drop for Cache {
     }
 }
 
-/// A row as it is stored.
-struct StoredRow {
-    answered_at: String,
-    used_day: i64,
-    digest: Vec<u8>,
-    answer: Vec<u8>,
-}
+/// When it was answered, the day of its last use, the digest, the answer.
+type StoredRow = (String, i64, Vec<u8>, Vec<u8>);
 
 /// The first 64 bits of a SHA-256 over all of a row that a run believes.
 fn digest(key: &Key, answered_at: &str, answer: &[u8]) -> Vec<u8> {

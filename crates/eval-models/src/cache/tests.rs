@@ -2,6 +2,8 @@ use std::collections::HashMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
+use rusqlite::params;
+
 use super::*;
 use crate::CACHE_FILE_NAME;
 use crate::{Finish, Tokens};

@@ -1,7 +1,6 @@
-use std::time::Duration;
-
 use super::*;
-use crate::{CallIndex, Message, Sampling, key};
+use crate::testing::call;
+use crate::{CallIndex, key};
 use eval_base::clock::FixedClock;
 
 fn at(text: &str) -> Timestamp {
@@ -12,25 +11,8 @@ fn endpoint() -> Endpoint {
     key::tests::endpoint()
 }
 
-fn call(prompt: &str) -> Call {
-    Call {
-        system: None,
-        messages: vec![Message::user(prompt)],
-        sampling: Sampling::default(),
-        index: CallIndex::default(),
-        timeout: Duration::from_secs(60),
-    }
-}
-
 fn said(text: &str, finish: Finish) -> Completion {
-    Completion {
-        text: text.into(),
-        tool_calls: None,
-        finish,
-        tokens: None,
-        model: None,
-        thoughts: None,
-    }
+    Completion::new(text, finish)
 }
 
 /// A run at an hour of one day, with these settings.
