@@ -79,21 +79,20 @@ impl Wanted {
     }
 
     async fn refused(&self, error: SandboxError) -> Refused {
-        let SandboxError::Unavailable { remedy, .. } = &error else {
-            let remedy = "run `eval-harness doctor`".to_owned();
-            return Refused {
-                reason: format!("untrusted code can't be run: {error}"),
-                remedy,
-                error,
-            };
+        let unavailable = match &error {
+            SandboxError::Unavailable { remedy, .. } => Some(remedy.as_str()),
+            _ => None,
         };
-        if !self.demand.needs_isolation() {
-            return Refused {
-                reason: format!("untrusted code can't be run: {error}"),
-                remedy: remedy.clone(),
-                error,
-            };
-        }
+        let remedy = match unavailable {
+            Some(remedy) if self.demand.needs_isolation() => remedy,
+            other => {
+                return Refused {
+                    reason: format!("untrusted code can't be run: {error}"),
+                    remedy: other.unwrap_or("run `eval-harness doctor`").to_owned(),
+                    error,
+                };
+            }
+        };
         let mut demanded = Vec::new();
         if let Some(minimum) = self.demand.minimum {
             demanded.push(format!("`minimum: {}`", minimum.name()));

@@ -20,7 +20,7 @@ const DEFAULT_TOLERANCE: Tolerance = Tolerance {
     max_delta: None,
 };
 
-/// Compares a returned value with what an author wrote, by [`Equality::Yaml`].
+/// Compares a returned value with what an author wrote, by [`equals`].
 ///
 /// - `contains`: a text holds the text; a list, tuple, set or range has an equal element; a dict
 ///   has the key, or all the entries of an expected dict.
@@ -96,7 +96,7 @@ fn numbers_within(actual: &Datum, expected: &Datum, tolerance: &Tolerance) -> bo
     }
 }
 
-fn number(datum: &Datum) -> Option<Number> {
+pub(super) fn number(datum: &Datum) -> Option<Number> {
     match datum {
         Datum::Int(i) => Some(Number::from_int(i)),
         Datum::Float(f) => Some(Number::from_f64(*f)),

@@ -103,17 +103,24 @@ fn form(text: &str) -> Option<(&str, &str)> {
 /// The value with every matcher in it said to stand for one value alone: an array of one element
 /// stays one of one element.
 pub fn each_once(value: &Value) -> Value {
-    match value {
-        Value::String(text) if is_template(text) => {
+    with_texts(value, |text| {
+        is_template(text).then(|| {
             let inner = text.trim_end_matches('}').trim_end();
-            Value::String(format!("{inner}{ONCE}}}}}"))
+            format!("{inner}{ONCE}}}}}")
+        })
+    })
+}
+
+/// The value with those texts in it replaced that there is another one for.
+fn with_texts(value: &Value, replaced: fn(&str) -> Option<String>) -> Value {
+    let inner = |value: &Value| with_texts(value, replaced);
+    match value {
+        Value::String(text) => replaced(text).map_or_else(|| value.clone(), Value::String),
+        Value::Array(items) => items.iter().map(inner).collect(),
+        Value::Object(map) => {
+            let fields = map.iter().map(|(key, value)| (key.clone(), inner(value)));
+            Value::Object(fields.collect())
         }
-        Value::Array(items) => items.iter().map(each_once).collect(),
-        Value::Object(map) => Value::Object(
-            map.iter()
-                .map(|(key, inner)| (key.clone(), each_once(inner)))
-                .collect(),
-        ),
         other => other.clone(),
     }
 }
@@ -151,19 +158,7 @@ pub fn literal(text: &str) -> String {
 
 /// A value of a baseline with every literal replaced by the text that it stands for.
 pub fn without_literals(value: &Value) -> Value {
-    match value {
-        Value::String(text) => match literal_text(text) {
-            Some(meant) => Value::String(meant),
-            None => value.clone(),
-        },
-        Value::Array(items) => items.iter().map(without_literals).collect(),
-        Value::Object(map) => Value::Object(
-            map.iter()
-                .map(|(key, inner)| (key.clone(), without_literals(inner)))
-                .collect(),
-        ),
-        other => other.clone(),
-    }
+    with_texts(value, literal_text)
 }
 
 /// The text that a well-formed literal stands for.
@@ -201,22 +196,19 @@ fn unknown(name: &str) -> String {
 }
 
 fn literal_argument(argument: &str) -> Result<Matcher, String> {
-    let quoted = argument
-        .strip_prefix('(')
-        .and_then(|rest| rest.strip_suffix(')'))
-        .map(str::trim);
-    let text = quoted.and_then(|quoted| serde_json::from_str::<String>(quoted).ok());
+    let text = parenthesised(argument).and_then(|quoted| serde_json::from_str(quoted).ok());
     text.map(Matcher::Literal).ok_or_else(|| {
         "literal needs one JSON string: literal(\"the text\"), with \\\" and \\\\ for a quote and a backslash".to_owned()
     })
 }
 
+/// What stands in parentheses.
+fn parenthesised(argument: &str) -> Option<&str> {
+    Some(argument.strip_prefix('(')?.strip_suffix(')')?.trim())
+}
+
 fn regex(argument: &str) -> Result<Matcher, String> {
-    let quoted = argument
-        .strip_prefix('(')
-        .and_then(|rest| rest.strip_suffix(')'))
-        .map(str::trim);
-    let pattern = quoted.and_then(|quoted| {
+    let pattern = parenthesised(argument).and_then(|quoted| {
         ['"', '\''].into_iter().find_map(|quote| {
             // One quote alone is no pair.
             let inner = quoted.strip_prefix(quote)?.strip_suffix(quote)?;

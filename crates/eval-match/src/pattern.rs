@@ -46,10 +46,22 @@ pub struct PatternError {
     pub offset: Option<usize>,
 }
 
+impl PatternError {
+    /// One that no place of the pattern is known for.
+    fn plain(message: String) -> PatternError {
+        PatternError {
+            message,
+            offset: None,
+        }
+    }
+}
+
 /// A compiled pattern.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     engine: Engine,
+    /// Texts of more bytes are not searched.
+    longest: Option<usize>,
     /// Names by group number; group 0 is the whole match.
     names: Vec<Option<String>>,
 }
@@ -57,17 +69,12 @@ pub struct Pattern {
 #[derive(Debug, Clone)]
 enum Engine {
     /// `size`: the compiled pattern takes no more bytes; `None` when it is larger than all of
-    /// [`SIZES`]. `longest`: as below.
+    /// [`SIZES`].
     Linear {
         regex: regex::Regex,
         size: Option<usize>,
-        longest: Option<usize>,
     },
-    /// `longest`: texts of more bytes are not searched.
-    Backtracking {
-        regex: Box<fancy_regex::Regex>,
-        longest: Option<usize>,
-    },
+    Backtracking(Box<fancy_regex::Regex>),
 }
 
 /// One match. Ranges are byte offsets into the text that was searched.
@@ -130,23 +137,18 @@ impl Pattern {
             BACKTRACK_LIMIT
         };
         let translated = translate(pattern, flags.verbose);
+        let names = |names: &mut dyn Iterator<Item = Option<&str>>| {
+            names.map(|name| name.map(str::to_owned)).collect()
+        };
         let linear = if translated.possessive {
             None
         } else {
             match linear(&translated.pattern, flags, sizes) {
                 Ok((regex, size)) => {
-                    let names = regex
-                        .capture_names()
-                        .map(|name| name.map(str::to_owned))
-                        .collect();
-                    let longest = bounded.then(|| BOUNDED_WORK / size.unwrap_or(LARGEST));
                     return Ok(Pattern {
-                        engine: Engine::Linear {
-                            regex,
-                            size,
-                            longest,
-                        },
-                        names,
+                        longest: bounded.then(|| BOUNDED_WORK / size.unwrap_or(LARGEST)),
+                        names: names(&mut regex.capture_names()),
+                        engine: Engine::Linear { regex, size },
                     });
                 }
                 // What only the other engine takes is none of Python's syntax unless it is one of
@@ -160,17 +162,10 @@ impl Pattern {
         match backtracking(&translated.pattern, flags, steps) {
             Ok(regex) => {
                 no_name_twice(pattern)?;
-                let names = regex
-                    .capture_names()
-                    .map(|name| name.map(str::to_owned))
-                    .collect();
-                let longest = bounded.then_some(BOUNDED_TEXT);
                 Ok(Pattern {
-                    engine: Engine::Backtracking {
-                        regex: Box::new(regex),
-                        longest,
-                    },
-                    names,
+                    longest: bounded.then_some(BOUNDED_TEXT),
+                    names: names(&mut regex.capture_names()),
+                    engine: Engine::Backtracking(Box::new(regex)),
                 })
             }
             Err(error) => Err(explain(pattern, &translated, linear, &error)),
@@ -182,7 +177,7 @@ impl Pattern {
     pub fn linear_size(&self) -> Option<usize> {
         match &self.engine {
             Engine::Linear { size, .. } => *size,
-            Engine::Backtracking { .. } => None,
+            Engine::Backtracking(_) => None,
         }
     }
 
@@ -203,40 +198,32 @@ impl Pattern {
 
     /// The first match anywhere in `text`, one final newline of which is left out first.
     pub fn search<'t>(&self, text: &'t str) -> Result<Option<Match<'_, 't>>, PatternError> {
-        self.next_from(without_final_newline(text), 0)
+        self.first(without_final_newline(text))
     }
 
     /// The leftmost matches in `text` that don't overlap, as `re.finditer` yields them; one final
-    /// newline is left out.
-    pub fn find_all<'p, 't>(
+    /// newline is left out. An error is the last.
+    pub fn find_all<'p>(
         &'p self,
-        text: &'t str,
-    ) -> impl Iterator<Item = Result<Match<'p, 't>, PatternError>> + use<'p, 't> {
+        text: &'p str,
+    ) -> impl Iterator<Item = Result<Match<'p, 'p>, PatternError>> + use<'p> {
         let text = without_final_newline(text);
-        let mut engine = match &self.engine {
-            Engine::Linear { regex, .. } => Found::Linear(regex.captures_iter(text)),
-            Engine::Backtracking { regex, .. } => Found::Backtracking(regex.captures_iter(text)),
-        };
-        let mut refused = self.refuse(text).err();
-        let mut failed = false;
-        std::iter::from_fn(move || {
-            if failed {
-                return None;
+        let found: Box<dyn Iterator<Item = _>> = match (self.refuse(text), &self.engine) {
+            (Err(refused), _) => Box::new(std::iter::once(Err(refused))),
+            (Ok(()), Engine::Linear { regex, .. }) => {
+                let found = regex.captures_iter(text);
+                Box::new(found.map(move |found| Ok(self.linear_match(text, found))))
             }
-            if let Some(error) = refused.take() {
-                failed = true;
-                return Some(Err(error));
-            }
-            let next = match &mut engine {
-                Found::Linear(found) => Ok(self.linear_match(text, found.next()?)),
-                Found::Backtracking(found) => match found.next()? {
-                    Ok(captures) => Ok(self.backtracking_match(text, captures)),
+            (Ok(()), Engine::Backtracking(regex)) => {
+                let found = regex.captures_iter(text);
+                Box::new(found.map(move |found| match found {
+                    Ok(found) => Ok(self.backtracking_match(text, found)),
                     Err(error) => Err(given_up(&error)),
-                },
-            };
-            failed = next.is_err();
-            Some(next)
-        })
+                }))
+            }
+        };
+        let mut failed = false;
+        found.take_while(move |next| !std::mem::replace(&mut failed, next.is_err()))
     }
 
     /// Whether there is a match anywhere in `text`, final newline included.
@@ -244,33 +231,26 @@ impl Pattern {
         self.refuse(text)?;
         match &self.engine {
             Engine::Linear { regex, .. } => Ok(regex.is_match(text)),
-            Engine::Backtracking { regex, .. } => {
-                regex.is_match(text).map_err(|error| given_up(&error))
-            }
+            Engine::Backtracking(regex) => regex.is_match(text).map_err(|error| given_up(&error)),
         }
     }
 
     /// The first match of all of `text`, final newline included.
     pub fn matches_whole(&self, text: &str) -> Result<bool, PatternError> {
         Ok(self
-            .next_from(text, 0)?
+            .first(text)?
             .is_some_and(|found| found.whole == (0..text.len())))
     }
 
-    fn next_from<'t>(
-        &self,
-        text: &'t str,
-        start: usize,
-    ) -> Result<Option<Match<'_, 't>>, PatternError> {
+    fn first<'t>(&self, text: &'t str) -> Result<Option<Match<'_, 't>>, PatternError> {
         self.refuse(text)?;
         match &self.engine {
-            Engine::Linear { regex, .. } => Ok(regex
-                .captures_at(text, start)
-                .map(|captures| self.linear_match(text, captures))),
-            Engine::Backtracking { regex, .. } => match regex.captures_from_pos(text, start) {
-                Ok(captures) => {
-                    Ok(captures.map(|captures| self.backtracking_match(text, captures)))
-                }
+            Engine::Linear { regex, .. } => {
+                let found = regex.captures(text);
+                Ok(found.map(|found| self.linear_match(text, found)))
+            }
+            Engine::Backtracking(regex) => match regex.captures(text) {
+                Ok(found) => Ok(found.map(|found| self.backtracking_match(text, found))),
                 Err(error) => Err(given_up(&error)),
             },
         }
@@ -278,73 +258,43 @@ impl Pattern {
 
     /// Fails for a text that is too long to be searched here.
     fn refuse(&self, text: &str) -> Result<(), PatternError> {
-        match &self.engine {
-            Engine::Backtracking {
-                longest: Some(longest),
-                ..
-            } if text.len() > *longest => {
-                let message = format!(
-                    "the pattern needs backtracking, which searches texts of up to {longest} bytes here; this one has {}",
-                    text.len()
-                );
-                Err(PatternError {
-                    message,
-                    offset: None,
-                })
-            }
-            Engine::Linear {
-                longest: Some(longest),
-                ..
-            } if text.len() > *longest => {
-                let message = format!(
-                    "a pattern of this size searches texts of up to {longest} bytes here; this one has {}",
-                    text.len()
-                );
-                Err(PatternError {
-                    message,
-                    offset: None,
-                })
-            }
-            _ => Ok(()),
-        }
+        let Some(longest) = self.longest.filter(|longest| text.len() > *longest) else {
+            return Ok(());
+        };
+        let what = match &self.engine {
+            Engine::Linear { .. } => "a pattern of this size searches",
+            Engine::Backtracking(_) => "the pattern needs backtracking, which searches",
+        };
+        Err(PatternError::plain(format!(
+            "{what} texts of up to {longest} bytes here; this one has {}",
+            text.len()
+        )))
     }
 
-    fn linear_match<'t>(&self, text: &'t str, captures: regex::Captures<'t>) -> Match<'_, 't> {
-        self.matched(
-            text,
-            (0..self.names.len())
-                .map(|i| captures.get(i).map(|g| g.range()))
-                .collect(),
-        )
+    fn linear_match<'t>(&self, text: &'t str, found: regex::Captures<'t>) -> Match<'_, 't> {
+        self.matched(text, |group| Some(found.get(group)?.range()))
     }
 
     fn backtracking_match<'t>(
         &self,
         text: &'t str,
-        captures: fancy_regex::Captures<'t, str>,
+        found: fancy_regex::Captures<'t, str>,
     ) -> Match<'_, 't> {
-        self.matched(
-            text,
-            (0..self.names.len())
-                .map(|i| captures.get(i).map(|g| g.range()))
-                .collect(),
-        )
+        self.matched(text, |group| Some(found.get(group)?.range()))
     }
 
-    fn matched<'t>(&self, text: &'t str, groups: Vec<Option<Range<usize>>>) -> Match<'_, 't> {
-        let whole = groups.first().cloned().flatten().unwrap_or(0..0);
+    fn matched<'t>(
+        &self,
+        text: &'t str,
+        group: impl Fn(usize) -> Option<Range<usize>>,
+    ) -> Match<'_, 't> {
         Match {
-            whole,
+            whole: group(0).unwrap_or(0..0),
             text,
-            groups,
+            groups: (0..self.names.len()).map(group).collect(),
             names: &self.names,
         }
     }
-}
-
-enum Found<'p, 't> {
-    Linear(regex::CaptureMatches<'p, 't>),
-    Backtracking(fancy_regex::CaptureMatches<'p, 't, str>),
 }
 
 /// `$` means the end to authors; in Python it also matches before a final newline.
@@ -399,10 +349,7 @@ fn given_up(error: &fancy_regex::Error) -> PatternError {
         }
         other => format!("the search failed: {other}"),
     };
-    PatternError {
-        message,
-        offset: None,
-    }
+    PatternError::plain(message)
 }
 
 /// An error of `regex` as one short message, with the place in the author's spelling where one is
@@ -420,10 +367,7 @@ fn plain_error(source: &str, translated: &Translated, error: &regex::Error) -> P
             offset: caret(drawing, &translated.pattern)
                 .map(|at| translated.origin(at).min(source.len())),
         },
-        other => PatternError {
-            message: other.to_string(),
-            offset: None,
-        },
+        other => PatternError::plain(other.to_string()),
     }
 }
 
@@ -441,14 +385,8 @@ fn explain(
             message: why.to_string(),
             offset: Some(translated.origin(*at).min(source.len())),
         },
-        (_, fancy_regex::Error::CompileError(why)) => PatternError {
-            message: why.to_string(),
-            offset: None,
-        },
-        (_, other) => PatternError {
-            message: other.to_string(),
-            offset: None,
-        },
+        (_, fancy_regex::Error::CompileError(why)) => PatternError::plain(why.to_string()),
+        (_, other) => PatternError::plain(other.to_string()),
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use crate::options::Tolerance;
 
 use super::Comparison;
-use super::decimal::Number;
+use super::compare::number;
 use super::equality::canonical;
 use super::value::Datum;
 
@@ -68,14 +68,6 @@ fn shown(row: &[Datum]) -> String {
     Datum::Tuple(row.to_vec()).to_string()
 }
 
-fn number(datum: &Datum) -> Option<Number> {
-    match datum {
-        Datum::Int(i) => Some(Number::from_int(i)),
-        Datum::Float(f) => Some(Number::from_f64(*f)),
-        _ => None,
-    }
-}
-
 fn same_row(a: &[Datum], e: &[Datum], tolerance: Option<&Tolerance>) -> bool {
     a.len() == e.len() && a.iter().zip(e).all(|(a, e)| same_cell(a, e, tolerance))
 }
@@ -97,19 +89,12 @@ fn unmatched(
 ) -> Option<(Option<usize>, Option<usize>)> {
     type Group = (Vec<usize>, Vec<usize>);
     let mut groups: HashMap<Vec<u8>, Group> = HashMap::new();
+    let near = tolerance.is_some();
     for (i, row) in actual.iter().enumerate() {
-        groups
-            .entry(outline(row, tolerance.is_some()))
-            .or_default()
-            .0
-            .push(i);
+        groups.entry(outline(row, near)).or_default().0.push(i);
     }
     for (i, row) in expected.iter().enumerate() {
-        groups
-            .entry(outline(row, tolerance.is_some()))
-            .or_default()
-            .1
-            .push(i);
+        groups.entry(outline(row, near)).or_default().1.push(i);
     }
     let (mut missing, mut surplus) = (Vec::new(), Vec::new());
     for (have, want) in groups.into_values() {
