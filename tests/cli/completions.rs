@@ -137,7 +137,10 @@ fn latest(project: &Project) -> String {
     let journal = project.result(".journal.jsonl");
     let text = std::fs::read_to_string(journal).unwrap();
     let first: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
-    first["run_started"]["run"]["run_id"].as_str().unwrap().to_owned()
+    first["run_started"]["run"]["run_id"]
+        .as_str()
+        .unwrap()
+        .to_owned()
 }
 
 fn holds(project: &Project, name: &str, offered: impl Fn(&Project, &str) -> Option<Vec<String>>) {
