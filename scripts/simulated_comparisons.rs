@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use eval_harness::model::{
-    CaseScores, Comparison, ComparisonVerdict, EvalScores, IntervalScope, Metric, Outcome,
+    CaseRecord, Comparison, ComparisonVerdict, EvalRecord, IntervalScope, Metric, Outcome,
     RunScores,
 };
 use eval_harness::summary::compare::{CompareSettings, PAIRS, compare};
@@ -106,7 +106,7 @@ impl Design {
     }
 }
 
-fn add(eval: &mut EvalScores, at: usize, n: u32, c: u32) {
+fn add(eval: &mut EvalRecord, at: usize, n: u32, c: u32) {
     let outcome = if c == n {
         Outcome::Passed
     } else {
@@ -116,13 +116,13 @@ fn add(eval: &mut EvalScores, at: usize, n: u32, c: u32) {
         eval.outcome = Outcome::Failed;
     }
     let id = format!("c{at}");
-    eval.cases.push(CaseScores {
+    eval.cases.push(CaseRecord {
         id,
         outcome: Some(outcome),
         samples: n,
         n,
         c,
-        ..CaseScores::default()
+        ..CaseRecord::default()
     });
 }
 

@@ -4,7 +4,7 @@
 //! Used by `scripts/simulate_statistics.rs`, which fills the tables of docs/statistics.md, and
 //! smaller by `tests/cli/statistics.rs`.
 
-use eval_harness::model::{CaseScores, ComparedSide, EvalScores, Outcome, RunScores};
+use eval_harness::model::{CaseRecord, ComparedSide, EvalRecord, Outcome, RunScores};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 
@@ -137,7 +137,7 @@ impl Design {
     }
 
     fn run(&self, label: &str, chances: &[(usize, f64)], dice: &mut Dice) -> RunScores {
-        let mut evals: Vec<EvalScores> = Vec::new();
+        let mut evals: Vec<EvalRecord> = Vec::new();
         for (at, (eval, p)) in chances.iter().enumerate() {
             if evals.len() <= *eval {
                 evals.push(blank_eval(*eval));
@@ -159,20 +159,20 @@ impl Design {
         }
     }
 
-    fn case(&self, at: usize, p: f64, dice: &mut Dice) -> CaseScores {
+    fn case(&self, at: usize, p: f64, dice: &mut Dice) -> CaseRecord {
         let (n, c) = (self.samples, dice.passes(self.samples, p));
         let outcome = Some(if c == n {
             Outcome::Passed
         } else {
             Outcome::Failed
         });
-        let mut case = CaseScores {
+        let mut case = CaseRecord {
             id: format!("c{at}"),
             outcome,
             samples: n,
             n,
             c,
-            ..CaseScores::default()
+            ..CaseRecord::default()
         };
         if self.rich {
             let failed: f64 = (c..n).map(|_| 0.6 * dice.unit()).sum();
@@ -184,8 +184,8 @@ impl Design {
     }
 }
 
-pub fn blank_eval(number: usize) -> EvalScores {
-    EvalScores {
+pub fn blank_eval(number: usize) -> EvalRecord {
+    EvalRecord {
         id: format!("e{number}"),
         outcome: Outcome::Passed,
         score: None,

@@ -4,7 +4,7 @@
 //! Files are written whole and in one form, a case a line, so that a diff of git shows what changed
 //! and nothing else.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,8 +16,8 @@ use serde_json::Value;
 use super::lock::{FolderLock, NoLock, lock};
 use super::replace;
 use crate::load::{BrokenScores, parse_scores, scores_file_name};
-use crate::model::{Fingerprint, Standing};
-use crate::spec::{ScoreBaselineFile, ScoredCase, ScoredEval, ScoredOutcome};
+use crate::model::{Fingerprint, Outcome, Standing};
+use crate::spec::{CaseRecord, EvalRecord, ScoreBaselineFile};
 use eval_base::files::read_text;
 use eval_base::git::{self, GitError};
 
@@ -420,34 +420,27 @@ pub fn score_changes(accepted: &ScoreBaselineFile, pending: &ScoreBaselineFile) 
             changes.metrics.push((name.clone(), before, after));
         }
     }
-    let case = |file: &ScoreBaselineFile, eval: &str, case: &str| -> Option<ScoredCase> {
-        file.evals.get(eval)?.cases.get(case).cloned()
-    };
-    for (eval, id) in ids(accepted)
-        .into_iter()
-        .chain(ids(pending))
-        .collect::<BTreeSet<_>>()
-    {
-        let named = || (eval.to_owned(), id.to_owned());
-        match (case(accepted, eval, id), case(pending, eval, id)) {
-            (None, _) => changes.new.push(named()),
-            (_, None) => changes.gone.push(named()),
-            (Some(before), Some(after)) if is_other(&before, &after) => {
-                changes.changed.push(named())
-            }
+    let (before, after) = (cases(accepted), cases(pending));
+    let names: BTreeSet<_> = before.keys().chain(after.keys()).copied().collect();
+    for (eval, id) in names {
+        let list = match (before.get(&(eval, id)), after.get(&(eval, id))) {
+            (None, _) => &mut changes.new,
+            (_, None) => &mut changes.gone,
+            (Some(before), Some(after)) if is_other(before, after) => &mut changes.changed,
             (Some(before), Some(after)) => match (before.outcome, after.outcome) {
-                (ScoredOutcome::Failed, ScoredOutcome::Passed) => changes.fixed.push(named()),
-                (ScoredOutcome::Passed, ScoredOutcome::Failed) => changes.broken.push(named()),
-                _ if (before.n, before.c) != (after.n, after.c) => changes.shifted.push(named()),
-                _ => {}
+                (Some(Outcome::Failed), Some(Outcome::Passed)) => &mut changes.fixed,
+                (Some(Outcome::Passed), Some(Outcome::Failed)) => &mut changes.broken,
+                _ if (before.n, before.c) != (after.n, after.c) => &mut changes.shifted,
+                _ => continue,
             },
-        }
+        };
+        list.push((eval.to_owned(), id.to_owned()));
     }
     changes
 }
 
 /// True when both say what the case is, and it is not the same.
-fn is_other(before: &ScoredCase, after: &ScoredCase) -> bool {
+fn is_other(before: &CaseRecord, after: &CaseRecord) -> bool {
     if let (Some(before), Some(after)) = (before.content, after.content) {
         return !before.is_task_of(&after);
     }
@@ -458,16 +451,12 @@ fn is_other(before: &ScoredCase, after: &ScoredCase) -> bool {
         .is_some_and(|(before, after)| before != after)
 }
 
-/// Eval and case of every case.
-fn ids(file: &ScoreBaselineFile) -> Vec<(&str, &str)> {
-    file.evals
-        .iter()
-        .flat_map(|(eval, scored)| {
-            scored
-                .cases
-                .keys()
-                .map(move |case| (eval.as_str(), case.as_str()))
-        })
+/// Every case, by eval and case.
+fn cases(file: &ScoreBaselineFile) -> BTreeMap<(&str, &str), &CaseRecord> {
+    let evals = file.evals.iter();
+    let cases = evals.flat_map(|eval| eval.cases.iter().map(move |case| (eval, case)));
+    cases
+        .map(|(eval, case)| ((eval.id.as_str(), case.id.as_str()), case))
         .collect()
 }
 
@@ -491,15 +480,20 @@ pub fn emit(file: &ScoreBaselineFile) -> String {
     out.push_str("  \"metrics\": {");
     rows(&mut out, "    ", file.metrics.iter());
     out.push_str("},\n  \"evals\": {");
-    for (at, (id, eval)) in file.evals.iter().enumerate() {
+    let mut evals: Vec<&EvalRecord> = file.evals.iter().collect();
+    evals.sort_by_key(|eval| &eval.id);
+    for (at, eval) in evals.into_iter().enumerate() {
         out.push_str(if at == 0 { "\n" } else { ",\n" });
         let about = head_of(eval);
         let _ = write!(
             out,
             "    {}: {{\n      {about}\n      \"cases\": {{",
-            text(id)
+            text(&eval.id)
         );
-        rows(&mut out, "        ", eval.cases.iter());
+        let mut cases: Vec<&CaseRecord> = eval.cases.iter().collect();
+        cases.sort_by_key(|case| &case.id);
+        let cases = cases.into_iter().map(|case| (&case.id, case));
+        rows(&mut out, "        ", cases);
         out.push_str("}\n    }");
     }
     out.push_str(if file.evals.is_empty() {
@@ -511,7 +505,7 @@ pub fn emit(file: &ScoreBaselineFile) -> String {
 }
 
 /// What an eval says of itself, on one line that ends with a comma.
-fn head_of(eval: &ScoredEval) -> String {
+fn head_of(eval: &EvalRecord) -> String {
     fn add(line: &mut String, name: &str, value: Option<&(impl Serialize + ?Sized)>) {
         if let Some(value) = value {
             let before = if line.is_empty() { "" } else { " " };

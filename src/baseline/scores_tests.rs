@@ -6,34 +6,30 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::model::{Criticality, Difficulty, EvalType};
-use crate::spec::{SCORES_VERSION, ScoredEval, ScoredMetric, ScoredTarget};
+use crate::spec::{SCORES_VERSION, ScoredMetric, ScoredTarget};
 
-fn case(n: u32, c: u32) -> ScoredCase {
+fn case(id: &str, n: u32, c: u32) -> CaseRecord {
     let outcome = if n == c {
-        ScoredOutcome::Passed
+        Outcome::Passed
     } else {
-        ScoredOutcome::Failed
+        Outcome::Failed
     };
-    let score = Some(f64::from(c) / f64::from(n));
-    ScoredCase {
+    CaseRecord {
+        id: id.to_owned(),
         n,
         c,
-        outcome,
-        score,
+        outcome: Some(outcome),
+        score: Some(f64::from(c) / f64::from(n)),
         fingerprint: Some("0123456789abcdef".into()),
-        content: None,
-        samples: None,
-        tags: vec![],
+        ..CaseRecord::default()
     }
 }
 
 fn file(run: &str, cases: &[(&str, u32, u32)]) -> ScoreBaselineFile {
-    let cases = cases
-        .iter()
-        .map(|(id, n, c)| ((*id).to_owned(), case(*n, *c)))
-        .collect();
-    let eval = ScoredEval {
-        outcome: ScoredOutcome::Failed,
+    let cases = cases.iter().map(|(id, n, c)| case(id, *n, *c)).collect();
+    let eval = EvalRecord {
+        id: "cap/a \"b\"".to_owned(),
+        outcome: Outcome::Failed,
         score: Some(0.5),
         weight: Some(1.0),
         score_threshold: None,
@@ -68,7 +64,7 @@ fn file(run: &str, cases: &[(&str, u32, u32)]) -> ScoreBaselineFile {
         seed: u64::MAX,
         replaces: None,
         metrics: BTreeMap::from([("pass_at_1".to_owned(), metric)]),
-        evals: BTreeMap::from([("cap/a \"b\"".to_owned(), eval)]),
+        evals: vec![eval],
     }
 }
 
@@ -139,18 +135,27 @@ proptest! {
         file.evals = evals
             .into_iter()
             .map(|(id, cases)| {
-                let case = |(n, c, score): (u32, u32, Option<f64>)| ScoredCase {
-                    n: n.max(c), c, outcome: ScoredOutcome::Passed, score, fingerprint: score.map(|s| s.to_string()),
+                let case = |(id, (n, c, score)): (String, (u32, u32, Option<f64>))| CaseRecord {
+                    id,
+                    n: n.max(c),
+                    c,
+                    outcome: Some(Outcome::Passed),
+                    score,
+                    fingerprint: score.map(|s| s.to_string()),
                     content: told.then_some(crate::spec::CaseContent {
-                        input: crate::spec::ShortPrint(1), data: crate::spec::ShortPrint(2), grading: crate::spec::ShortPrint(u64::MAX), target: None,
+                        input: crate::spec::ShortPrint(1),
+                        data: crate::spec::ShortPrint(2),
+                        grading: crate::spec::ShortPrint(u64::MAX),
+                        target: None,
                     }),
-                    samples: told.then_some(n.max(c) + 1),
+                    samples: if told { n.max(c) + 1 } else { 0 },
                     tags: if told { vec!["a \"b\"".into(), id_of(c)] } else { vec![] },
+                    ..CaseRecord::default()
                 };
-                let cases = cases.into_iter().map(|(id, given)| (id, case(given))).collect();
+                let cases = cases.into_iter().map(case).collect();
                 let (weight, score_threshold) = (Some(value), Some(0.5));
-                let scored = ScoredEval {
-                    outcome: ScoredOutcome::Passed,
+                EvalRecord {
+                    outcome: Outcome::Passed,
                     score: None,
                     weight,
                     score_threshold,
@@ -160,8 +165,8 @@ proptest! {
                     difficulty: told.then_some(Difficulty::Hard),
                     criticality: told.then_some(Criticality::Critical),
                     cases,
-                };
-                (id, scored)
+                    id,
+                }
             })
             .collect();
         let text = emit(&file);

@@ -7,7 +7,7 @@ use super::session::validator;
 use super::source::Sources;
 use super::stored::conflict;
 use super::tree::{self, Node, NodeValue};
-use crate::model::{Fingerprint, Standing};
+use crate::model::{Fingerprint, Outcome, Standing};
 use crate::spec::{SCORES_VERSION, SchemaKind, ScoreBaselineFile};
 use eval_base::text::escape_path_component;
 
@@ -157,19 +157,26 @@ fn newer(node: &Node) -> Option<Problem> {
     }
 }
 
+const NOT_GRADED: &str = "accepted scores are `passed` or `failed`";
+
 /// What the shape allows and cannot be: where, and in words.
 fn fault(file: &ScoreBaselineFile) -> Option<(String, String)> {
     let escape = |name: &str| name.replace('~', "~0").replace('/', "~1");
-    for (eval, scored) in &file.evals {
-        for (case, scored) in &scored.cases {
-            if scored.c > scored.n {
-                let at = format!("/evals/{}/cases/{}/c", escape(eval), escape(case));
+    for eval in &file.evals {
+        let at = format!("/evals/{}", escape(&eval.id));
+        if !eval.outcome.is_graded() {
+            return Some((format!("{at}/outcome"), NOT_GRADED.to_owned()));
+        }
+        for case in &eval.cases {
+            let at = format!("{at}/cases/{}", escape(&case.id));
+            if !case.outcome.is_some_and(Outcome::is_graded) {
+                return Some((format!("{at}/outcome"), NOT_GRADED.to_owned()));
+            }
+            if case.c > case.n {
+                let (c, n) = (case.c, case.n);
                 return Some((
-                    at,
-                    format!(
-                        "{} of {} samples passed, which can't be",
-                        scored.c, scored.n
-                    ),
+                    format!("{at}/c"),
+                    format!("{c} of {n} samples passed, which can't be"),
                 ));
             }
         }
@@ -247,7 +254,7 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_place() {
         let file = parse_scores(Path::new("x"), GOOD).unwrap();
-        assert_eq!((file.seed, file.evals["e"].cases["c/d"].n), (u64::MAX, 2));
+        assert_eq!((file.seed, file.evals[0].cases[0].n), (u64::MAX, 2));
         assert_eq!(
             parse_scores(Path::new("x"), &GOOD.replace('\n', "\r\n")).unwrap(),
             file

@@ -2,57 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// How a sample, a case or an eval ended.
-///
-/// `Failed` means that an output was judged and is wrong; `Errored` that nothing could be found
-/// out. The two are never mixed: an errored sample counts neither as a pass nor as a failure.
-#[derive(
-    Debug,
-    Clone,
-    Copy,
-    PartialEq,
-    Eq,
-    PartialOrd,
-    Ord,
-    Hash,
-    Serialize,
-    Deserialize,
-    schemars::JsonSchema,
-)]
-#[serde(rename_all = "snake_case")]
-pub enum Outcome {
-    Passed,
-    Failed,
-    Errored,
-    Skipped,
-    Pending,
-}
-
-impl Outcome {
-    pub const ALL: [Outcome; 5] = [
-        Outcome::Passed,
-        Outcome::Failed,
-        Outcome::Errored,
-        Outcome::Skipped,
-        Outcome::Pending,
-    ];
-
-    /// The name as written in journals and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Outcome::Passed => "passed",
-            Outcome::Failed => "failed",
-            Outcome::Errored => "errored",
-            Outcome::Skipped => "skipped",
-            Outcome::Pending => "pending",
-        }
-    }
-
-    /// Passed or failed: somebody looked at an output and decided.
-    pub fn is_graded(self) -> bool {
-        matches!(self, Outcome::Passed | Outcome::Failed)
-    }
-}
+pub use crate::spec::words::Outcome;
 
 macro_rules! causes {
     ($($(#[$doc:meta])* $variant:ident = $name:literal in $outcome:ident),* $(,)?) => {
@@ -125,12 +75,6 @@ causes! {
     GlobalTimeout = "global_timeout" in Skipped,
     Interrupted = "interrupted" in Skipped,
     Filtered = "filtered" in Skipped,
-}
-
-impl std::fmt::Display for Outcome {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
-    }
 }
 
 impl std::fmt::Display for Cause {

@@ -6,9 +6,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::event::Shard;
-use super::outcome::Outcome;
-use crate::spec::CaseContent;
-use crate::spec::words::{Criticality, Difficulty, EvalType, IntervalScope};
+use crate::spec::by_id;
+use crate::spec::words::IntervalScope;
+pub use crate::spec::{CaseRecord, EvalRecord};
 
 /// One side of a comparison, read from journals or from a score baseline. It is journalled with a
 /// run that is compared with it, so that a report can be made again when its source is gone.
@@ -24,7 +24,9 @@ pub struct RunScores {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub score_metrics: Vec<String>,
     /// In the plan's order; of a score baseline by id.
-    pub evals: Vec<EvalScores>,
+    #[serde(with = "by_id")]
+    #[schemars(with = "BTreeMap<String, EvalRecord>")]
+    pub evals: Vec<EvalRecord>,
 }
 
 /// Who stands on one side of a comparison.
@@ -84,71 +86,4 @@ pub enum ScoresSource {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         rev: Option<String>,
     },
-}
-
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct EvalScores {
-    pub id: String,
-    pub outcome: Outcome,
-    /// Mean score of its graded cases, in [0, 1].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub score: Option<f64>,
-    /// Score baselines of earlier versions don't say it.
-    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
-    pub kind: Option<EvalType>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub category: Option<String>,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tags: Vec<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub difficulty: Option<Difficulty>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub criticality: Option<Criticality>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub weight: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub score_threshold: Option<f64>,
-    pub cases: Vec<CaseScores>,
-}
-
-/// One case. Of its samples `n` have a first attempt that was graded, and of these `c` passed at
-/// it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct CaseScores {
-    pub id: String,
-    /// `None`: nobody knows, since no sample of it was planned.
-    pub outcome: Option<Outcome>,
-    /// Planned samples.
-    pub samples: u32,
-    pub n: u32,
-    pub c: u32,
-    /// Samples that have no grade in the end.
-    #[serde(default, skip_serializing_if = "is_zero")]
-    pub ungraded: u32,
-    /// Mean score of its graded samples, in [0, 1].
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub score: Option<f64>,
-    /// A short fingerprint (hex) of the input, the grading and the share of samples that must pass.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fingerprint: Option<String>,
-    /// The same part by part; absent in what earlier versions recorded.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub content: Option<CaseContent>,
-    /// The case's own tags, without those of its eval.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub tags: Vec<String>,
-    /// Means over the samples that tell: milliseconds, tokens in and out together, US dollars.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub latency_ms: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tokens: Option<f64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost_usd: Option<f64>,
-    /// Means of the numbers that graders measured, by name.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub metrics: BTreeMap<String, f64>,
-}
-
-fn is_zero(n: &u32) -> bool {
-    *n == 0
 }

@@ -9,6 +9,7 @@ use super::prepare::Prepared;
 use super::refused::{Cases, Refused, listed};
 use super::remaining::Remaining;
 use crate::model::{CasePlanned, Eval, RunStarted, SandboxDemand};
+use crate::summary::Fold;
 
 /// What a session that goes on has to do.
 pub(super) struct Continuation {
@@ -29,6 +30,7 @@ pub(super) fn check(
     prepared: &Prepared,
     now: &RunStarted,
     earlier: &Earlier,
+    fold: &Fold,
     recordings: Vec<String>,
 ) -> Result<Continuation, Refused> {
     let run = &earlier.started.run.run_id;
@@ -51,7 +53,7 @@ pub(super) fn check(
     for eval in &prepared.plan.evals {
         compare_eval(
             eval,
-            earlier,
+            (earlier, fold),
             now.run.shard.is_some(),
             &mut found,
             &mut next,
@@ -157,7 +159,7 @@ struct Found {
 
 fn compare_eval(
     eval: &Eval,
-    earlier: &Earlier,
+    (earlier, fold): (&Earlier, &Fold),
     shard: bool,
     found: &mut Found,
     next: &mut Continuation,
@@ -168,7 +170,8 @@ fn compare_eval(
     let (mut again, mut matched) = (Vec::new(), 0);
     for (at, planned) in case_planned(eval, shard).enumerate() {
         let case = known.and_then(|known| known.case(&planned.id));
-        let done = |sample| case.is_some_and(|case| earlier.is_kept(case, sample));
+        let view = fold.case(&eval.info.id, &planned.id);
+        let done = |sample| view.is_some_and(|view| view.is_settled(sample));
         next.remaining.add_case(planned.samples, done);
         next.left += (0..planned.samples).filter(|sample| !done(*sample)).count();
         if case.is_none_or(|case| case.about != about(&planned)) {
@@ -176,7 +179,8 @@ fn compare_eval(
         }
         if let Some(case) = case {
             matched += 1;
-            compare_case(&eval.info.id, &planned, case, earlier.has_kept(case), found);
+            let kept = (0..case.samples).any(done);
+            compare_case(&eval.info.id, &planned, case, kept, found);
         }
     }
     next.again.push(again);

@@ -1,5 +1,5 @@
-//! What the journal of a run says of its plan and of what is finished, in little memory: no
-//! outputs, no grades.
+//! What the journal of a run says of its plan, in little memory. How its samples ended is in the
+//! fold.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -10,7 +10,7 @@ use crate::journal;
 use crate::model::{
     CasePlanned, CasesPlanned, EvalInfo, Event, Outcome, RunFinished, RunStarted, SampleFinished,
 };
-use crate::summary::SummaryError;
+use crate::summary::{Fold, SummaryError};
 use eval_base::names::Names;
 
 /// A run as its journal tells it.
@@ -25,14 +25,11 @@ pub(super) struct Earlier {
     pub evals: HashMap<String, EarlierEval>,
     /// Finished samples that are not errored, by outcome.
     pub kept: BTreeMap<Outcome, usize>,
-    /// Samples that were planned.
-    pub planned: usize,
     /// True when it tells what cases give the target.
     pub has_inputs: bool,
-    marks: Vec<Mark>,
-    /// Samples that finished more than once, and how often: errored ones are run again when the run
-    /// goes on.
-    repeated: HashMap<usize, u32>,
+    /// Samples that finished more than once, by eval, case and sample, and how often: errored ones
+    /// are run again when the run goes on.
+    repeated: HashMap<(String, String, u32), u32>,
 }
 
 #[derive(Debug)]
@@ -82,8 +79,6 @@ pub(super) struct EarlierCase {
     pub position: Option<u32>,
     /// Its place among the cases of the plan's eval, once somebody has looked.
     pub at: Option<u32>,
-    /// Where its marks begin.
-    marks: usize,
 }
 
 /// The first 32 hex digits of a hash, which tell as much as all of them; of anything else nothing
@@ -104,15 +99,6 @@ impl Print {
     pub fn is(self, other: Print) -> bool {
         self.0.is_some() && self.0 == other.0
     }
-}
-
-/// How far a sample came.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Mark {
-    Open,
-    Errored,
-    /// Passed, failed or pending.
-    Kept,
 }
 
 /// A hash over everything that is said of a case; the same only within one process.
@@ -137,23 +123,30 @@ pub(super) fn about(case: &CasePlanned) -> u64 {
 }
 
 impl Earlier {
-    /// Reads a journal once; `hear` hears of every event, too.
+    /// Reads a journal once, into the fold, too; `see` sees every event.
     pub fn read(
         journal: &Path,
-        mut hear: impl FnMut(&Event) -> Result<(), SummaryError>,
+        fold: &mut Fold,
+        mut see: impl FnMut(&Event),
     ) -> Result<Earlier, RunError> {
         let mut earlier: Option<Earlier> = None;
         for event in journal::read(journal)? {
             let event = event?;
-            hear(&event)?;
+            see(&event);
+            if let (Some(earlier), Event::SampleFinished(sample)) = (&mut earlier, &event) {
+                earlier.count_repeat(fold, sample);
+            }
+            fold.push(&event)?;
             match (&mut earlier, event) {
                 (None, Event::RunStarted(started)) => earlier = Some(Earlier::begun(*started)),
                 // The reader gives no journal that begins otherwise.
                 (None, _) => return Err(SummaryError::NotStarted.into()),
-                (Some(earlier), event) => earlier.push(event)?,
+                (Some(earlier), event) => earlier.push(event),
             }
         }
-        Ok(earlier.ok_or(SummaryError::NotStarted)?)
+        let mut earlier = earlier.ok_or(SummaryError::NotStarted)?;
+        earlier.kept = fold.settled();
+        Ok(earlier)
     }
 
     fn begun(started: RunStarted) -> Earlier {
@@ -163,14 +156,12 @@ impl Earlier {
             finished: None,
             evals: HashMap::new(),
             kept: BTreeMap::new(),
-            planned: 0,
             has_inputs: false,
-            marks: Vec::new(),
             repeated: HashMap::new(),
         }
     }
 
-    fn push(&mut self, event: Event) -> Result<(), SummaryError> {
+    fn push(&mut self, event: Event) {
         match event {
             Event::RunStarted(session) | Event::RunResumed(session) => {
                 self.session = *session;
@@ -183,54 +174,28 @@ impl Earlier {
                     .and_modify(|eval| eval.info = planned.eval)
                     .or_insert(fresh);
             }
-            Event::CasesPlanned(planned) => self.plan(&planned)?,
-            Event::SampleFinished(sample) => self.finish(&sample),
-            Event::SampleSkipped(_) => {}
+            Event::CasesPlanned(planned) => self.plan(&planned),
+            Event::SampleFinished(_) | Event::SampleSkipped(_) => {}
             Event::RunFinished(finished) => self.finished = Some(finished),
         }
-        Ok(())
     }
 
-    fn plan(&mut self, planned: &CasesPlanned) -> Result<(), SummaryError> {
-        let eval = self
-            .evals
-            .get_mut(&planned.eval)
-            .ok_or_else(|| SummaryError::UnknownEval(planned.eval.clone()))?;
+    fn plan(&mut self, planned: &CasesPlanned) {
+        // The fold refuses cases of an eval that is not planned.
+        let Some(eval) = self.evals.get_mut(&planned.eval) else {
+            return;
+        };
         for case in &planned.cases {
             self.has_inputs |= case.input.is_some();
-            let known = eval
-                .case(&case.id)
-                .map(|known| (known.marks, known.samples));
-            let (from, before) = known.unwrap_or((0, 0));
-            let samples = case.samples.max(before);
-            self.planned += (samples - before) as usize;
-            let marks = if samples == before {
-                from
-            } else {
-                let start = self.marks.len();
-                self.marks.extend_from_within(from..from + before as usize);
-                self.marks.resize(start + samples as usize, Mark::Open);
-                let moved = if self.repeated.is_empty() {
-                    0
-                } else {
-                    before as usize
-                };
-                for sample in 0..moved {
-                    if let Some(times) = self.repeated.remove(&(from + sample)) {
-                        self.repeated.insert(start + sample, times);
-                    }
-                }
-                start
-            };
+            let before = eval.case(&case.id).map_or(0, |known| known.samples);
             let known = EarlierCase {
-                samples,
+                samples: case.samples.max(before),
                 input: Print::of(&case.input_hash),
                 grading: Print::of(&case.grading_hash),
                 target: case.target_hash.as_deref().map(Print::of),
                 about: about(case),
                 position: case.position,
                 at: None,
-                marks,
             };
             // More ids than there are numbers can't be in a plan.
             let Some(number) = eval.ids.add(&case.id) else {
@@ -241,65 +206,31 @@ impl Earlier {
                 None => eval.cases.push(known),
             }
         }
-        Ok(())
     }
 
-    /// Where the mark of a sample is; `None` for one that was never planned.
-    fn place(&self, eval: &str, case: &str, sample: u32) -> Option<usize> {
-        let case = self.evals.get(eval)?.case(case)?;
-        (sample < case.samples).then_some(case.marks + sample as usize)
-    }
-
-    fn finish(&mut self, sample: &SampleFinished) {
-        let Some(place) = self.place(&sample.eval, &sample.case, sample.sample) else {
-            return;
-        };
-        let Some(outcome) = sample
-            .attempts
-            .last()
-            .map(|attempt| attempt.verdict.outcome)
-        else {
-            return;
-        };
-        let Some(mark) = self.marks.get_mut(place) else {
-            return;
-        };
-        if *mark != Mark::Open {
-            *self.repeated.entry(place).or_insert(1) += 1;
-        }
-        if outcome == Outcome::Errored {
-            *mark = Mark::Errored;
-        } else {
-            *mark = Mark::Kept;
-            *self.kept.entry(outcome).or_default() += 1;
+    /// Notes a sample that the fold knows as finished and that finished once more.
+    fn count_repeat(&mut self, fold: &Fold, sample: &SampleFinished) {
+        if fold
+            .finished(&sample.eval, &sample.case, sample.sample)
+            .is_some()
+        {
+            *self.repeated.entry(key(sample)).or_insert(1) += 1;
         }
     }
 
-    /// True when the sample was judged, or waits for people: it will not be run again.
-    pub fn is_kept(&self, case: &EarlierCase, sample: u32) -> bool {
-        sample < case.samples && self.marks.get(case.marks + sample as usize) == Some(&Mark::Kept)
-    }
-
-    pub fn has_kept(&self, case: &EarlierCase) -> bool {
-        let marks = self
-            .marks
-            .get(case.marks..case.marks + case.samples as usize)
-            .unwrap_or_default();
-        marks.contains(&Mark::Kept)
-    }
-
-    /// Told each time that the journal, read again, names a finished sample: true for the last
+    /// Called each time that the journal, read again, names a finished sample: true for the last
     /// time, which is what counts.
     pub fn is_last(&mut self, sample: &SampleFinished) -> bool {
-        let Some(place) = self.place(&sample.eval, &sample.case, sample.sample) else {
-            return false;
-        };
-        match self.repeated.get_mut(&place) {
-            Some(times) => {
-                *times = times.saturating_sub(1);
-                *times == 0
-            }
-            None => true,
+        if self.repeated.is_empty() {
+            return true;
         }
+        self.repeated.get_mut(&key(sample)).is_none_or(|times| {
+            *times = times.saturating_sub(1);
+            *times == 0
+        })
     }
+}
+
+fn key(sample: &SampleFinished) -> (String, String, u32) {
+    (sample.eval.clone(), sample.case.clone(), sample.sample)
 }

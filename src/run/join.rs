@@ -8,7 +8,7 @@ use super::refused::Refused;
 use super::{RunError, conclude};
 use crate::journal::{self, JournalError};
 use crate::model::{
-    ComparisonReference, EvalPlanned, EvalScores, Event, RunScores, RunStarted, RunWarning,
+    ComparisonReference, EvalPlanned, EvalRecord, Event, RunScores, RunStarted, RunWarning,
     ScoresSource, Shard, Summary,
 };
 use crate::spec::ScoreBaselineFile;
@@ -275,7 +275,7 @@ fn differences(first: &Part, part: &Part, whole: bool, reasons: &mut Vec<String>
 }
 
 /// What a run is compared with, wherever it was read.
-fn compared(session: &RunStarted) -> (Option<(&str, &[EvalScores])>, Option<&ScoreBaselineFile>) {
+fn compared(session: &RunStarted) -> (Option<(&str, &[EvalRecord])>, Option<&ScoreBaselineFile>) {
     match &session.config.comparison.reference {
         Some(ComparisonReference::Run(run)) => (Some((&run.side.run_id, &run.evals)), None),
         Some(ComparisonReference::ScoreBaseline(read)) => (None, Some(&read.file)),

@@ -28,6 +28,7 @@ use crate::model::{
     Attempt, Case, CaseFault, Cause, Eval, Event, JOURNAL_VERSION, Outcome, Outline, Plan,
     RunIdentity, RunStarted, SampleFinished, SampleSkipped,
 };
+use crate::summary::Fold;
 use eval_base::clock::{Clock, SystemClock, rfc3339};
 use eval_base::redact::Redactor;
 use eval_models::{Models, ModelsConfig, Spent};
@@ -71,7 +72,7 @@ pub async fn regrade(request: RegradeRequest<'_>) -> Result<Finished, RunError> 
         cancel,
         observers,
     } = request;
-    let mut earlier = Earlier::read(&source.journal(), |_| Ok(()))?;
+    let mut earlier = Earlier::read(&source.journal(), &mut Fold::counting(), |_| ())?;
     let selected = select(&plan, &said, &mut earlier).map_err(RunError::Refused)?;
     let samples = |eval: &Eval, case: Outline<'_>| {
         earlier

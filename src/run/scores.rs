@@ -8,13 +8,9 @@ use serde_json::{Value, json};
 use super::RunError;
 use crate::journal;
 use crate::model::{
-    CaseScores, Estimate, EvalScores, Event, Outcome, RunScores, RunStarted, ScoresSource,
-    split_part,
+    CaseRecord, Estimate, EvalRecord, Event, RunScores, RunStarted, ScoresSource, split_part,
 };
-use crate::spec::{
-    SCORES_VERSION, ScoreBaselineFile, ScoredCase, ScoredEval, ScoredMetric, ScoredOutcome,
-    ScoredTarget,
-};
+use crate::spec::{SCORES_VERSION, ScoreBaselineFile, ScoredMetric, ScoredTarget};
 use crate::summary::{Fold, Report};
 
 /// What a run is to those who want it as a baseline.
@@ -81,7 +77,7 @@ fn reasons(report: &Report, record: &RunScores) -> Vec<String> {
             reasons.push(format!("{count} {samples} {verb}"));
         }
     }
-    let open = |eval: &&EvalScores| !eval.outcome.is_graded();
+    let open = |eval: &&EvalRecord| !eval.outcome.is_graded();
     if let Some(eval) = record
         .evals
         .iter()
@@ -135,7 +131,7 @@ fn file(record: RunScores, report: &Report) -> ScoreBaselineFile {
             .iter()
             .filter_map(metric)
             .collect(),
-        evals: evals.into_iter().map(eval).collect(),
+        evals: evals.into_iter().map(accepted).collect(),
     }
 }
 
@@ -157,42 +153,23 @@ fn environment(started: &RunStarted) -> BTreeMap<String, Value> {
     said
 }
 
-fn eval(record: EvalScores) -> (String, ScoredEval) {
-    let scored = ScoredEval {
-        outcome: outcome(record.outcome),
-        score: record.score,
-        weight: record.weight,
-        score_threshold: record.score_threshold,
-        kind: record.kind,
-        category: record.category,
-        tags: record.tags,
-        difficulty: record.difficulty,
-        criticality: record.criticality,
-        cases: record.cases.into_iter().map(case).collect(),
-    };
-    (record.id, scored)
-}
-
-fn case(record: CaseScores) -> (String, ScoredCase) {
-    let scored = ScoredCase {
-        n: record.n,
-        c: record.c,
-        outcome: outcome(record.outcome.unwrap_or(Outcome::Failed)),
-        score: record.score,
-        fingerprint: record.fingerprint,
-        content: record.content,
-        samples: Some(record.samples).filter(|samples| *samples != record.n),
-        tags: record.tags,
-    };
-    (record.id, scored)
-}
-
-fn outcome(outcome: Outcome) -> ScoredOutcome {
-    if outcome == Outcome::Passed {
-        ScoredOutcome::Passed
-    } else {
-        ScoredOutcome::Failed
+/// Without what was measured, which is another one in each run.
+fn accepted(mut eval: EvalRecord) -> EvalRecord {
+    for case in &mut eval.cases {
+        *case = CaseRecord {
+            samples: if case.planned() == case.n {
+                0
+            } else {
+                case.samples
+            },
+            latency_ms: None,
+            tokens: None,
+            cost_usd: None,
+            metrics: BTreeMap::new(),
+            ..std::mem::take(case)
+        };
     }
+    eval
 }
 
 #[cfg(test)]
@@ -203,7 +180,7 @@ mod tests {
     use crate::baseline::emit_scores;
     use crate::journal::JournalWriter;
     use crate::load::parse_scores;
-    use crate::model::{Cause, Comparison, RunScores, ScoreBaselineRead, ScoresSource};
+    use crate::model::{Cause, Comparison, Outcome, RunScores, ScoreBaselineRead, ScoresSource};
     use crate::summary::compare::{CompareSettings, compare, of_baseline};
     use crate::summary::random_run::{Dice, Run, RunSample, Said, a_run};
     use eval_base::redact::Redactor;

@@ -152,13 +152,11 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
     // From here on nobody else writes this run.
     let journal = JournalWriter::open(&paths.journal(), redactor.clone())?;
     let mut recorder = Recorder::new(journal, observers);
-    let fold = &mut recorder.fold;
     let mut spent = Spent::default();
-    let earlier = Earlier::read(&paths.journal(), |event| {
+    let earlier = Earlier::read(&paths.journal(), &mut recorder.fold, |event| {
         if let Event::SampleFinished(sample) = event {
             spent.add(sample.spent());
         }
-        fold.push(event)
     })?;
     prepared.targets.models().spent_before(spent);
     let mut now = introduction(plan, said, environment(plan, git.clone()));
@@ -176,7 +174,8 @@ async fn resume(request: RunRequest<'_>, paths: RunPaths) -> Result<Finished, Ru
         comparison.allow_changed |= was.allow_changed;
     }
     let others = changed(&prepared, &earlier.session.recordings, &now.recordings);
-    let next = check(&prepared, &now, &earlier, others).map_err(RunError::Refused)?;
+    let next =
+        check(&prepared, &now, &earlier, &recorder.fold, others).map_err(RunError::Refused)?;
     if next.left == 0 && earlier.finished.is_some() && says_nothing_new(&now, &next, &earlier) {
         return Ok(Finished {
             paths,

@@ -1,6 +1,6 @@
 //! Score baselines: what a whole run came to, accepted and kept in git.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -9,7 +9,7 @@ use serde::de::{Deserializer, Error, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
-use super::words::{Criticality, Difficulty, EvalType};
+use super::words::{Criticality, Difficulty, EvalType, Outcome};
 
 /// The version of the format of score baselines; a reader refuses a higher one.
 pub const SCORES_VERSION: u32 = 1;
@@ -50,9 +50,10 @@ pub struct ScoreBaselineFile {
     /// By name, those that have a value.
     #[serde(deserialize_with = "once")]
     pub metrics: BTreeMap<String, ScoredMetric>,
-    /// By id.
-    #[serde(deserialize_with = "once")]
-    pub evals: BTreeMap<String, ScoredEval>,
+    /// By id. All of them passed or failed, and so did their cases.
+    #[serde(with = "by_id")]
+    #[schemars(with = "BTreeMap<String, EvalRecord>")]
+    pub evals: Vec<EvalRecord>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -80,17 +81,20 @@ pub struct ScoredMetric {
     pub n_cases: usize,
 }
 
+/// How an eval of a run ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ScoredEval {
-    pub outcome: ScoredOutcome,
-    /// Mean score of its cases, in [0, 1].
+pub struct EvalRecord {
+    #[serde(skip)]
+    pub id: String,
+    pub outcome: Outcome,
+    /// Mean score of its graded cases, in [0, 1].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
     /// How much it counts in weighted metrics; absent in files that do not say it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weight: Option<f64>,
-    /// The score at which the eval passed though cases failed, if there was one.
+    /// The score at which the eval passes though cases failed, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score_threshold: Option<f64>,
     /// What comparisons group by; absent in files that do not say it, as all of these.
@@ -105,18 +109,23 @@ pub struct ScoredEval {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub criticality: Option<Criticality>,
     /// By id.
-    #[serde(deserialize_with = "once")]
-    pub cases: BTreeMap<String, ScoredCase>,
+    #[serde(with = "by_id")]
+    #[schemars(with = "BTreeMap<String, CaseRecord>")]
+    pub cases: Vec<CaseRecord>,
 }
 
-/// One case: of `n` samples whose first attempt was graded, `c` passed at it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+/// How a case of a run ended: of `n` samples whose first attempt was graded, `c` passed at it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct ScoredCase {
+pub struct CaseRecord {
+    #[serde(skip)]
+    pub id: String,
     pub n: u32,
     pub c: u32,
-    pub outcome: ScoredOutcome,
-    /// Mean score of its samples, in [0, 1].
+    /// Absent when no sample of it was planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<Outcome>,
+    /// Mean score of its graded samples, in [0, 1].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
     /// A short fingerprint (hex) of the input, the grading and the share of samples that must pass:
@@ -127,12 +136,37 @@ pub struct ScoredCase {
     /// The same part by part; absent in files of earlier versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub content: Option<CaseContent>,
-    /// Its samples, when some of them have a first attempt without a grade.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub samples: Option<u32>,
+    /// Its planned samples, when some of them have a first attempt without a grade; see
+    /// [`CaseRecord::planned`].
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub samples: u32,
     /// The case's own tags, without those of its eval.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
+    /// Samples that have no grade in the end.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub ungraded: u32,
+    /// Means over the samples that tell: milliseconds, tokens in and out together, US dollars.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub latency_ms: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// Means of the numbers that graders measured, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub metrics: BTreeMap<String, f64>,
+}
+
+impl CaseRecord {
+    /// Its planned samples.
+    pub fn planned(&self) -> u32 {
+        self.samples.max(self.n)
+    }
+}
+
+fn is_zero(n: &u32) -> bool {
+    *n == 0
 }
 
 /// What a case is, part by part: what is asked may change from run to run, the task may not.
@@ -180,41 +214,83 @@ impl<'de> Deserialize<'de> for ShortPrint {
     }
 }
 
-/// A run of which nothing is left open has no other outcomes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum ScoredOutcome {
-    Passed,
-    Failed,
+/// Lists of records, which are objects by id in JSON.
+pub mod by_id {
+    use super::{
+        CaseRecord, Deserialize, Deserializer, EvalRecord, Serialize, Serializer, entries,
+    };
+
+    pub trait Record {
+        fn id(&self) -> &str;
+        fn set_id(&mut self, id: String);
+    }
+
+    macro_rules! records {
+        ($($name:ident)*) => {$(
+            impl Record for $name {
+                fn id(&self) -> &str {
+                    &self.id
+                }
+
+                fn set_id(&mut self, id: String) {
+                    self.id = id;
+                }
+            }
+        )*};
+    }
+    records!(EvalRecord CaseRecord);
+
+    pub fn serialize<S: Serializer, T: Record + Serialize>(
+        records: &[T],
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.collect_map(records.iter().map(|record| (record.id(), record)))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>, T: Record + Deserialize<'de>>(
+        from: D,
+    ) -> Result<Vec<T>, D::Error> {
+        let record = |(id, mut record): (String, T)| {
+            record.set_id(id);
+            record
+        };
+        Ok(entries(from)?.into_iter().map(record).collect())
+    }
 }
 
-/// A map in which no key stands twice: a merge that kept the lines of both sides must not be read
-/// as one of them.
 fn once<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     from: D,
 ) -> Result<BTreeMap<String, T>, D::Error> {
-    struct Once<T>(PhantomData<T>);
+    Ok(entries(from)?.into_iter().collect())
+}
 
-    impl<'de, T: Deserialize<'de>> Visitor<'de> for Once<T> {
-        type Value = BTreeMap<String, T>;
+/// The entries of an object in which no key stands twice: a merge that kept the lines of both sides
+/// must not be read as one of them.
+fn entries<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
+    from: D,
+) -> Result<Vec<(String, T)>, D::Error> {
+    struct Entries<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
+        type Value = Vec<(String, T)>;
 
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("an object")
         }
 
-        fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-            let mut map = BTreeMap::new();
-            while let Some((key, value)) = entries.next_entry::<String, T>()? {
-                if map.contains_key(&key) {
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+            let (mut entries, mut keys) = (Vec::new(), HashSet::new());
+            while let Some((key, value)) = map.next_entry::<String, T>()? {
+                if !keys.insert(key.clone()) {
                     return Err(A::Error::custom(format!(
                         "the key `{key}` stands here twice"
                     )));
                 }
-                map.insert(key, value);
+                entries.push((key, value));
             }
-            Ok(map)
+            Ok(entries)
         }
     }
 
-    from.deserialize_map(Once(PhantomData))
+    from.deserialize_map(Entries(PhantomData))
 }

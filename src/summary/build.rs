@@ -68,13 +68,28 @@ impl Fold {
         let mut lister = Lister::new(self, started.config.include_details);
         let estimates = ranged(&tallies);
         let evals: Vec<EvalResult> = counted.evals.iter().map(|eval| lister.eval(eval)).collect();
-        let mut totals = lister.totals;
-        totals.repeated_cases = self.repeated_cases();
-        totals.weighted_score = tallies
-            .actual
-            .metrics
-            .get("weighted_score")
-            .and_then(|e| e.value);
+        let Counts {
+            total,
+            passed,
+            failed,
+            errored,
+            skipped,
+            pending,
+            pass_rate,
+        } = lister.evals;
+        let weighted_score = tallies.actual.metrics.get("weighted_score");
+        let totals = Totals {
+            total_evals: total,
+            passed,
+            failed,
+            errored,
+            skipped,
+            pending,
+            pass_rate,
+            weighted_score: weighted_score.and_then(|estimate| estimate.value),
+            repeated_cases: self.repeated_cases(),
+            ..lister.totals
+        };
         Ok(Report {
             metadata: metadata(&started, &self.sessions),
             interrupted: self.sessions.interrupted(),
@@ -262,6 +277,8 @@ struct Lister<'a> {
     everything: bool,
     /// Cases that may still be listed when not everything is.
     room: usize,
+    /// Evals by outcome.
+    evals: Counts,
     totals: Totals,
     failures: Vec<Failure>,
     omitted: Omitted,
@@ -274,6 +291,7 @@ impl<'a> Lister<'a> {
             include_details,
             everything: fold.lists_everything(),
             room: fold.limits().samples,
+            evals: Counts::default(),
             totals: Totals::default(),
             failures: Vec::new(),
             omitted: Omitted::default(),
@@ -329,23 +347,7 @@ impl<'a> Lister<'a> {
 
     fn count_eval(&mut self, eval: &CountedEval<'_>, outcome: Outcome) {
         let (info, totals) = (eval.info(), &mut self.totals);
-        let mut all = Counts {
-            total: totals.total_evals,
-            passed: totals.passed,
-            failed: totals.failed,
-            errored: totals.errored,
-            skipped: totals.skipped,
-            pending: totals.pending,
-            pass_rate: None,
-        };
-        all.add(outcome);
-        totals.total_evals = all.total;
-        totals.passed = all.passed;
-        totals.failed = all.failed;
-        totals.errored = all.errored;
-        totals.skipped = all.skipped;
-        totals.pending = all.pending;
-        totals.pass_rate = all.pass_rate;
+        self.evals.add(outcome);
         totals.by_type.entry(info.kind).or_default().add(outcome);
         if let Some(category) = &info.category {
             totals

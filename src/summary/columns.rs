@@ -2,10 +2,7 @@
 //! takes about 40 bytes beside its id. What a sample said is not here but in `details`.
 
 use std::collections::BTreeMap;
-use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
-
-use hashbrown::HashTable;
 
 use super::calls::NO_MODEL;
 use super::contents::{NO_CONTENT, content, content_of, parts_of, short};
@@ -13,22 +10,20 @@ use super::judges::JudgedSample;
 use super::outcomes::SampleCounts;
 use super::packed::{ADJUDICATED, FLAKY, MORE_GRADES, OWN_SCORE, Packed, USAGE, trust_mark};
 use super::tags::CaseTags;
-use super::texts::{Full, Texts};
 use crate::model::{CasePlanned, Cause, EvalInfo, GraderType, Outcome, Trust, TrustCounts, Usage};
 use crate::spec::CaseContent;
+use eval_base::names::Names;
 
 /// An eval as planned, with all that is known of its samples.
 #[derive(Debug)]
 pub(crate) struct EvalFold {
     pub info: EvalInfo,
-    ids: Texts,
-    /// Cases by id; exact, since a candidate is compared with its text.
-    index: HashTable<u32>,
-    hasher: RandomState,
-    /// Empty until a case has a name.
-    names: Texts,
-    /// Bits 0 to 2: types of graders; bit 3: the case has a name.
-    about: Vec<u8>,
+    ids: Names,
+    names: Names,
+    /// The number in `names` of a case's name; empty until a case has one.
+    named: Lazy<u32>,
+    /// Types of graders, as [`grader_bit`] has them.
+    graders: Vec<u8>,
     /// Where a case's samples lie in `samples`, and how many they are.
     spans: Vec<(u32, u32)>,
     /// The places of cases in the whole eval, when this is a part of it; empty until a case has
@@ -45,10 +40,14 @@ pub(crate) struct EvalFold {
 
 const GRADER_TYPES: [GraderType; 3] = [GraderType::Code, GraderType::Model, GraderType::Human];
 const MODEL: u8 = 1 << 1;
-const NAMED: u8 = 1 << 3;
 const NO_POSITION: u32 = u32::MAX;
+const NO_NAME: u32 = u32::MAX;
 /// How far a journal's word on the number of cases is believed before they are seen.
 const FORETOLD: usize = 1 << 21;
+
+/// More than the columns can number: 2^32 samples, or 4 GiB of ids, in one eval.
+#[derive(Debug)]
+pub(crate) struct Full;
 
 /// What is counted of a finished sample.
 pub(crate) struct Figures {
@@ -68,14 +67,12 @@ pub(crate) struct Figures {
 
 impl EvalFold {
     pub fn new(info: EvalInfo, cases: usize) -> Self {
-        let hasher = RandomState::new();
         let mut eval = EvalFold {
             info,
-            ids: Texts::default(),
-            index: HashTable::new(),
-            hasher,
-            names: Texts::default(),
-            about: Vec::new(),
+            ids: Names::default(),
+            names: Names::default(),
+            named: Lazy::new(NO_NAME),
+            graders: Vec::new(),
             spans: Vec::new(),
             positions: Lazy::new(NO_POSITION),
             contents: Lazy::new(NO_CONTENT),
@@ -90,13 +87,10 @@ impl EvalFold {
     /// Makes room for `cases` more.
     pub fn expect(&mut self, cases: usize) {
         let cases = cases.min(FORETOLD);
-        let EvalFold { ids, hasher, .. } = self;
-        ids.reserve(cases);
-        self.about.reserve(cases);
+        self.ids.reserve(cases);
+        self.graders.reserve(cases);
         self.spans.reserve(cases);
         self.samples.packed.reserve(cases);
-        self.index
-            .reserve(cases, |at| hasher.hash_one(ids.get(*at as usize)));
     }
 
     /// How many cases are known.
@@ -105,17 +99,14 @@ impl EvalFold {
     }
 
     pub fn find(&self, id: &str) -> Option<usize> {
-        let hash = self.hasher.hash_one(id);
-        self.index
-            .find(hash, |at| self.ids.get(*at as usize) == id)
-            .map(|at| *at as usize)
+        self.ids.number(id).map(|at| at as usize)
     }
 
     /// The same, faster when it is case `near` or the next one.
     pub fn find_from(&self, near: usize, id: &str) -> Option<usize> {
         let next = [near, near + 1]
             .into_iter()
-            .find(|at| *at < self.len() && self.ids.get(*at) == id);
+            .find(|at| self.ids.get(*at as u32) == Some(id));
         next.or_else(|| self.find(id))
     }
 
@@ -126,40 +117,33 @@ impl EvalFold {
             .graders
             .iter()
             .fold(0, |bits, grader| bits | grader_bit(*grader));
-        if let Some(at) = self.find(&case.id) {
-            self.about[at] = graders | self.about[at] & NAMED;
-            self.tags.set(at, &case.tags);
+        let known = self.len();
+        let at = self.ids.add(&case.id).ok_or(Full)? as usize;
+        self.tags.set(at, &case.tags);
+        if at < known {
+            self.graders[at] = graders;
             return self.grow(at, case.samples);
         }
-        let at = u32::try_from(self.len()).map_err(|_| Full)?;
         let start = self.samples.add(case.samples)?;
-        self.ids.push(&case.id)?;
-        let mut about = graders;
         if let Some(name) = &case.name {
-            about |= NAMED;
-            self.names.pad_to(at as usize);
-            self.names.push(name)?;
+            let name = self.names.add(name).ok_or(Full)?;
+            self.named.set(at, name, self.graders.capacity());
         }
         if let Some(position) = case.position {
-            self.positions
-                .set(at as usize, position, self.about.capacity());
+            self.positions.set(at, position, self.graders.capacity());
         }
-        self.about.push(about);
-        self.tags.set(at as usize, &case.tags);
+        self.graders.push(graders);
         self.spans.push((start, case.samples));
-        let EvalFold { ids, hasher, .. } = self;
-        let hash = hasher.hash_one(ids.get(at as usize));
-        self.index
-            .insert_unique(hash, at, |at| hasher.hash_one(ids.get(*at as usize)));
         Ok(case.samples as usize)
     }
 
     /// Remembers what a planned case is; see [`CaseView::fingerprint`].
     pub fn keep_content(&mut self, case: &CasePlanned) {
         if let Some(at) = self.find_from(self.len().saturating_sub(1), &case.id) {
-            self.contents.set(at, content(case), self.about.capacity());
+            self.contents
+                .set(at, content(case), self.graders.capacity());
             if let Some(parts) = parts_of(case) {
-                self.parts.set(at, parts, self.about.capacity());
+                self.parts.set(at, parts, self.graders.capacity());
             }
         }
     }
@@ -229,7 +213,7 @@ impl EvalFold {
 
     /// True when a case has a judge, as planned or as it was graded.
     pub fn has_judges(&self) -> bool {
-        !self.samples.judged.is_empty() || self.about.iter().any(|about| about & MODEL != 0)
+        !self.samples.judged.is_empty() || self.graders.iter().any(|bits| bits & MODEL != 0)
     }
 
     /// The names of the numbers that graders measured.
@@ -261,11 +245,11 @@ pub(crate) struct CaseView<'a> {
 
 impl<'a> CaseView<'a> {
     pub fn id(self) -> &'a str {
-        self.eval.ids.get(self.at)
+        self.eval.ids.get(self.at as u32).unwrap_or_default()
     }
 
     pub fn name(self) -> Option<&'a str> {
-        (self.eval.about[self.at] & NAMED != 0).then(|| self.eval.names.get(self.at))
+        self.eval.names.get(self.eval.named.get(self.at))
     }
 
     /// A short fingerprint of what the case is and when it passes; `None` unless contents are kept.
@@ -293,14 +277,14 @@ impl<'a> CaseView<'a> {
 
     /// Each type once.
     pub fn graders(self) -> impl Iterator<Item = GraderType> {
-        let about = self.eval.about[self.at];
+        let bits = self.eval.graders[self.at];
         GRADER_TYPES
             .into_iter()
-            .filter(move |grader| about & grader_bit(*grader) != 0)
+            .filter(move |grader| bits & grader_bit(*grader) != 0)
     }
 
     pub fn has_judge(self) -> bool {
-        self.eval.about[self.at] & MODEL != 0
+        self.eval.graders[self.at] & MODEL != 0
     }
 
     /// What judges said of a sample.
@@ -316,6 +300,12 @@ impl<'a> CaseView<'a> {
 
     pub fn samples(self) -> &'a [Packed] {
         &self.eval.samples.packed[self.slots()]
+    }
+
+    /// True when a sample need not run again.
+    pub fn is_settled(self, sample: u32) -> bool {
+        let packed = self.samples().get(sample as usize);
+        packed.is_some_and(|packed| packed.is_settled())
     }
 
     /// Samples by final outcome, with their scores.
@@ -606,8 +596,10 @@ impl<T: Copy + Bits> Lazy<T> {
 }
 
 /// Equality by which NaN is itself.
-trait Bits {
-    fn same(&self, other: &Self) -> bool;
+trait Bits: PartialEq {
+    fn same(&self, other: &Self) -> bool {
+        self == other
+    }
 }
 
 impl Bits for f64 {
@@ -616,32 +608,8 @@ impl Bits for f64 {
     }
 }
 
-impl Bits for u64 {
-    fn same(&self, other: &Self) -> bool {
-        self == other
-    }
-}
-
-impl Bits for [u64; 4] {
-    fn same(&self, other: &Self) -> bool {
-        self == other
-    }
-}
-
-impl Bits for u32 {
-    fn same(&self, other: &Self) -> bool {
-        self == other
-    }
-}
-
-impl Bits for u16 {
-    fn same(&self, other: &Self) -> bool {
-        self == other
-    }
-}
-
-impl Bits for Usage {
-    fn same(&self, other: &Self) -> bool {
-        self == other
-    }
-}
+impl Bits for u64 {}
+impl Bits for [u64; 4] {}
+impl Bits for u32 {}
+impl Bits for u16 {}
+impl Bits for Usage {}

@@ -8,9 +8,7 @@ use super::fold::{Fold, Limits};
 use super::random_run::{Dice, Run, a_run, report, summary};
 use crate::model::*;
 use crate::spec::words::FailOn;
-use crate::spec::{
-    SCORES_VERSION, ScoreBaselineFile, ScoredCase, ScoredEval, ScoredOutcome, ScoredTarget,
-};
+use crate::spec::{SCORES_VERSION, ScoreBaselineFile, ScoredTarget};
 
 fn blank() -> ScoreBaselineFile {
     ScoreBaselineFile {
@@ -32,25 +30,37 @@ fn blank() -> ScoreBaselineFile {
         seed: 7,
         replaces: None,
         metrics: BTreeMap::new(),
-        evals: BTreeMap::new(),
+        evals: Vec::new(),
     }
 }
 
-fn scored(passed: bool, n: u32, c: u32) -> ScoredCase {
+fn scored(passed: bool, n: u32, c: u32) -> CaseRecord {
     let outcome = if passed {
-        ScoredOutcome::Passed
+        Outcome::Passed
     } else {
-        ScoredOutcome::Failed
+        Outcome::Failed
     };
-    ScoredCase {
+    CaseRecord {
         n,
         c,
-        outcome,
+        outcome: Some(outcome),
+        ..CaseRecord::default()
+    }
+}
+
+fn passed(id: &str, cases: Vec<CaseRecord>) -> EvalRecord {
+    EvalRecord {
+        id: id.to_owned(),
+        outcome: Outcome::Passed,
         score: None,
-        fingerprint: None,
-        content: None,
-        samples: None,
+        weight: None,
+        score_threshold: None,
+        kind: None,
+        category: None,
         tags: vec![],
+        difficulty: None,
+        criticality: None,
+        cases,
     }
 }
 
@@ -146,25 +156,17 @@ fn events(cases: &[(&str, &str, Option<bool>)]) -> Vec<Event> {
     events
 }
 
-fn of(cases: &[(&str, &str, ScoredCase)]) -> ScoreBaselineFile {
+fn of(cases: &[(&str, &str, CaseRecord)]) -> ScoreBaselineFile {
     let mut file = blank();
     for (eval, case, scored) in cases {
-        let eval = file
-            .evals
-            .entry((*eval).to_owned())
-            .or_insert_with(|| ScoredEval {
-                outcome: ScoredOutcome::Passed,
-                score: None,
-                weight: None,
-                score_threshold: None,
-                kind: None,
-                category: None,
-                tags: vec![],
-                difficulty: None,
-                criticality: None,
-                cases: BTreeMap::new(),
-            });
-        eval.cases.insert((*case).to_owned(), scored.clone());
+        let case = CaseRecord {
+            id: (*case).to_owned(),
+            ..scored.clone()
+        };
+        match file.evals.iter_mut().find(|known| known.id == *eval) {
+            Some(eval) => eval.cases.push(case),
+            None => file.evals.push(passed(eval, vec![case])),
+        }
     }
     file
 }
@@ -259,14 +261,14 @@ fn own_fingerprints(file: &mut ScoreBaselineFile, run: &[Event]) {
     let mut fold = Fold::scoring();
     run.iter().for_each(|event| fold.push(event).unwrap());
     for eval in fold.counted_evals() {
+        let known = file
+            .evals
+            .iter_mut()
+            .find(|known| known.id == eval.info().id);
+        let cases = &mut known.unwrap().cases;
         for case in eval.cases() {
-            file.evals
-                .get_mut(&eval.info().id)
-                .unwrap()
-                .cases
-                .get_mut(case.id())
-                .unwrap()
-                .fingerprint = Some(case.fingerprint().unwrap());
+            let known = cases.iter_mut().find(|known| known.id == case.id());
+            known.unwrap().fingerprint = Some(case.fingerprint().unwrap());
         }
     }
 }
@@ -328,7 +330,7 @@ fn figures_over_evals_that_count_otherwise_are_not_subtracted() {
         (3.0, None, false),
         (1.0, Some(0.5), false),
     ] {
-        let eval = file.evals.get_mut("e").unwrap();
+        let eval = &mut file.evals[0];
         (eval.weight, eval.score_threshold) = (Some(weight), threshold);
         let said = summary(&with(file.clone(), run.clone(), |_| ()), Limits::default())
             .comparison
@@ -371,34 +373,20 @@ proptest! {
         let mut file = blank();
         let (mut fixed, mut broken, mut new, mut open, mut same) = (0, 0, 0, 0, 0);
         for eval in &plain.evals {
-            let mut cases = BTreeMap::new();
+            let mut cases = Vec::new();
             for case in &eval.cases {
-                let (there, passed, n) = dice.next().unwrap();
-                match (there, case.outcome, passed) {
+                let (there, has_passed, n) = dice.next().unwrap();
+                match (there, case.outcome, has_passed) {
                     (false, _, _) => { new += 1; continue; }
                     (_, Outcome::Passed, false) => fixed += 1,
                     (_, Outcome::Failed, true) => broken += 1,
                     (_, Outcome::Passed | Outcome::Failed, _) => same += 1,
                     _ => open += 1,
                 }
-                cases.insert(case.id.clone(), scored(passed, n, if passed { n } else { 0 }));
+                let scored = scored(has_passed, n, if has_passed { n } else { 0 });
+                cases.push(CaseRecord { id: case.id.clone(), ..scored });
             }
-            let outcome = ScoredOutcome::Passed;
-            file.evals.insert(
-                eval.id.clone(),
-                ScoredEval {
-                    outcome,
-                    score: None,
-                    weight: None,
-                    score_threshold: None,
-                    kind: None,
-                    category: None,
-                    tags: vec![],
-                    difficulty: None,
-                    criticality: None,
-                    cases,
-                },
-            );
+            file.evals.push(passed(&eval.id, cases));
         }
         let compared = report(&with(file, events, |_| ()), Limits::default());
         let gate = Gate { decision: Decision::Pass, exit_code: 0, thresholds: vec![], reasons: vec![] };

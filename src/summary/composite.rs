@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::metrics::LEVEL;
+use super::metrics::{blank, undefined_because};
 use crate::model::{Composite, Estimate};
 
 /// Puts the composites among the metrics of one reading. In the worst and in the best one they are
@@ -19,26 +19,15 @@ pub(super) fn add(composites: &[Composite], metrics: &mut BTreeMap<String, Estim
 /// [`crate::model::Component::share`]. Undefined when a component is, or when no weight is above 0.
 /// It carries no interval: its components are no independent figures.
 fn composite_estimate(composite: &Composite, metrics: &BTreeMap<String, Estimate>) -> Estimate {
-    let undefined = |reason: String| Estimate {
-        value: None,
-        ci: None,
-        level: LEVEL,
-        method: "none".to_owned(),
-        n_cases: 0,
-        worst: None,
-        best: None,
-        undefined: Some(reason),
-        note: None,
-    };
     let (mut sum, mut total, mut fewest) = (0.0, 0.0, usize::MAX);
     for component in &composite.components {
         let name = &component.metric;
         let Some(estimate) = metrics.get(name) else {
-            return undefined(format!("its component `{name}` was not measured"));
+            return undefined_because(format!("its component `{name}` was not measured"));
         };
         let Some(value) = estimate.value else {
             let reason = estimate.undefined.as_deref().unwrap_or("it has no value");
-            return undefined(format!("its component `{name}` is undefined: {reason}"));
+            return undefined_because(format!("its component `{name}` is undefined: {reason}"));
         };
         sum += component.weight * component.share(value);
         total += component.weight;
@@ -48,12 +37,11 @@ fn composite_estimate(composite: &Composite, metrics: &BTreeMap<String, Estimate
     if total > 0.0 && value.is_finite() {
         Estimate {
             value: Some(value.clamp(0.0, 1.0)),
-            undefined: None,
             n_cases: fewest,
-            ..undefined(String::new())
+            ..blank()
         }
     } else {
-        undefined("its weights have no sum above 0".to_owned())
+        undefined_because("its weights have no sum above 0".to_owned())
     }
 }
 

@@ -1,9 +1,9 @@
 //! Gathers events by eval, case and sample.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::calls::Calls;
-use super::columns::{CaseView, EvalFold, Figures};
+use super::columns::{CaseView, EvalFold, Figures, Full};
 use super::details::{self, Details, Key, Room};
 use super::doubts::RunDoubts;
 use super::inputs::Inputs;
@@ -11,7 +11,6 @@ use super::judges::JudgeNames;
 use super::packed::{ADJUDICATED, COST_IN_PART, FLAKY, KEPT, Packed, USAGE_IN_PART};
 use super::repeated::RepeatedOutputs;
 use super::sessions::Sessions;
-use super::texts::Full;
 use super::{DETAIL_BYTES, DETAILED_SAMPLES, INPUTS_BYTES, LISTED_FAILURES, SummaryError};
 use crate::model::{
     CasesPlanned, Counts, EvalPlanned, Event, InputShown, Outcome, RunStarted, RunWarning,
@@ -159,8 +158,7 @@ impl Fold {
 
     /// How a sample ended; `None` while it did not, and for one that was skipped or never planned.
     pub fn finished(&self, eval: &str, case: &str, sample: u32) -> Option<Outcome> {
-        let eval = &self.evals[self.find_eval(eval)?];
-        let packed = eval.packed(eval.slot(eval.find(case)?, sample).ok()?);
+        let packed = self.case(eval, case)?.samples().get(sample as usize)?;
         packed.is_finished().then(|| packed.outcome())
     }
 
@@ -175,6 +173,22 @@ impl Fold {
                 .filter(|(_, packed)| !packed.is_finished());
             open.map(move |(sample, _)| (case.eval.info.id.as_str(), case.id(), sample as u32))
         })
+    }
+
+    /// Samples that need not run again, by outcome.
+    pub fn settled(&self) -> BTreeMap<Outcome, usize> {
+        let mut settled = BTreeMap::new();
+        let all = self.cases().flat_map(CaseView::samples);
+        for packed in all.filter(|packed| packed.is_settled()) {
+            *settled.entry(packed.outcome()).or_default() += 1;
+        }
+        settled
+    }
+
+    /// What is known of a case.
+    pub(crate) fn case(&self, eval: &str, case: &str) -> Option<CaseView<'_>> {
+        let eval = &self.evals[self.find_eval(eval)?];
+        Some(eval.case(eval.find(case)?))
     }
 
     /// Cases that did not pass, as eval and case.

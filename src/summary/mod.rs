@@ -46,7 +46,6 @@ mod sessions;
 mod tags;
 #[cfg(test)]
 mod tests;
-mod texts;
 
 pub use build::Report;
 pub(crate) use columns::CaseView;

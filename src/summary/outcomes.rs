@@ -171,13 +171,13 @@ impl EvalCounter {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Mean {
+pub(super) struct Mean {
     sum: f64,
     n: u32,
 }
 
 impl Mean {
-    fn add(&mut self, value: Option<f64>) {
+    pub fn add(&mut self, value: Option<f64>) {
         if let Some(value) = value {
             self.sum += value;
             self.n += 1;
@@ -186,6 +186,11 @@ impl Mean {
 
     fn value(self) -> Option<f64> {
         (self.n > 0).then(|| self.sum / f64::from(self.n))
+    }
+
+    /// `None` also where the sum is too large for a number: JSON has no infinity.
+    pub fn finite(self) -> Option<f64> {
+        self.value().filter(|mean| mean.is_finite())
     }
 }
 
@@ -227,6 +232,19 @@ mod tests {
         assert_eq!(counts(2, 0, 1, 0, 0).outcome(0.66), Outcome::Passed);
         assert_eq!(counts(0, 0, 0, 2, 1).outcome(1.0), Outcome::Skipped);
         assert_eq!(counts(0, 0, 0, 0, 1).outcome(1.0), Outcome::Pending);
+    }
+
+    #[test]
+    fn a_mean_that_json_cannot_hold_is_none() {
+        let of = |values: &[f64]| {
+            let mut mean = Mean::default();
+            values.iter().for_each(|value| mean.add(Some(*value)));
+            mean.finite()
+        };
+        assert_eq!(
+            [of(&[]), of(&[1.0, 2.0]), of(&[f64::MAX, f64::MAX])],
+            [None, Some(1.5), None]
+        );
     }
 
     #[test]

@@ -71,6 +71,11 @@ impl Packed {
         self.has(FINISHED)
     }
 
+    /// Passed, failed or pending: it need not run again.
+    pub fn is_settled(self) -> bool {
+        self.is_finished() && self.outcome() != Outcome::Errored
+    }
+
     /// The sample's final outcome.
     pub fn outcome(self) -> Outcome {
         outcome(self.0)

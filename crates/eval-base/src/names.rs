@@ -10,13 +10,14 @@ use hashbrown::HashTable;
 pub struct Names {
     text: String,
     /// Where each text ends in `text`.
-    ends: Vec<usize>,
+    ends: Vec<u32>,
     numbers: HashTable<u32>,
     hasher: RandomState,
 }
 
 impl Names {
-    /// The number of a text, new or known; `None` when there are more texts than numbers (2^32).
+    /// The number of a text, new or known; `None` when there are more texts than numbers (2^32), or
+    /// more than 4 GiB of text.
     pub fn add(&mut self, name: &str) -> Option<u32> {
         let hash = self.hasher.hash_one(name);
         let Names {
@@ -29,12 +30,27 @@ impl Names {
             return Some(*known);
         }
         let number = u32::try_from(ends.len()).ok().filter(|n| *n < u32::MAX)?;
+        let end = u32::try_from(text.len() + name.len()).ok()?;
         text.push_str(name);
-        ends.push(text.len());
+        ends.push(end);
         numbers.insert_unique(hash, number, |n| {
             hasher.hash_one(text_of(text, ends, *n).unwrap_or_default())
         });
         Some(number)
+    }
+
+    /// Makes room for `count` more.
+    pub fn reserve(&mut self, count: usize) {
+        let Names {
+            text,
+            ends,
+            numbers,
+            hasher,
+        } = self;
+        ends.reserve(count);
+        numbers.reserve(count, |n| {
+            hasher.hash_one(text_of(text, ends, *n).unwrap_or_default())
+        });
     }
 
     pub fn number(&self, name: &str) -> Option<u32> {
@@ -70,13 +86,13 @@ impl Names {
     }
 }
 
-fn text_of<'a>(text: &'a str, ends: &[usize], number: u32) -> Option<&'a str> {
+fn text_of<'a>(text: &'a str, ends: &[u32], number: u32) -> Option<&'a str> {
     let number = number as usize;
     let end = *ends.get(number)?;
     let start = number
         .checked_sub(1)
         .map_or(Some(0), |before| ends.get(before).copied())?;
-    text.get(start..end)
+    text.get(start as usize..end as usize)
 }
 
 #[cfg(test)]

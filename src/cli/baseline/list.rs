@@ -12,7 +12,7 @@ use crate::cli::args::{BaselineListArgs, ListFormat};
 use crate::cli::console::Console;
 use crate::cli::{Exit, suite};
 use crate::gate::ExitCode;
-use crate::run::history::{EvalRecord, eval_records};
+use crate::run::history::{EvalTrackRecord, eval_records};
 use eval_base::json::escaped;
 use eval_base::text::{one_line, plural, truncate_width, width};
 
@@ -47,7 +47,7 @@ pub fn list(console: &Console, args: &BaselineListArgs) -> Exit {
     })
 }
 
-type Records = BTreeMap<String, EvalRecord>;
+type Records = BTreeMap<String, EvalTrackRecord>;
 
 fn human(inventory: &Inventory, records: &Records) -> String {
     let mut page = format!(
@@ -196,7 +196,7 @@ fn as_json(inventory: &Inventory, records: &Records) -> Value {
     })
 }
 
-fn row_as_json(row: &Row, record: Option<&EvalRecord>) -> Value {
+fn row_as_json(row: &Row, record: Option<&EvalTrackRecord>) -> Value {
     let states: Vec<&str> = row.states.iter().map(|state| state.name()).collect();
     let accepted = row
         .accepted

@@ -69,10 +69,7 @@ pub fn capture(console: &Console, args: &CaptureArgs) -> Exit {
 }
 
 fn cases(file: &ScoreBaselineFile) -> String {
-    plural(
-        file.evals.values().map(|eval| eval.cases.len()).sum(),
-        "case",
-    )
+    plural(file.evals.iter().map(|eval| eval.cases.len()).sum(), "case")
 }
 
 /// The store of a suite, with what it holds.

@@ -213,7 +213,7 @@ impl PastRun {
 
 /// What is known of one eval over all its runs, in whatever target.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct EvalRecord {
+pub struct EvalTrackRecord {
     /// Runs that had all of its cases.
     pub runs: usize,
     pub passes: usize,
@@ -247,7 +247,7 @@ pub fn eval_records(
     results: &Path,
     suite: &str,
     threads: usize,
-) -> (BTreeMap<String, EvalRecord>, Vec<String>) {
+) -> (BTreeMap<String, EvalTrackRecord>, Vec<String>) {
     let history = history(
         results,
         &HistoryRequest {
@@ -256,7 +256,7 @@ pub fn eval_records(
             ..Default::default()
         },
     );
-    let mut records: BTreeMap<String, EvalRecord> = BTreeMap::new();
+    let mut records: BTreeMap<String, EvalTrackRecord> = BTreeMap::new();
     for (run, eval) in history.groups.iter().flat_map(Group::outcomes) {
         let record = match records.get_mut(&*eval.id) {
             Some(record) => record,

@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use super::{HistoryRequest, LeftOut, PastRun, entries, read};
 use crate::journal;
-use crate::model::{PastRate, Plan, ReportFormat, RunStarted};
+use crate::model::{PastRate, Plan, ReportFormat, RunIdentity, RunStarted};
 
 /// The most runs that are told.
 const RUNS: usize = 30;
@@ -16,32 +16,25 @@ const JOURNALS: usize = 1_000;
 const JOURNAL_BYTES: u64 = 8 << 20;
 const ALL_BYTES: u64 = 64 << 20;
 
-/// What tells which runs are meant.
+/// The run that others are shown beside.
 #[derive(Debug, Clone)]
 pub(in crate::run) struct Beside {
-    run_id: String,
+    run: RunIdentity,
+    /// When its first session began.
     began: String,
-    regrade_of: Option<String>,
-    suite: String,
-    target: String,
-    target_type: String,
 }
 
 impl Beside {
     pub fn of(started: &RunStarted, began: &str) -> Beside {
         Beside {
-            run_id: started.run.run_id.clone(),
+            run: started.run.clone(),
             began: began.to_owned(),
-            regrade_of: started.run.regrade_of.clone(),
-            suite: started.run.suite_name.clone(),
-            target: started.run.environment.target.clone(),
-            target_type: started.run.environment.target_type.clone(),
         }
     }
 
     /// The run itself, and the run whose outputs it grades again: it takes the place of that.
     fn is_own(&self, run_id: &String) -> bool {
-        *run_id == self.run_id || Some(run_id) == self.regrade_of.as_ref()
+        *run_id == self.run.run_id || Some(run_id) == self.run.regrade_of.as_ref()
     }
 }
 
@@ -88,14 +81,15 @@ pub(super) fn past_rates(results: &Path, this: &Beside) -> Vec<PastRate> {
     });
     let entries = entries::entries(heads, &mut LeftOut::default());
     let request = HistoryRequest {
-        suite: Some(&this.suite),
-        target: Some(&this.target),
+        suite: Some(&this.run.suite_name),
+        target: Some(&this.run.environment.target),
         ..HistoryRequest::default()
     };
     let mut chosen = entries::choose(entries, &request, &mut LeftOut::default());
     chosen.retain(|entry| {
         let started = entry.first();
-        started.run.environment.target_type == this.target_type && started.run.filters.is_empty()
+        started.run.environment.target_type == this.run.environment.target_type
+            && started.run.filters.is_empty()
     });
     let mut room = Room {
         runs: RUNS,

@@ -1,6 +1,6 @@
 use super::*;
 use crate::model::testing::{case, compared_side, eval, plan};
-use crate::model::{CaseScores, Cases, EvalScores, Outcome, Part};
+use crate::model::{CaseRecord, Cases, EvalRecord, Outcome, Part};
 
 fn planned(cases: usize, samples: u32) -> Plan {
     let of = |at: usize| {
@@ -27,16 +27,16 @@ fn asked(effect: f64) -> PowerRequest<'static> {
 }
 
 fn run(cases: &[(u32, u32)], suite: &str) -> RunScores {
-    let case = |(at, (n, c)): (usize, &(u32, u32))| CaseScores {
+    let case = |(at, (n, c)): (usize, &(u32, u32))| CaseRecord {
         id: format!("c{at}"),
         outcome: Some(Outcome::Passed),
         samples: *n,
         n: *n,
         c: *c,
-        ..CaseScores::default()
+        ..CaseRecord::default()
     };
     let cases = cases.iter().enumerate().map(case).collect();
-    let eval = EvalScores {
+    let eval = EvalRecord {
         id: "e".into(),
         outcome: Outcome::Passed,
         score: None,

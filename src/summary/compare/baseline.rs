@@ -1,10 +1,6 @@
 //! A score baseline as one side of a comparison.
 
-use crate::model::{
-    CaseScores, ComparedSide, EvalScores, IntervalScope, Outcome, RunScores, ScoreBaselineRead,
-    ScoresSource,
-};
-use crate::spec::{ScoredCase, ScoredEval, ScoredOutcome};
+use crate::model::{ComparedSide, IntervalScope, RunScores, ScoreBaselineRead, ScoresSource};
 
 /// The side that accepted scores are. They are those of a whole run of which nothing is left open.
 pub fn of_baseline(label: String, read: &ScoreBaselineRead) -> RunScores {
@@ -40,53 +36,6 @@ pub fn of_baseline(label: String, read: &ScoreBaselineRead) -> RunScores {
         ks: file.ks.clone(),
         interval_scope: IntervalScope::default(),
         score_metrics: Vec::new(),
-        evals: file
-            .evals
-            .iter()
-            .map(|(id, eval)| eval_scores(id, eval))
-            .collect(),
-    }
-}
-
-fn eval_scores(id: &str, eval: &ScoredEval) -> EvalScores {
-    EvalScores {
-        id: id.to_owned(),
-        outcome: outcome(eval.outcome),
-        score: eval.score,
-        kind: eval.kind,
-        category: eval.category.clone(),
-        tags: eval.tags.clone(),
-        difficulty: eval.difficulty,
-        criticality: eval.criticality,
-        weight: eval.weight,
-        score_threshold: eval.score_threshold,
-        cases: eval
-            .cases
-            .iter()
-            .map(|(id, case)| case_scores(id, case))
-            .collect(),
-    }
-}
-
-fn case_scores(id: &str, case: &ScoredCase) -> CaseScores {
-    CaseScores {
-        id: id.to_owned(),
-        outcome: Some(outcome(case.outcome)),
-        samples: case.samples.unwrap_or(case.n).max(case.n),
-        n: case.n,
-        // A file is edited by hand, or merged.
-        c: case.c.min(case.n),
-        score: case.score,
-        fingerprint: case.fingerprint.clone(),
-        content: case.content,
-        tags: case.tags.clone(),
-        ..CaseScores::default()
-    }
-}
-
-fn outcome(outcome: ScoredOutcome) -> Outcome {
-    match outcome {
-        ScoredOutcome::Passed => Outcome::Passed,
-        ScoredOutcome::Failed => Outcome::Failed,
+        evals: file.evals.clone(),
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::pairing::Pairing;
 use super::values::Unit;
-use crate::model::{CaseScores, Difficulty, EvalType, Grouping, Outcome};
+use crate::model::{CaseRecord, Difficulty, EvalType, Grouping, Outcome};
 
 /// Groups of one kind that are listed though nobody asked for them.
 pub(super) const MOST: usize = 200;
@@ -104,7 +104,7 @@ fn of_evals(pairing: &Pairing<'_>, by: Grouping) -> Vec<Group> {
 }
 
 /// Broken and fixed.
-fn flip(reference: &CaseScores, candidate: &CaseScores) -> [usize; 2] {
+fn flip(reference: &CaseRecord, candidate: &CaseRecord) -> [usize; 2] {
     match (reference.outcome, candidate.outcome) {
         (Some(Outcome::Passed), Some(Outcome::Failed)) => [1, 0],
         (Some(Outcome::Failed), Some(Outcome::Passed)) => [0, 1],

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::CompareSettings;
 use crate::model::{
-    CaseChanges, CaseFlip, CasePart, CaseScores, Criticality, EvalScores, FlipList, IntervalScope,
+    CaseChanges, CaseFlip, CasePart, CaseRecord, Criticality, EvalRecord, FlipList, IntervalScope,
     Outcome, RunScores,
 };
 
@@ -22,13 +22,13 @@ pub(super) struct Pairing<'a> {
 pub(super) struct Pair<'a> {
     /// Its place in `evals`.
     pub eval: u32,
-    pub reference: &'a CaseScores,
-    pub candidate: &'a CaseScores,
+    pub reference: &'a CaseRecord,
+    pub candidate: &'a CaseRecord,
 }
 
 pub(super) struct EvalPair<'a> {
-    pub reference: &'a EvalScores,
-    pub candidate: &'a EvalScores,
+    pub reference: &'a EvalRecord,
+    pub candidate: &'a EvalRecord,
     /// Both sides have the same cases, none of which changed.
     pub whole: bool,
     /// Each of its cases has as many samples on both sides.
@@ -43,19 +43,19 @@ impl EvalPair<'_> {
     }
 }
 
-fn is_critical(eval: &EvalScores) -> bool {
+fn is_critical(eval: &EvalRecord) -> bool {
     eval.criticality == Some(Criticality::Critical)
 }
 
 impl Pair<'_> {
     /// True when some sample of either side has no grade, at its first attempt or in the end.
     pub fn is_open(&self) -> bool {
-        let open = |case: &CaseScores| case.n < case.samples || case.ungraded > 0;
+        let open = |case: &CaseRecord| case.n < case.planned() || case.ungraded > 0;
         open(self.reference) || open(self.candidate)
     }
 
     pub fn same_samples(&self) -> bool {
-        self.reference.samples == self.candidate.samples
+        self.reference.planned() == self.candidate.planned()
     }
 }
 
@@ -81,7 +81,7 @@ impl<'a> Pairing<'a> {
         };
         // An id that another suite has, too, names another case.
         let same = reference.side.suite == candidate.side.suite;
-        let known: HashMap<&str, &EvalScores> = reference
+        let known: HashMap<&str, &EvalRecord> = reference
             .evals
             .iter()
             .filter(|_| same)
@@ -132,7 +132,7 @@ impl<'a> Pairing<'a> {
         pairing
     }
 
-    fn new_case(&mut self, eval: &EvalScores, case: &CaseScores, parts: Parts, listed: usize) {
+    fn new_case(&mut self, eval: &EvalRecord, case: &CaseRecord, parts: Parts, listed: usize) {
         if parts.reference {
             self.changes.not_selected += 1;
         } else {
@@ -149,8 +149,8 @@ impl<'a> Pairing<'a> {
     /// Pairs the cases of an eval of both sides; says which of the reference's are there.
     fn eval(
         &mut self,
-        before: &'a EvalScores,
-        now: &'a EvalScores,
+        before: &'a EvalRecord,
+        now: &'a EvalRecord,
         parts: Parts,
         settings: &CompareSettings,
     ) -> Vec<bool> {
@@ -196,7 +196,7 @@ impl<'a> Pairing<'a> {
             }
             self.changes.changed_input += usize::from(changed.contains(&CasePart::Input));
             self.changes.changed_target += usize::from(changed.contains(&CasePart::Target));
-            eval.same_samples &= old.samples == case.samples;
+            eval.same_samples &= old.planned() == case.planned();
             self.pairs.push(Pair {
                 eval: number,
                 reference: old,
@@ -212,15 +212,15 @@ impl<'a> Pairing<'a> {
     /// What became of a case of both sides.
     fn flip(
         &mut self,
-        eval: &EvalScores,
-        (old, case): (&CaseScores, &CaseScores),
+        eval: &EvalRecord,
+        (old, case): (&CaseRecord, &CaseRecord),
         critical: bool,
         listed: usize,
     ) {
         let changes = &mut self.changes;
         changes.ungraded_samples_reference += old.ungraded as usize;
         changes.ungraded_samples_candidate += case.ungraded as usize;
-        let graded = |case: &CaseScores| case.outcome.filter(|outcome| outcome.is_graded());
+        let graded = |case: &CaseRecord| case.outcome.filter(|outcome| outcome.is_graded());
         let both = (Some(old), Some(case));
         let (before, now) = (graded(old), graded(case));
         if let (Some(before), Some(now)) = (before, now) {
@@ -262,17 +262,17 @@ fn is_part(run: &RunScores) -> bool {
     let side = &run.side;
     // All cases are planned before the first sample; a run that broke off before that may have
     // planned a part of them.
-    let unheard = |eval: &EvalScores| {
+    let unheard = |eval: &EvalRecord| {
         eval.cases
             .iter()
-            .all(|case| case.n == 0 && case.ungraded == case.samples)
+            .all(|case| case.n == 0 && case.ungraded == case.planned())
     };
     !side.filters.is_empty()
         || !side.shards.is_empty()
         || side.interrupted && run.evals.iter().all(unheard)
 }
 
-fn is_reweighed(before: &EvalScores, now: &EvalScores) -> bool {
+fn is_reweighed(before: &EvalRecord, now: &EvalRecord) -> bool {
     // Where no weight is told, thresholds aren't, either.
     let told = before.weight.is_some() && now.weight.is_some();
     told && (before.weight != now.weight || before.score_threshold != now.score_threshold)
@@ -280,7 +280,7 @@ fn is_reweighed(before: &EvalScores, now: &EvalScores) -> bool {
 
 /// What is not the same in a case of both sides, as far as both say it. Data are a part of the
 /// input, so that other data are not named as another input, too.
-fn changed_parts(before: &CaseScores, now: &CaseScores) -> Vec<CasePart> {
+fn changed_parts(before: &CaseRecord, now: &CaseRecord) -> Vec<CasePart> {
     let (Some(old), Some(new)) = (&before.content, &now.content) else {
         let differ = before.fingerprint.is_some() && now.fingerprint.is_some();
         let differ = differ && before.fingerprint != now.fingerprint;
@@ -309,8 +309,8 @@ fn changed_parts(before: &CaseScores, now: &CaseScores) -> Vec<CasePart> {
 fn add(
     list: &mut FlipList,
     listed: usize,
-    eval: &EvalScores,
-    (reference, candidate): (Option<&CaseScores>, Option<&CaseScores>),
+    eval: &EvalRecord,
+    (reference, candidate): (Option<&CaseRecord>, Option<&CaseRecord>),
     critical: bool,
 ) {
     list.count += 1;
@@ -328,7 +328,7 @@ fn add(
             None => return,
         };
     }
-    let tries = |case: Option<&CaseScores>| case.map(|case| [case.c, case.n]);
+    let tries = |case: Option<&CaseRecord>| case.map(|case| [case.c, case.n]);
     list.cases.push(CaseFlip {
         eval_id: eval.id.clone(),
         case_id: case.id.clone(),
@@ -348,13 +348,13 @@ fn add(
 /// Cases by id. Mostly they come in the same order, so that the one that is looked for is the next
 /// one; a map is made only when it is not.
 struct Finder<'a> {
-    cases: &'a [CaseScores],
+    cases: &'a [CaseRecord],
     next: usize,
     map: Option<HashMap<&'a str, usize>>,
 }
 
 impl<'a> Finder<'a> {
-    fn new(cases: &'a [CaseScores]) -> Finder<'a> {
+    fn new(cases: &'a [CaseRecord]) -> Finder<'a> {
         Finder {
             cases,
             next: 0,
@@ -362,7 +362,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    fn find(&mut self, id: &str) -> Option<(usize, &'a CaseScores)> {
+    fn find(&mut self, id: &str) -> Option<(usize, &'a CaseRecord)> {
         let at = match self.cases.get(self.next) {
             Some(case) if case.id == id => self.next,
             _ => {

@@ -6,7 +6,8 @@ use super::super::SummaryError;
 use super::super::columns::CaseView;
 use super::super::fold::Fold;
 use super::super::metrics::CountedEval;
-use crate::model::{CaseScores, ComparedSide, EvalScores, RunScores, RunStarted, ScoresSource};
+use super::super::outcomes::Mean;
+use crate::model::{CaseRecord, ComparedSide, EvalRecord, RunScores, RunStarted, ScoresSource};
 
 impl Fold {
     /// Everything that a comparison looks at, as one of its sides. Of a fold that does not keep
@@ -65,7 +66,7 @@ fn settings_of_target(started: &RunStarted) -> Option<String> {
     is_told.then(|| started.target_hash.clone())
 }
 
-fn eval_scores(eval: &CountedEval<'_>) -> EvalScores {
+fn eval_scores(eval: &CountedEval<'_>) -> EvalRecord {
     let info = eval.info();
     let mut counter = eval.counter();
     let named: Vec<(&str, &BTreeMap<u32, f64>)> = eval
@@ -85,7 +86,7 @@ fn eval_scores(eval: &CountedEval<'_>) -> EvalScores {
         let finals = case.finals();
         let outcome = counter.add(&finals);
         let firsts = case.firsts();
-        let mut scores = CaseScores {
+        let mut scores = CaseRecord {
             id: case.id().to_owned(),
             outcome: (finals.total() > 0).then_some(outcome),
             samples: finals.total(),
@@ -96,12 +97,12 @@ fn eval_scores(eval: &CountedEval<'_>) -> EvalScores {
             fingerprint: case.fingerprint(),
             content: case.content(),
             tags: case.tags().to_vec(),
-            ..CaseScores::default()
+            ..CaseRecord::default()
         };
         measure(case, &named, &mut scores);
         cases.push(scores);
     }
-    EvalScores {
+    EvalRecord {
         id: info.id.clone(),
         outcome: counter.outcome(),
         score: counter.score(),
@@ -117,70 +118,32 @@ fn eval_scores(eval: &CountedEval<'_>) -> EvalScores {
 }
 
 /// The means over a case's samples of what was measured.
-fn measure(case: CaseView<'_>, named: &[(&str, &BTreeMap<u32, f64>)], scores: &mut CaseScores) {
+fn measure(case: CaseView<'_>, named: &[(&str, &BTreeMap<u32, f64>)], scores: &mut CaseRecord) {
     let [mut latency, mut tokens, mut cost] = [Mean::default(); 3];
     for slot in case.slots() {
         if let Some(ms) = case.latency_ms(slot) {
-            latency.add(ms);
+            latency.add(Some(ms));
         }
         let Some(usage) = case.usage(slot) else {
             continue;
         };
-        tokens.add(usage.input_tokens as f64 + usage.output_tokens as f64);
+        tokens.add(Some(usage.input_tokens as f64 + usage.output_tokens as f64));
         if let Some(usd) = usage.cost_usd {
-            cost.add(usd);
+            cost.add(Some(usd));
         }
     }
-    scores.latency_ms = latency.value();
-    scores.tokens = tokens.value();
-    scores.cost_usd = cost.value();
+    scores.latency_ms = latency.finite();
+    scores.tokens = tokens.finite();
+    scores.cost_usd = cost.finite();
     for (name, numbers) in named {
         let mut mean = Mean::default();
         let slots = case.slots();
         let own = numbers.range(slots.start as u32..slots.end as u32);
         own.map(|(_, number)| *number)
             .filter(|number| !number.is_nan())
-            .for_each(|number| mean.add(number));
-        if let Some(value) = mean.value() {
+            .for_each(|number| mean.add(Some(number)));
+        if let Some(value) = mean.finite() {
             scores.metrics.insert((*name).to_owned(), value);
         }
-    }
-}
-
-#[derive(Debug, Clone, Copy, Default)]
-struct Mean {
-    sum: f64,
-    n: u32,
-}
-
-impl Mean {
-    fn add(&mut self, value: f64) {
-        self.sum += value;
-        self.n += 1;
-    }
-
-    /// `None` also where the sum is too large for a number: JSON has no infinity.
-    fn value(self) -> Option<f64> {
-        (self.n > 0)
-            .then(|| self.sum / f64::from(self.n))
-            .filter(|mean| mean.is_finite())
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Mean;
-
-    #[test]
-    fn a_mean_that_json_cannot_hold_is_none() {
-        let of = |values: &[f64]| {
-            let mut mean = Mean::default();
-            values.iter().for_each(|value| mean.add(*value));
-            mean.value()
-        };
-        assert_eq!(
-            [of(&[]), of(&[1.0, 2.0]), of(&[f64::MAX, f64::MAX])],
-            [None, Some(1.5), None]
-        );
     }
 }

@@ -10,7 +10,7 @@ use super::*;
 use crate::model::*;
 
 /// A run of suite `S` with these evals.
-pub(super) fn side(label: &str, evals: Vec<EvalScores>) -> RunScores {
+pub(super) fn side(label: &str, evals: Vec<EvalRecord>) -> RunScores {
     RunScores {
         side: testing::compared_side(label),
         ks: vec![1],
@@ -20,7 +20,7 @@ pub(super) fn side(label: &str, evals: Vec<EvalScores>) -> RunScores {
     }
 }
 
-pub(super) fn eval(id: &str, cases: Vec<CaseScores>) -> EvalScores {
+pub(super) fn eval(id: &str, cases: Vec<CaseRecord>) -> EvalRecord {
     let all = |wanted: Outcome| cases.iter().all(|case| case.outcome == Some(wanted));
     let any = |wanted: Outcome| cases.iter().any(|case| case.outcome == Some(wanted));
     let outcome = match () {
@@ -29,7 +29,7 @@ pub(super) fn eval(id: &str, cases: Vec<CaseScores>) -> EvalScores {
         () => Outcome::Errored,
     };
     let scores: Vec<f64> = cases.iter().filter_map(|case| case.score).collect();
-    EvalScores {
+    EvalRecord {
         id: id.into(),
         outcome,
         score: (!scores.is_empty()).then(|| scores.iter().sum::<f64>() / scores.len() as f64),
@@ -45,13 +45,13 @@ pub(super) fn eval(id: &str, cases: Vec<CaseScores>) -> EvalScores {
 }
 
 /// A case of `samples`, of which `n` were graded and `c` passed.
-pub(super) fn case(id: &str, samples: u32, n: u32, c: u32) -> CaseScores {
+pub(super) fn case(id: &str, samples: u32, n: u32, c: u32) -> CaseRecord {
     let outcome = match () {
         () if c < n => Outcome::Failed,
         () if n < samples => Outcome::Errored,
         () => Outcome::Passed,
     };
-    CaseScores {
+    CaseRecord {
         id: id.into(),
         outcome: Some(outcome),
         samples,
@@ -60,7 +60,7 @@ pub(super) fn case(id: &str, samples: u32, n: u32, c: u32) -> CaseScores {
         ungraded: samples - n,
         score: (n > 0).then(|| f64::from(c) / f64::from(n)),
         fingerprint: Some(format!("of {id}")),
-        ..CaseScores::default()
+        ..CaseRecord::default()
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::super::outcomes::Reading;
 use super::pairing::{EvalPair, Pair, Pairing};
-use crate::model::{Bound, CaseScores, EvalScores, EvalType, Metric, Outcome, RunScores};
+use crate::model::{Bound, CaseRecord, EvalRecord, EvalType, Metric, Outcome, RunScores};
 use eval_stats::{pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 
 /// The name of the mean of tokens over samples. `tokens` is their sum.
@@ -136,17 +136,16 @@ impl Measure {
     /// made of these alone.
     pub fn of_counts(&self, n: u32, c: u32) -> Option<f64> {
         self.case(
-            &CaseScores {
-                samples: n,
+            &CaseRecord {
                 n,
                 c,
-                ..CaseScores::default()
+                ..CaseRecord::default()
             },
             Reading::Graded,
         )
     }
 
-    fn case(&self, case: &CaseScores, reading: Reading) -> Option<f64> {
+    fn case(&self, case: &CaseRecord, reading: Reading) -> Option<f64> {
         match &self.metric {
             Metric::PassAt(k) => estimate(pass_at_k, case, *k, reading),
             Metric::PassHat(k) => estimate(pass_hat_k, case, *k, reading),
@@ -190,7 +189,7 @@ impl Measure {
 }
 
 /// True when a case's pass@1 is 0 or 1 of one sample, under every reading.
-pub(super) fn is_single(case: &CaseScores, reading: Reading) -> bool {
+pub(super) fn is_single(case: &CaseRecord, reading: Reading) -> bool {
     first_attempts(case, reading).0 == 1
 }
 
@@ -204,9 +203,9 @@ pub(super) fn opposite(reading: Reading) -> Reading {
 }
 
 /// First attempts that count, and those that passed.
-fn first_attempts(case: &CaseScores, reading: Reading) -> (u32, u32) {
+fn first_attempts(case: &CaseRecord, reading: Reading) -> (u32, u32) {
     let (n, c) = (case.n, case.c.min(case.n));
-    let open = case.samples.saturating_sub(n);
+    let open = case.planned().saturating_sub(n);
     match reading {
         Reading::Graded => (n, c),
         Reading::Worst => (n + open, c),
@@ -216,7 +215,7 @@ fn first_attempts(case: &CaseScores, reading: Reading) -> (u32, u32) {
 
 fn estimate(
     estimator: fn(u64, u64, u64) -> Result<f64, eval_stats::Undefined>,
-    case: &CaseScores,
+    case: &CaseRecord,
     k: u32,
     reading: Reading,
 ) -> Option<f64> {
@@ -237,23 +236,23 @@ fn passes(outcome: Outcome, reading: Reading) -> Option<f64> {
     }
 }
 
-fn case_score(case: &CaseScores, reading: Reading) -> Option<f64> {
+fn case_score(case: &CaseRecord, reading: Reading) -> Option<f64> {
     if reading == Reading::Graded || case.ungraded == 0 {
         return case.score;
     }
-    let graded = case.samples.saturating_sub(case.ungraded);
+    let graded = case.planned().saturating_sub(case.ungraded);
     let sum = case.score.map_or(0.0, |score| score * f64::from(graded));
     let more = if reading == Reading::Best {
         f64::from(case.ungraded)
     } else {
         0.0
     };
-    (case.samples > 0).then(|| (sum + more) / f64::from(case.samples))
+    (case.planned() > 0).then(|| (sum + more) / f64::from(case.planned()))
 }
 
 /// As [`crate::model::Metric::WeightedScore`] takes it: the mean score of the cases of a graded
 /// eval.
-fn eval_score(eval: &EvalScores, reading: Reading) -> Option<f64> {
+fn eval_score(eval: &EvalRecord, reading: Reading) -> Option<f64> {
     if reading == Reading::Graded {
         return eval.score.filter(|_| eval.outcome.is_graded());
     }

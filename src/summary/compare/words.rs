@@ -8,7 +8,7 @@ use super::figures::{
 use super::values::Measure;
 use super::verdict::{Adjusted, of_group};
 use super::{ALPHA, POWER};
-use crate::model::{ComparisonVerdict, Detectable, IntervalScope, MetricDifference};
+use crate::model::{CaseRecord, ComparisonVerdict, Detectable, IntervalScope, MetricDifference};
 use eval_base::text::{group_digits, plural};
 use eval_stats::power::MANY;
 
@@ -347,19 +347,11 @@ fn readings(draft: &Draft<'_>, deciding: &Deciding<'_>) -> Option<String> {
     }
     let [graded, worst, best] = deciding.verdicts;
     let open =
-        |samples: u32, n: u32, ungraded: u32| samples.saturating_sub(n).max(ungraded) as usize;
+        |case: &CaseRecord| case.planned().saturating_sub(case.n).max(case.ungraded) as usize;
     let (mut before, mut now) = (0, 0);
     for pair in &draft.pairing.pairs {
-        before += open(
-            pair.reference.samples,
-            pair.reference.n,
-            pair.reference.ungraded,
-        );
-        now += open(
-            pair.candidate.samples,
-            pair.candidate.n,
-            pair.candidate.ungraded,
-        );
+        before += open(pair.reference);
+        now += open(pair.candidate);
     }
     let have = if before + now == 1 { "has" } else { "have" };
     let count = format!(

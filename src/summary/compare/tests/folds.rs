@@ -66,7 +66,7 @@ proptest! {
                 prop_assert_eq!(&case.tags, &planned.tags);
                 let last = planned.samples.iter().filter_map(|sample| sample.attempts()?.last());
                 let timed: Vec<f64> = last.filter_map(|attempt| attempt.latency_ms).collect();
-                let kept = |c: &CaseScores| c.latency_ms;
+                let kept = |c: &CaseRecord| c.latency_ms;
                 let mean = (!timed.is_empty()).then(|| timed.iter().sum::<f64>() / timed.len() as f64);
                 prop_assert_eq!(kept(case), mean);
             }

@@ -9,7 +9,7 @@ fn with(settings: CompareSettings, reference: &RunScores, candidate: &RunScores)
         .remove(0)
 }
 
-fn cases(n: usize, of: impl Fn(usize) -> (u32, u32)) -> Vec<CaseScores> {
+fn cases(n: usize, of: impl Fn(usize) -> (u32, u32)) -> Vec<CaseRecord> {
     (0..n)
         .map(|at| (at, of(at)))
         .map(|(at, (n, c))| case(&format!("c{at}"), n, n, c))
@@ -58,7 +58,7 @@ fn rounding_is_no_difference() {
 #[test]
 fn a_benchmark_beside_small_evals_can_regress() {
     let run = |label: &str, passed: usize| {
-        let mut evals: Vec<EvalScores> = (0..30)
+        let mut evals: Vec<EvalRecord> = (0..30)
             .map(|e| eval(&format!("e{e}"), cases(5, |at| (1, u32::from(at > 0)))))
             .collect();
         evals.push(eval(

@@ -471,7 +471,7 @@ fn lists_are_bounded_and_counts_are_not() {
 #[test]
 fn a_cut_list_names_critical_cases_first() {
     let flipped = |passed: char| {
-        let evals = ["e", "f", "g"].map(|id| EvalScores {
+        let evals = ["e", "f", "g"].map(|id| EvalRecord {
             id: id.into(),
             criticality: (id == "f").then_some(Criticality::Critical),
             ..of("a", &passed.to_string().repeat(3)).evals[0].clone()

@@ -8,7 +8,7 @@ use super::*;
 
 /// A case of whose samples some were graded at their first attempt, and some (others, after
 /// retries) in the end.
-fn a_case() -> impl Strategy<Value = CaseScores> {
+fn a_case() -> impl Strategy<Value = CaseRecord> {
     let metrics = prop::option::of(prop::sample::select(vec![0.0, 0.25, 7.0]));
     (
         1u32..4,
@@ -30,7 +30,7 @@ fn a_case() -> impl Strategy<Value = CaseScores> {
                 () if ungraded > 0 => Outcome::Pending,
                 () => Outcome::Passed,
             };
-            CaseScores {
+            CaseRecord {
                 id: String::new(),
                 outcome: Some(outcome),
                 samples,
@@ -44,7 +44,7 @@ fn a_case() -> impl Strategy<Value = CaseScores> {
                     .map(|m| ("edit_rate".to_owned(), m))
                     .into_iter()
                     .collect(),
-                ..CaseScores::default()
+                ..CaseRecord::default()
             }
         })
 }
@@ -61,7 +61,7 @@ fn a_side(label: &'static str) -> impl Strategy<Value = RunScores> {
             };
             let mut of = Vec::new();
             for (c, case) in cases.into_iter().enumerate() {
-                of.extend(case.map(|case| CaseScores {
+                of.extend(case.map(|case| CaseRecord {
                     id: format!("c{c}"),
                     ..case
                 }));
@@ -101,7 +101,7 @@ fn other(how: As) -> As {
     }
 }
 
-fn firsts(case: &CaseScores, how: As) -> (u32, u32) {
+fn firsts(case: &CaseRecord, how: As) -> (u32, u32) {
     match how {
         As::Graded => (case.n, case.c),
         As::Failed => (case.samples, case.c),
@@ -131,7 +131,7 @@ fn passes(outcome: Outcome, how: As) -> Option<f64> {
     }
 }
 
-fn score(case: &CaseScores, how: As) -> Option<f64> {
+fn score(case: &CaseRecord, how: As) -> Option<f64> {
     let graded = case.samples - case.ungraded;
     let sum = case.score.map_or(0.0, |score| score * f64::from(graded));
     match how {
@@ -141,7 +141,7 @@ fn score(case: &CaseScores, how: As) -> Option<f64> {
     }
 }
 
-fn of_case(name: &str, case: &CaseScores, how: As) -> Option<f64> {
+fn of_case(name: &str, case: &CaseRecord, how: As) -> Option<f64> {
     let (n, c) = firsts(case, how);
     match name {
         "pass_at_1" => (n > 0).then(|| f64::from(c) / f64::from(n)),
@@ -155,7 +155,7 @@ fn of_case(name: &str, case: &CaseScores, how: As) -> Option<f64> {
     }
 }
 
-fn mean_score(eval: &EvalScores, how: As) -> Option<f64> {
+fn mean_score(eval: &EvalRecord, how: As) -> Option<f64> {
     let scores: Vec<f64> = eval
         .cases
         .iter()
@@ -171,9 +171,9 @@ fn pairs(name: &str, a: &RunScores, b: &RunScores, how: As) -> Vec<(f64, f64, f6
         let Some(then) = a.evals.iter().find(|eval| eval.id == now.id) else {
             continue;
         };
-        let twin = |case: &CaseScores| {
+        let twin = |case: &CaseRecord| {
             let same =
-                |other: &&CaseScores| other.id == case.id && other.fingerprint == case.fingerprint;
+                |other: &&CaseRecord| other.id == case.id && other.fingerprint == case.fingerprint;
             then.cases.iter().find(same)
         };
         let whole = then.cases.len() == now.cases.len()

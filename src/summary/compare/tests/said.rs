@@ -419,7 +419,7 @@ fn where_less_is_better_more_is_worse() {
     );
     // Nothing bounds how slow a sample without a grade may have been.
     let mut open = run("b", 100.0);
-    open.evals[0].cases[3] = CaseScores {
+    open.evals[0].cases[3] = CaseRecord {
         latency_ms: Some(103.0),
         ..case("c3", 2, 1, 1)
     };
