@@ -12,6 +12,7 @@
 //! run
 //! baseline  gate  summary
 //! grade  target
+//! graders
 //! isolation  llm  journal  load
 //! net
 //! model
@@ -35,6 +36,7 @@ pub mod baseline;
 pub mod cli;
 pub mod gate;
 pub mod grade;
+pub mod graders;
 pub mod isolation;
 pub mod journal;
 pub mod llm;

@@ -13,7 +13,7 @@ use crate::spec::SandboxSpec;
 
 /// What a suite demands, and what follows for its graders.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Demands {
+pub(crate) struct Demands {
     pub sandbox: SandboxDemand,
     /// Limits of programs whose graders do not say.
     pub limits: CodeLimits,

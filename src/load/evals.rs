@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::baselines::{self, Shelf};
 use super::cases::Cases;
 use super::dataset;
-use super::graders::{self, Expected, Known, Written};
+use super::graders::{self, Known, Written};
 use super::inputs;
 use super::kinds::{Part, parts};
 use super::problem::{Code, Problem};
@@ -19,6 +19,8 @@ use super::session::{Broken, read};
 use super::source::Span;
 use super::targets;
 use super::tree::{Node, NodeValue};
+use crate::graders::settings::Expected;
+use crate::graders::structural_match::check_matchers;
 use crate::model::{self, Case, Eval, EvalInfo, EvalType, Extract, Fingerprint, Input, Target};
 use crate::spec::{
     CapabilityDefinition, CaseSpec, DefinitionMetadata, EvalConfig, EvalFile, EvalMetadata,
@@ -607,7 +609,7 @@ pub(super) fn finish(desk: &mut Desk, draft: Draft, header: &Header) -> Option<C
     if let (Some(ExpectedSpec::Structural(_)), Some(value)) =
         (&expected_spec, expected_node.and_then(|n| n.get("value")))
     {
-        graders::check_matchers(desk, value);
+        check_matchers(desk, value);
     }
     let own = Written::of(desk, node, spec.grader, spec.graders, spec.combine);
     let written = if own.is_empty() {

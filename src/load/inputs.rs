@@ -7,7 +7,6 @@ use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-use super::graders::regex_flags;
 use super::models;
 use super::problem::{Code, Problem};
 use super::refs::existing_file;
@@ -15,6 +14,7 @@ use super::scope::Desk;
 use super::targets;
 use super::template::{Engine, is_template};
 use super::tree::Node;
+use crate::graders::regex_flags;
 use crate::model::{Extract, Fingerprint, Grading, Input, JsonMode, Which};
 use crate::spec::{
     ApiCallInput, ExtractSpec, ExtractStep, ExtractWord, InputRef, InputSpec, NameOr,

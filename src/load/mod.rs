@@ -54,6 +54,7 @@ mod template;
 mod thresholds;
 pub mod tree;
 
+pub(crate) use executors::{ChosenExecutor, choose as choose_executor};
 pub use models::cache_folder;
 pub use names::SuiteNames;
 pub use parts::{PartFilter, part_of_plan};
@@ -63,11 +64,15 @@ pub use request::{
     CheckRequest, Checked, Counts, Filters, LoadRequest, Loaded, ModelOverrides, Overrides,
     Overview, Purpose, SuiteOverview,
 };
+pub(crate) use scope::{Desk, seconds};
 pub use scores::{BrokenScores, parse_scores, scores_file_name};
 pub use select::IdGlobs;
 pub use source::Sources;
+pub(crate) use source::Span;
+pub(crate) use targets::check_program;
 pub(crate) use template::{environment, to_jinja};
 pub use thresholds::too_few_evals;
+pub(crate) use tree::{Node, NodeValue};
 
 use crate::spec::SchemaKind;
 

@@ -358,7 +358,7 @@ fn matchers_and_literals_of_a_text_baseline() {
         ))
     };
     assert!(
-        matches!(by("exact_match"), CodeGrader::ExactMatch { any_of, .. } if any_of == ["{{any_uuid}}"])
+        matches!(by("exact_match"), CodeGrader::ExactMatch(ExactMatch { any_of, .. }) if any_of == ["{{any_uuid}}"])
     );
     assert!(
         matches!(by("similarity"), CodeGrader::Similarity(s) if s.references == ["{{any_uuid}}"])

@@ -82,7 +82,7 @@ fn recorded(desk: &mut Desk, path: &Path, written: &str, at: Span) -> Option<()>
 }
 
 /// Refuses a command without a program; one that is not there is an error for a run.
-pub(super) fn check_program(desk: &mut Desk, argv: &[String], at: Span) -> Option<()> {
+pub(crate) fn check_program(desk: &mut Desk, argv: &[String], at: Span) -> Option<()> {
     let Some(program) = argv.first().filter(|p| !p.trim().is_empty()) else {
         desk.push(Problem::error(
             Code::BadCommand,

@@ -10,7 +10,7 @@ use minijinja::{Environment, Template};
 use serde_json::{Map, Value, json};
 
 use super::{Make, Misfit, Recipe, Setting};
-use crate::load::graders::allows_in_process;
+use crate::graders::programs::allows_in_process;
 use crate::load::inputs::{grading_hash, input_hash};
 use crate::load::scope::{DEFAULT_TIMEOUT, Desk, seconds};
 use crate::load::source::Sources;

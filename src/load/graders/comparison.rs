@@ -5,16 +5,15 @@ use serde_json::Value;
 use super::super::problem::{Code, Problem};
 use super::super::scope::Desk;
 use super::super::source::Span;
-use super::structural::tolerance;
-use super::{numbers, vacuous};
+use crate::graders::LEAST_LIKENESS;
+use crate::graders::settings::tolerance;
+use crate::graders::structural_match::{check_tolerances, only_numbers, warn_of_vacuous};
 use crate::model::{CodeGrader, Likeness, Similarity, Structural};
 use crate::spec::{ComparisonSpec, ComparisonTolerance, ComparisonType, StructuralSpec};
 use eval_match::similarity::has_words;
 use eval_match::{EditUnit, SimilarityMetric};
 use eval_match::{is_matcher, without_literals};
 
-/// The likeness that passes when nobody says.
-const LEAST_LIKENESS: f64 = 0.8;
 /// Where `semantic` looks for it.
 const LIKENESS_KEYS: [&str; 2] = ["similarity", "threshold"];
 
@@ -42,15 +41,15 @@ pub(in crate::load) fn from_comparison(
     let mut structural = structural(comparison, baseline);
     match comparison.kind {
         ComparisonType::Exact | ComparisonType::Structural => {
-            if !numbers::check_tolerances(desk, &structural, at) {
+            if !check_tolerances(desk, &structural, at) {
                 return None;
             }
         }
         ComparisonType::Numeric => {
-            if !numbers::check_tolerances(desk, &structural, at) {
+            if !check_tolerances(desk, &structural, at) {
                 return None;
             }
-            numbers::only(&mut structural);
+            only_numbers(&mut structural);
             if structural.expected.is_null() {
                 let message =
                     "`comparison: numeric` finds no number in the baseline where it looks";
@@ -60,7 +59,7 @@ pub(in crate::load) fn from_comparison(
         }
         ComparisonType::Semantic => return semantic_grader(desk, comparison, structural, at),
     }
-    vacuous::warn(desk, &structural, at);
+    warn_of_vacuous(desk, &structural, at);
     Some(CodeGrader::StructuralMatch(structural))
 }
 
@@ -135,7 +134,7 @@ fn semantic_grader(
             }))
         }
         _ => {
-            vacuous::warn(desk, &structural, at);
+            warn_of_vacuous(desk, &structural, at);
             Some(CodeGrader::StructuralMatch(Structural {
                 tolerance: Default::default(),
                 likeness: Some(likeness),

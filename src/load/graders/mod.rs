@@ -1,21 +1,11 @@
 //! Graders with everything that they need: names are looked up, expectations merged in, defaults
 //! filled in, and what cannot work is refused.
 
-mod code;
 mod comparison;
-mod execution;
 mod judged;
 mod measures;
-mod numbers;
-mod relative;
-mod similarity;
-mod structural;
-mod tested;
 #[cfg(test)]
 mod tests;
-mod vacuous;
-
-pub(super) use execution::allows_in_process;
 
 use std::path::{Path, PathBuf};
 
@@ -27,68 +17,12 @@ use super::reach::SparePart;
 use super::scope::{Desk, GraderShelf, NamedGrader, SuiteScope};
 use super::source::Span;
 use super::tree::Node;
-use crate::model::{CodeGrader, Combine, Grader, GraderKind, GraderType, Grading, RegexFlags};
-use crate::spec::{
-    CodeConfig, CombineSpec, CombineWord, ExpectedSpec, GraderRef, GraderSpec, NameOr, RegexFlag,
-};
+use crate::graders::settings::{CaseExpectation, Expected};
+use crate::model::{CodeGrader, Combine, Grader, GraderKind, GraderType, Grading};
+use crate::spec::{CombineSpec, CombineWord, ExpectedSpec, GraderRef, GraderSpec, NameOr};
 use eval_base::nearest::did_you_mean;
-use eval_match::without_literals;
 
 pub(super) use comparison::{from_comparison, merged};
-pub(super) use judged::without_nulls;
-pub(super) use structural::check_matchers;
-
-/// What a case expects, with its place.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Expected<'a> {
-    pub spec: &'a ExpectedSpec,
-    pub span: Span,
-    /// Where it is written.
-    pub node: Option<&'a Node>,
-}
-
-impl Expected<'_> {
-    /// The word after `expected.type`.
-    pub fn kind(&self) -> &'static str {
-        match self.spec {
-            ExpectedSpec::Exact(_) => "exact",
-            ExpectedSpec::Contains(_) => "contains",
-            ExpectedSpec::Pattern(_) => "pattern",
-            ExpectedSpec::Semantic(_) => "semantic",
-            ExpectedSpec::Functional(_) => "functional",
-            ExpectedSpec::Numeric(_) => "numeric",
-            ExpectedSpec::Json(_) => "json",
-            ExpectedSpec::Structural(_) => "structural",
-        }
-    }
-
-    /// The value and its alternatives, of kinds that have any; for reports the first stands for
-    /// all.
-    pub fn values(&self) -> Vec<Value> {
-        let with = |value: &Value, alternatives: &[Value]| {
-            std::iter::once(value)
-                .chain(alternatives)
-                .cloned()
-                .collect::<Vec<_>>()
-        };
-        match self.spec {
-            ExpectedSpec::Exact(e) => with(&e.value, &e.alternatives),
-            ExpectedSpec::Semantic(e) => with(&e.value, &e.alternatives),
-            ExpectedSpec::Numeric(e) => e.value.iter().chain(&e.alternatives).cloned().collect(),
-            ExpectedSpec::Json(e) => e.value.iter().chain(&e.alternatives).cloned().collect(),
-            ExpectedSpec::Structural(e) => vec![e.value.clone()],
-            ExpectedSpec::Pattern(e) => std::iter::once(&e.value)
-                .chain(&e.alternatives)
-                .map(|p| Value::from(p.as_str()))
-                .collect(),
-            ExpectedSpec::Contains(e) => serde_json::to_value(&e.value)
-                .map(without_nulls)
-                .into_iter()
-                .collect(),
-            ExpectedSpec::Functional(e) => serde_json::to_value(&e.value).into_iter().collect(),
-        }
-    }
-}
 
 /// The graders that a case (or a file, for its cases) names, with the nodes that they were read
 /// from.
@@ -401,14 +335,19 @@ fn kinds_of(
     expected: Option<Expected>,
     known: Known,
 ) -> Option<Vec<GraderKind>> {
-    let baseline = known.baseline();
+    let case = CaseExpectation {
+        expected,
+        baseline: known.baseline(),
+    };
     match spec {
-        GraderSpec::Code(grader) if matches!(known, Known::Missing) && compares(&grader.config) => {
+        GraderSpec::Code(grader)
+            if matches!(known, Known::Missing) && grader.config.needs_expectation() =>
+        {
             Some(vec![GraderKind::Code(CodeGrader::NoBaseline)])
         }
         GraderSpec::Code(grader) => {
             let config = node.get("config").unwrap_or(node);
-            let graders = code::resolve(desk, &grader.config, config, expected, baseline)?;
+            let graders = grader.config.resolve(desk, config, case)?;
             Some(graders.into_iter().map(GraderKind::Code).collect())
         }
         GraderSpec::Model(grader)
@@ -419,32 +358,16 @@ fn kinds_of(
             Some(vec![GraderKind::Code(CodeGrader::NoBaseline)])
         }
         GraderSpec::Model(grader) => {
-            let judge = judged::model(desk, &grader.config, node, dir, expected, baseline)?;
+            let judge = judged::model(desk, &grader.config, node, dir, case)?;
             Some(vec![GraderKind::Model(Box::new(judge))])
         }
         GraderSpec::Human(grader) => {
             let config = judged::human(desk, &grader.config, node)?;
             Some(vec![GraderKind::Human {
                 config,
-                expected: reference(expected, baseline),
+                expected: case.reference(),
             }])
         }
-    }
-}
-
-/// Whether a grader has nothing of its own to compare an output with.
-fn compares(config: &CodeConfig) -> bool {
-    match config {
-        CodeConfig::ExactMatch(s) => s.value.is_none(),
-        CodeConfig::StructuralMatch(s) => s.value.is_none(),
-        CodeConfig::Similarity(s) => s.value.is_none(),
-        CodeConfig::Numeric(s) => s.value.is_none() && s.min.is_none() && s.max.is_none(),
-        CodeConfig::Json(s) => s.value.is_none() && s.schema.is_none(),
-        CodeConfig::Contains(_)
-        | CodeConfig::Regex(_)
-        | CodeConfig::FunctionOutput(_)
-        | CodeConfig::CodeExecution(_)
-        | CodeConfig::Command(_) => false,
     }
 }
 
@@ -524,21 +447,6 @@ pub(super) fn tell_doubts(desk: &mut Desk, written: &Written, kind: Option<(&str
     true
 }
 
-/// What a judge is shown as the expectation: the expectation as written, else the baseline.
-fn reference(expected: Option<Expected>, baseline: Option<&Value>) -> Option<Value> {
-    match expected {
-        Some(expected) => {
-            let values = expected.values();
-            if values.len() > 1 {
-                Some(Value::Array(values))
-            } else {
-                values.into_iter().next()
-            }
-        }
-        None => baseline.map(without_literals),
-    }
-}
-
 fn combined(desk: &mut Desk, spec: &CombineSpec, at: Span, graders: &[Grader]) -> Option<Combine> {
     let graders: Vec<&Grader> = graders
         .iter()
@@ -588,15 +496,5 @@ fn combined(desk: &mut Desk, spec: &CombineSpec, at: Span, graders: &[Grader]) -
         CombineSpec::Weighted { pass_threshold } => Some(Combine::Weighted {
             pass_threshold: *pass_threshold,
         }),
-    }
-}
-
-/// Regular-expression flags as the matchers want them.
-pub(super) fn regex_flags(flags: &[RegexFlag]) -> RegexFlags {
-    RegexFlags {
-        ignorecase: flags.contains(&RegexFlag::Ignorecase),
-        multiline: flags.contains(&RegexFlag::Multiline),
-        dotall: flags.contains(&RegexFlag::Dotall),
-        verbose: flags.contains(&RegexFlag::Verbose),
     }
 }

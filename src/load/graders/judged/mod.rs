@@ -14,9 +14,7 @@ mod tests;
 
 use std::path::Path;
 
-use serde_json::Value;
-
-use super::Expected;
+use crate::graders::settings::CaseExpectation;
 use crate::load::problem::{Code, Problem};
 use crate::load::scope::{Desk, seconds};
 use crate::load::source::Span;
@@ -34,8 +32,7 @@ pub(super) fn model(
     config: &ModelGraderConfig,
     node: &Node,
     dir: &Path,
-    expected: Option<Expected>,
-    baseline: Option<&Value>,
+    case: CaseExpectation,
 ) -> Option<Judge> {
     let node = node.get("config").unwrap_or(node);
     let errors = desk.problems.error_count();
@@ -45,7 +42,7 @@ pub(super) fn model(
         .prompt
         .as_ref()
         .map(|prompt| text::prompt(desk, prompt, node.locate("/prompt")));
-    let wanted = wanted::resolve(desk, expected, baseline)?;
+    let wanted = wanted::resolve(desk, case)?;
     let written = config.rubric.as_ref().map(|rubric| {
         let at = node.locate("/rubric");
         text::rubric(desk, rubric, at).map(|text| (text, at))
@@ -151,17 +148,4 @@ fn tell_unshown(desk: &mut Desk, at: Span, by_reference: bool) {
         Problem::warning(Code::SuspiciousValue, at, message)
     };
     desk.push(problem.hint("write `{{ expected }}` (or `{expected}`) where it belongs"));
-}
-
-/// Drops what was not written, so that hashes and journals hold only settings.
-pub(in crate::load) fn without_nulls(value: Value) -> Value {
-    match value {
-        Value::Object(map) => Value::Object(
-            map.into_iter()
-                .filter(|(_, v)| !v.is_null())
-                .map(|(k, v)| (k, without_nulls(v)))
-                .collect(),
-        ),
-        other => other,
-    }
 }

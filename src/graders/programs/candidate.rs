@@ -10,12 +10,12 @@ use std::borrow::Cow;
 
 use crate::model::OutputValue;
 
-use super::extract::as_text;
 use super::fences::{Fence, fences};
+use crate::graders::output::as_text;
 
 /// What the program is for.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Wanted<'a> {
+pub(crate) struct Wanted<'a> {
     /// Text before the output's code, empty if none.
     pub prefix: &'a str,
     pub entry_point: Option<&'a str>,
@@ -24,7 +24,7 @@ pub(super) struct Wanted<'a> {
 }
 
 /// The program's text, or why there is none, as a sentence.
-pub(super) fn candidate(value: &OutputValue, wanted: Wanted) -> Result<String, String> {
+pub(crate) fn candidate(value: &OutputValue, wanted: Wanted) -> Result<String, String> {
     if let OutputValue::Json(json) = value
         && !json.is_string()
     {
@@ -109,7 +109,7 @@ fn code_of(text: &str, wanted: Wanted) -> Result<String, String> {
 }
 
 /// Code behind a text that belongs before it whatever the code defines.
-pub(super) fn prefixed(prefix: &str, code: &str) -> String {
+pub(crate) fn prefixed(prefix: &str, code: &str) -> String {
     if prefix.trim().is_empty() {
         return code.to_owned();
     }

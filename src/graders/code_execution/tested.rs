@@ -4,14 +4,11 @@ use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use super::super::problem::{Code, Problem};
-use super::super::scope::Desk;
-use super::super::tree::Node;
-use super::code::lacks;
-use super::execution::allows_in_process;
-use super::structural::tolerance;
-use crate::model::{Executor, RowsTest, StdioCase, StdoutComparison, Tests, TestsWord, WantedRows};
-use crate::spec::CodeExecutionSpec;
+use super::{CodeExecutionSpec, RowsTest, StdioCase, StdioCaseSpec, Tests, WantedRows};
+use crate::graders::programs::allows_in_process;
+use crate::graders::settings::{lacks, tolerance};
+use crate::load::{Code, Desk, Node, Problem};
+use crate::model::{Executor, StdoutComparison, TestsWord};
 
 /// The key of each kind of tests.
 fn given(spec: &CodeExecutionSpec) -> Vec<(&'static str, TestsWord)> {
@@ -47,7 +44,7 @@ fn ways(keys: &[&str]) -> String {
     }
 }
 
-pub(super) fn tests(
+pub(crate) fn tests(
     desk: &mut Desk,
     spec: &CodeExecutionSpec,
     node: &Node,
@@ -247,7 +244,7 @@ fn stdio(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node) -> Option<Tests
             return None;
         }
     }
-    let case = |c: &crate::spec::StdioCaseSpec| StdioCase {
+    let case = |c: &StdioCaseSpec| StdioCase {
         stdin: c.stdin.clone(),
         stdout: c.stdout.clone().unwrap_or_default(),
         args: c.args.clone(),

@@ -2,13 +2,13 @@
 
 use crate::model::{Executor, OutputValue};
 
-use super::extract::as_text;
 use super::fences::{Fence, canonical, fences};
+use crate::graders::output::as_text;
 
 /// The program's text, or why there is none, as a sentence. Of fenced blocks those of the language
 /// come before those that name none; among them the last that defines `entry`, else the first (of
 /// SQL the last: queries follow their tables).
-pub(super) fn source(
+pub(crate) fn source(
     value: &OutputValue,
     executor: &Executor,
     prefix: &str,
