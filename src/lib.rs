@@ -3,7 +3,9 @@
 //! The program is this package; what it rests on has crates of its own, whose order the compiler
 //! keeps: `eval-base` (texts, files, redaction), `eval-stats`, `eval-match` (comparisons) and
 //! `eval-sandbox`. The modules here are in layers; each may use what is below it in this list and
-//! nothing above or beside it (`tests/rules` fails on a breach):
+//! nothing above or beside it (`tests/rules` fails on a breach). The exception is `graders`, which
+//! is cut by subject: one file of it holds what `spec`, `load` and `model` have of a code grader,
+//! and these may name it.
 //!
 //! ```text
 //! cli

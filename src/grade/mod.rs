@@ -433,7 +433,7 @@ impl Graders {
             let bench = &bench;
             Box::pin(async move { self.run(grader, code, &output, bench).await })
         };
-        let limited = self.references.limited(grader, code, &again).await;
+        let limited = self.references.limited(grader, &again).await;
         let limited = match limited.transpose() {
             Ok(limited) => limited,
             Err(grade) => return grade,

@@ -44,9 +44,9 @@ impl References {
     pub async fn limited<'g>(
         &self,
         grader: &CodeGrader,
-        code: &dyn CandidateCode,
         grade: &(dyn Fn(OutputValue) -> BoxedFuture<'g, Grade> + Sync),
     ) -> Option<Result<CodeGrader, Grade>> {
+        let code = grader.as_method().candidate_code()?;
         let reference = code.reference()?;
         let cell = {
             let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
@@ -137,7 +137,7 @@ mod tests {
 
     use super::*;
     use crate::grade::grader_process::TaskFailure;
-    use crate::model::{CodeExecution, CodeLimits, Executor, Tests};
+    use crate::model::{CodeExecution, CodeLimits, ExactMatch, Executor, Tests};
 
     fn grader(wall: u64, factor: f64) -> CodeGrader {
         CodeGrader::CodeExecution(CodeExecution {
@@ -175,8 +175,9 @@ mod tests {
     #[test]
     fn the_limit_is_the_references_time_within_bounds() {
         let of = |ms, factor, limit| {
+            let grader = grader(limit, factor);
             wall(&with_limit(
-                &grader(limit, factor),
+                grader.as_method().candidate_code().unwrap(),
                 Duration::from_millis(ms),
                 factor,
             ))
@@ -193,9 +194,8 @@ mod tests {
             unreachable!()
         };
         execution.limits = short;
-        let short = CodeGrader::CodeExecution(execution);
         assert_eq!(
-            wall(&with_limit(&short, FLOOR, 2.0)),
+            wall(&with_limit(&execution, FLOOR, 2.0)),
             Duration::from_millis(100)
         );
     }

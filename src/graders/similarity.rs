@@ -377,7 +377,7 @@ fn apart(a: f64, b: f64) -> (String, String) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{EditUnit, Outcome};
+    use crate::model::Outcome;
 
     fn rule(measure: SimilarityMetric, threshold: f64, references: &[&str]) -> Similarity {
         Similarity {
@@ -392,8 +392,12 @@ mod tests {
         }
     }
 
+    fn grade(rule: &Similarity, value: &OutputValue) -> Grade {
+        rule.grade(value, &Patterns::default())
+    }
+
     fn told(rule: &Similarity, output: &str) -> String {
-        let g = rule.grade(&OutputValue::Text(output.to_owned()));
+        let g = grade(rule, &OutputValue::Text(output.to_owned()));
         let score = g.score.map_or("-".into(), |s| format!("{s:.4}"));
         format!(
             "{} {score} {} {:?} {} [{}]",

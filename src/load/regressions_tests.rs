@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use super::{LoadRequest, Loaded, Overrides, Purpose, load};
-use crate::model::{CodeGrader, Grader, GraderKind};
+use crate::model::{CodeGrader, ExactMatch, Grader, GraderKind};
 
 fn loaded(eval: &str) -> Loaded {
     let dir = tempfile::tempdir().expect("a folder");

@@ -327,7 +327,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::{Cause, CodeGrader, GraderType};
+    use crate::model::{Cause, CodeGrader, GraderType, JsonMatch, RegexMatch};
 
     fn crossed(answer: TaskAnswer) -> TaskAnswer {
         let mut bytes = Vec::new();

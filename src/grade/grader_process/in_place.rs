@@ -76,11 +76,12 @@ pub(super) fn reads_program(grader: &CodeGrader, value: &OutputValue) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::model::{
-        CodeExecution, CodeLimits, EditUnit, JsonMode, Similarity, SimilarityMetric, Structural,
+        CodeExecution, CodeLimits, EditUnit, ExactMatch, Executor, JsonMatch, JsonMode, RegexFlags,
+        RegexMatch, Similarity, SimilarityMetric, Structural, Tests, Tokenizer,
     };
 
     fn text(bytes: usize) -> OutputValue {
