@@ -7,8 +7,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use globset::{GlobBuilder, GlobMatcher};
-
 use super::problem::{Code, Problem, Problems};
 use super::scope::Desk;
 use super::session::validator;
@@ -16,6 +14,7 @@ use super::source::{Sources, Span};
 use super::tree::Node;
 use crate::model::{Budget, CacheMode, Endpoint, ModelSettings, Price};
 use crate::spec::{BudgetSpec, PriceSpec, PricesFile, SchemaKind};
+use eval_base::globs::{GlobMatcher, id_glob, is_glob};
 
 /// Where prices are looked for when a suite does not say, relative to its folder; the first that is
 /// there counts.
@@ -137,13 +136,7 @@ impl Entry {
             )));
         }
         let entry = |single: String| {
-            let is_glob = single.contains(['*', '?', '[', '{']);
-            let glob = GlobBuilder::new(&single)
-                .literal_separator(false)
-                .backslash_escape(true)
-                .build();
-            let glob = glob.map_err(|error| refuse(error.kind().to_string()))?;
-            let glob = is_glob.then(|| glob.compile_matcher());
+            let glob = Some(id_glob(&single).map_err(refuse)?).filter(|_| is_glob(&single));
             let exactness = if glob.is_some() {
                 literals(&single)
             } else {

@@ -7,8 +7,9 @@ use super::kinds::Part;
 use super::problem::{Problem, Problems};
 use super::request::Filters;
 use super::scope::Desk;
-use super::select::{IdGlobs, word};
+use super::select::word;
 use super::tree::Node;
+use eval_base::globs::IdGlobs;
 
 /// The filters of a request, as far as a part of an eval document tells whether they can select it.
 #[derive(Debug, Clone)]
