@@ -298,10 +298,9 @@ fn file(desk: &mut Desk, node: &mut Node, broken: &Broken, values: &mut [Value])
             .as_ref()
             .map_or(head.locate("/metadata/id"), |n| n.span);
         let message = "the eval has no cases, so it would pass without a test";
-        desk.push(
+        return desk.refuse(
             Problem::error(Code::EmptyCases, at, message).hint("add `test_cases:` or a `dataset:`"),
         );
-        return None;
     }
     Some(built(info?, &spec?.config, cases.whole(), &head))
 }

@@ -9,8 +9,8 @@ use std::path::Path;
 
 use super::problem::{Code, Problem, Problems};
 use super::scope::Desk;
-use super::session::validator;
-use super::source::{Sources, Span};
+use super::session::Session;
+use super::source::Span;
 use super::tree::Node;
 use crate::model::{Budget, CacheMode, Endpoint, ModelSettings, Price};
 use crate::spec::{BudgetSpec, PriceSpec, PricesFile, SchemaKind};
@@ -48,19 +48,15 @@ struct Entry {
     at: Span,
 }
 
-/// A document with `prices:`: checked, read, and the place of its prices.
-pub(super) fn prices_file(
-    document: &mut Node,
-    sources: &Sources,
-    problems: &mut Problems,
-) -> Option<(BTreeMap<String, PriceSpec>, Node)> {
-    let json = validator(SchemaKind::Prices)?.check(sources, document, problems)?;
-    let file: PricesFile = serde_json::from_value(json).ok()?;
-    let at = document.get("prices").unwrap_or(document).clone();
-    Some((file.prices, at))
-}
-
 impl PriceShelf {
+    /// The prices of a document; `None` after reporting that its shape is wrong.
+    pub fn of_document(session: &mut Session, document: &mut Node) -> Option<PriceShelf> {
+        let json = session.check(SchemaKind::Prices, document)?;
+        let file: PricesFile = serde_json::from_value(json).ok()?;
+        let at = document.get("prices").unwrap_or(document);
+        Some(PriceShelf::of(file.prices, at, &mut session.problems))
+    }
+
     /// The prices of a map whose node is `node`; what is wrong with them is told.
     pub fn of(
         all: BTreeMap<String, PriceSpec>,
@@ -281,10 +277,7 @@ pub(super) fn price_of(
     desk.problems.extend(shelf.late.iter().cloned());
     match shelf.find(&format!("{provider}:{model}")) {
         Ok(found) => found,
-        Err(problem) => {
-            desk.push(*problem);
-            None
-        }
+        Err(problem) => desk.refuse(*problem),
     }
 }
 

@@ -111,13 +111,7 @@ pub(super) fn within_reach<T>(
         return build(desk, part);
     }
     let mut found = Problems::new();
-    let mut aside = Desk {
-        sources: desk.sources,
-        problems: &mut found,
-        suite: desk.suite,
-        dir: desk.dir,
-    };
-    let built = build(&mut aside, part);
+    let built = build(&mut desk.aside(&mut found), part);
     desk.problems.keep_faults(found);
     built
 }

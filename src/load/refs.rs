@@ -1,6 +1,5 @@
 //! `$ref`s and other paths that files name: resolving, globs, and the fence around the project.
 
-use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use super::problem::{Code, Problem};

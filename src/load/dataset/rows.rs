@@ -74,8 +74,7 @@ pub(super) fn recipe(
         environment.add_global(name.to_owned(), value.clone());
     }
     if let Err(problem) = compile(&environment, case) {
-        desk.push(*problem);
-        return None;
+        return desk.refuse(*problem);
     }
     let context = case.at_pointer("/input/context").cloned();
     let context_told = case
