@@ -2,8 +2,10 @@
 //!
 //! The program is this package; what it rests on has crates of its own, whose order the compiler
 //! keeps: `eval-base` (texts, files, redaction), `eval-stats`, `eval-match` (comparisons),
-//! `eval-models` (calls of model APIs) and `eval-sandbox`. The modules here are in layers; each may use what is below it in this list and
-//! nothing above or beside it (`tests/rules` fails on a breach):
+//! `eval-models` (calls of model APIs) and `eval-sandbox`. The modules here are in layers; each may
+//! use what is below it in this list and nothing above or beside it (`tests/rules` fails on a
+//! breach). The exception is `graders`, which is cut by subject: one file of it holds what `spec`,
+//! `load` and `model` have of a code grader, and these may name it.
 //!
 //! ```text
 //! cli
@@ -12,6 +14,7 @@
 //! run
 //! baseline  gate  summary
 //! grade  target
+//! graders
 //! isolation  input  journal  load
 //! model
 //! spec
@@ -34,6 +37,7 @@ pub mod baseline;
 pub mod cli;
 pub mod gate;
 pub mod grade;
+pub mod graders;
 pub mod input;
 pub mod isolation;
 pub mod journal;

@@ -5,12 +5,13 @@ use serde_json_path::JsonPath;
 
 use crate::model::{Extract, JsonMode, OutputValue, Which};
 use eval_base::json::is_deeper;
-use eval_base::unique_keys::{self, UniqueKeys};
+use eval_base::unique_keys::UniqueKeys;
 use eval_match::MAX_DEPTH;
 
-use super::fences::{fences, of_language};
 use super::grader_process::TaskFailure;
-use super::patterns::Patterns;
+use crate::graders::output::{as_json, as_text};
+use crate::graders::patterns::Patterns;
+use crate::graders::programs::{fences, of_language};
 
 /// Why a step gave nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,29 +35,6 @@ pub(super) fn extract(
     steps
         .iter()
         .try_fold(value.clone(), |value, step| one(step, value, patterns))
-}
-
-/// An output as text: JSON texts as what they say, other JSON as it is written.
-pub(super) fn as_text(value: &OutputValue) -> String {
-    match value {
-        OutputValue::Text(text)
-        | OutputValue::Program(text)
-        | OutputValue::Json(Value::String(text)) => text.clone(),
-        OutputValue::Json(value) => value.to_string(),
-    }
-}
-
-/// An output as JSON: a text must be one JSON value and nothing else, and its objects have each key
-/// once.
-pub(super) fn as_json(value: &OutputValue) -> Result<Value, serde_json::Error> {
-    match value {
-        OutputValue::Json(value) => Ok(value.clone()),
-        OutputValue::Text(text) | OutputValue::Program(text) => whole_json(text),
-    }
-}
-
-fn whole_json(text: &str) -> Result<Value, serde_json::Error> {
-    unique_keys::from_str(text.trim_start_matches('\u{feff}'))
 }
 
 fn one(step: &Extract, value: OutputValue, patterns: &Patterns) -> Result<OutputValue, Nothing> {

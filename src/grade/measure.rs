@@ -1,19 +1,19 @@
 //! What graders measure beside their verdicts: numbers under names, or the word that there is none.
 
-use crate::model::{
-    Case, Cause, CodeGrader, Grade, Grader, GraderKind, Measured, Outcome, Verdict,
-};
+use crate::model::{Case, Cause, Grade, Grader, GraderKind, Measured, Outcome, Verdict};
 
 /// A grade with the metrics that its grader promises: a score under the author's name, the numbers
 /// of the method under theirs. What is missing, because the grade is errored or pending, is named
 /// as unmeasured.
 pub(super) fn record(grader: &Grader, mut grade: Grade) -> Grade {
     if let Some(name) = &grader.metric {
-        let number = match &grader.kind {
-            GraderKind::Code(CodeGrader::Similarity(rule)) => {
-                grade.metrics.remove(rule.measure.name())
-            }
-            _ => grade.score.filter(|_| grade.outcome.is_graded()),
+        let own = match &grader.kind {
+            GraderKind::Code(code) => code.as_method().number(),
+            GraderKind::Model(_) | GraderKind::Human { .. } => None,
+        };
+        let number = match own {
+            Some((own, _)) => grade.metrics.remove(own),
+            None => grade.score.filter(|_| grade.outcome.is_graded()),
         };
         if let Some(number) = number {
             grade.metrics.insert(name.clone(), number);

@@ -1,34 +1,18 @@
 //! From a target's output to a verdict: extraction, graders, and how their grades become one.
 //!
-//! Nothing here knows where the output came from. What only looks at the output lies in `answers`;
-//! what runs the candidate's code in `functions` and `execution`, by way of the sandbox; what runs
-//! the author's program in `program`; what asks models in `judge`.
+//! Nothing here knows where the output came from. Code graders are in the module `graders`; what
+//! asks models is in `judge`.
 
-mod answers;
-mod candidate;
 mod combine;
 mod contradiction;
-mod demands;
-mod endings;
-mod execution;
 mod extract;
-mod fences;
 mod finish;
-mod functions;
 mod grader_process;
 mod interrupt;
 mod judge;
-mod languages;
 mod measure;
-mod patterns;
 mod probes;
-mod program;
 mod reference;
-mod rows;
-mod show;
-mod similarity;
-mod source;
-mod stdio;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -38,6 +22,11 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
+use crate::graders::code_execution::demands::{self, Modes};
+use crate::graders::programs::{
+    BoxedFuture, CandidateCode, Languages, TestBench, language_of, not_run,
+};
+use crate::graders::{no_baseline, run_command};
 use crate::isolation::CommandSandbox;
 use crate::isolation::{Refused, Wanted};
 use crate::model::{
@@ -57,10 +46,8 @@ pub use judge::question_bytes as judge_question_bytes;
 pub use measure::without_output;
 
 use combine::{Decision, combine, decide, negate};
-use demands::Modes;
 use extract::Nothing;
 use grader_process::{PoolConfig, TextWork};
-use languages::{Languages, language_of};
 use probes::Probes;
 use reference::References;
 
@@ -404,97 +391,92 @@ impl Graders {
         )
     }
 
-    async fn code(&self, code: &CodeGrader, case: &Case, value: &OutputValue) -> Grade {
-        if matches!(code, CodeGrader::NoBaseline) {
-            return answers::no_baseline(&case.id);
-        }
-        if let Some(grade) = self.text.grade(code, value).await {
+    async fn code(&self, grader: &CodeGrader, case: &Case, value: &OutputValue) -> Grade {
+        if let Some(grade) = self.text.grade(grader, value).await {
             return grade;
         }
-        let isolated = match code {
-            CodeGrader::Command(command) => {
-                let grade = async {
-                    let _place = self.references.place().await;
-                    self.command(command, case, value).await
-                };
-                let grade = self.text.until_interrupted(grade).await;
-                return grade.unwrap_or_else(|failure| failure.grade(code.method()));
-            }
-            CodeGrader::FunctionOutput(function) => function.sandbox,
-            CodeGrader::CodeExecution(execution) => execution.sandbox,
-            _ => true,
-        };
-        if !isolated && !self.open_is_allowed() {
-            let why = "`sandbox: false` needs --allow-unsandboxed";
-            return Grade::errored(
-                GraderType::Code,
-                code.method(),
-                Cause::SandboxUnavailable,
-                why,
-            );
+        if let CodeGrader::Command(command) = grader {
+            let grade = async {
+                let _place = self.references.place().await;
+                self.command(command, case, value).await
+            };
+            let grade = self.text.until_interrupted(grade).await;
+            return grade.unwrap_or_else(|failure| failure.grade(grader.method()));
         }
-        let opened = if isolated {
+        let Some(code) = grader.as_method().candidate_code() else {
+            return no_baseline(&case.id);
+        };
+        let sandboxed = code.settings().sandboxed;
+        if !sandboxed && !self.open_is_allowed() {
+            let why = "`sandbox: false` needs --allow-unsandboxed";
+            let cause = Cause::SandboxUnavailable;
+            return Grade::errored(GraderType::Code, grader.method(), cause, why);
+        }
+        let opened = if sandboxed {
             self.isolated().await.map_err(|refused| refused.error)
         } else {
             self.open().await
         };
         let sandbox = match opened {
             Ok(sandbox) => sandbox,
-            Err(error) => return endings::not_run(code.method(), &error),
+            Err(error) => return not_run(grader.method(), &error),
         };
-        let demand = &self.config.demand;
-        if let Some(grade) = demands::refuse(code, demand, sandbox, &self.modes).await {
+        let bench = TestBench {
+            sandbox,
+            languages: &self.languages,
+            demand: &self.config.demand,
+            modes: &self.modes,
+        };
+        if let Some(grade) = code.refuse(&bench).await {
             return grade;
         }
-        let again = |output: OutputValue| -> reference::Grading<'_> {
-            Box::pin(async move { self.run(code, &output, sandbox).await })
+        let again = |output: OutputValue| -> BoxedFuture<'_, Grade> {
+            let bench = &bench;
+            Box::pin(async move { self.run(grader, code, &output, bench).await })
         };
-        let limited = match self.references.limited(code, &again).await.transpose() {
+        let limited = self.references.limited(grader, &again).await;
+        let limited = match limited.transpose() {
             Ok(limited) => limited,
             Err(grade) => return grade,
         };
         let _place = self.references.place().await;
-        self.run(limited.as_ref().unwrap_or(code), value, sandbox)
-            .await
+        let grader = limited.as_ref().unwrap_or(grader);
+        let code = grader.as_method().candidate_code().unwrap_or(code);
+        self.run(grader, code, value, &bench).await
     }
 
     /// Runs the candidate's code; what the grade rests on is what it says, and at least what is
     /// demanded.
-    async fn run(&self, code: &CodeGrader, value: &OutputValue, sandbox: &Sandbox) -> Grade {
-        let (demand, languages) = (&self.config.demand, &self.languages);
-        let program = match self.text.program(code, value).await {
+    async fn run(
+        &self,
+        grader: &CodeGrader,
+        code: &dyn CandidateCode,
+        value: &OutputValue,
+        bench: &TestBench<'_>,
+    ) -> Grade {
+        let program = match self.text.program(grader, value).await {
             Ok(Ok(program)) => program,
             Ok(Err(why)) => {
-                return Grade::failed(GraderType::Code, code.method(), Cause::NoCode, why);
+                return Grade::failed(GraderType::Code, grader.method(), Cause::NoCode, why);
             }
-            Err(unfinished) => return unfinished.grade(code.method()),
+            Err(unfinished) => return unfinished.grade(grader.method()),
         };
-        let grade = match code {
-            CodeGrader::FunctionOutput(function) => {
-                functions::grade(function, program, sandbox, languages).await
-            }
-            CodeGrader::CodeExecution(execution) => {
-                execution::grade(execution, program, sandbox, languages, demand).await
-            }
-            other => Grade::errored(
-                GraderType::Code,
-                other.method(),
-                Cause::Harness,
-                "no such grader",
-            ),
-        };
-        let grade = self.probes.check(code, grade, sandbox, languages).await;
-        let unsandboxed = !sandbox.state().enforced && may_have_run(&grade);
+        let grade = code.grade(program, bench).await;
+        let probed = self
+            .probes
+            .check(code, grade, bench.sandbox, bench.languages);
+        let grade = probed.await;
+        let unsandboxed = !bench.sandbox.state().enforced && may_have_run(&grade);
         let grade = if unsandboxed {
             grade.with_trust(Trust::Unsandboxed)
         } else {
             grade
         };
-        demands::keep(demand, grade)
+        demands::keep(bench.demand, grade)
     }
 
     async fn command(&self, command: &CommandGrader, case: &Case, value: &OutputValue) -> Grade {
-        let grade = program::grade(command, case, value, &self.commands).await;
+        let grade = run_command(command, case, value, &self.commands).await;
         let open = command.sandbox
             && self
                 .commands

@@ -11,14 +11,13 @@ use std::time::Duration;
 
 use tokio::sync::OnceCell;
 
+use crate::graders::code_execution::{StdioTest, grade_stdio};
+use crate::graders::programs::{CandidateCode, Languages, RunSettings};
 use crate::model::{
-    Cause, CodeExecution, CodeGrader, CodeLimits, Executor, Grade, GraderType, Outcome, StdioCase,
+    Cause, CodeExecution, CodeLimits, Executor, Grade, GraderType, Outcome, StdioCase,
     StdoutComparison, Tests,
 };
 use eval_sandbox::Sandbox;
-
-use super::languages::Languages;
-use super::stdio;
 
 /// A probe gets no less time, so that a tight limit of programs is not held against their language.
 const LEAST_TIME: Duration = Duration::from_secs(10);
@@ -44,16 +43,14 @@ impl Probes {
     /// The grade of a program; that of its language where it failed for want of a part of that.
     pub async fn check(
         &self,
-        code: &CodeGrader,
+        code: &dyn CandidateCode,
         grade: Grade,
         sandbox: &Sandbox,
         languages: &Languages,
     ) -> Grade {
-        let (executor, limits) = match code {
-            CodeGrader::FunctionOutput(function) => (&function.executor, &function.limits),
-            CodeGrader::CodeExecution(execution) => (&execution.executor, &execution.limits),
-            _ => return grade,
-        };
+        let RunSettings {
+            executor, limits, ..
+        } = code.settings();
         let Some(text) = probe_of(executor) else {
             return grade;
         };
@@ -67,7 +64,7 @@ impl Probes {
         }
         let cell = Arc::clone(self.cells().entry(key.clone()).or_default());
         match cell
-            .get_or_try_init(|| probe(executor, limits, text, sandbox, languages))
+            .get_or_try_init(|| probe(executor, &limits, text, sandbox, languages))
             .await
         {
             Ok(Ok(())) => grade,
@@ -110,27 +107,17 @@ impl Probes {
     }
 }
 
-/// Whether some run of a program must end with another exit code than 0, as in a language that
-/// lacks something.
-fn expects_failure(code: &CodeGrader) -> bool {
-    match code {
-        CodeGrader::CodeExecution(CodeExecution {
-            tests: Tests::Stdio { cases, .. },
-            ..
-        }) => cases.iter().any(|case| case.exit_code != 0),
-        _ => false,
-    }
-}
-
-fn shows_that_the_language_works(code: &CodeGrader, grade: &Grade) -> bool {
-    grade.outcome == Outcome::Passed && !expects_failure(code)
+fn shows_that_the_language_works(code: &dyn CandidateCode, grade: &Grade) -> bool {
+    grade.outcome == Outcome::Passed && !code.expects_failure()
 }
 
 /// Whether a grade may be due to a language that lacks something: a program that ran to its end and
 /// was wrong is not, unless the end that is expected of it is one that a broken language has, too.
-fn may_be_the_languages(code: &CodeGrader, grade: &Grade) -> bool {
+fn may_be_the_languages(code: &dyn CandidateCode, grade: &Grade) -> bool {
     match (grade.outcome, grade.cause) {
-        (Outcome::Passed, _) | (Outcome::Failed, Some(Cause::WrongAnswer)) => expects_failure(code),
+        (Outcome::Passed, _) | (Outcome::Failed, Some(Cause::WrongAnswer)) => {
+            code.expects_failure()
+        }
         (Outcome::Failed, cause) => !matches!(cause, Some(Cause::NoCode | Cause::Forged)),
         _ => false,
     }
@@ -157,7 +144,7 @@ async fn probe(
 ) -> Result<Probed, Unprobed> {
     let cases = vec![StdioCase::default()];
     let compare = StdoutComparison::ExitCode;
-    let expected = stdio::Expected {
+    let expected = StdioTest {
         cases: &cases,
         compare,
         tolerance: None,
@@ -180,7 +167,7 @@ async fn probe(
         sandbox: true,
         reference: None,
     };
-    let graded = stdio::grade(&grader, text, &expected, sandbox, languages).await;
+    let graded = grade_stdio(&grader, text, &expected, sandbox, languages).await;
     match (graded.outcome, graded.cause) {
         (Outcome::Passed, _) => Ok(Ok(())),
         (Outcome::Errored, Some(Cause::SandboxUnavailable)) => {

@@ -5,17 +5,16 @@
 //! of the run is graded. It must pass: tests that refuse their own solution say nothing of others.
 
 use std::collections::HashMap;
-use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{OnceCell, RwLock, RwLockReadGuard};
 
+use crate::graders::code_execution::SLOWEST;
+use crate::graders::programs::{BoxedFuture, CandidateCode};
 use crate::model::{
-    Cause, CodeGrader, Fingerprint, Grade, GraderType, Outcome, OutputValue, Reference,
+    Cause, CodeGrader, CodeLimits, Fingerprint, Grade, GraderType, Outcome, OutputValue, Reference,
 };
-
-use super::stdio::SLOWEST;
 
 /// No candidate gets less: a start of the interpreter on a busy machine is no fault of its own.
 const FLOOR: Duration = Duration::from_millis(500);
@@ -31,20 +30,8 @@ pub(super) struct References {
     quiet: RwLock<()>,
 }
 
-/// An output being graded.
-pub(super) type Grading<'g> = Pin<Box<dyn Future<Output = Grade> + Send + 'g>>;
-
 /// How long the reference took, or the grade of all samples when it is of no use.
 type Measured = Result<Duration, Box<Grade>>;
-
-/// The reference of a grader, when it has one.
-fn reference_of(code: &CodeGrader) -> Option<&Reference> {
-    match code {
-        CodeGrader::FunctionOutput(function) => function.reference.as_ref(),
-        CodeGrader::CodeExecution(execution) => execution.reference.as_ref(),
-        _ => None,
-    }
-}
 
 impl References {
     /// The place of an ordinary program, which waits while a reference is measured.
@@ -56,18 +43,19 @@ impl References {
     /// an output with the grader as it is. The caller must hold no place.
     pub async fn limited<'g>(
         &self,
-        code: &CodeGrader,
-        grade: &(dyn Fn(OutputValue) -> Grading<'g> + Sync),
+        grader: &CodeGrader,
+        grade: &(dyn Fn(OutputValue) -> BoxedFuture<'g, Grade> + Sync),
     ) -> Option<Result<CodeGrader, Grade>> {
-        let reference = reference_of(code)?;
+        let code = grader.as_method().candidate_code()?;
+        let reference = code.settings().reference?;
         let cell = {
             let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
-            Arc::clone(measured.entry(Fingerprint::of(code)).or_default())
+            Arc::clone(measured.entry(Fingerprint::of(grader)).or_default())
         };
         let measured = cell
             .get_or_try_init(|| async {
                 let _alone = self.quiet.write().await;
-                match measure(code, reference, grade).await {
+                match measure(grader.method(), code, reference, grade).await {
                     // An interrupt says nothing about the reference, so it is not kept.
                     Err(grade) if grade.cause == Some(Cause::Interrupted) => Err(grade),
                     measured => Ok(measured),
@@ -83,15 +71,14 @@ impl References {
 }
 
 async fn measure<'g>(
-    code: &CodeGrader,
+    method: &str,
+    code: &dyn CandidateCode,
     reference: &Reference,
-    grade: &(dyn Fn(OutputValue) -> Grading<'g> + Sync),
+    grade: &(dyn Fn(OutputValue) -> BoxedFuture<'g, Grade> + Sync),
 ) -> Measured {
     // As a model would have answered: a completion continues the case's prefix, a whole program
     // does not.
-    let prefix =
-        matches!(code, CodeGrader::CodeExecution(execution) if !execution.prefix.trim().is_empty());
-    let output = if prefix {
+    let output = if code.continues_prefix() {
         OutputValue::Text(reference.code.clone())
     } else {
         OutputValue::Program(reference.code.clone())
@@ -103,7 +90,7 @@ async fn measure<'g>(
         let graded = grade(output.clone()).await;
         let elapsed = started.elapsed();
         if graded.outcome != Outcome::Passed {
-            return Err(Box::new(useless(code, &graded)));
+            return Err(Box::new(useless(method, &graded)));
         }
         best = best.min(slowest_run(&graded).unwrap_or(elapsed));
         if elapsed > LONG {
@@ -120,7 +107,7 @@ fn slowest_run(graded: &Grade) -> Option<Duration> {
     Duration::try_from_secs_f64(ms / 1e3).ok()
 }
 
-fn useless(code: &CodeGrader, graded: &Grade) -> Grade {
+fn useless(method: &str, graded: &Grade) -> Grade {
     if graded.cause == Some(Cause::Interrupted) {
         return graded.clone();
     }
@@ -129,22 +116,19 @@ fn useless(code: &CodeGrader, graded: &Grade) -> Grade {
         _ => (Cause::Harness, "fails its tests"),
     };
     let reason = format!("the reference solution {what}: {}", graded.reason);
-    Grade::errored(GraderType::Code, code.method(), cause, reason)
+    Grade::errored(GraderType::Code, method, cause, reason)
 }
 
 /// `factor` times what the reference took, at least [`FLOOR`], and never more than the limit that
 /// was set.
-fn with_limit(code: &CodeGrader, time: Duration, factor: f64) -> CodeGrader {
+fn with_limit(code: &dyn CandidateCode, time: Duration, factor: f64) -> CodeGrader {
     let relative =
         Duration::try_from_secs_f64(time.as_secs_f64() * factor).unwrap_or(Duration::MAX);
-    let mut code = code.clone();
-    let limits = match &mut code {
-        CodeGrader::FunctionOutput(function) => &mut function.limits,
-        CodeGrader::CodeExecution(execution) => &mut execution.limits,
-        _ => return code,
-    };
-    limits.wall = limits.wall.min(relative.max(FLOOR));
-    code
+    let limits = code.settings().limits;
+    code.with_limits(CodeLimits {
+        wall: limits.wall.min(relative.max(FLOOR)),
+        ..limits
+    })
 }
 
 #[cfg(test)]
@@ -153,7 +137,7 @@ mod tests {
 
     use super::*;
     use crate::grade::grader_process::TaskFailure;
-    use crate::model::{CodeExecution, CodeLimits, Executor, Tests};
+    use crate::model::{CodeExecution, CodeLimits, ExactMatch, Executor, Tests};
 
     fn grader(wall: u64, factor: f64) -> CodeGrader {
         CodeGrader::CodeExecution(CodeExecution {
@@ -177,7 +161,7 @@ mod tests {
         })
     }
 
-    fn answer<'g>(grade: Grade) -> Grading<'g> {
+    fn answer<'g>(grade: Grade) -> BoxedFuture<'g, Grade> {
         Box::pin(std::future::ready(grade))
     }
 
@@ -191,8 +175,9 @@ mod tests {
     #[test]
     fn the_limit_is_the_references_time_within_bounds() {
         let of = |ms, factor, limit| {
+            let grader = grader(limit, factor);
             wall(&with_limit(
-                &grader(limit, factor),
+                grader.as_method().candidate_code().unwrap(),
                 Duration::from_millis(ms),
                 factor,
             ))
@@ -209,9 +194,8 @@ mod tests {
             unreachable!()
         };
         execution.limits = short;
-        let short = CodeGrader::CodeExecution(execution);
         assert_eq!(
-            wall(&with_limit(&short, FLOOR, 2.0)),
+            wall(&with_limit(&execution, FLOOR, 2.0)),
             Duration::from_millis(100)
         );
     }
@@ -233,12 +217,12 @@ mod tests {
             assert_eq!(wall(&limited), FLOOR);
         }
         assert_eq!(asked.load(Ordering::Relaxed), 2);
-        let plain = CodeGrader::ExactMatch {
+        let plain = CodeGrader::ExactMatch(ExactMatch {
             any_of: vec![],
             case_sensitive: true,
             trim_whitespace: true,
             normalize_newlines: true,
-        };
+        });
         assert!(references.limited(&plain, &passes).await.is_none());
     }
 

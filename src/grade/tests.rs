@@ -19,12 +19,12 @@ fn graders() -> Graders {
 }
 
 fn exact(text: &str) -> Grader {
-    grader(GraderKind::Code(CodeGrader::ExactMatch {
+    grader(GraderKind::Code(CodeGrader::ExactMatch(ExactMatch {
         any_of: vec![json!(text)],
         case_sensitive: true,
         trim_whitespace: true,
         normalize_newlines: true,
-    }))
+    })))
 }
 
 fn grader(kind: GraderKind) -> Grader {

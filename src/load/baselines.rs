@@ -6,7 +6,6 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::graders::check_matchers;
 use super::kinds::{Part, parts};
 use super::problem::{Code, Problem, Problems};
 use super::refs::lexical;
@@ -15,6 +14,7 @@ use super::session::Session;
 use super::source::Span;
 use super::stored::{Folder, Found, Kept, Reader};
 use super::tree::Node;
+use crate::graders::structural_match::check_matchers;
 use crate::model::{
     BaselineOrigin, BaselinePlace, BaselineSettings, Fingerprint, OutputValue, Redaction,
     RegexFlags, Standing, Target,

@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::problem::{Code, Problem, Problems};
 use super::refs::lexical;
 use super::scope::{Desk, seconds};
-use super::session::validator;
-use super::source::{Sources, Span};
+use super::session::Session;
+use super::source::Span;
 use super::tree::Node;
 use crate::model::{ConfiguredExecutor, Executor};
 use crate::spec::{ExecutorSpec, ExecutorsFile, SchemaKind};
@@ -21,7 +21,7 @@ const COMPILE_MEMORY_MB: u64 = 1024;
 
 /// An executor with the limits that hold where a grader gives none.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Chosen {
+pub(crate) struct ChosenExecutor {
     pub executor: Executor,
     pub timeout: Option<Duration>,
     pub memory_mb: Option<u64>,
@@ -30,21 +30,9 @@ pub(super) struct Chosen {
 /// The languages that a suite describes.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ExecutorShelf {
-    known: BTreeMap<String, Chosen>,
+    known: BTreeMap<String, ChosenExecutor>,
     /// True when a suite may still define more.
     pub open: bool,
-}
-
-/// A document with `executors:`: checked, read, and the place of its languages.
-pub(super) fn executors_file(
-    document: &mut Node,
-    sources: &Sources,
-    problems: &mut Problems,
-) -> Option<(BTreeMap<String, ExecutorSpec>, Node)> {
-    let json = validator(SchemaKind::Executors)?.check(sources, document, problems)?;
-    let file: ExecutorsFile = serde_json::from_value(json).ok()?;
-    let at = document.get("executors").unwrap_or(document).clone();
-    Some((file.executors, at))
 }
 
 impl ExecutorShelf {
@@ -54,6 +42,20 @@ impl ExecutorShelf {
             open: true,
             ..ExecutorShelf::default()
         }
+    }
+
+    /// The languages of a document, whose folder is `dir`; `None` after reporting that its shape is
+    /// wrong.
+    pub fn of_document(
+        session: &mut Session,
+        document: &mut Node,
+        dir: &Path,
+    ) -> Option<ExecutorShelf> {
+        let json = session.check(SchemaKind::Executors, document)?;
+        let file: ExecutorsFile = serde_json::from_value(json).ok()?;
+        let at = document.get("executors").unwrap_or(document);
+        let problems = &mut session.problems;
+        Some(ExecutorShelf::of(file.executors, at, dir, problems))
     }
 
     /// The languages of a map whose node is `node`; those with a fault are told and left out. Paths
@@ -151,7 +153,7 @@ fn faults(name: &str, spec: &ExecutorSpec, map: &Node, at: &Node) -> Vec<Problem
 
 /// A compiler that lacks a part fails every program, and only a probe shows that. `probe: ""` is a
 /// choice.
-fn missing_probe(chosen: &Chosen, at: &Node) -> Option<Problem> {
+fn missing_probe(chosen: &ChosenExecutor, at: &Node) -> Option<Problem> {
     let Executor::Configured(own) = &chosen.executor else {
         return None;
     };
@@ -166,7 +168,7 @@ fn missing_probe(chosen: &Chosen, at: &Node) -> Option<Problem> {
     Some(Problem::warning(Code::SuspiciousValue, at.locate("/compile"), message).hint(hint))
 }
 
-fn chosen(name: String, spec: ExecutorSpec, dir: &Path) -> Chosen {
+fn chosen(name: String, spec: ExecutorSpec, dir: &Path) -> ChosenExecutor {
     let probe = spec.probe.clone().or_else(|| shipped_probe(&name, &spec));
     let languages = if spec.languages.is_empty() {
         vec![name.clone()]
@@ -190,7 +192,7 @@ fn chosen(name: String, spec: ExecutorSpec, dir: &Path) -> Chosen {
         probe: probe.filter(|text| !text.trim().is_empty()),
         hint: spec.hint,
     };
-    Chosen {
+    ChosenExecutor {
         executor: Executor::Configured(Box::new(executor)),
         timeout: spec.timeout_seconds.map(seconds),
         memory_mb: spec.memory_mb,
@@ -292,14 +294,14 @@ fn java_class(words: &[String]) -> Option<(&str, usize)> {
 }
 
 /// What a grader means by `executor:`; `None` after saying that there is no such thing.
-pub(super) fn choose(desk: &mut Desk, written: Option<&str>, at: Span) -> Option<Chosen> {
+pub(crate) fn choose(desk: &mut Desk, written: Option<&str>, at: Span) -> Option<ChosenExecutor> {
     let Some(name) = written else {
-        return Some(Chosen::default());
+        return Some(ChosenExecutor::default());
     };
     if let Some(executor) = Executor::built_in(name) {
-        return Some(Chosen {
+        return Some(ChosenExecutor {
             executor,
-            ..Chosen::default()
+            ..ChosenExecutor::default()
         });
     }
     let shelf = &desk.suite.executors;
@@ -326,12 +328,11 @@ pub(super) fn choose(desk: &mut Desk, written: Option<&str>, at: Span) -> Option
     };
     let open = shelf.open;
     let message = format!("no executor is named `{name}`");
-    desk.push(
+    desk.refuse(
         Problem::error(Code::UnknownExecutor, at, message)
             .hint(hint)
             .maybe_warning(open),
-    );
-    None
+    )
 }
 
 #[cfg(test)]

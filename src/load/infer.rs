@@ -4,70 +4,15 @@
 //! Works on the positioned tree with either spelling of a key. What is put in has an empty span,
 //! which is how [`was_inferred`] knows it later.
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
-
-use schemars::JsonSchema;
-use serde_json::Value;
+use std::sync::Arc;
 
 use super::kinds::{Part, parts};
 use super::problem::{Code, Problem, Problems};
 use super::source::Span;
 use super::template::is_template;
 use super::tree::{Key, Node, NodeValue};
-use crate::spec::{
-    CodeExecutionSpec, CommandGraderSpec, ContainsSpec, ExactMatchSpec, FunctionOutputSpec,
-    JsonSpec, NumericSpec, RegexSpec, SimilaritySpec, StructuralSpec, schema_of,
-};
-
-/// A method and the keys that its settings may have.
-struct Method {
-    name: &'static str,
-    keys: BTreeSet<String>,
-}
-
-/// Keys that only one method has, so that they decide.
-const SURE: [(&str, &str); 10] = [
-    ("pattern", "regex"),
-    ("must_match", "regex"),
-    ("test", "code_execution"),
-    ("asserts", "code_execution"),
-    ("stdio", "code_execution"),
-    ("rows", "code_execution"),
-    ("reference", "code_execution"),
-    ("command", "command"),
-    ("function_name", "function_output"),
-    ("metric", "similarity"),
-];
-
-fn methods() -> &'static [Method] {
-    static METHODS: OnceLock<Vec<Method>> = OnceLock::new();
-    METHODS.get_or_init(|| {
-        vec![
-            method::<ExactMatchSpec>("exact_match"),
-            method::<ContainsSpec>("contains"),
-            method::<RegexSpec>("regex"),
-            method::<NumericSpec>("numeric"),
-            method::<JsonSpec>("json"),
-            method::<StructuralSpec>("structural_match"),
-            method::<FunctionOutputSpec>("function_output"),
-            method::<CodeExecutionSpec>("code_execution"),
-            method::<SimilaritySpec>("similarity"),
-            method::<CommandGraderSpec>("command"),
-        ]
-    })
-}
-
-fn method<T: JsonSchema>(name: &'static str) -> Method {
-    let schema = schema_of::<T>();
-    let mut keys = BTreeSet::new();
-    for (key, property) in schema["properties"].as_object().into_iter().flatten() {
-        keys.insert(key.clone());
-        let aliases = property["x-aliases"].as_array().into_iter().flatten();
-        keys.extend(aliases.filter_map(Value::as_str).map(str::to_owned));
-    }
-    Method { name, keys }
-}
+use crate::graders::known_methods;
+use crate::graders::settings::method_of_expectation;
 
 /// Completes the graders of every part of an eval document (or of an inline eval).
 pub(super) fn infer_evals(node: &mut Node, problems: &mut Problems) {
@@ -232,7 +177,7 @@ fn complete(grader: &mut Node, hint: Option<&'static str>, problems: &mut Proble
     let (method, sure) = choose(config, hint);
     if !sure {
         let message = "the grader names no `method`, and neither its settings nor `expected.type` tell which is meant";
-        let names: Vec<&str> = methods().iter().map(|m| m.name).collect();
+        let names: Vec<&str> = known_methods().iter().map(|m| m.name).collect();
         problems.push(
             Problem::error(Code::CannotInferGrader, span, message).hint(format!(
                 "add `method:` under `config:`, one of {}",
@@ -255,9 +200,9 @@ fn choose(config: &Node, hint: Option<&'static str>) -> (&'static str, bool) {
         .iter()
         .map(|(k, _)| &*k.name)
         .collect();
-    let fitting: Vec<&'static str> = methods()
+    let fitting: Vec<&'static str> = known_methods()
         .iter()
-        .filter(|m| m.name != "command" && m.name != "similarity")
+        .filter(|m| m.from_settings)
         .filter(|m| keys.iter().all(|key| m.keys.contains(*key)))
         .map(|m| m.name)
         .collect();
@@ -271,14 +216,15 @@ fn choose(config: &Node, hint: Option<&'static str>) -> (&'static str, bool) {
 
 fn sure_method(config: Option<&Node>) -> Option<&'static str> {
     let config = config?;
-    SURE.iter()
-        .find(|(key, _)| config.get(key).is_some())
-        .map(|(_, method)| *method)
+    known_methods()
+        .iter()
+        .find(|method| method.own_keys.iter().any(|key| config.get(key).is_some()))
+        .map(|method| method.name)
 }
 
 /// The method that knows most of the keys, so that the schema's errors speak of the likeliest one.
 fn nearest(keys: &[&str]) -> &'static str {
-    methods()
+    known_methods()
         .iter()
         .rev()
         .max_by_key(|m| keys.iter().filter(|key| m.keys.contains(**key)).count())
@@ -297,20 +243,6 @@ fn expected_type(case: &Node) -> Option<String> {
             .and_then(Node::as_text)
             .map(str::to_owned),
     }
-}
-
-/// The method that grades an expectation; a judge's has none.
-pub(super) fn method_of_expectation(kind: &str) -> Option<&'static str> {
-    Some(match kind {
-        "exact" => "exact_match",
-        "contains" => "contains",
-        "pattern" => "regex",
-        "numeric" => "numeric",
-        "json" => "json",
-        "structural" => "structural_match",
-        "functional" => "function_output",
-        _ => return None,
-    })
 }
 
 /// True when the method of this grader was put in here.

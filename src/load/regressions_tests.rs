@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use super::{LoadRequest, Loaded, Overrides, Purpose, load};
-use crate::model::{CodeGrader, Grader, GraderKind};
+use crate::model::{CodeGrader, ExactMatch, Grader, GraderKind};
 
 fn loaded(eval: &str) -> Loaded {
     let dir = tempfile::tempdir().expect("a folder");
@@ -358,7 +358,7 @@ fn matchers_and_literals_of_a_text_baseline() {
         ))
     };
     assert!(
-        matches!(by("exact_match"), CodeGrader::ExactMatch { any_of, .. } if any_of == ["{{any_uuid}}"])
+        matches!(by("exact_match"), CodeGrader::ExactMatch(ExactMatch { any_of, .. }) if any_of == ["{{any_uuid}}"])
     );
     assert!(
         matches!(by("similarity"), CodeGrader::Similarity(s) if s.references == ["{{any_uuid}}"])

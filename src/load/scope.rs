@@ -141,10 +141,10 @@ pub(super) struct SuiteScope {
 }
 
 /// The texts, the problems and the suite, as everything that judges a part of a file needs them.
-pub(super) struct Desk<'a> {
+pub(crate) struct Desk<'a> {
     pub sources: &'a Sources,
     pub problems: &'a mut Problems,
-    pub suite: &'a SuiteScope,
+    pub(super) suite: &'a SuiteScope,
     /// The folder of the file that is being read.
     pub dir: &'a Path,
 }
@@ -154,6 +154,17 @@ impl Desk<'_> {
         self.problems.push(problem);
     }
 
+    /// The same desk with another list of problems.
+    pub fn aside<'a>(&'a self, problems: &'a mut Problems) -> Desk<'a> {
+        Desk { problems, ..*self }
+    }
+
+    /// Reports what keeps a value from being had.
+    pub fn refuse<T>(&mut self, problem: Problem) -> Option<T> {
+        self.push(problem);
+        None
+    }
+
     /// An error for a run, a warning when files are only looked at.
     pub fn push_lenient(&mut self, problem: Problem) {
         self.problems
@@ -161,11 +172,26 @@ impl Desk<'_> {
     }
 
     /// Reports what a part lacks that is used here; `None` when it lacks something.
-    pub fn require(&mut self, part: &SparePart) -> Option<()> {
+    pub(super) fn require(&mut self, part: &SparePart) -> Option<()> {
         let suite = self.suite;
         let lacks = suite.missing.get(part);
         self.problems.extend(lacks.into_iter().flatten().cloned());
         lacks.is_none().then_some(())
+    }
+
+    /// What the suite demands of programs.
+    pub fn demands(&self) -> &Demands {
+        &self.suite.demands
+    }
+
+    /// The folder of the suite, where commands run.
+    pub fn suite_dir(&self) -> &Path {
+        &self.suite.dir
+    }
+
+    /// Whether the command line allows `sandbox: false`.
+    pub fn allows_unsandboxed(&self) -> bool {
+        self.suite.allow_unsandboxed
     }
 
     pub fn place(&self, span: Span) -> String {
@@ -188,6 +214,6 @@ impl Desk<'_> {
 }
 
 /// Seconds that passed the schema's range as a duration; nonsense is a day.
-pub(super) fn seconds(value: f64) -> Duration {
+pub(crate) fn seconds(value: f64) -> Duration {
     Duration::try_from_secs_f64(value).unwrap_or(Duration::from_secs(86_400))
 }

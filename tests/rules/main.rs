@@ -8,6 +8,10 @@ use regex::Regex;
 /// Lines of code of the longest file, without blank lines, comments and tests.
 const MAX_LINES: usize = 650;
 
+/// The module that is cut by subject: each file of it has parts for several layers, so that modules
+/// below it may name what they have of a grader.
+const SLICE: &str = "graders";
+
 struct Source {
     /// From the repository, as `src/load/mod.rs`.
     path: String,
@@ -130,8 +134,9 @@ fn modules_use_only_what_is_below_them() {
                 .chain(climbs.map(|found| found.get(2)));
             for name in names {
                 let name = name.map_or("{", |name| name.as_str());
-                let above =
-                    layers.get(name).is_some_and(|other| other <= layer) && Some(name) != own;
+                let above = layers.get(name).is_some_and(|other| other <= layer)
+                    && Some(name) != own
+                    && name != SLICE;
                 if above || name == "{" {
                     wrong.push(format!("{}:{number}: {}", source.path, line.trim()));
                 }

@@ -13,7 +13,8 @@ use super::args::{
 use super::console::Console;
 use super::{Exit, Failure, suite};
 use crate::gate::ExitCode;
-use crate::load::{IdGlobs, cache_folder};
+use crate::load::cache_folder;
+use eval_base::globs::IdGlobs;
 use eval_base::text::plural;
 use eval_models::CACHE_FILE_NAME;
 use eval_models::cache::{self, CacheError, Freed};
@@ -58,7 +59,7 @@ fn clear(console: &Console, args: &CacheClearArgs) -> Exit {
     let file = place(&args.place)?;
     let globs =
         IdGlobs::new(&args.model).map_err(|why| Failure::wrong(format!("--model: {why}")))?;
-    let fits = |model: &str| args.model.is_empty() || globs.fit(model);
+    let fits = |model: &str| globs.fit_or_empty(model);
     let there = cache::stats(&file).map_err(failure)?.unwrap_or_default();
     let entries: u64 = there
         .models

@@ -327,7 +327,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::{Cause, CodeGrader, GraderType};
+    use crate::model::{Cause, CodeGrader, GraderType, JsonMatch, RegexMatch};
 
     fn crossed(answer: TaskAnswer) -> TaskAnswer {
         let mut bytes = Vec::new();
@@ -386,20 +386,20 @@ mod tests {
     }
 
     fn regex(pattern: String) -> CodeGrader {
-        CodeGrader::Regex {
+        CodeGrader::Regex(RegexMatch {
             patterns: vec![pattern],
             flags: crate::model::RegexFlags::default(),
             must_match: true,
             capture_groups: Vec::new(),
-        }
+        })
     }
 
     #[test]
     fn requests_cross_and_cut_frames_are_errors() {
-        let grader = CodeGrader::Json {
+        let grader = CodeGrader::Json(JsonMatch {
             any_of: vec![json!({"a": 265252859812191058636308480000000u128 as f64})],
             schema: None,
-        };
+        });
         let value = OutputValue::Program("x".to_owned());
         let request = request(&GraderTask::Grade(Cow::Borrowed(&grader)), &value).unwrap();
         let (mut sent, mut kept) = (KeptTasks::default(), KeptTasks::default());

@@ -12,34 +12,10 @@
 //!   `tokenizer: icu`, whose models of words take 5 microseconds a byte, at most 16 KiB of both;
 //! - everything else (patterns that backtrack, JSON Schemas, structures) never.
 
-use std::io;
-
-use serde_json::Value;
-
 use crate::grade::extract::names_one_place;
-use crate::grade::patterns::Patterns;
-use crate::model::{
-    CodeGrader, Executor, Extract, OutputValue, RegexFlags, Tests, Tokenizer, Which,
-};
-use eval_match::is_matcher;
-
-/// Bytes of an output that linear work is done on.
-const TEXT_BYTES: usize = 64 << 10;
-
-/// Bytes of an output that is read as JSON and compared as such.
-const JSON_BYTES: usize = 16 << 10;
-
-/// Bytes of an output times what it is compared with.
-const COMPARED: usize = 16 << 20;
-
-/// Bytes of an output times those of the references that its distance is measured to.
-const MEASURED: usize = 1 << 20;
-
-/// Bytes of an output and its references that become words by dictionaries and models.
-const SEGMENTED: usize = 16 << 10;
-
-/// Bytes of a compiled pattern times the bytes that it searches.
-const SEARCHED: usize = 1 << 30;
+use crate::graders::output::{JSON_BYTES, SmallOutput, compiled_size};
+use crate::graders::patterns::Patterns;
+use crate::model::{CodeGrader, Extract, OutputValue, Which};
 
 /// Bytes of an output's lines times bytes of the tests in which the names that it defines are
 /// looked for.
@@ -47,78 +23,30 @@ const LOOKED_UP: usize = 64 << 20;
 
 /// Whether a grader that only looks does so in place.
 pub(super) fn grades(grader: &CodeGrader, value: &OutputValue, patterns: &Patterns) -> bool {
-    let Some(bytes) = size(value) else {
-        return false;
-    };
-    let times = |n: usize| bytes.saturating_mul(n) <= COMPARED;
-    match grader {
-        CodeGrader::ExactMatch { any_of, .. } => {
-            let is_text = |value: &Value| !value.is_array() && !value.is_object();
-            let by_value = match value {
-                OutputValue::Json(value) => !value.is_string(),
-                OutputValue::Text(_) | OutputValue::Program(_) => false,
-            };
-            times(any_of.len())
-                && (!by_value && any_of.iter().all(is_text) || compares_json(any_of, bytes))
-        }
-        CodeGrader::Contains {
-            must_include,
-            must_not_include,
-            ..
-        } => times(must_include.len().saturating_add(must_not_include.len())),
-        CodeGrader::Regex {
-            patterns: sources,
-            flags,
-            ..
-        } => {
-            let all = sources
-                .iter()
-                .map(|source| searched(source, *flags, patterns));
-            all.sum::<Option<usize>>()
-                .is_some_and(|size| size.saturating_mul(bytes) <= SEARCHED)
-        }
-        CodeGrader::Numeric { any_of, .. } => times(any_of.len()),
-        CodeGrader::Json {
-            any_of,
-            schema: None,
-        } => compares_json(any_of, bytes),
-        CodeGrader::StructuralMatch(rule) => match (&rule.expected, value) {
-            (_, OutputValue::Json(value)) if !value.is_string() => false,
-            (Value::String(wanted), _) => !is_matcher(wanted),
-            _ => false,
-        },
-        CodeGrader::Similarity(rule) => {
-            let references: usize = rule.references.iter().map(|text| text.len() + 1).sum();
-            let most = if rule.tokenizer == Some(Tokenizer::Icu) {
-                SEGMENTED
-            } else {
-                usize::MAX
-            };
-            bytes.saturating_mul(references) <= MEASURED && bytes.saturating_add(references) <= most
-        }
-        CodeGrader::Json {
-            schema: Some(_), ..
-        }
-        | CodeGrader::FunctionOutput(_)
-        | CodeGrader::CodeExecution(_)
-        | CodeGrader::Command(_)
-        | CodeGrader::NoBaseline => false,
-    }
+    let check = grader.as_method().check();
+    let small = SmallOutput::of(value);
+    check
+        .zip(small)
+        .is_some_and(|(check, output)| check.is_quick(&output, patterns))
 }
 
 /// Whether the steps of an extraction are done in place.
 pub(super) fn extracts(steps: &[Extract], value: &OutputValue, patterns: &Patterns) -> bool {
     // No step makes more of what the one before it left.
-    size(value).is_some_and(|bytes| steps.iter().all(|step| extracts_one(step, bytes, patterns)))
+    SmallOutput::of(value).is_some_and(|output| {
+        steps
+            .iter()
+            .all(|step| extracts_one(step, &output, patterns))
+    })
 }
 
-fn extracts_one(step: &Extract, bytes: usize, patterns: &Patterns) -> bool {
+fn extracts_one(step: &Extract, output: &SmallOutput, patterns: &Patterns) -> bool {
     match step {
         Extract::Trim
         | Extract::AfterLast { .. }
         | Extract::CodeBlock { .. }
         | Extract::Json { .. } => true,
-        Extract::JsonPath { path } => bytes <= JSON_BYTES && names_one_place(path),
+        Extract::JsonPath { path } => output.bytes <= JSON_BYTES && names_one_place(path),
         Extract::Regex {
             pattern,
             flags,
@@ -126,109 +54,34 @@ fn extracts_one(step: &Extract, bytes: usize, patterns: &Patterns) -> bool {
             which,
         } => {
             let once = *which == Which::First && group == "0";
-            let searched =
-                searched(pattern, *flags, patterns).map(|size| size.saturating_mul(bytes));
-            let searched = searched.map(|size| {
-                if once {
-                    size
-                } else {
-                    size.saturating_mul(bytes)
-                }
-            });
-            searched.is_some_and(|work| work <= SEARCHED)
+            let rounds = if once { 1 } else { output.bytes };
+            let size = compiled_size(pattern, *flags, patterns);
+            output.is_searched_by(size.map(|size| size.saturating_mul(rounds)))
         }
     }
 }
 
 /// Whether the program in an output is looked for in place.
 pub(super) fn reads_program(grader: &CodeGrader, value: &OutputValue) -> bool {
-    let Some(bytes) = size(value) else {
+    let Some(output) = SmallOutput::of(value) else {
         return false;
     };
-    let tests = match grader {
-        // Only these look for the names that tests use (`candidate`).
-        CodeGrader::CodeExecution(execution)
-            if execution.executor == Executor::Python
-                && execution.entry_point.is_none()
-                && !matches!(value, OutputValue::Program(_)) =>
-        {
-            match &execution.tests {
-                Tests::Check { code } => code.len(),
-                Tests::Asserts { asserts } => asserts.iter().map(|assert| assert.len() + 1).sum(),
-                Tests::Stdio { .. } | Tests::Rows(_) => 0,
-            }
-        }
-        _ => 0,
+    let tests = match (grader.as_method().candidate_code(), value) {
+        (None, _) | (_, OutputValue::Program(_)) => 0,
+        (Some(code), _) => code.searched_tests(),
     };
     // A line that defines a name has at least seven bytes.
-    (bytes / 7).saturating_mul(tests) <= LOOKED_UP
-}
-
-/// Bytes of a compiled pattern, 0 for one that does not compile; `None` when a search with it is
-/// not bounded.
-fn searched(source: &str, flags: RegexFlags, patterns: &Patterns) -> Option<usize> {
-    patterns
-        .get(source, flags)
-        .map_or(Some(0), |pattern| pattern.linear_size())
-}
-
-fn compares_json(any_of: &[Value], bytes: usize) -> bool {
-    bytes <= JSON_BYTES
-        && bytes.saturating_mul(any_of.len()) <= COMPARED
-        && !any_of.iter().any(has_matcher)
-}
-
-/// Whether some text of a value may be a matcher, which a reason would try.
-fn has_matcher(value: &Value) -> bool {
-    match value {
-        Value::String(text) => text.contains("{{"),
-        Value::Array(items) => items.iter().any(has_matcher),
-        Value::Object(map) => map.values().any(has_matcher),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
-}
-
-/// Bytes of an output; `None` when it is too large for any work in place. No more of it is read
-/// than that.
-fn size(value: &OutputValue) -> Option<usize> {
-    let bytes = match value {
-        OutputValue::Text(text)
-        | OutputValue::Program(text)
-        | OutputValue::Json(Value::String(text)) => text.len(),
-        OutputValue::Json(value) => {
-            let mut count = Count(0);
-            // It fails when it has enough.
-            serde_json::to_writer(&mut count, value).ok()?;
-            count.0
-        }
-    };
-    (bytes <= TEXT_BYTES).then_some(bytes)
-}
-
-struct Count(usize);
-
-impl io::Write for Count {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len();
-        if self.0 > TEXT_BYTES {
-            Err(io::ErrorKind::StorageFull.into())
-        } else {
-            Ok(bytes.len())
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
+    (output.bytes / 7).saturating_mul(tests) <= LOOKED_UP
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use crate::model::{
-        CodeExecution, CodeLimits, EditUnit, JsonMode, Similarity, SimilarityMetric, Structural,
+        CodeExecution, CodeLimits, EditUnit, ExactMatch, Executor, JsonMatch, JsonMode, RegexFlags,
+        RegexMatch, Similarity, SimilarityMetric, Structural, Tests, Tokenizer,
     };
 
     fn text(bytes: usize) -> OutputValue {
@@ -236,28 +89,28 @@ mod tests {
     }
 
     fn exact(expected: Value) -> CodeGrader {
-        CodeGrader::ExactMatch {
+        CodeGrader::ExactMatch(ExactMatch {
             any_of: vec![expected],
             case_sensitive: true,
             trim_whitespace: true,
             normalize_newlines: true,
-        }
+        })
     }
 
     fn regex(pattern: &str) -> CodeGrader {
-        CodeGrader::Regex {
+        CodeGrader::Regex(RegexMatch {
             patterns: vec![pattern.to_owned()],
             flags: RegexFlags::default(),
             must_match: true,
             capture_groups: Vec::new(),
-        }
+        })
     }
 
     fn json(expected: Value, schema: Option<Value>) -> CodeGrader {
-        CodeGrader::Json {
+        CodeGrader::Json(JsonMatch {
             any_of: vec![expected],
             schema,
-        }
+        })
     }
 
     #[test]

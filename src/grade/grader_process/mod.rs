@@ -18,7 +18,7 @@ use std::time::Duration;
 use crate::model::{Cause, CodeGrader, Extract, Grade, GraderType, Outcome, OutputValue};
 
 use super::extract::Nothing;
-use super::patterns::Patterns;
+use crate::graders::patterns::Patterns;
 use pool::GraderPool;
 use task::{GraderTask, TaskAnswer};
 
@@ -146,11 +146,7 @@ impl TextWork {
 
     /// The grade of a grader that only looks; `None` for the others.
     pub async fn grade(&self, grader: &CodeGrader, value: &OutputValue) -> Option<Grade> {
-        if grader.runs_candidate()
-            || matches!(grader, CodeGrader::Command(_) | CodeGrader::NoBaseline)
-        {
-            return None;
-        }
+        grader.as_method().check()?;
         let here = in_place::grades(grader, value, &self.patterns);
         Some(
             match self

@@ -208,7 +208,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::model::{Cause, CodeGrader, RegexFlags};
+    use crate::model::{Cause, CodeGrader, RegexFlags, RegexMatch};
 
     /// A helper that says that it is ready, notes it, and continues with a script.
     struct Helper(tempfile::TempDir);
@@ -249,12 +249,12 @@ mod tests {
     }
 
     async fn called(pool: &GraderPool) -> Result<TaskAnswer, TaskFailure> {
-        let grader = CodeGrader::Regex {
+        let grader = CodeGrader::Regex(RegexMatch {
             patterns: vec!["x".to_owned()],
             flags: RegexFlags::default(),
             must_match: true,
             capture_groups: Vec::new(),
-        };
+        });
         pool.call(
             &GraderTask::Grade(Cow::Borrowed(&grader)),
             &OutputValue::Text("x".to_owned()),

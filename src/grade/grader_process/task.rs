@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::grade::extract::{Nothing, extract};
-use crate::grade::patterns::Patterns;
-use crate::grade::{answers, execution, functions};
+use crate::graders::patterns::Patterns;
 use crate::model::{Cause, CodeGrader, Extract, Grade, GraderType, OutputValue};
 
 /// One piece of work on one output.
@@ -32,22 +31,21 @@ impl GraderTask<'_> {
         match self {
             GraderTask::Extract(steps) => TaskAnswer::Extracted(extract(steps, value, patterns)),
             GraderTask::Grade(grader) => {
-                let grade = answers::grade(grader, value, patterns);
-                let other = || {
-                    Grade::errored(
-                        GraderType::Code,
-                        grader.method(),
-                        Cause::Harness,
-                        "it looks at no text",
-                    )
-                };
-                TaskAnswer::Graded(Box::new(grade.unwrap_or_else(other)))
+                let grade = grader.as_method().check().map_or_else(
+                    || {
+                        let why = "it looks at no text";
+                        Grade::errored(GraderType::Code, grader.method(), Cause::Harness, why)
+                    },
+                    |check| check.grade(value, patterns),
+                );
+                TaskAnswer::Graded(Box::new(grade))
             }
-            GraderTask::Program(grader) => TaskAnswer::Program(match grader.as_ref() {
-                CodeGrader::FunctionOutput(function) => functions::program(function, value),
-                CodeGrader::CodeExecution(execution) => execution::program(execution, value),
-                other => Err(format!("{} runs no program", other.method())),
-            }),
+            GraderTask::Program(grader) => {
+                TaskAnswer::Program(match grader.as_method().candidate_code() {
+                    Some(code) => code.program(value),
+                    None => Err(format!("{} runs no program", grader.method())),
+                })
+            }
         }
     }
 }

@@ -791,12 +791,12 @@ async fn a_judge_is_negated_measured_and_left_out_like_any_grader() {
         };
         verdict.grades.iter().map(of).collect::<Vec<_>>().join("; ")
     };
-    let exact = Grader::of(GraderKind::Code(CodeGrader::ExactMatch {
+    let exact = Grader::of(GraderKind::Code(CodeGrader::ExactMatch(ExactMatch {
         any_of: vec![json!("other")],
         case_sensitive: true,
         trim_whitespace: true,
         normalize_newlines: true,
-    }));
+    })));
     let lines = [
         told(vec![negated.clone()], "good").await,
         told(vec![negated.clone()], "bad").await,

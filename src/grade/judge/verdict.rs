@@ -8,7 +8,7 @@ use super::form::short;
 use super::prompt::{Question, shown_scale};
 use super::vote::{Agenda, Panel, cause_of, in_words, rounded};
 use super::{METHOD, errored};
-use crate::grade::show::in_reason;
+use crate::graders::show::in_reason;
 use crate::model::{
     AnswerSource, Cause, Grade, GraderType, Judge, JudgeVote, Judged, JudgedCheck, JudgedCriterion,
     ModelTarget, Outcome, PanelRule,

@@ -15,7 +15,9 @@ use crate::load::inputs::{grading_hashed, input_hashed, row_data_hash};
 use crate::load::source::Span;
 use crate::load::template::{has_template, to_jinja};
 use crate::load::tree::{Node, NodeValue};
-use crate::model::{Case, CodeGrader, Fingerprint, Grader, GraderKind, Input};
+use crate::model::{
+    Case, CodeGrader, ExactMatch, Fingerprint, Grader, GraderKind, Input, JsonMatch,
+};
 
 /// Rows that are tried before a template is given up.
 const TRIES: usize = 8;
@@ -455,7 +457,8 @@ impl Cut {
 fn slot(grader: &mut Grader) -> Option<&mut Value> {
     match &mut grader.kind {
         GraderKind::Code(
-            CodeGrader::ExactMatch { any_of, .. } | CodeGrader::Json { any_of, .. },
+            CodeGrader::ExactMatch(ExactMatch { any_of, .. })
+            | CodeGrader::Json(JsonMatch { any_of, .. }),
         ) => any_of.first_mut(),
         GraderKind::Model(judge) => judge.reference.as_mut(),
         GraderKind::Human { expected, .. } => expected.as_mut(),

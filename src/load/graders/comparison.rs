@@ -5,16 +5,15 @@ use serde_json::Value;
 use super::super::problem::{Code, Problem};
 use super::super::scope::Desk;
 use super::super::source::Span;
-use super::structural::tolerance;
-use super::{numbers, vacuous};
+use crate::graders::LEAST_LIKENESS;
+use crate::graders::settings::tolerance;
+use crate::graders::structural_match::{check_tolerances, only_numbers, warn_of_vacuous};
 use crate::model::{CodeGrader, Likeness, Similarity, Structural};
 use crate::spec::{ComparisonSpec, ComparisonTolerance, ComparisonType, StructuralSpec};
 use eval_match::similarity::has_words;
 use eval_match::{EditUnit, SimilarityMetric};
 use eval_match::{is_matcher, without_literals};
 
-/// The likeness that passes when nobody says.
-const LEAST_LIKENESS: f64 = 0.8;
 /// Where `semantic` looks for it.
 const LIKENESS_KEYS: [&str; 2] = ["similarity", "threshold"];
 
@@ -34,33 +33,31 @@ pub(in crate::load) fn from_comparison(
     {
         let message =
             "`tolerance.metric` says how likeness is measured, and only `semantic` measures it";
-        desk.push(
+        return desk.refuse(
             Problem::error(Code::GraderConflict, at, message).hint("`type: semantic`, or drop it"),
         );
-        return None;
     }
     let mut structural = structural(comparison, baseline);
     match comparison.kind {
         ComparisonType::Exact | ComparisonType::Structural => {
-            if !numbers::check_tolerances(desk, &structural, at) {
+            if !check_tolerances(desk, &structural, at) {
                 return None;
             }
         }
         ComparisonType::Numeric => {
-            if !numbers::check_tolerances(desk, &structural, at) {
+            if !check_tolerances(desk, &structural, at) {
                 return None;
             }
-            numbers::only(&mut structural);
+            only_numbers(&mut structural);
             if structural.expected.is_null() {
                 let message =
                     "`comparison: numeric` finds no number in the baseline where it looks";
-                desk.push(Problem::error(Code::GraderIncomplete, at, message));
-                return None;
+                return desk.refuse(Problem::error(Code::GraderIncomplete, at, message));
             }
         }
         ComparisonType::Semantic => return semantic_grader(desk, comparison, structural, at),
     }
-    vacuous::warn(desk, &structural, at);
+    warn_of_vacuous(desk, &structural, at);
     Some(CodeGrader::StructuralMatch(structural))
 }
 
@@ -107,11 +104,10 @@ fn semantic_grader(
     let likeness = likeness(desk, &allowed, at)?;
     if !words_in(&structural.expected) {
         let message = "`comparison: semantic` compares words, and the baseline has none";
-        desk.push(
+        return desk.refuse(
             Problem::error(Code::GraderIncomplete, at, message)
                 .hint("`type: exact` or `type: structural` compares any output"),
         );
-        return None;
     }
     match &structural.expected {
         Value::String(text) if !is_matcher(text) => {
@@ -135,7 +131,7 @@ fn semantic_grader(
             }))
         }
         _ => {
-            vacuous::warn(desk, &structural, at);
+            warn_of_vacuous(desk, &structural, at);
             Some(CodeGrader::StructuralMatch(Structural {
                 tolerance: Default::default(),
                 likeness: Some(likeness),
@@ -157,8 +153,7 @@ fn words_in(value: &Value) -> bool {
 fn likeness(desk: &mut Desk, allowed: &ComparisonTolerance, at: Span) -> Option<Likeness> {
     let measure = allowed.metric.unwrap_or(SimilarityMetric::TokenF1);
     let mut refuse = |message: String, hint: &str| {
-        desk.push(Problem::error(Code::GraderConflict, at, message).hint(hint));
-        None
+        desk.refuse(Problem::error(Code::GraderConflict, at, message).hint(hint))
     };
     let hint = "`tolerance: {similarity: 0.8, metric: token_f1}`";
     if measure == SimilarityMetric::EditRate {

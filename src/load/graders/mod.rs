@@ -1,21 +1,11 @@
 //! Graders with everything that they need: names are looked up, expectations merged in, defaults
 //! filled in, and what cannot work is refused.
 
-mod code;
 mod comparison;
-mod execution;
 mod judged;
 mod measures;
-mod numbers;
-mod relative;
-mod similarity;
-mod structural;
-mod tested;
 #[cfg(test)]
 mod tests;
-mod vacuous;
-
-pub(super) use execution::allows_in_process;
 
 use std::path::{Path, PathBuf};
 
@@ -25,70 +15,15 @@ use super::infer::was_inferred;
 use super::problem::{Code, Problem, Problems, Severity};
 use super::reach::SparePart;
 use super::scope::{Desk, GraderShelf, NamedGrader, SuiteScope};
+use super::session::Session;
 use super::source::Span;
 use super::tree::Node;
-use crate::model::{CodeGrader, Combine, Grader, GraderKind, GraderType, Grading, RegexFlags};
-use crate::spec::{
-    CodeConfig, CombineSpec, CombineWord, ExpectedSpec, GraderRef, GraderSpec, NameOr, RegexFlag,
-};
+use crate::graders::settings::{CaseExpectation, Expected};
+use crate::model::{CodeGrader, Combine, Grader, GraderKind, GraderType, Grading};
+use crate::spec::{CombineSpec, CombineWord, ExpectedSpec, GraderRef, GraderSpec, NameOr};
 use eval_base::nearest::did_you_mean;
-use eval_match::without_literals;
 
 pub(super) use comparison::{from_comparison, merged};
-pub(super) use judged::without_nulls;
-pub(super) use structural::check_matchers;
-
-/// What a case expects, with its place.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Expected<'a> {
-    pub spec: &'a ExpectedSpec,
-    pub span: Span,
-    /// Where it is written.
-    pub node: Option<&'a Node>,
-}
-
-impl Expected<'_> {
-    /// The word after `expected.type`.
-    pub fn kind(&self) -> &'static str {
-        match self.spec {
-            ExpectedSpec::Exact(_) => "exact",
-            ExpectedSpec::Contains(_) => "contains",
-            ExpectedSpec::Pattern(_) => "pattern",
-            ExpectedSpec::Semantic(_) => "semantic",
-            ExpectedSpec::Functional(_) => "functional",
-            ExpectedSpec::Numeric(_) => "numeric",
-            ExpectedSpec::Json(_) => "json",
-            ExpectedSpec::Structural(_) => "structural",
-        }
-    }
-
-    /// The value and its alternatives, of kinds that have any; for reports the first stands for
-    /// all.
-    pub fn values(&self) -> Vec<Value> {
-        let with = |value: &Value, alternatives: &[Value]| {
-            std::iter::once(value)
-                .chain(alternatives)
-                .cloned()
-                .collect::<Vec<_>>()
-        };
-        match self.spec {
-            ExpectedSpec::Exact(e) => with(&e.value, &e.alternatives),
-            ExpectedSpec::Semantic(e) => with(&e.value, &e.alternatives),
-            ExpectedSpec::Numeric(e) => e.value.iter().chain(&e.alternatives).cloned().collect(),
-            ExpectedSpec::Json(e) => e.value.iter().chain(&e.alternatives).cloned().collect(),
-            ExpectedSpec::Structural(e) => vec![e.value.clone()],
-            ExpectedSpec::Pattern(e) => std::iter::once(&e.value)
-                .chain(&e.alternatives)
-                .map(|p| Value::from(p.as_str()))
-                .collect(),
-            ExpectedSpec::Contains(e) => serde_json::to_value(&e.value)
-                .map(without_nulls)
-                .into_iter()
-                .collect(),
-            ExpectedSpec::Functional(e) => serde_json::to_value(&e.value).into_iter().collect(),
-        }
-    }
-}
 
 /// The graders that a case (or a file, for its cases) names, with the nodes that they were read
 /// from.
@@ -190,8 +125,7 @@ pub(super) fn resolve(
         let problem = nothing_to_grade_with(expected, at);
         // A suite that is not known may have a default judge.
         let may_have = desk.suite.shelf.open && expected.is_some();
-        desk.push(problem.maybe_warning(may_have));
-        return None;
+        return desk.refuse(problem.maybe_warning(may_have));
     }
     let mut graders = Vec::new();
     let mut combine = Combine::All;
@@ -354,8 +288,7 @@ fn override_type(desk: &mut Desk, specs: &mut Vec<Found>, at: Span) -> Option<bo
             "`--grader-type {word}`: this case has no {word} grader, and the suite no default for it"
         );
         let hint = format!("name one under `graders: {{defaults: {{{word}: NAME}}}}`");
-        desk.push(Problem::error(Code::UnknownGrader, at, message).hint(hint));
-        return None;
+        return desk.refuse(Problem::error(Code::UnknownGrader, at, message).hint(hint));
     };
     // An unknown default was reported where it is written.
     let named = shelf.graders.get(name)?;
@@ -401,14 +334,19 @@ fn kinds_of(
     expected: Option<Expected>,
     known: Known,
 ) -> Option<Vec<GraderKind>> {
-    let baseline = known.baseline();
+    let case = CaseExpectation {
+        expected,
+        baseline: known.baseline(),
+    };
     match spec {
-        GraderSpec::Code(grader) if matches!(known, Known::Missing) && compares(&grader.config) => {
+        GraderSpec::Code(grader)
+            if matches!(known, Known::Missing) && grader.config.needs_expectation() =>
+        {
             Some(vec![GraderKind::Code(CodeGrader::NoBaseline)])
         }
         GraderSpec::Code(grader) => {
             let config = node.get("config").unwrap_or(node);
-            let graders = code::resolve(desk, &grader.config, config, expected, baseline)?;
+            let graders = grader.config.resolve(desk, config, case)?;
             Some(graders.into_iter().map(GraderKind::Code).collect())
         }
         GraderSpec::Model(grader)
@@ -419,40 +357,23 @@ fn kinds_of(
             Some(vec![GraderKind::Code(CodeGrader::NoBaseline)])
         }
         GraderSpec::Model(grader) => {
-            let judge = judged::model(desk, &grader.config, node, dir, expected, baseline)?;
+            let judge = judged::model(desk, &grader.config, node, dir, case)?;
             Some(vec![GraderKind::Model(Box::new(judge))])
         }
         GraderSpec::Human(grader) => {
             let config = judged::human(desk, &grader.config, node)?;
             Some(vec![GraderKind::Human {
                 config,
-                expected: reference(expected, baseline),
+                expected: case.reference(),
             }])
         }
-    }
-}
-
-/// Whether a grader has nothing of its own to compare an output with.
-fn compares(config: &CodeConfig) -> bool {
-    match config {
-        CodeConfig::ExactMatch(s) => s.value.is_none(),
-        CodeConfig::StructuralMatch(s) => s.value.is_none(),
-        CodeConfig::Similarity(s) => s.value.is_none(),
-        CodeConfig::Numeric(s) => s.value.is_none() && s.min.is_none() && s.max.is_none(),
-        CodeConfig::Json(s) => s.value.is_none() && s.schema.is_none(),
-        CodeConfig::Contains(_)
-        | CodeConfig::Regex(_)
-        | CodeConfig::FunctionOutput(_)
-        | CodeConfig::CodeExecution(_)
-        | CodeConfig::Command(_) => false,
     }
 }
 
 /// Checks named graders without a case: what they lack may come from an expectation, all else is
 /// judged.
 pub(super) fn check_named(
-    sources: &super::source::Sources,
-    problems: &mut Problems,
+    session: &mut Session,
     scope: &SuiteScope,
     dir: &Path,
     shelf: GraderShelf,
@@ -464,20 +385,14 @@ pub(super) fn check_named(
     suite.shelf.texts_known = true;
     for named in shelf.graders.values() {
         let mut found = Problems::new();
-        let mut desk = Desk {
-            sources,
-            problems: &mut found,
-            suite: &suite,
-            dir,
-        };
         kinds_of(
-            &mut desk,
+            &mut session.desk(&suite, dir).aside(&mut found),
             &named.spec,
             (&named.node, &named.dir),
             None,
             Known::Nothing,
         );
-        problems.extend(
+        session.problems.extend(
             found
                 .into_iter()
                 .filter(|p| p.code != Code::GraderIncomplete),
@@ -491,10 +406,8 @@ pub(super) fn check_named(
 pub(super) fn tell_doubts(desk: &mut Desk, written: &Written, kind: Option<(&str, Span)>) -> bool {
     let mut found = Problems::new();
     let mut aside = Desk {
-        sources: desk.sources,
         problems: &mut found,
-        suite: desk.suite,
-        dir: desk.dir,
+        ..*desk
     };
     let graders = look_up(&mut aside, written);
     if desk.suite.shelf.open {
@@ -524,21 +437,6 @@ pub(super) fn tell_doubts(desk: &mut Desk, written: &Written, kind: Option<(&str
     true
 }
 
-/// What a judge is shown as the expectation: the expectation as written, else the baseline.
-fn reference(expected: Option<Expected>, baseline: Option<&Value>) -> Option<Value> {
-    match expected {
-        Some(expected) => {
-            let values = expected.values();
-            if values.len() > 1 {
-                Some(Value::Array(values))
-            } else {
-                values.into_iter().next()
-            }
-        }
-        None => baseline.map(without_literals),
-    }
-}
-
 fn combined(desk: &mut Desk, spec: &CombineSpec, at: Span, graders: &[Grader]) -> Option<Combine> {
     let graders: Vec<&Grader> = graders
         .iter()
@@ -554,49 +452,31 @@ fn combined(desk: &mut Desk, spec: &CombineSpec, at: Span, graders: &[Grader]) -
         CombineSpec::Word(CombineWord::Any) => Some(Combine::Any),
         CombineSpec::Word(CombineWord::Weighted) => {
             let message = "`combine: weighted` needs the score at which it passes";
-            desk.push(
+            desk.refuse(
                 Problem::error(Code::BadCombine, at, message)
                     .hint("write `combine: {weighted: {pass_threshold: 0.7}}`"),
-            );
-            None
+            )
         }
         CombineSpec::AtLeast(n) if *n == 0 || *n > graders.len() => {
             let message = format!("`at_least: {n}` does not fit {} grader(s)", graders.len());
-            desk.push(Problem::error(Code::BadCombine, at, message));
-            None
+            desk.refuse(Problem::error(Code::BadCombine, at, message))
         }
         CombineSpec::AtLeast(n) => Some(Combine::AtLeast { n: *n }),
-        CombineSpec::Weighted { pass_threshold } if *pass_threshold <= 0.0 => {
-            desk.push(
-                Problem::error(
-                    Code::BadCombine,
-                    at,
-                    "`pass_threshold: 0` passes whatever the graders say",
-                )
-                .hint("a threshold above 0"),
-            );
-            None
-        }
-        CombineSpec::Weighted { .. } if total <= 0.0 => {
-            desk.push(Problem::error(
+        CombineSpec::Weighted { pass_threshold } if *pass_threshold <= 0.0 => desk.refuse(
+            Problem::error(
                 Code::BadCombine,
                 at,
-                "the weights of all graders are 0",
-            ));
-            None
-        }
+                "`pass_threshold: 0` passes whatever the graders say",
+            )
+            .hint("a threshold above 0"),
+        ),
+        CombineSpec::Weighted { .. } if total <= 0.0 => desk.refuse(Problem::error(
+            Code::BadCombine,
+            at,
+            "the weights of all graders are 0",
+        )),
         CombineSpec::Weighted { pass_threshold } => Some(Combine::Weighted {
             pass_threshold: *pass_threshold,
         }),
-    }
-}
-
-/// Regular-expression flags as the matchers want them.
-pub(super) fn regex_flags(flags: &[RegexFlag]) -> RegexFlags {
-    RegexFlags {
-        ignorecase: flags.contains(&RegexFlag::Ignorecase),
-        multiline: flags.contains(&RegexFlag::Multiline),
-        dotall: flags.contains(&RegexFlag::Dotall),
-        verbose: flags.contains(&RegexFlag::Verbose),
     }
 }

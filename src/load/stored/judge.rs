@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::known;
-use crate::load::graders::check_matchers;
+use crate::graders::structural_match::check_matchers;
 use crate::load::problem::{Code, Problem, Problems};
 use crate::load::scope::{Desk, SuiteScope};
 use crate::load::source::{FileId, Sources, Span};

@@ -3,7 +3,8 @@
 
 use serde_json::Value;
 
-use super::{text, without_nulls};
+use super::text;
+use crate::graders::settings::without_nulls;
 use crate::load::problem::{Code, Problem};
 use crate::load::scope::Desk;
 use crate::load::tree::Node;

@@ -14,9 +14,7 @@ mod tests;
 
 use std::path::Path;
 
-use serde_json::Value;
-
-use super::Expected;
+use crate::graders::settings::CaseExpectation;
 use crate::load::problem::{Code, Problem};
 use crate::load::scope::{Desk, seconds};
 use crate::load::source::Span;
@@ -34,8 +32,7 @@ pub(super) fn model(
     config: &ModelGraderConfig,
     node: &Node,
     dir: &Path,
-    expected: Option<Expected>,
-    baseline: Option<&Value>,
+    case: CaseExpectation,
 ) -> Option<Judge> {
     let node = node.get("config").unwrap_or(node);
     let errors = desk.problems.error_count();
@@ -45,7 +42,7 @@ pub(super) fn model(
         .prompt
         .as_ref()
         .map(|prompt| text::prompt(desk, prompt, node.locate("/prompt")));
-    let wanted = wanted::resolve(desk, expected, baseline)?;
+    let wanted = wanted::resolve(desk, case)?;
     let written = config.rubric.as_ref().map(|rubric| {
         let at = node.locate("/rubric");
         text::rubric(desk, rubric, at).map(|text| (text, at))
@@ -125,8 +122,8 @@ fn unwritten(
         if wanted::says_nothing(reference) {
             let message = "what is expected is empty, and there is neither `rubric` nor `criteria`: any output would do";
             let hint = "write what a good output says, or what is judged under `rubric:`";
-            desk.push(Problem::error(Code::GraderIncomplete, node.span, message).hint(hint));
-            return None;
+            return desk
+                .refuse(Problem::error(Code::GraderIncomplete, node.span, message).hint(hint));
         }
         return Some((own(wanted::OF_REFERENCE), numeric));
     }
@@ -136,8 +133,7 @@ fn unwritten(
     let message = "nothing says what is judged: there is neither `rubric` nor `criteria`, and nothing is expected";
     let hint =
         "write what a good output is under `rubric:`, or `expected: {type: semantic, value: ...}`";
-    desk.push(Problem::error(Code::GraderIncomplete, node.span, message).hint(hint));
-    None
+    desk.refuse(Problem::error(Code::GraderIncomplete, node.span, message).hint(hint))
 }
 
 /// Tells of a prompt that keeps from the judge what is expected. `by_reference`: nothing else is
@@ -151,17 +147,4 @@ fn tell_unshown(desk: &mut Desk, at: Span, by_reference: bool) {
         Problem::warning(Code::SuspiciousValue, at, message)
     };
     desk.push(problem.hint("write `{{ expected }}` (or `{expected}`) where it belongs"));
-}
-
-/// Drops what was not written, so that hashes and journals hold only settings.
-pub(in crate::load) fn without_nulls(value: Value) -> Value {
-    match value {
-        Value::Object(map) => Value::Object(
-            map.into_iter()
-                .filter(|(_, v)| !v.is_null())
-                .map(|(k, v)| (k, without_nulls(v)))
-                .collect(),
-        ),
-        other => other,
-    }
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::super::Expected;
+use crate::graders::settings::{CaseExpectation, Expected, without_nulls};
 use crate::load::problem::{Code, Problem};
 use crate::load::scope::Desk;
 use crate::load::source::Span;
@@ -58,8 +58,7 @@ fn items_of(semantic: &SemanticExpected) -> Option<&Map<String, Value>> {
 /// `None` after saying what is wrong.
 pub(super) fn resolve(
     desk: &mut Desk,
-    expected: Option<Expected>,
-    baseline: Option<&Value>,
+    CaseExpectation { expected, baseline }: CaseExpectation,
 ) -> Option<Wanted> {
     let Some(expected) = expected else {
         // Matchers stay as they are: the judge is shown them, and they mean nothing more.
@@ -80,13 +79,13 @@ pub(super) fn resolve(
         let message = "what is expected is empty: nothing must be said and nothing must not be";
         let hint =
             "write at least one text under `must_include` or `must_not_include`, or a reference";
-        desk.push(Problem::error(Code::GraderIncomplete, expected.span, message).hint(hint));
-        return None;
+        return desk
+            .refuse(Problem::error(Code::GraderIncomplete, expected.span, message).hint(hint));
     }
     let mut values = match expected.spec {
         ExpectedSpec::Contains(contains) => std::iter::once(&contains.value)
             .chain(&contains.alternatives)
-            .filter_map(|value| serde_json::to_value(value).ok().map(super::without_nulls))
+            .filter_map(|value| serde_json::to_value(value).ok().map(without_nulls))
             .collect(),
         _ => expected.values(),
     }
@@ -103,7 +102,7 @@ pub(super) fn resolve(
 fn of_bounds(expected: &ExpectedSpec) -> Option<Value> {
     match expected {
         ExpectedSpec::Numeric(NumericExpected { min, max, .. }) => {
-            Some(super::without_nulls(json!({"min": min, "max": max})))
+            Some(without_nulls(json!({"min": min, "max": max})))
         }
         ExpectedSpec::Json(JsonExpected {
             schema: Some(schema),

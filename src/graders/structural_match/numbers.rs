@@ -5,19 +5,16 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use super::super::problem::{Code, Problem};
-use super::super::scope::Desk;
-use super::super::source::Span;
-use crate::model::Structural;
+use crate::load::{Code, Desk, Problem, Span};
 use eval_base::nearest::did_you_mean;
 use eval_match::paths::{PathPattern, Step};
-use eval_match::validate_matcher;
+use eval_match::{Structural, validate_matcher};
 
 /// Paths of a baseline that are offered in place of one that leads nowhere.
 const MAX_OFFERED: usize = 5_000;
 
 /// Whether every tolerance leads to a number of the baseline; says so where one does not.
-pub(super) fn check_tolerances(desk: &mut Desk, structural: &Structural, at: Span) -> bool {
+pub(crate) fn check_tolerances(desk: &mut Desk, structural: &Structural, at: Span) -> bool {
     let mut whole = true;
     for path in structural.tolerance.keys() {
         let pattern = PathPattern::parse(path).within(&structural.expected);
@@ -117,7 +114,7 @@ fn collect(value: &Value, path: &mut PathPattern, places: &mut BTreeSet<String>)
 /// Leaves in the expectation only its numbers: those that tolerances name, or all of them when none
 /// is named. Paths are written from the top of the output then, because what remains may no longer
 /// look like a response.
-pub(super) fn only(structural: &mut Structural) {
+pub(crate) fn only_numbers(structural: &mut Structural) {
     let from_the_top = |path: &String| PathPattern::parse(path).within(&structural.expected);
     let tolerances: Vec<_> = structural
         .tolerance

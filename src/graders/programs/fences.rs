@@ -2,7 +2,7 @@
 
 /// A fenced block.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Fence {
+pub(crate) struct Fence {
     /// The first word of the info string in one spelling (`python` for `py`); empty when there is
     /// none.
     pub language: String,
@@ -28,7 +28,7 @@ struct Open {
 
 /// All blocks of a text, in order. Fences may be indented (as in lists): their content then loses
 /// as much indentation.
-pub(super) fn fences(text: &str) -> Vec<Fence> {
+pub(crate) fn fences(text: &str) -> Vec<Fence> {
     let mut found = Vec::new();
     let mut open: Option<Open> = None;
     let mut offset = 0;
@@ -104,7 +104,7 @@ fn language(info: &str) -> String {
 }
 
 /// One spelling for the names that a language goes by.
-pub(super) fn canonical(name: &str) -> String {
+pub(crate) fn canonical(name: &str) -> String {
     let name = name.to_lowercase();
     // `python3.12`, and HackMD's `python=1`.
     let version = name
@@ -134,7 +134,7 @@ pub(super) fn canonical(name: &str) -> String {
 
 /// The blocks that may be meant by `wanted`: those of that language, else those that name none;
 /// never another language's.
-pub(super) fn of_language<'a>(blocks: &'a [Fence], wanted: Option<&str>) -> Vec<&'a Fence> {
+pub(crate) fn of_language<'a>(blocks: &'a [Fence], wanted: Option<&str>) -> Vec<&'a Fence> {
     let Some(wanted) = wanted.map(canonical) else {
         return blocks.iter().collect();
     };

@@ -7,15 +7,14 @@ use eval_match::rows::rows as same_rows;
 use eval_match::{Comparison, Datum};
 use eval_sandbox::{QueryFailure, QueryJob, QueryReport, QueryStep, Sandbox, Table};
 
-use super::endings::{self, limits, not_run};
-use super::show::{bounded, in_reason};
-
-const METHOD: &str = "code_execution";
+use super::METHOD;
+use crate::graders::programs::{ending_of, milliseconds, not_run, sandbox_limits};
+use crate::graders::show::{bounded, in_reason};
 
 /// Rows that a grade shows.
 const LISTED: usize = 20;
 
-pub(super) async fn grade(
+pub(crate) async fn grade(
     grader: &CodeExecution,
     test: &RowsTest,
     sql: String,
@@ -26,7 +25,7 @@ pub(super) async fn grade(
             setup: grader.setup.clone(),
             sql,
             check: test.check.clone(),
-            limits: limits(&grader.limits),
+            limits: sandbox_limits(&grader.limits),
         };
         sandbox.run_query(job)
     };
@@ -86,7 +85,7 @@ pub(super) async fn grade(
         Ok(table) => grade.with_actual(shown(table)),
         Err(_) => grade,
     };
-    let ms = endings::milliseconds(report.wall);
+    let ms = milliseconds(report.wall);
     grade
         .with_trust(Trust::Harness)
         .with_expected(shown(&wanted))
@@ -133,7 +132,7 @@ fn told(failure: &QueryFailure, grader: &CodeExecution) -> (Cause, String) {
             ),
         ),
         QueryFailure::Ended(ending) => {
-            endings::ending_of(ending, grader.limits.wall, grader.limits.memory_mb)
+            ending_of(ending, grader.limits.wall, grader.limits.memory_mb)
         }
     }
 }

@@ -12,7 +12,7 @@ const KEPT: usize = 4 << 10;
 const IN_REASON: usize = 300;
 
 /// The value, or the beginning of its JSON as a text when it is long.
-pub(super) fn bounded(value: &Value) -> Value {
+pub(crate) fn bounded(value: &Value) -> Value {
     match value {
         Value::String(text) => Value::String(cut(text, KEPT)),
         value => match beginning(value) {
@@ -48,11 +48,11 @@ impl std::io::Write for Beginning {
     }
 }
 
-pub(super) fn bounded_text(text: &str) -> Value {
+pub(crate) fn bounded_text(text: &str) -> Value {
     Value::String(cut(text, KEPT))
 }
 
-pub(super) fn bounded_output(value: &OutputValue) -> Value {
+pub(crate) fn bounded_output(value: &OutputValue) -> Value {
     match value {
         OutputValue::Text(text) | OutputValue::Program(text) => bounded_text(text),
         OutputValue::Json(value) => bounded(value),
@@ -60,7 +60,7 @@ pub(super) fn bounded_output(value: &OutputValue) -> Value {
 }
 
 /// A text for the middle of a sentence.
-pub(super) fn in_reason(text: &str) -> String {
+pub(crate) fn in_reason(text: &str) -> String {
     cut(text.trim(), IN_REASON)
 }
 
@@ -69,7 +69,7 @@ fn cut(text: &str, limit: usize) -> String {
 }
 
 /// Fills in what was compared, unless the grade says it already.
-pub(super) fn compared(mut grade: Grade, expected: Option<Value>, actual: &OutputValue) -> Grade {
+pub(crate) fn compared(mut grade: Grade, expected: Option<Value>, actual: &OutputValue) -> Grade {
     grade.expected = grade.expected.or(expected.map(|value| bounded(&value)));
     grade.actual = grade.actual.or_else(|| Some(bounded_output(actual)));
     grade

@@ -6,49 +6,24 @@ use serde_json::{Value, json};
 
 use crate::model::{
     Cause, CodeLimits, Comparator, Executor, Expectation, FunctionCase, FunctionOutput, Grade,
-    GraderType, OutputValue, Trust,
+    GraderType, Trust,
 };
 use eval_match::{Datum, Pattern};
 use eval_sandbox::{
     Call, CallOutcome, FunctionJob, FunctionReport, Raised, RunFailure, Sandbox, SandboxError,
 };
 
-use super::candidate::{Wanted, candidate, prefixed};
-use super::endings::{self, Said, exception, limits, not_run};
-use super::languages::{Languages, language_of, missing};
-use super::show::{bounded, bounded_text, in_reason};
-use super::source::source;
-use super::stdio::transpiled;
-
-const METHOD: &str = "function_output";
+use super::METHOD;
+use crate::graders::code_execution::transpiled;
+use crate::graders::programs::{
+    self, Languages, Said, exception, language_of, missing, not_run, sandbox_limits,
+};
+use crate::graders::show::{bounded, bounded_text, in_reason};
 
 /// Calls that a grade lists.
 const LISTED: usize = 20;
 
-/// The program in an output, or why there is none.
-pub(super) fn program(grader: &FunctionOutput, value: &OutputValue) -> Result<String, String> {
-    let entry_point = Some(grader.function_name.as_str());
-    match &grader.executor {
-        Executor::Python => {
-            let code = candidate(
-                value,
-                Wanted {
-                    entry_point,
-                    ..Wanted::default()
-                },
-            )?;
-            let whole = matches!(value, OutputValue::Program(_));
-            Ok(if whole {
-                code
-            } else {
-                prefixed(&grader.prefix, &code)
-            })
-        }
-        other => source(value, other, &grader.prefix, entry_point),
-    }
-}
-
-pub(super) async fn grade(
+pub(crate) async fn grade(
     grader: &FunctionOutput,
     code: String,
     sandbox: &Sandbox,
@@ -70,7 +45,7 @@ pub(super) async fn grade(
         entry_point: grader.function_name.clone(),
         calls: asked,
         per_call: Some(grader.timeout_per_case),
-        limits: limits(&resolved(grader)),
+        limits: sandbox_limits(&resolved(grader)),
     };
     let report = match call_in(grader, job, &calls, sandbox, languages).await {
         Ok(report) => report,
@@ -80,7 +55,7 @@ pub(super) async fn grade(
         Ok(report) => {
             let (adjudicated, refused) = (report.adjudicated, report.streams.refused_call);
             let grade = judge(grader, &calls, report).with_trust(Trust::Harness);
-            endings::with_refused_call(grade.with_adjudicated(adjudicated), refused)
+            programs::with_refused_call(grade.with_adjudicated(adjudicated), refused)
         }
         Err(error) => not_run(METHOD, &error),
     }
@@ -225,7 +200,7 @@ fn judge(grader: &FunctionOutput, calls: &[Prepared], report: FunctionReport<Ret
             None => (CallOutcome::NotRun, None),
         };
         let made = loaded && !matches!(outcome, CallOutcome::NotRun);
-        let ms = wall.filter(|_| made).map(endings::milliseconds);
+        let ms = wall.filter(|_| made).map(programs::milliseconds);
         match judge_call(grader, call, outcome, loaded) {
             Ok(one) => judged.push(JudgedCall { ms, ..one }),
             Err(why) => return broken(format!("{}: {why}", call.shown)),
@@ -316,7 +291,7 @@ fn judge_call(
             let (cause, why) = match failure {
                 // One answer is held as values, too.
                 RunFailure::ReturnLimit => too_large(resolved(grader).return_mb_or_default()),
-                failure => endings::failure(
+                failure => programs::explain_failure(
                     &failure,
                     &CodeLimits {
                         wall,
@@ -530,5 +505,5 @@ fn is_a(raised: &Raised, name: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "functions_tests.rs"]
+#[path = "calls_tests.rs"]
 mod tests;

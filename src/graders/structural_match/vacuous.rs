@@ -3,14 +3,12 @@
 
 use serde_json::Value;
 
-use super::super::problem::{Code, Problem};
-use super::super::scope::Desk;
-use super::super::source::Span;
-use crate::model::Structural;
+use crate::load::{Code, Desk, Problem, Span};
+use eval_match::Structural;
 use eval_match::paths::{PathPattern, Place, Step};
 
 /// Warns where only the type of the output is looked at.
-pub(super) fn warn(desk: &mut Desk, structural: &Structural, at: Span) {
+pub(crate) fn warn_of_vacuous(desk: &mut Desk, structural: &Structural, at: Span) {
     // What must exist can be missing.
     if !structural.require_keys.is_empty() || !structural.ignore_values.is_empty() {
         return;

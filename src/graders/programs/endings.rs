@@ -5,12 +5,12 @@ use std::time::Duration;
 use crate::model::{Cause, CodeLimits, Grade, GraderType, Outcome};
 use eval_sandbox::{Ending, Limits, Raised, RunFailure, SandboxError, signal_name};
 
-use super::show::in_reason;
+use crate::graders::show::in_reason;
 
 /// A cause with its sentence.
-pub(super) type Said = (Cause, String);
+pub(crate) type Said = (Cause, String);
 
-pub(super) fn limits(limits: &CodeLimits) -> Limits {
+pub(crate) fn sandbox_limits(limits: &CodeLimits) -> Limits {
     Limits {
         wall: limits.wall,
         memory_mb: limits.memory_mb,
@@ -21,12 +21,12 @@ pub(super) fn limits(limits: &CodeLimits) -> Limits {
 }
 
 /// A time as reports show it: milliseconds, to a hundredth.
-pub(super) fn milliseconds(time: Duration) -> f64 {
+pub(crate) fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e5).round() / 100.0
 }
 
 /// `limits` are those that a limit is reported with.
-pub(super) fn failure(failure: &RunFailure, limits: &CodeLimits) -> Said {
+pub(crate) fn explain_failure(failure: &RunFailure, limits: &CodeLimits) -> Said {
     match failure {
         RunFailure::SyntaxError { message, line } => {
             // Python's own text ends with the name that the sandbox gave the file.
@@ -84,7 +84,7 @@ pub(super) fn failure(failure: &RunFailure, limits: &CodeLimits) -> Said {
     }
 }
 
-pub(super) fn ending_of(ending: &Ending, wall: Duration, memory_mb: u64) -> Said {
+pub(crate) fn ending_of(ending: &Ending, wall: Duration, memory_mb: u64) -> Said {
     match ending {
         Ending::Exited(code) => (
             Cause::Exited,
@@ -117,7 +117,7 @@ pub(super) fn ending_of(ending: &Ending, wall: Duration, memory_mb: u64) -> Said
 }
 
 /// `ValueError: bad value`, or the type alone.
-pub(super) fn exception(raised: &Raised) -> String {
+pub(crate) fn exception(raised: &Raised) -> String {
     let message = in_reason(&raised.message);
     if message.is_empty() {
         raised.type_name.clone()
@@ -128,7 +128,7 @@ pub(super) fn exception(raised: &Raised) -> String {
 
 /// A failed grade names the first system call that the sandbox refused the program; so does the
 /// reason where the program did not live on.
-pub(super) fn with_refused_call(mut grade: Grade, call: Option<&str>) -> Grade {
+pub(crate) fn with_refused_call(mut grade: Grade, call: Option<&str>) -> Grade {
     let Some(call) = call.filter(|_| grade.outcome == Outcome::Failed) else {
         return grade;
     };
@@ -145,7 +145,7 @@ pub(super) fn with_refused_call(mut grade: Grade, call: Option<&str>) -> Grade {
 }
 
 /// Nothing about the candidate: it could not be run.
-pub(super) fn not_run(method: &str, error: &SandboxError) -> Grade {
+pub(crate) fn not_run(method: &str, error: &SandboxError) -> Grade {
     let cause = match error {
         SandboxError::InterpreterMissing(_) | SandboxError::CannotStart { .. } => {
             Cause::ExecutorMissing

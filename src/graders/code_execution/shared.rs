@@ -1,68 +1,14 @@
-//! `code_execution`: the candidate's program against tests in its language, against what it should
-//! print, or against rows.
+//! Tests in the candidate's language: in Python beside the candidate, else in its process.
 
-use crate::model::{
-    Cause, CodeExecution, Executor, Grade, GraderType, OutputValue, SandboxDemand, Tests, Trust,
+use super::demands::{too_weak, trust_of};
+use super::{CodeExecution, METHOD, Tests, transpiled};
+use crate::graders::programs::{
+    Languages, TestBench, exception, explain_failure, language_of, missing, not_run,
+    sandbox_limits, with_refused_call,
 };
+use crate::graders::show::{bounded_text, in_reason};
+use crate::model::{Cause, Executor, Grade, GraderType, Trust};
 use eval_sandbox::{RunFailure, Sandbox, TestJob, TestMode, TestReport, TestVerdict};
-
-use super::candidate::{Wanted, candidate};
-use super::demands;
-use super::endings::{self, exception, limits, not_run};
-use super::languages::{Languages, language_of, missing};
-use super::show::{bounded_text, in_reason};
-use super::source::source;
-use super::{rows, stdio};
-
-pub(super) const METHOD: &str = "code_execution";
-
-/// The program in an output, or why there is none.
-pub(super) fn program(grader: &CodeExecution, value: &OutputValue) -> Result<String, String> {
-    let tests_text = match &grader.tests {
-        Tests::Check { code } => code.clone(),
-        Tests::Asserts { asserts } => asserts.join("\n"),
-        Tests::Stdio { .. } | Tests::Rows(_) => String::new(),
-    };
-    let entry_point = grader.entry_point.as_deref();
-    match &grader.executor {
-        Executor::Python => candidate(
-            value,
-            Wanted {
-                prefix: &grader.prefix,
-                entry_point,
-                tests: &tests_text,
-            },
-        ),
-        other => source(value, other, &grader.prefix, entry_point),
-    }
-}
-
-pub(super) async fn grade(
-    grader: &CodeExecution,
-    code: String,
-    sandbox: &Sandbox,
-    languages: &Languages,
-    demand: &SandboxDemand,
-) -> Grade {
-    match &grader.tests {
-        Tests::Check { .. } | Tests::Asserts { .. } => {
-            judged_tests(grader, code, sandbox, languages, demand).await
-        }
-        Tests::Stdio {
-            cases,
-            compare,
-            tolerance,
-        } => {
-            let expected = stdio::Expected {
-                cases,
-                compare: *compare,
-                tolerance: tolerance.as_ref(),
-            };
-            stdio::grade(grader, &code, &expected, sandbox, languages).await
-        }
-        Tests::Rows(test) => rows::grade(grader, test, code, sandbox).await,
-    }
-}
 
 fn broken(why: impl Into<String>) -> Grade {
     Grade::errored(GraderType::Code, METHOD, Cause::Harness, why)
@@ -73,7 +19,7 @@ fn failed(cause: Cause, why: impl Into<String>) -> Grade {
 }
 
 /// The tests as the sandbox wants them; an error says what is wrong with them.
-pub(super) fn test_job(grader: &CodeExecution, code: String) -> Result<TestJob, &'static str> {
+pub(crate) fn test_job(grader: &CodeExecution, code: String) -> Result<TestJob, &'static str> {
     let (tests, check) = match &grader.tests {
         Tests::Check { code } => (vec![code.clone()], Some("check".to_owned())),
         Tests::Asserts { asserts } => (asserts.clone(), None),
@@ -92,23 +38,18 @@ pub(super) fn test_job(grader: &CodeExecution, code: String) -> Result<TestJob, 
         entry_point: grader.entry_point.clone(),
         check,
         mode: grader.in_process.then_some(TestMode::InProcess),
-        limits: limits(&grader.limits),
+        limits: sandbox_limits(&grader.limits),
     })
 }
 
-async fn judged_tests(
-    grader: &CodeExecution,
-    code: String,
-    sandbox: &Sandbox,
-    languages: &Languages,
-    demand: &SandboxDemand,
-) -> Grade {
+pub(crate) async fn grade(grader: &CodeExecution, code: String, bench: &TestBench<'_>) -> Grade {
+    let (sandbox, demand) = (bench.sandbox, bench.demand);
     let mut job = match test_job(grader, code) {
         Ok(job) => job,
         Err(why) => return broken(why),
     };
     if grader.executor != Executor::Python {
-        return in_process(grader, job, sandbox, languages).await;
+        return in_process(grader, job, sandbox, bench.languages).await;
     }
     let mut report = sandbox.run_tests(job.clone()).await;
     if let Ok(TestReport {
@@ -117,7 +58,7 @@ async fn judged_tests(
     }) = &report
     {
         if !demand.accepts(Trust::InProcess) {
-            return demands::too_weak(METHOD, demand, Trust::InProcess, why);
+            return too_weak(METHOD, demand, Trust::InProcess, why);
         }
         let why = why.clone();
         job.mode = Some(TestMode::InProcess);
@@ -147,9 +88,9 @@ async fn judged_tests(
     match report {
         Ok(report) => {
             let grade = judge(grader, &report)
-                .with_trust(demands::trust_of(report.mode))
+                .with_trust(trust_of(report.mode))
                 .with_adjudicated(report.adjudicated);
-            let grade = endings::with_refused_call(grade, report.streams.refused_call);
+            let grade = with_refused_call(grade, report.streams.refused_call);
             if report.mode == TestMode::InProcess && !report.mode_reason.is_empty() {
                 grade.with_detail("in_process", in_reason(&report.mode_reason))
             } else {
@@ -178,7 +119,7 @@ async fn in_process(
         Err(why) => return missing(METHOD, &why),
     };
     if grader.executor == Executor::Typescript {
-        let code = stdio::transpiled(&found, vec![job.code], &grader.limits, METHOD, sandbox).await;
+        let code = transpiled(&found, vec![job.code], &grader.limits, METHOD, sandbox).await;
         job.code = match code {
             Ok(mut made) => made.pop().unwrap_or_default(),
             Err(grade) => return *grade,
@@ -193,7 +134,7 @@ async fn in_process(
                 return broken(format!("the tests do not parse: {}", in_reason(&message)));
             }
             Ok(Err(why)) => {
-                let (_, why) = endings::failure(&why, &grader.limits);
+                let (_, why) = explain_failure(&why, &grader.limits);
                 return broken(format!("the tests are broken: {why}"));
             }
             Err(error) => return not_run(METHOD, &error),
@@ -206,7 +147,7 @@ async fn in_process(
             let grade = judge(grader, &report)
                 .with_trust(Trust::InProcess)
                 .with_adjudicated(report.adjudicated);
-            endings::with_refused_call(grade, report.streams.refused_call)
+            with_refused_call(grade, report.streams.refused_call)
         }
         Err(error) => not_run(METHOD, &error),
     }
@@ -301,7 +242,7 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
             broken(format!("the tests prove nothing: {}", in_reason(why)))
         }
         TestVerdict::Failed(failure) => {
-            let (cause, why) = endings::failure(failure, &grader.limits);
+            let (cause, why) = explain_failure(failure, &grader.limits);
             failed(cause, why)
         }
     }
@@ -313,5 +254,5 @@ fn never_asked(report: &TestReport) -> bool {
 }
 
 #[cfg(test)]
-#[path = "execution_tests.rs"]
+#[path = "shared_tests.rs"]
 mod tests;

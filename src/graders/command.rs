@@ -1,4 +1,4 @@
-//! The author's own program as grader.
+//! The code grader `command`: the author's own program.
 //!
 //! The output comes on stdin: text as it is, other JSON as JSON. `EVAL_CASE` holds the case's id
 //! and `EVAL_EXPECTED` what is expected (a text as it is, other values as JSON; absent when there
@@ -6,16 +6,22 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
 
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::output::as_text;
+use super::settings::CaseExpectation;
+use super::show::{bounded, bounded_text, compared, in_reason};
+use super::{CodeGrader, CodeMethod, MethodSettings, Resolved};
 use crate::isolation::CommandSandbox;
-use crate::model::{Case, Cause, CommandGrader, CommandVerdict, Grade, GraderType, OutputValue};
+use crate::load::{Code, Desk, Node, Problem, check_program, seconds};
+use crate::model::{Case, Cause, CommandVerdict, Grade, GraderType, OutputValue};
 use eval_base::unique_keys::UniqueKeys;
 use eval_sandbox::process_tree::{self, TreeCommand, TreeEnd, TreeOutput, printable, signal_name};
-
-use super::extract::as_text;
-use super::show::{bounded, bounded_text, compared, in_reason};
 
 const METHOD: &str = "command";
 
@@ -33,7 +39,86 @@ const LONGEST_VARIABLE: usize = 100 << 10;
 /// "failed".
 const TRACEBACK: &str = "Traceback (most recent call last):";
 
-pub(super) async fn grade(
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CommandGraderSpec {
+    /// Program and arguments. The output comes on stdin.
+    #[schemars(length(min = 1))]
+    pub command: Vec<String>,
+    #[serde(default)]
+    pub env: Vec<String>,
+    /// Default 30.
+    #[schemars(range(min = 0.001, max = 86400.0))]
+    pub timeout_seconds: Option<f64>,
+    /// How the program says its verdict.
+    #[serde(default)]
+    pub verdict: CommandVerdict,
+    /// Names of the numbers that the program says under `metrics` of its JSON verdict, all of them
+    /// each time.
+    #[serde(default)]
+    #[schemars(length(max = 64))]
+    pub metrics: Vec<String>,
+    /// `true` runs it inside the sandbox: it sees the suite's folder read-only, a private `/tmp`,
+    /// and no network. Default false.
+    #[serde(default)]
+    pub sandbox: bool,
+}
+
+/// The author's own program as grader: it reads the output on stdin.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CommandGrader {
+    pub argv: Vec<String>,
+    /// Where it runs. No part of what tells graders apart, which is the same on every machine.
+    #[serde(skip)]
+    pub dir: PathBuf,
+    pub env: Vec<String>,
+    pub timeout: Duration,
+    /// `exit_code`: 0 passes, 1 fails, anything else is errored. `json`: stdout is
+    /// `{"passed": bool, "score": 0..1, "reason": text, "metrics": {name: number}}`.
+    pub verdict: CommandVerdict,
+    /// The numbers that a JSON verdict holds under `metrics`, all of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub metrics: Vec<String>,
+    pub expected: Option<Value>,
+    /// It runs inside the sandbox.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub sandbox: bool,
+}
+
+impl MethodSettings for CommandGraderSpec {
+    const OWN_KEYS: &'static [&'static str] = &["command"];
+
+    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
+        let at = node.locate("/command");
+        check_program(desk, &self.command, at)?;
+        if !self.metrics.is_empty() && self.verdict != CommandVerdict::Json {
+            let message =
+                "`metrics` are said in a JSON verdict, and this grader's verdict is its exit code";
+            let problem = Problem::error(Code::GraderConflict, node.key_span("/metrics"), message);
+            return desk.refuse(problem.hint(
+                "add `verdict: json`; for 1 or 0, write `metric: NAME` beside the grader's type",
+            ));
+        }
+        Some(vec![CodeGrader::Command(CommandGrader {
+            argv: self.command.clone(),
+            dir: desk.suite_dir().to_owned(),
+            env: self.env.clone(),
+            timeout: seconds(self.timeout_seconds.unwrap_or(30.0)),
+            verdict: self.verdict,
+            metrics: self.metrics.clone(),
+            expected: case.reference(),
+            sandbox: self.sandbox,
+        })])
+    }
+}
+
+impl CodeMethod for CommandGrader {
+    fn further_numbers(&self) -> &[String] {
+        &self.metrics
+    }
+}
+
+pub(crate) async fn run_command(
     grader: &CommandGrader,
     case: &Case,
     value: &OutputValue,

@@ -14,14 +14,12 @@ use eval_match::{Comparison, printed};
 use eval_sandbox::languages::{Found, Language};
 use eval_sandbox::{Ending, Limits, Program, ProgramResult, Sandbox, SandboxError, Script};
 
-use super::endings::{self, Said, limits, not_run};
-use super::languages::{Languages, missing};
-use super::show::{bounded_text, in_reason};
-
-const METHOD: &str = "code_execution";
+use super::METHOD;
+use crate::graders::programs::{self, Languages, Said, missing, not_run, sandbox_limits};
+use crate::graders::show::{bounded_text, in_reason};
 
 /// The detail that says how many milliseconds the slowest run took.
-pub(super) const SLOWEST: &str = "slowest_ms";
+pub(crate) const SLOWEST: &str = "slowest_ms";
 
 /// Inputs and outputs that a grade lists.
 const LISTED: usize = 20;
@@ -47,20 +45,20 @@ enum Ready {
 }
 
 /// What is compared.
-pub(super) struct Expected<'a> {
+pub(crate) struct StdioTest<'a> {
     pub cases: &'a [StdioCase],
     pub compare: StdoutComparison,
     pub tolerance: Option<&'a Tolerance>,
 }
 
-pub(super) async fn grade(
+pub(crate) async fn grade_stdio(
     grader: &CodeExecution,
     code: &str,
-    expected: &Expected<'_>,
+    test: &StdioTest<'_>,
     sandbox: &Sandbox,
     languages: &Languages,
 ) -> Grade {
-    if expected.cases.is_empty() {
+    if test.cases.is_empty() {
         return errored("there are no inputs to run");
     }
     let program = if grader.setup.trim().is_empty() {
@@ -76,8 +74,11 @@ pub(super) async fn grade(
     let mut passed = 0usize;
     let mut first = None;
     let (mut adjudicated, mut slowest, mut refused) = (false, Duration::ZERO, None);
-    for case in expected.cases {
-        let result = match ready.run(case, limits(&grader.limits), sandbox).await {
+    for case in test.cases {
+        let result = match ready
+            .run(case, sandbox_limits(&grader.limits), sandbox)
+            .await
+        {
             Ok(result) => result,
             Err(error) => return ready.not_run(&error),
         };
@@ -85,7 +86,7 @@ pub(super) async fn grade(
         slowest = slowest.max(result.wall);
         refused = refused.or(result.streams.refused_call);
         let stdout = String::from_utf8_lossy(&result.streams.stdout).into_owned();
-        let verdict = judge(grader, case, expected, &result, &stdout);
+        let verdict = judge(grader, case, test, &result, &stdout);
         if listed.len() < LISTED {
             listed.push(entry(case, &result, &stdout, verdict.is_ok()));
         }
@@ -104,7 +105,7 @@ pub(super) async fn grade(
             }
         }
     }
-    let total = expected.cases.len();
+    let total = test.cases.len();
     let grade = match first {
         None => Grade::passed(GraderType::Code, METHOD),
         Some((cause, why, case, stdout)) => {
@@ -114,10 +115,10 @@ pub(super) async fn grade(
                 .with_actual(bounded_text(&stdout))
         }
     };
-    endings::with_refused_call(grade, refused)
-        .with_trust(ground(expected.compare))
+    programs::with_refused_call(grade, refused)
+        .with_trust(ground(test.compare))
         .with_adjudicated(adjudicated)
-        .with_detail(SLOWEST, endings::milliseconds(slowest))
+        .with_detail(SLOWEST, programs::milliseconds(slowest))
         .with_detail("inputs", Value::Array(listed))
         .with_detail("passed", passed)
         .with_detail("total", total)
@@ -148,7 +149,7 @@ fn entry(case: &StdioCase, result: &ProgramResult, stdout: &str, passed: bool) -
         "expected": bounded_text(&case.stdout),
         "actual": bounded_text(stdout),
         "passed": passed,
-        "ms": endings::milliseconds(result.wall),
+        "ms": programs::milliseconds(result.wall),
     });
     if let Some(map) = entry.as_object_mut() {
         if !case.args.is_empty() {
@@ -200,7 +201,7 @@ async fn prepare(
 }
 
 /// TypeScript as JavaScript, in order; the error is the grade.
-pub(super) async fn transpiled(
+pub(crate) async fn transpiled(
     node: &Arc<Found>,
     texts: Vec<String>,
     limits: &CodeLimits,
@@ -210,7 +211,7 @@ pub(super) async fn transpiled(
     match sandbox.transpile(Arc::clone(node), texts).await {
         Ok(Ok(made)) => Ok(made),
         Ok(Err(failure)) => {
-            let (cause, why) = endings::failure(
+            let (cause, why) = programs::explain_failure(
                 &failure,
                 &CodeLimits {
                     wall: Duration::from_secs(30),
@@ -316,7 +317,7 @@ async fn compiled(
         }
         other => {
             let (cause, why) =
-                endings::ending_of(&other, own.compile_timeout, own.compile_memory_mb);
+                programs::ending_of(&other, own.compile_timeout, own.compile_memory_mb);
             Err(Box::new(failed(cause, format!("the compiler: {why}"))))
         }
     }
@@ -436,13 +437,13 @@ impl Ready {
 fn judge(
     grader: &CodeExecution,
     case: &StdioCase,
-    expected: &Expected,
+    test: &StdioTest,
     result: &ProgramResult,
     stdout: &str,
 ) -> Result<(), Said> {
     match &result.ending {
         Ending::Exited(code) if *code == case.exit_code => {
-            if expected.compare == StdoutComparison::ExitCode {
+            if test.compare == StdoutComparison::ExitCode {
                 return Ok(());
             }
             if result.streams.stdout_truncated {
@@ -452,7 +453,7 @@ fn judge(
                 );
                 return Err((Cause::OutputLimit, why));
             }
-            let compared = printed_as(stdout, &case.stdout, expected);
+            let compared = printed_as(stdout, &case.stdout, test);
             match std::str::from_utf8(&result.streams.stdout) {
                 _ if !compared.matched => Err((Cause::WrongAnswer, compared.reason)),
                 Ok(_) => Ok(()),
@@ -487,7 +488,7 @@ fn judge(
                 format!("the program ended with exit code {code}{said}"),
             ))
         }
-        other => Err(endings::ending_of(
+        other => Err(programs::ending_of(
             other,
             grader.limits.wall,
             grader.limits.memory_mb,
@@ -495,8 +496,8 @@ fn judge(
     }
 }
 
-fn printed_as(stdout: &str, wanted: &str, expected: &Expected) -> Comparison {
-    match expected.compare {
+fn printed_as(stdout: &str, wanted: &str, test: &StdioTest) -> Comparison {
+    match test.compare {
         StdoutComparison::Text => {
             let options = TextOptions {
                 trim_whitespace: true,
@@ -506,7 +507,7 @@ fn printed_as(stdout: &str, wanted: &str, expected: &Expected) -> Comparison {
             exact(stdout, wanted, options)
         }
         StdoutComparison::Lines => printed::lines(stdout, wanted),
-        StdoutComparison::Tokens => printed::tokens(stdout, wanted, expected.tolerance),
+        StdoutComparison::Tokens => printed::tokens(stdout, wanted, test.tolerance),
         StdoutComparison::ExitCode => Comparison::matched(),
     }
 }

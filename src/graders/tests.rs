@@ -1,8 +1,16 @@
+use serde_json::json;
+
 use super::*;
 use crate::model::Outcome;
+use eval_match::RegexFlags;
+
+fn grade(grader: &CodeGrader, value: &OutputValue) -> Grade {
+    let check = grader.as_method().check().unwrap();
+    check.grade(value, &Patterns::default())
+}
 
 fn told(grader: &CodeGrader, value: OutputValue) -> String {
-    let g = grade(grader, &value, &Patterns::default()).unwrap();
+    let g = grade(grader, &value);
     assert_eq!(g.score.is_none(), g.outcome == Outcome::Errored);
     assert_eq!(g.outcome == Outcome::Passed, g.score == Some(1.0));
     let details = if g.details.is_empty() {
@@ -25,12 +33,12 @@ fn text_of(text: &str) -> OutputValue {
 }
 
 fn exact_of(any_of: &[Value]) -> CodeGrader {
-    CodeGrader::ExactMatch {
+    CodeGrader::ExactMatch(ExactMatch {
         any_of: any_of.to_vec(),
         case_sensitive: true,
         trim_whitespace: true,
         normalize_newlines: true,
-    }
+    })
 }
 
 #[test]
@@ -75,11 +83,11 @@ fn exact_match_compares_texts_as_texts_and_json_by_value() {
 
 #[test]
 fn contains_names_what_is_missing_and_what_must_not_be() {
-    let grader = CodeGrader::Contains {
+    let grader = CodeGrader::Contains(ContainsMatch {
         must_include: vec!["alpha".into(), "Beta".into()],
         must_not_include: vec!["secret".into()],
         case_sensitive: false,
-    };
+    });
     let lines = [
         told(&grader, text_of("ALPHA beta")),
         told(&grader, text_of("alpha SECRET")),
@@ -92,11 +100,13 @@ fn contains_names_what_is_missing_and_what_must_not_be() {
 
 #[test]
 fn regex_scores_follow_the_verdict() {
-    let regex = |patterns: &[&str], must_match: bool, groups: &[&str]| CodeGrader::Regex {
-        patterns: patterns.iter().map(|p| (*p).to_owned()).collect(),
-        flags: RegexFlags::default(),
-        must_match,
-        capture_groups: groups.iter().map(|g| (*g).to_owned()).collect(),
+    let regex = |patterns: &[&str], must_match: bool, groups: &[&str]| {
+        CodeGrader::Regex(RegexMatch {
+            patterns: patterns.iter().map(|p| (*p).to_owned()).collect(),
+            flags: RegexFlags::default(),
+            must_match,
+            capture_groups: groups.iter().map(|g| (*g).to_owned()).collect(),
+        })
     };
     let lines = [
         told(
@@ -129,18 +139,13 @@ fn regex_scores_follow_the_verdict() {
 
 #[test]
 fn a_pattern_that_backtracks_for_ever_is_errored() {
-    let grader = CodeGrader::Regex {
+    let grader = CodeGrader::Regex(RegexMatch {
         patterns: vec![r"^(?=x*)(\w+\w+)+\1$".into()],
         flags: RegexFlags::default(),
         must_match: false,
         capture_groups: vec![],
-    };
-    let g = grade(
-        &grader,
-        &text_of(&format!("{}!", "a".repeat(60))),
-        &Patterns::default(),
-    )
-    .unwrap();
+    });
+    let g = grade(&grader, &text_of(&format!("{}!", "a".repeat(60))));
     assert_eq!(
         (g.outcome, g.cause),
         (Outcome::Errored, Some(Cause::Harness))
@@ -149,12 +154,14 @@ fn a_pattern_that_backtracks_for_ever_is_errored() {
 
 #[test]
 fn numbers_within_tolerance() {
-    let grader = |any_of: Vec<Value>, absolute| CodeGrader::Numeric {
-        any_of,
-        absolute,
-        relative: None,
-        min: None,
-        max: Some(10.0),
+    let grader = |any_of: Vec<Value>, absolute| {
+        CodeGrader::Numeric(NumericMatch {
+            any_of,
+            absolute,
+            relative: None,
+            min: None,
+            max: Some(10.0),
+        })
     };
     let lines = [
         told(&grader(vec![json!(2.72)], Some(0.01)), text_of("2.725")),
@@ -175,9 +182,11 @@ fn numbers_within_tolerance() {
 
 #[test]
 fn json_values_and_schemas() {
-    let grader = |any_of: &[Value], schema: Option<Value>| CodeGrader::Json {
-        any_of: any_of.to_vec(),
-        schema,
+    let grader = |any_of: &[Value], schema: Option<Value>| {
+        CodeGrader::Json(JsonMatch {
+            any_of: any_of.to_vec(),
+            schema,
+        })
     };
     let schema = json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "integer"}, "n": {"maximum": 3}}});
     let lines = [

@@ -14,7 +14,7 @@ const KEPT: usize = 4096;
 type Kept<T> = Mutex<HashMap<String, Result<Arc<T>, String>>>;
 
 #[derive(Debug, Default)]
-pub(super) struct Patterns {
+pub(crate) struct Patterns {
     patterns: Kept<Pattern>,
     schemas: Kept<jsonschema::Validator>,
 }

@@ -2,31 +2,22 @@
 
 use crate::model::{Executor, OutputValue};
 
-use super::extract::as_text;
 use super::fences::{Fence, canonical, fences};
+use crate::graders::output::as_text;
 
 /// The program's text, or why there is none, as a sentence. Of fenced blocks those of the language
 /// come before those that name none; among them the last that defines `entry`, else the first (of
 /// SQL the last: queries follow their tables).
-pub(super) fn source(
+pub(crate) fn source(
     value: &OutputValue,
     executor: &Executor,
     prefix: &str,
     entry: Option<&str>,
 ) -> Result<String, String> {
-    if let OutputValue::Json(json) = value
-        && !json.is_string()
-    {
-        return Err("the output is JSON, not code".to_owned());
-    }
-    let text = as_text(value);
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    if text.trim().is_empty() {
-        return Err("the output is empty".to_owned());
-    }
+    let text = code_text(value)?;
     let code = match value {
-        OutputValue::Program(_) => return Ok(text.to_owned()),
-        _ => block(text, executor, entry)?,
+        OutputValue::Program(_) => return Ok(text),
+        _ => block(&text, executor, entry)?,
     };
     if code.trim().is_empty() {
         return Err("the output's code block is empty".to_owned());
@@ -37,6 +28,21 @@ pub(super) fn source(
         "\n"
     };
     Ok(format!("{prefix}{newline}{code}"))
+}
+
+/// The text of an output without the byte order mark that files keep, or why it is no code.
+pub(super) fn code_text(value: &OutputValue) -> Result<String, String> {
+    if let OutputValue::Json(json) = value
+        && !json.is_string()
+    {
+        return Err("the output is JSON, not code".to_owned());
+    }
+    let text = as_text(value);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    if text.trim().is_empty() {
+        return Err("the output is empty".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 fn block(text: &str, executor: &Executor, entry: Option<&str>) -> Result<String, String> {

@@ -4,24 +4,25 @@ use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 
 use crate::model::{
-    Cause, CodeExecution, CodeGrader, Executor, Fingerprint, Grade, GraderType, MinimumTrust,
-    Outcome, SandboxDemand, StdoutComparison, Tests, Trust,
+    Cause, CodeExecution, Executor, Fingerprint, Grade, GraderType, MinimumTrust, Outcome,
+    SandboxDemand, StdoutComparison, Tests, Trust,
 };
 use eval_sandbox::{ModeChoice, Sandbox, TestMode};
 
-use super::endings::not_run;
-use super::execution::{METHOD, test_job};
-use super::show::in_reason;
+use super::METHOD;
+use super::shared::test_job;
+use crate::graders::programs::not_run;
+use crate::graders::show::in_reason;
 
 /// Tests whose mode is remembered; beyond, it is found out again.
 const REMEMBERED: usize = 10_000;
 
 /// The modes that tests get, found out once for each.
 #[derive(Default)]
-pub(super) struct Modes(Mutex<HashMap<Fingerprint, Option<ModeChoice>>>);
+pub(crate) struct Modes(Mutex<HashMap<Fingerprint, Option<ModeChoice>>>);
 
 /// What a verdict in this mode rests on.
-pub(super) fn trust_of(mode: TestMode) -> Trust {
+pub(crate) fn trust_of(mode: TestMode) -> Trust {
     match mode {
         TestMode::Compared => Trust::Harness,
         TestMode::Split => Trust::Split,
@@ -31,15 +32,12 @@ pub(super) fn trust_of(mode: TestMode) -> Trust {
 
 /// The grade of tests that would rest on less than is demanded. It follows from the tests alone: no
 /// candidate is looked at.
-pub(super) async fn refuse(
-    code: &CodeGrader,
+pub(crate) async fn refuse(
+    execution: &CodeExecution,
     demand: &SandboxDemand,
     sandbox: &Sandbox,
     modes: &Modes,
 ) -> Option<Grade> {
-    let CodeGrader::CodeExecution(execution) = code else {
-        return None;
-    };
     if demand.accepts(Trust::InProcess) {
         return None;
     }
@@ -111,7 +109,7 @@ impl Modes {
 /// A grade that rests on less than is demanded is an error. The exception: where an answer that the
 /// harness can't compare took the tests to a judge, a failure remains one, so that no candidate
 /// turns its failure into an error.
-pub(super) fn keep(demand: &SandboxDemand, grade: Grade) -> Grade {
+pub(crate) fn keep(demand: &SandboxDemand, grade: Grade) -> Grade {
     match grade.trust {
         Some(Trust::Split) if grade.outcome == Outcome::Failed => grade,
         Some(trust) if !demand.accepts(trust) => too_weak(&grade.method, demand, trust, ""),
@@ -119,7 +117,7 @@ pub(super) fn keep(demand: &SandboxDemand, grade: Grade) -> Grade {
     }
 }
 
-pub(super) fn too_weak(method: &str, demand: &SandboxDemand, trust: Trust, why: &str) -> Grade {
+pub(crate) fn too_weak(method: &str, demand: &SandboxDemand, trust: Trust, why: &str) -> Grade {
     let demanded = demand.trust.map_or("", MinimumTrust::name);
     let what = match trust {
         Trust::Unsandboxed => "the code would run without isolation",

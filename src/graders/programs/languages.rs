@@ -12,7 +12,7 @@ use eval_sandbox::languages::{Found, Language, Missing, find};
 
 /// The languages that were looked for so far.
 #[derive(Default)]
-pub(super) struct Languages {
+pub(crate) struct Languages {
     /// Where TypeScript's compiler is looked for.
     base: PathBuf,
     search: OsString,
@@ -83,7 +83,7 @@ fn lost(language: Language) -> Missing {
 
 /// The language whose interpreter runs programs of an executor; `None` for Python, which the
 /// sandbox finds, and for those that the suite describes.
-pub(super) fn language_of(executor: &Executor) -> Option<Language> {
+pub(crate) fn language_of(executor: &Executor) -> Option<Language> {
     match executor {
         Executor::Javascript => Some(Language::Javascript),
         Executor::Typescript => Some(Language::Typescript),
@@ -94,7 +94,7 @@ pub(super) fn language_of(executor: &Executor) -> Option<Language> {
 }
 
 /// The grade of a sample whose language is not installed.
-pub(super) fn missing(method: &str, missing: &Missing) -> Grade {
+pub(crate) fn missing(method: &str, missing: &Missing) -> Grade {
     let why = format!("{} can't be run here: {missing}", missing.language.name());
     Grade::errored(GraderType::Code, method, Cause::ExecutorMissing, why)
 }

@@ -1,0 +1,356 @@
+//! The code grader `code_execution`: the candidate's program against tests in its language (`shared`),
+//! against what it should print (`stdio`), or against rows (`rows`).
+
+pub(crate) mod demands;
+mod rows;
+mod shared;
+mod stdio;
+mod tested;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::programs::{
+    BoxedFuture, CandidateCode, CodeLimits, Reference, RunSettings, TestBench, Wanted,
+    allows_in_process, candidate, is_callable, resolve_reference, resolve_sandbox, source,
+};
+use super::settings::CaseExpectation;
+use super::{CodeGrader, CodeMethod, MethodSettings, Resolved};
+use crate::load::{ChosenExecutor, Code, Desk, Node, Problem, choose_executor, seconds};
+use crate::model::{Executor, Grade, OutputValue, StdoutComparison, TestsTrust, TestsWord};
+use crate::spec::ToleranceSpec;
+use eval_match::Tolerance;
+
+pub(crate) use stdio::{SLOWEST, StdioTest, grade_stdio, transpiled};
+
+const METHOD: &str = "code_execution";
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CodeExecutionSpec {
+    /// The language: `python` (default), `javascript`, `typescript`, `bash`, `sql`, or a name of
+    /// the suite's `executors:`.
+    pub executor: Option<String>,
+    /// Text before the output's code, such as a benchmark's prompt.
+    pub prefix: Option<String>,
+    /// Which kind of tests is meant, for readers; it must agree with what is given.
+    pub tests: Option<TestsWord>,
+    /// Program text that defines `check(candidate)`; for JavaScript, TypeScript and bash, any
+    /// program that fails when the code is wrong.
+    pub test: Option<String>,
+    /// Assert statements, run in order; for bash, commands that must succeed.
+    #[serde(default)]
+    pub asserts: Vec<String>,
+    /// Whole-program tests: what the program is given, and what it must print.
+    #[serde(default)]
+    pub stdio: Vec<StdioCaseSpec>,
+    /// How stdout is compared. Default `text`.
+    pub compare: Option<StdoutComparison>,
+    /// How far numbers may be off, with `compare: tokens` and in rows of SQL.
+    pub tolerance: Option<ToleranceSpec>,
+    /// The rows that the SQL must give.
+    pub rows: Option<Vec<Vec<Value>>>,
+    /// Names of the columns that the SQL must give, in order.
+    pub columns: Option<Vec<String>>,
+    /// SQL that gives the right rows; it runs on a database of its own.
+    pub reference: Option<String>,
+    /// For SQL that changes data: a query whose rows are compared, after the output's SQL (and
+    /// after `reference`).
+    pub check: Option<String>,
+    /// Whether the order of rows counts. Default false.
+    pub ordered: Option<bool>,
+    /// Runs after the candidate's code and before the tests; of whole programs and of SQL, before
+    /// the candidate's code.
+    pub setup: Option<String>,
+    /// The function that is tested: `check` is called with it. Beside `asserts`, it may have the
+    /// name of a builtin.
+    pub entry_point: Option<String>,
+    /// `in_process` runs tests in Python in the interpreter of the code, for tests that replace
+    /// parts of modules, make files for the code or look at objects that are no plain data. The
+    /// code could then forge the verdict.
+    pub trust: Option<TestsTrust>,
+    /// Seconds for the whole program. Default 10.
+    #[schemars(range(min = 0.001, max = 86400.0))]
+    pub timeout_seconds: Option<f64>,
+    /// A solution of the author's, in Python, that must pass: with `timeout_factor` its own time
+    /// sets the limit of the output's code.
+    pub reference_solution: Option<String>,
+    /// Limits the code to so many times what `reference_solution` takes here, alone: at least 0.5
+    /// s, at most `timeout_seconds`.
+    #[schemars(range(min = 1.01, max = 1000000.0))]
+    pub timeout_factor: Option<f64>,
+    #[schemars(range(min = 16, max = 1048576))]
+    pub memory_mb: Option<u64>,
+    /// Kilobytes of each stream that are kept. Default 1024.
+    #[schemars(range(min = 1, max = 16384))]
+    pub output_kb: Option<u64>,
+    /// Megabytes that what one call returns may take on its way to the tests. Default 128.
+    #[schemars(range(min = 1, max = 1024))]
+    pub max_return_mb: Option<u64>,
+    /// `false` needs `--allow-unsandboxed`. Default true.
+    pub sandbox: Option<bool>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StdioCaseSpec {
+    #[serde(default)]
+    #[schemars(extend("x-aliases" = ["input"]))]
+    pub stdin: String,
+    /// What it must print; not with `compare: exit_code`.
+    #[schemars(extend("x-aliases" = ["output", "expected"]))]
+    pub stdout: Option<String>,
+    /// Arguments of the program.
+    #[serde(default)]
+    pub args: Vec<String>,
+    /// Default 0.
+    #[schemars(range(min = 0, max = 255))]
+    pub exit_code: Option<i32>,
+}
+
+/// A candidate's code run against tests.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CodeExecution {
+    pub executor: Executor,
+    /// Text before the output's code (HumanEval's prompt), empty if none.
+    pub prefix: String,
+    pub tests: Tests,
+    /// Runs before the tests: imports and set-up code.
+    pub setup: String,
+    /// The function that is tested, if the tests name one.
+    pub entry_point: Option<String>,
+    pub limits: CodeLimits,
+    /// Tests in Python run in the interpreter of the code, whether they need it or not.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_process: bool,
+    pub sandbox: bool,
+    /// `limits.wall` is then the most that it may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Reference>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Tests {
+    /// Program text that defines `check(candidate)`; the harness calls it with the entry point.
+    Check { code: String },
+    /// Assert statements, in order.
+    Asserts { asserts: Vec<String> },
+    /// A whole program's stdout is compared, given stdin.
+    Stdio {
+        /// At least one.
+        cases: Vec<StdioCase>,
+        #[serde(default, skip_serializing_if = "is_default")]
+        compare: StdoutComparison,
+        /// For `compare: tokens`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tolerance: Option<Tolerance>,
+    },
+    /// The rows that SQL gives.
+    Rows(RowsTest),
+}
+
+/// One run of a whole program.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct StdioCase {
+    pub stdin: String,
+    pub stdout: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub args: Vec<String>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub exit_code: i32,
+}
+
+/// What SQL must give.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RowsTest {
+    pub wanted: WantedRows,
+    /// Names of columns; for `reference`, `None` compares no names.
+    pub columns: Option<Vec<String>>,
+    /// A query whose rows are compared in place of the candidate's (and the reference's) own.
+    pub check: Option<String>,
+    pub ordered: bool,
+    pub tolerance: Option<Tolerance>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WantedRows {
+    /// Cells are null, numbers, texts, booleans (1 and 0), or `{"$bytes": hexadecimal}`.
+    Rows(Vec<Vec<Value>>),
+    /// SQL that gives them.
+    Reference(String),
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl MethodSettings for CodeExecutionSpec {
+    const OWN_KEYS: &'static [&'static str] = &["test", "asserts", "stdio", "rows", "reference"];
+    const FROM_SETTINGS: bool = true;
+
+    fn resolve(&self, desk: &mut Desk, node: &Node, _case: CaseExpectation) -> Resolved {
+        let chosen = choose_executor(desk, self.executor.as_deref(), node.locate("/executor"))?;
+        let tests = tested::tests(desk, self, node, &chosen.executor)?;
+        if let Some(name) = self.entry_point.as_deref()
+            && !is_callable(desk, name, &chosen.executor, node.locate("/entry_point"))
+        {
+            return None;
+        }
+        let in_process = in_process(desk, self, node, &chosen.executor, &tests)?;
+        let ChosenExecutor {
+            executor,
+            timeout,
+            memory_mb,
+        } = chosen;
+        let wall = self
+            .timeout_seconds
+            .map(seconds)
+            .or(timeout)
+            .unwrap_or(desk.demands().limits.wall);
+        if let (Tests::Rows(_), Some(_)) = (&tests, &self.prefix) {
+            let at = node.key_span("/prefix");
+            return desk.refuse(
+                Problem::error(Code::GraderConflict, at, "`prefix` has no meaning for SQL")
+                    .hint("use `setup:`"),
+            );
+        }
+        Some(vec![CodeGrader::CodeExecution(CodeExecution {
+            executor,
+            prefix: self.prefix.clone().unwrap_or_default(),
+            tests,
+            setup: self.setup.clone().unwrap_or_default(),
+            entry_point: self.entry_point.clone(),
+            limits: CodeLimits::resolve(
+                desk,
+                wall,
+                self.memory_mb.or(memory_mb),
+                (self.output_kb, self.max_return_mb),
+            ),
+            in_process,
+            sandbox: resolve_sandbox(desk, self.sandbox, node),
+            reference: resolve_reference(
+                desk,
+                (&self.reference_solution, self.timeout_factor),
+                node,
+            )?,
+        })])
+    }
+}
+
+/// Whether the tests are to share the interpreter of the code; `None` after saying why they can't.
+fn in_process(
+    desk: &mut Desk,
+    spec: &CodeExecutionSpec,
+    node: &Node,
+    executor: &Executor,
+    tests: &Tests,
+) -> Option<bool> {
+    if spec.trust.is_none() {
+        return Some(false);
+    }
+    let at = node.key_span("/trust");
+    let in_python = *executor == Executor::Python;
+    if !(in_python && matches!(tests, Tests::Check { .. } | Tests::Asserts { .. })) {
+        let message = "`trust: in_process` counts only with `test` and `asserts` in Python";
+        return desk.refuse(Problem::error(Code::GraderConflict, at, message).hint("remove it"));
+    }
+    allows_in_process(desk, at, "`trust: in_process`").then_some(true)
+}
+
+impl CodeMethod for CodeExecution {
+    fn candidate_code(&self) -> Option<&dyn CandidateCode> {
+        Some(self)
+    }
+}
+
+impl CandidateCode for CodeExecution {
+    fn settings(&self) -> RunSettings<'_> {
+        RunSettings {
+            executor: &self.executor,
+            limits: self.limits,
+            sandboxed: self.sandbox,
+            reference: self.reference.as_ref(),
+        }
+    }
+
+    fn with_limits(&self, limits: CodeLimits) -> CodeGrader {
+        CodeGrader::CodeExecution(CodeExecution {
+            limits,
+            ..self.clone()
+        })
+    }
+
+    fn continues_prefix(&self) -> bool {
+        !self.prefix.trim().is_empty()
+    }
+
+    fn expects_failure(&self) -> bool {
+        matches!(&self.tests, Tests::Stdio { cases, .. } if cases.iter().any(|case| case.exit_code != 0))
+    }
+
+    fn searched_tests(&self) -> usize {
+        if self.executor != Executor::Python || self.entry_point.is_some() {
+            return 0;
+        }
+        match &self.tests {
+            Tests::Check { code } => code.len(),
+            Tests::Asserts { asserts } => asserts.iter().map(|assert| assert.len() + 1).sum(),
+            Tests::Stdio { .. } | Tests::Rows(_) => 0,
+        }
+    }
+
+    fn program(&self, value: &OutputValue) -> Result<String, String> {
+        let tests_text = match &self.tests {
+            Tests::Check { code } => code.clone(),
+            Tests::Asserts { asserts } => asserts.join("\n"),
+            Tests::Stdio { .. } | Tests::Rows(_) => String::new(),
+        };
+        let entry_point = self.entry_point.as_deref();
+        match &self.executor {
+            Executor::Python => candidate(
+                value,
+                Wanted {
+                    prefix: &self.prefix,
+                    entry_point,
+                    tests: &tests_text,
+                },
+            ),
+            other => source(value, other, &self.prefix, entry_point),
+        }
+    }
+
+    fn refuse<'g>(&'g self, bench: &'g TestBench<'g>) -> BoxedFuture<'g, Option<Grade>> {
+        Box::pin(demands::refuse(
+            self,
+            bench.demand,
+            bench.sandbox,
+            bench.modes,
+        ))
+    }
+
+    fn grade<'g>(&'g self, program: String, bench: &'g TestBench<'g>) -> BoxedFuture<'g, Grade> {
+        Box::pin(async move {
+            match &self.tests {
+                Tests::Check { .. } | Tests::Asserts { .. } => {
+                    shared::grade(self, program, bench).await
+                }
+                Tests::Stdio {
+                    cases,
+                    compare,
+                    tolerance,
+                } => {
+                    let test = StdioTest {
+                        cases,
+                        compare: *compare,
+                        tolerance: tolerance.as_ref(),
+                    };
+                    grade_stdio(self, &program, &test, bench.sandbox, bench.languages).await
+                }
+                Tests::Rows(test) => rows::grade(self, test, program, bench.sandbox).await,
+            }
+        })
+    }
+}

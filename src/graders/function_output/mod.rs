@@ -1,0 +1,324 @@
+//! The code grader `function_output`: calls of a function that the output's code defines. `calls`
+//! makes and compares them.
+
+mod calls;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::programs::{
+    BoxedFuture, CandidateCode, CodeLimits, Reference, RunSettings, TestBench, Wanted, candidate,
+    is_callable, prefixed, resolve_reference, resolve_sandbox, source,
+};
+use super::regex::check_pattern;
+use super::settings::{CaseExpectation, incomplete, misfit, tolerance};
+use super::{CodeGrader, CodeMethod, MethodSettings, Resolved};
+use crate::load::{Code, Desk, Node, Problem, Span, choose_executor, seconds};
+use crate::model::{Executor, Grade, OutputValue};
+use crate::spec::{ExpectedSpec, ToleranceSpec, present};
+use eval_match::{Comparator, RegexFlags, Tolerance};
+
+const METHOD: &str = "function_output";
+
+/// Seconds for one call.
+const TIMEOUT_PER_CASE: f64 = 5.0;
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FunctionOutputSpec {
+    /// The language: `python` (default), `javascript` or `typescript`.
+    pub executor: Option<String>,
+    /// The function to call, when `expected.value.function_name` does not say.
+    pub function_name: Option<String>,
+    /// Text before the output's code, such as `from typing import List`.
+    pub prefix: Option<String>,
+    /// Calls and their results, when `expected.value.test_cases` does not hold them.
+    #[serde(default)]
+    pub test_cases: Vec<FunctionCaseSpec>,
+    /// Seconds for one call. Default 5.
+    #[schemars(range(min = 0.001, max = 86400.0))]
+    pub timeout_per_case: Option<f64>,
+    /// Seconds for the whole program. Default 10, or what the calls need.
+    #[schemars(range(min = 0.001, max = 86400.0))]
+    pub timeout_seconds: Option<f64>,
+    /// A solution of the author's, in Python, that must pass: with `timeout_factor` its own time
+    /// sets the limit of the output's code.
+    pub reference_solution: Option<String>,
+    /// Limits the code to so many times what `reference_solution` takes here, alone: at least 0.5
+    /// s, at most `timeout_seconds`.
+    #[schemars(range(min = 1.01, max = 1000000.0))]
+    pub timeout_factor: Option<f64>,
+    #[schemars(range(min = 16, max = 1048576))]
+    pub memory_mb: Option<u64>,
+    /// Kilobytes of each stream that are kept. Default 1024.
+    #[schemars(range(min = 1, max = 16384))]
+    pub output_kb: Option<u64>,
+    /// Megabytes that what one call returns may take. Default 16, which the harness holds and
+    /// compares.
+    #[schemars(range(min = 1, max = 1024))]
+    pub max_return_mb: Option<u64>,
+    /// `false` needs `--allow-unsandboxed`. Default true.
+    pub sandbox: Option<bool>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FunctionCaseSpec {
+    #[serde(default)]
+    #[schemars(extend("x-aliases" = ["input"]))]
+    pub args: Vec<Value>,
+    #[serde(default)]
+    pub kwargs: BTreeMap<String, Value>,
+    /// The value that the call must return.
+    #[serde(default, deserialize_with = "present")]
+    #[schemars(extend("x-aliases" = ["output"]))]
+    pub expected: Option<Value>,
+    /// The exception type that the call must raise, instead of `expected`.
+    pub raises: Option<String>,
+    #[serde(default)]
+    pub comparator: Comparator,
+    pub tolerance: Option<ToleranceSpec>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FunctionOutput {
+    pub executor: Executor,
+    pub function_name: String,
+    /// Text before the output's code, empty if none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub prefix: String,
+    /// At least one.
+    pub cases: Vec<FunctionCase>,
+    pub timeout_per_case: Duration,
+    pub limits: CodeLimits,
+    pub sandbox: bool,
+    /// `limits.wall` is then the most that it may take.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reference: Option<Reference>,
+}
+
+/// One call of the candidate's function. Values are as read from YAML or JSON.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FunctionCase {
+    pub args: Vec<Value>,
+    pub kwargs: BTreeMap<String, Value>,
+    pub expected: Expectation,
+    pub comparator: Comparator,
+    /// For `comparator: approx`.
+    pub tolerance: Option<Tolerance>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Expectation {
+    Value(Value),
+    /// The call must raise an exception of this type (or a subclass).
+    Raises(String),
+}
+
+impl MethodSettings for FunctionOutputSpec {
+    const OWN_KEYS: &'static [&'static str] = &["function_name"];
+    const EXPECTATION: Option<&'static str> = Some("functional");
+
+    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
+        let of_case = match case.expected.map(|e| (e, e.spec)) {
+            Some((_, ExpectedSpec::Functional(f))) => Some(&f.value),
+            Some((e, _)) if self.test_cases.is_empty() => {
+                return desk.refuse(misfit(METHOD, e));
+            }
+            _ => None,
+        };
+        let at = case.span_or(node);
+        let name = self
+            .function_name
+            .as_deref()
+            .or(of_case.and_then(|v| v.function_name.as_deref()));
+        let Some(name) = name else {
+            return desk.refuse(incomplete(
+                node.span,
+                "`function_output` does not say which function to call",
+                "add `function_name:`",
+            ));
+        };
+        let chosen = choose_executor(desk, self.executor.as_deref(), node.locate("/executor"))?;
+        if !(chosen.executor == Executor::Python || chosen.executor.is_node()) {
+            let message = format!(
+                "`function_output` calls functions of Python, JavaScript and TypeScript, not of {}",
+                chosen.executor.language()
+            );
+            let problem = Problem::error(Code::GraderConflict, node.locate("/executor"), message);
+            return desk.refuse(
+                problem.hint("`method: code_execution` with `stdio:` runs whole programs"),
+            );
+        }
+        if !is_callable(desk, name, &chosen.executor, node.locate("/function_name")) {
+            return None;
+        }
+        let (calls, calls_at, calls_node): (&[FunctionCaseSpec], Span, Option<&Node>) =
+            match (&self.test_cases, of_case) {
+                (own, Some(theirs)) if !own.is_empty() && *own != theirs.test_cases => {
+                    let problem = Problem::error(
+                        Code::GraderConflict,
+                        node.key_span("/test_cases"),
+                        "the grader and the case's expectation both give `test_cases`",
+                    );
+                    return desk.refuse(problem.related(at, "the other ones"));
+                }
+                (own, None) => (own, node.locate("/test_cases"), node.get("test_cases")),
+                (_, Some(theirs)) => (&theirs.test_cases, at, None),
+            };
+        if calls.is_empty() {
+            return desk.refuse(incomplete(
+                calls_at,
+                "`function_output` has no calls to compare, so it would test nothing",
+                "add `test_cases:` with `args` and `expected`",
+            ));
+        }
+        let mut cases = Vec::new();
+        for (i, call) in calls.iter().enumerate() {
+            let call_at = calls_node.map_or(calls_at, |n| n.locate(&format!("/{i}")));
+            if chosen.executor.is_node() && !call.kwargs.is_empty() {
+                let message = format!(
+                    "call {i} has `kwargs`, which {} does not know",
+                    chosen.executor.language()
+                );
+                return desk.refuse(
+                    Problem::error(Code::GraderConflict, call_at, message)
+                        .hint("give an object as last of `args`"),
+                );
+            }
+            cases.push(function_case(desk, call, i, call_at));
+        }
+        let cases: Vec<FunctionCase> = cases.into_iter().collect::<Option<_>>()?;
+        let per_case = seconds(self.timeout_per_case.unwrap_or(TIMEOUT_PER_CASE));
+        let needed = per_case.saturating_mul(u32::try_from(cases.len()).unwrap_or(u32::MAX));
+        let needed = needed.clamp(desk.demands().limits.wall, Duration::from_secs(86_400));
+        let wall = self
+            .timeout_seconds
+            .map(seconds)
+            .or(desk.demands().timeout)
+            .unwrap_or(needed);
+        let limits = CodeLimits::resolve(
+            desk,
+            wall,
+            self.memory_mb,
+            (self.output_kb, self.max_return_mb),
+        );
+        Some(vec![CodeGrader::FunctionOutput(FunctionOutput {
+            executor: chosen.executor,
+            function_name: name.to_owned(),
+            prefix: self.prefix.clone().unwrap_or_default(),
+            cases,
+            timeout_per_case: per_case,
+            limits,
+            sandbox: resolve_sandbox(desk, self.sandbox, node),
+            reference: resolve_reference(
+                desk,
+                (&self.reference_solution, self.timeout_factor),
+                node,
+            )?,
+        })])
+    }
+}
+
+fn function_case(
+    desk: &mut Desk,
+    call: &FunctionCaseSpec,
+    index: usize,
+    at: Span,
+) -> Option<FunctionCase> {
+    let expected = match (&call.expected, &call.raises) {
+        (Some(_), Some(_)) => {
+            let message = format!(
+                "call {index} demands both a result (`expected`) and an exception (`raises`)"
+            );
+            return desk.refuse(Problem::error(Code::GraderConflict, at, message));
+        }
+        (Some(value), None) => Expectation::Value(value.clone()),
+        (None, Some(exception)) => Expectation::Raises(exception.clone()),
+        (None, None) => {
+            let message =
+                format!("call {index} says neither what is `expected` nor what it `raises`");
+            return desk.refuse(incomplete(at, &message, "add `expected:`"));
+        }
+    };
+    if let (Comparator::Regex, Expectation::Value(value)) = (call.comparator, &expected) {
+        let Some(pattern) = value.as_str() else {
+            return desk.refuse(incomplete(
+                at,
+                "`comparator: regex` needs a pattern as `expected`",
+                "a text with a regular expression",
+            ));
+        };
+        if !check_pattern(desk, pattern, RegexFlags::default(), &[], at, at) {
+            return None;
+        }
+    }
+    if call.tolerance.is_some() && call.comparator != Comparator::Approx {
+        let message = "`tolerance` counts only with `comparator: approx`";
+        return desk.refuse(
+            Problem::error(Code::GraderConflict, at, message).hint("add `comparator: approx`"),
+        );
+    }
+    Some(FunctionCase {
+        args: call.args.clone(),
+        kwargs: call.kwargs.clone(),
+        expected,
+        comparator: call.comparator,
+        tolerance: call.tolerance.map(tolerance),
+    })
+}
+
+impl CodeMethod for FunctionOutput {
+    fn candidate_code(&self) -> Option<&dyn CandidateCode> {
+        Some(self)
+    }
+}
+
+impl CandidateCode for FunctionOutput {
+    fn settings(&self) -> RunSettings<'_> {
+        RunSettings {
+            executor: &self.executor,
+            limits: self.limits,
+            sandboxed: self.sandbox,
+            reference: self.reference.as_ref(),
+        }
+    }
+
+    fn with_limits(&self, limits: CodeLimits) -> CodeGrader {
+        CodeGrader::FunctionOutput(FunctionOutput {
+            limits,
+            ..self.clone()
+        })
+    }
+
+    fn program(&self, value: &OutputValue) -> Result<String, String> {
+        let entry_point = Some(self.function_name.as_str());
+        match &self.executor {
+            Executor::Python => {
+                let code = candidate(
+                    value,
+                    Wanted {
+                        entry_point,
+                        ..Wanted::default()
+                    },
+                )?;
+                let whole = matches!(value, OutputValue::Program(_));
+                Ok(if whole {
+                    code
+                } else {
+                    prefixed(&self.prefix, &code)
+                })
+            }
+            other => source(value, other, &self.prefix, entry_point),
+        }
+    }
+
+    fn grade<'g>(&'g self, program: String, bench: &'g TestBench<'g>) -> BoxedFuture<'g, Grade> {
+        Box::pin(calls::grade(self, program, bench.sandbox, bench.languages))
+    }
+}

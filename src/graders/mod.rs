@@ -1,0 +1,248 @@
+//! Code graders, one file or folder each: the settings as people write them, what becomes of them
+//! in a plan, and the grading with what a report shows of it.
+//!
+//! `methods!` lists them. Beside them is what several of them use: `settings` (expectations and
+//! problems), `output` (an output as text or JSON, and what is quick on it), `show` (values cut for
+//! reports), `patterns` (compiled once) and `programs` (the candidate's code). How a run grades,
+//! with extraction, judges and combined verdicts, is in `grade`.
+
+pub(crate) mod code_execution;
+mod command;
+mod contains;
+mod exact_match;
+mod function_output;
+mod json;
+mod numeric;
+pub(crate) mod output;
+pub(crate) mod patterns;
+pub(crate) mod programs;
+mod regex;
+pub(crate) mod settings;
+pub(crate) mod show;
+mod similarity;
+pub(crate) mod structural_match;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::load::{Desk, Node};
+use crate::model::{Cause, Grade, GraderType, Measured, OutputValue};
+use crate::spec::schema_of;
+use crate::spec::tagged;
+use eval_match::Structural;
+use output::SmallOutput;
+use patterns::Patterns;
+use programs::CandidateCode;
+use settings::CaseExpectation;
+
+pub use code_execution::*;
+pub use command::*;
+pub use contains::*;
+pub use exact_match::*;
+pub use function_output::*;
+pub use json::*;
+pub use numeric::*;
+pub use programs::{CodeLimits, Reference};
+pub use regex::*;
+pub use similarity::*;
+pub use structural_match::*;
+
+/// The graders that some settings mean, several where any of them is as good; `None` after reporting
+/// what is wrong.
+type Resolved = Option<Vec<CodeGrader>>;
+
+/// The settings of a code grader as people write them.
+pub(crate) trait MethodSettings: JsonSchema {
+    /// Keys that no other method has: one of them says which method is meant.
+    const OWN_KEYS: &'static [&'static str] = &[];
+    /// The `expected.type` that it grades where no grader is written.
+    const EXPECTATION: Option<&'static str> = None;
+    /// Whether settings that fit no other method mean this one.
+    const FROM_SETTINGS: bool = Self::EXPECTATION.is_some();
+
+    /// `node` is where the settings are written.
+    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved;
+
+    /// Whether the settings hold nothing that an output could be compared with.
+    fn needs_expectation(&self) -> bool {
+        false
+    }
+}
+
+/// A code grader with everything that it needs.
+pub(crate) trait CodeMethod {
+    /// The check, if it looks at the output and runs nothing.
+    fn check(&self) -> Option<&dyn OutputCheck> {
+        None
+    }
+
+    /// What is run, if it runs the candidate's code.
+    fn candidate_code(&self) -> Option<&dyn CandidateCode> {
+        None
+    }
+
+    /// The number that it measures; `metric:` names it otherwise.
+    fn number(&self) -> Option<(&'static str, Measured)> {
+        None
+    }
+
+    /// Further numbers that it measures.
+    fn further_numbers(&self) -> &[String] {
+        &[]
+    }
+}
+
+/// Grading by looking at an output.
+pub(crate) trait OutputCheck {
+    fn grade(&self, value: &OutputValue, patterns: &Patterns) -> Grade;
+
+    /// Whether the work on this output is linear and small, so that it needs no process that can be
+    /// ended.
+    fn is_quick(&self, _output: &SmallOutput, _patterns: &Patterns) -> bool {
+        false
+    }
+}
+
+/// A method with the keys that its settings may have.
+pub(crate) struct KnownMethod {
+    pub name: &'static str,
+    pub own_keys: &'static [&'static str],
+    pub expectation: Option<&'static str>,
+    pub from_settings: bool,
+    pub keys: BTreeSet<String>,
+}
+
+impl KnownMethod {
+    fn of<T: MethodSettings>(name: &'static str) -> KnownMethod {
+        let schema = schema_of::<T>();
+        let mut keys = BTreeSet::new();
+        for (key, property) in schema["properties"].as_object().into_iter().flatten() {
+            keys.insert(key.clone());
+            let aliases = property["x-aliases"].as_array().into_iter().flatten();
+            keys.extend(aliases.filter_map(Value::as_str).map(str::to_owned));
+        }
+        KnownMethod {
+            name,
+            own_keys: T::OWN_KEYS,
+            expectation: T::EXPECTATION,
+            from_settings: T::FROM_SETTINGS,
+            keys,
+        }
+    }
+}
+
+/// The one list of methods: variant, name, settings as written, and the grader that they become.
+macro_rules! methods {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal $settings:ident => $grader:ident;)*) => {
+        /// Settings of a code grader, by method.
+        #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+        #[serde(tag = "method", rename_all = "snake_case")]
+        #[schemars(extend("x-optional-tag" = true))]
+        #[allow(clippy::large_enum_variant)] // read once, one at a time
+        pub enum CodeConfig { $($(#[$doc])* $variant($settings),)* }
+
+        tagged!(CodeConfig by "method" { $($variant = $name),* });
+
+        impl CodeConfig {
+            pub(crate) fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
+                match self { $(CodeConfig::$variant(settings) => settings.resolve(desk, node, case),)* }
+            }
+
+            pub(crate) fn needs_expectation(&self) -> bool {
+                match self { $(CodeConfig::$variant(settings) => settings.needs_expectation(),)* }
+            }
+        }
+
+        /// Every method, in the order of the documentation.
+        pub(crate) fn known_methods() -> &'static [KnownMethod] {
+            static METHODS: OnceLock<Vec<KnownMethod>> = OnceLock::new();
+            METHODS.get_or_init(|| vec![$(KnownMethod::of::<$settings>($name)),*])
+        }
+
+        /// Graders that decide by code.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum CodeGrader {
+            $($variant($grader),)*
+            /// There is no baseline to compare with yet: every grade is `errored: no_baseline`.
+            NoBaseline,
+        }
+
+        impl CodeGrader {
+            pub fn method(&self) -> &'static str {
+                match self {
+                    $(CodeGrader::$variant(_) => $name,)*
+                    CodeGrader::NoBaseline => NO_BASELINE,
+                }
+            }
+
+            pub(crate) fn as_method(&self) -> &dyn CodeMethod {
+                match self {
+                    $(CodeGrader::$variant(grader) => grader,)*
+                    CodeGrader::NoBaseline => &MissingBaseline,
+                }
+            }
+        }
+    };
+}
+
+methods! {
+    /// The output equals the expected value.
+    ExactMatch = "exact_match" ExactMatchSpec => ExactMatch;
+    /// The output holds these texts and none of those.
+    Contains = "contains" ContainsSpec => ContainsMatch;
+    /// The output matches a regular expression (Python's semantics).
+    Regex = "regex" RegexSpec => RegexMatch;
+    /// The output is a number close to the expected one.
+    Numeric = "numeric" NumericSpec => NumericMatch;
+    /// The output is JSON: valid, equal to a value, or fitting a JSON Schema.
+    Json = "json" JsonSpec => JsonMatch;
+    /// The output's structure equals the expected one, with matchers and ignored paths.
+    StructuralMatch = "structural_match" StructuralSpec => Structural;
+    /// The output's code defines a function; its results are compared.
+    FunctionOutput = "function_output" FunctionOutputSpec => FunctionOutput;
+    /// The output's code is run against tests.
+    CodeExecution = "code_execution" CodeExecutionSpec => CodeExecution;
+    /// The output is alike enough to a reference text.
+    Similarity = "similarity" SimilaritySpec => Similarity;
+    /// A program of the author's decides.
+    Command = "command" CommandGraderSpec => CommandGrader;
+}
+
+impl CodeGrader {
+    /// True when the grader runs the candidate's code.
+    pub fn runs_candidate(&self) -> bool {
+        self.as_method().candidate_code().is_some()
+    }
+
+    /// True when the grader starts no process.
+    pub fn only_looks(&self) -> bool {
+        !self.runs_candidate() && !matches!(self, CodeGrader::Command(_))
+    }
+}
+
+const NO_BASELINE: &str = "no_baseline";
+
+struct MissingBaseline;
+
+impl CodeMethod for MissingBaseline {}
+
+/// The grade of a regression that has nothing to be compared with yet.
+pub(crate) fn no_baseline(eval: &str) -> Grade {
+    let plain = |c: char| c.is_alphanumeric() || "-_./".contains(c);
+    let id = if !eval.is_empty() && eval.chars().all(plain) && !eval.starts_with('-') {
+        eval.to_owned()
+    } else {
+        format!("'{}'", eval.replace('\'', r"'\''"))
+    };
+    let why = format!(
+        "there is no baseline to compare with; `eval-harness baseline capture {id}` captures one"
+    );
+    Grade::errored(GraderType::Code, NO_BASELINE, Cause::NoBaseline, why)
+}

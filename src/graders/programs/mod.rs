@@ -1,0 +1,244 @@
+//! What graders that run the candidate's code have in common: how the program is found in an output,
+//! its limits, what may run it, and how it ended.
+
+mod candidate;
+mod endings;
+mod fences;
+mod languages;
+mod source;
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::CodeGrader;
+use super::code_execution::demands::Modes;
+use super::settings::incomplete;
+use crate::load::{Code, Desk, Node, Problem, Span};
+use crate::model::{Executor, Grade, OutputValue, SandboxDemand, Trust};
+use eval_sandbox::Sandbox;
+
+pub(crate) use candidate::{Wanted, candidate, prefixed};
+pub(crate) use endings::*;
+pub(crate) use fences::{fences, of_language};
+pub(crate) use languages::{Languages, language_of, missing};
+pub(crate) use source::source;
+
+/// What candidates' programs are run with.
+pub(crate) struct TestBench<'b> {
+    pub sandbox: &'b Sandbox,
+    pub languages: &'b Languages,
+    pub demand: &'b SandboxDemand,
+    pub modes: &'b Modes,
+}
+
+pub(crate) type BoxedFuture<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;
+
+/// How the candidate's code is run.
+pub(crate) struct RunSettings<'g> {
+    pub executor: &'g Executor,
+    pub limits: CodeLimits,
+    pub sandboxed: bool,
+    /// The solution by whose time the candidate's is limited.
+    pub reference: Option<&'g Reference>,
+}
+
+/// A grader that runs the candidate's code.
+pub(crate) trait CandidateCode: Sync {
+    fn settings(&self) -> RunSettings<'_>;
+    fn with_limits(&self, limits: CodeLimits) -> CodeGrader;
+
+    /// Whether a solution continues a text of the author's and is no program without it.
+    fn continues_prefix(&self) -> bool {
+        false
+    }
+
+    /// Whether some run of a program must end with another exit code than 0, as in a language that
+    /// lacks something.
+    fn expects_failure(&self) -> bool {
+        false
+    }
+
+    /// Bytes of tests in which the names that the code defines are looked for.
+    fn searched_tests(&self) -> usize {
+        0
+    }
+
+    /// The program in an output, or why there is none.
+    fn program(&self, value: &OutputValue) -> Result<String, String>;
+
+    /// The grade of every candidate, if the demands of the suite do not allow to run any.
+    fn refuse<'g>(&'g self, _bench: &'g TestBench<'g>) -> BoxedFuture<'g, Option<Grade>> {
+        Box::pin(async { None })
+    }
+
+    fn grade<'g>(&'g self, program: String, bench: &'g TestBench<'g>) -> BoxedFuture<'g, Grade>;
+}
+
+/// Limits of one candidate program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodeLimits {
+    pub wall: Duration,
+    pub memory_mb: u64,
+    /// Bytes of stdout and of stderr that are kept, each.
+    pub output_bytes: u64,
+    /// MiB that what one call returns may take, if some key sets it: a default is no part of the
+    /// hash of a grading.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub return_mb: Option<u64>,
+}
+
+impl CodeLimits {
+    /// The default is that of tests; for `function_output` see `grade::functions`.
+    pub fn return_mb_or_default(&self) -> u64 {
+        self.return_mb.unwrap_or(128)
+    }
+}
+
+impl Default for CodeLimits {
+    fn default() -> Self {
+        CodeLimits {
+            wall: Duration::from_secs(10),
+            memory_mb: 256,
+            output_bytes: 1 << 20,
+            return_mb: None,
+        }
+    }
+}
+
+impl CodeLimits {
+    /// What is written, the suite's where nothing is.
+    pub(crate) fn resolve(
+        desk: &Desk,
+        wall: Duration,
+        memory_mb: Option<u64>,
+        (output_kb, return_mb): (Option<u64>, Option<u64>),
+    ) -> CodeLimits {
+        let usual = desk.demands().limits;
+        CodeLimits {
+            wall,
+            memory_mb: memory_mb.unwrap_or(usual.memory_mb),
+            output_bytes: output_kb.map_or(usual.output_bytes, |kb| kb.saturating_mul(1024)),
+            return_mb: return_mb.or(desk.demands().return_mb),
+        }
+    }
+}
+
+/// A solution by whose own time a candidate's is limited.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reference {
+    /// As a model would have answered: after a prefix its continuation, else a whole program.
+    pub code: String,
+    /// Above 1.
+    pub factor: f64,
+}
+
+/// `reference_solution` and `timeout_factor`, which belong together; `None` after saying what is
+/// wrong.
+pub(crate) fn resolve_reference(
+    desk: &mut Desk,
+    written: (&Option<String>, Option<f64>),
+    node: &Node,
+) -> Option<Option<Reference>> {
+    match written {
+        (None, None) => Some(None),
+        (Some(code), Some(factor)) if !code.trim().is_empty() && factor > 1.0 => {
+            Some(Some(Reference {
+                code: code.clone(),
+                factor,
+            }))
+        }
+        (Some(code), _) if code.trim().is_empty() => desk.refuse(incomplete(
+            node.locate("/reference_solution"),
+            "the reference solution is empty",
+            "write a program that passes",
+        )),
+        (Some(_), Some(_)) => {
+            let message =
+                "`timeout_factor` must be above 1: the reference itself takes its time once";
+            desk.refuse(Problem::error(
+                Code::OutOfRange,
+                node.locate("/timeout_factor"),
+                message,
+            ))
+        }
+        (Some(_), None) => {
+            let at = node.key_span("/reference_solution");
+            desk.refuse(incomplete(
+                at,
+                "`reference_solution` only serves to limit the time",
+                "add `timeout_factor: 10`",
+            ))
+        }
+        (None, Some(_)) => {
+            let at = node.key_span("/timeout_factor");
+            desk.refuse(incomplete(
+                at,
+                "`timeout_factor` needs something to multiply",
+                "add `reference_solution:` with a program that passes",
+            ))
+        }
+    }
+}
+
+/// Whether the suite accepts verdicts that the code could forge; says so if not.
+pub(crate) fn allows_in_process(desk: &mut Desk, at: Span, what: &str) -> bool {
+    let sandbox = &desk.demands().sandbox;
+    let Some(demanded) = sandbox.trust.filter(|_| !sandbox.accepts(Trust::InProcess)) else {
+        return true;
+    };
+    let message = format!(
+        "{what} contradicts the suite's `sandbox: {{trust: {}}}`",
+        demanded.name()
+    );
+    let problem = Problem::error(Code::GraderConflict, at, message);
+    desk.push(problem.hint("remove one of them: the suite's is the least that it accepts"));
+    false
+}
+
+/// Whether a name can be that of a function; says so if not.
+pub(crate) fn is_callable(desk: &mut Desk, name: &str, executor: &Executor, at: Span) -> bool {
+    // `$` is a letter of JavaScript's.
+    let plain = if executor.is_node() {
+        name.replace(['$', '#'], "_")
+    } else {
+        name.to_owned()
+    };
+    let callable = is_path(&plain) && !name.contains('#');
+    if !callable {
+        let message = format!(
+            "`{name}` is not the name of a {} function",
+            executor.language()
+        );
+        desk.push(Problem::error(Code::BadFormat, at, message));
+    }
+    callable
+}
+
+fn is_path(name: &str) -> bool {
+    !name.is_empty()
+        && name.split('.').all(|part| {
+            part.starts_with(|c: char| c.is_alphabetic() || c == '_')
+                && part.chars().all(|c| c.is_alphanumeric() || c == '_')
+        })
+}
+
+/// `sandbox: false` is a request that the command line must confirm.
+pub(crate) fn resolve_sandbox(desk: &mut Desk, written: Option<bool>, node: &Node) -> bool {
+    if written == Some(false) && desk.demands().sandbox.needs_isolation() {
+        let at = node.key_span("/sandbox");
+        let message = "`sandbox: false` contradicts what the suite demands under `sandbox:`";
+        desk.push(Problem::error(Code::GraderConflict, at, message));
+        return true;
+    }
+    if written == Some(false) && !desk.allows_unsandboxed() {
+        let at = node.key_span("/sandbox");
+        let message = "`sandbox: false` runs the output's code with your own rights";
+        desk.push_lenient(
+            Problem::error(Code::UnavailableHere, at, message)
+                .hint("`run` needs `--allow-unsandboxed` for that"),
+        );
+    }
+    written.unwrap_or(true)
+}
