@@ -102,14 +102,13 @@ impl Names {
     /// Makes room for `count` more.
     pub fn reserve(&mut self, count: usize) {
         let Names {
-            text,
-            ends,
+            texts,
             numbers,
             hasher,
         } = self;
-        ends.reserve(count);
+        texts.reserve(count);
         numbers.reserve(count, |n| {
-            hasher.hash_one(text_of(text, ends, *n).unwrap_or_default())
+            hasher.hash_one(texts.get(*n as usize).unwrap_or_default())
         });
     }
 
