@@ -12,7 +12,7 @@ use super::{Exit, Failure, reference};
 use crate::gate::ExitCode;
 use crate::load::{Code, published_schema};
 use crate::model::{Comparisons, Event, PhaseReportFile, PowerReport, ReportFile};
-use crate::spec::{SchemaKind, canonical};
+use crate::spec::{SchemaKind, canonical, written_schema_of};
 
 pub fn schema(console: &Console, args: &SchemaArgs) -> Exit {
     let mut different = Vec::new();
@@ -62,11 +62,11 @@ fn schemas(folder: &Path) -> Vec<(PathBuf, String)> {
         .iter()
         .map(|kind| (kind.name(), published_schema(*kind)))
         .chain([
-            ("report", written_schema::<ReportFile>()),
-            ("phase-report", written_schema::<PhaseReportFile>()),
-            ("comparison", written_schema::<Comparisons>()),
-            ("power", written_schema::<PowerReport>()),
-            ("journal", written_schema::<Event>()),
+            ("report", written_schema_of::<ReportFile>()),
+            ("phase-report", written_schema_of::<PhaseReportFile>()),
+            ("comparison", written_schema_of::<Comparisons>()),
+            ("power", written_schema_of::<PowerReport>()),
+            ("journal", written_schema_of::<Event>()),
         ])
         .map(|(name, schema)| {
             (
@@ -97,13 +97,4 @@ fn pages() -> [(PathBuf, String); 2] {
             reference::codes_markdown(&codes),
         ),
     ]
-}
-
-/// The schema of what this program writes: `run-<time>.json`, or a line of a journal.
-fn written_schema<T: schemars::JsonSchema>() -> Value {
-    let settings = schemars::generate::SchemaSettings::draft2020_12().for_serialize();
-    settings
-        .into_generator()
-        .into_root_schema_for::<T>()
-        .to_value()
 }

@@ -50,7 +50,7 @@ pub use providers::*;
 pub use recorded::*;
 pub use regression::*;
 pub use sandbox::*;
-pub use schemas::{SchemaKind, canonical, schema_of};
+pub use schemas::{SchemaKind, canonical, schema_of, written_schema_of};
 pub use scores::*;
 pub use shape::*;
 pub use steps::*;

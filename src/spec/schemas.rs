@@ -75,10 +75,18 @@ pub fn canonical(kind: SchemaKind) -> Value {
     }
 }
 
-/// The schema of a part of a file, in the same dialect.
+/// The schema of a file that people write, or of a part of it.
 pub fn schema_of<T: JsonSchema>() -> Value {
-    SchemaSettings::draft2020_12()
-        .for_deserialize()
+    generated::<T>(SchemaSettings::draft2020_12().for_deserialize())
+}
+
+/// The schema of what this program writes: `run-<time>.json`, or a line of a journal.
+pub fn written_schema_of<T: JsonSchema>() -> Value {
+    generated::<T>(SchemaSettings::draft2020_12().for_serialize())
+}
+
+fn generated<T: JsonSchema>(settings: SchemaSettings) -> Value {
+    settings
         .with_transform(RecursiveTransform(join_lines))
         .into_generator()
         .into_root_schema_for::<T>()
