@@ -10,7 +10,11 @@ use eval_base::whole_file::{WholeFile, is_leftover};
 /// Writes `dir/name`: first beside it under another name, kept by the device, then renamed, then
 /// the folder is kept.
 pub(super) fn replace(dir: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let mut file = WholeFile::create(&dir.join(name))?;
+    let mut file = WholeFile::create(&dir.join(name)).map_err(|error| match error.kind() {
+        // As the system says it of a rename.
+        io::ErrorKind::IsADirectory => io::Error::from_raw_os_error(libc::EISDIR),
+        _ => error,
+    })?;
     file.write_all(bytes)?;
     file.keep_durably()?;
     keep(dir)
