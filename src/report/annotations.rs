@@ -6,7 +6,6 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::{self, Write};
 
 use crate::model::{
     CaseFlip, CaseResult, Comparison, Decision, EvalResult, Failure, Outcome, Place, Summary,
@@ -329,62 +328,4 @@ pub fn without_commands(page: &str) -> String {
         }
     }
     out
-}
-
-/// Passes a page on line by line, without commands to a runner: for reports that a later step may
-/// print.
-pub struct WithoutCommands<W: Write> {
-    out: W,
-    /// The line that has begun.
-    line: Vec<u8>,
-}
-
-impl<W: Write> WithoutCommands<W> {
-    /// Writes a page through it.
-    ///
-    /// # Errors
-    /// What `page` says, and when the end of the page can't be written.
-    pub fn write<E: From<io::Error>>(
-        out: W,
-        page: impl FnOnce(&mut Self) -> Result<(), E>,
-    ) -> Result<(), E> {
-        let mut through = WithoutCommands {
-            out,
-            line: Vec::new(),
-        };
-        page(&mut through)?;
-        Ok(through.pass_on()?)
-    }
-
-    fn pass_on(&mut self) -> io::Result<()> {
-        match std::str::from_utf8(&self.line) {
-            Ok(line) => self.out.write_all(without_commands(line).as_bytes())?,
-            Err(_) => self
-                .out
-                .write_all(without_commands(&String::from_utf8_lossy(&self.line)).as_bytes())?,
-        }
-        self.line.clear();
-        Ok(())
-    }
-}
-
-impl<W: Write> Write for WithoutCommands<W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.line.extend_from_slice(bytes);
-        if bytes.contains(&b'\n') {
-            let whole = self
-                .line
-                .iter()
-                .rposition(|byte| *byte == b'\n')
-                .map_or(0, |at| at + 1);
-            let rest = self.line.split_off(whole);
-            self.pass_on()?;
-            self.line = rest;
-        }
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
 }

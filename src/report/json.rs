@@ -1,34 +1,23 @@
-//! The JSON report: the summary itself.
+//! Reports as JSON: what they are made of, under a root.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 
 use serde::Serialize;
 
-use crate::model::Summary;
 use crate::report::ReportError;
 use eval_base::json;
 
-/// `ReportFile` without giving up the summary.
-#[derive(Serialize)]
-struct Root<'a> {
-    eval_report: &'a Summary,
+/// Writes `{"root": report}`, indented by two blanks, with a line end.
+pub fn rooted(root: &str, report: &impl Serialize, out: &mut dyn Write) -> Result<(), ReportError> {
+    write(&BTreeMap::from([(root, report)]), out)
 }
 
-/// Writes `{"eval_report": ...}`, indented by two blanks, with a line end.
-pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError> {
-    let written = json::to_writer_pretty(
-        &mut *out,
-        &Root {
-            eval_report: summary,
-        },
-    );
-    written.map_err(|e| {
-        if e.is_io() {
-            ReportError::Io(e.into())
-        } else {
-            ReportError::Json(e)
-        }
+/// Writes a value, indented by two blanks, with a line end.
+pub fn write(value: &impl Serialize, out: &mut dyn Write) -> Result<(), ReportError> {
+    json::to_writer_pretty(&mut *out, value).map_err(|e| match e.is_io() {
+        true => ReportError::Io(e.into()),
+        false => ReportError::Json(e),
     })?;
-    out.write_all(b"\n")?;
-    Ok(())
+    Ok(out.write_all(b"\n")?)
 }

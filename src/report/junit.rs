@@ -20,19 +20,20 @@ use quick_junit::{
 
 use crate::model::{CaseResult, Decision, EvalResult, Failure, ModelUsed, Outcome, Summary};
 use crate::report::ReportError;
+use crate::report::annotations::without_commands;
 use crate::report::comparison::words;
-use crate::report::differences;
-use crate::report::values::{self, Comparison, Limits, LineKind};
+use crate::report::page::{Evidence, Shown};
+use crate::report::values::Comparison;
 use crate::report::{figures, notices};
 use eval_base::text;
 
-/// Places that differ, and columns of a side.
-const PLACES: usize = 40;
-const COLUMNS: usize = 160;
-const LIMITS: Limits = Limits {
+/// How much of expected and actual values is written.
+const SHOWN: Shown = Shown {
     lines: 60,
     bytes: 8_000,
     context: 3,
+    places: 40,
+    columns: 160,
     unicode: true,
 };
 /// Earlier attempts of a case that are listed.
@@ -66,11 +67,13 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
         }
         report.add_test_suite(suite);
     }
+    let mut written = Vec::new();
     report.serialize(RootTag {
-        out,
+        out: &mut written,
         head: Some(Vec::new()),
     })?;
-    Ok(())
+    let written = without_commands(&String::from_utf8_lossy(&written));
+    Ok(out.write_all(written.as_bytes())?)
 }
 
 const TAG: &[u8] = b"<testsuites";
@@ -500,45 +503,24 @@ fn message(case: &CaseResult, failure: Option<&Failure>) -> String {
 
 /// Where both sides differ, or both sides.
 fn description(failure: &Failure) -> Option<String> {
-    let limits = differences::Limits {
-        rows: PLACES,
-        columns: COLUMNS,
-        unicode: true,
-    };
-    if let Some(rows) = differences::of_details(&failure.details, limits) {
-        let mut body = format!(
-            "--- expected\n+++ actual\n{}",
-            differences::as_diff(&rows, COLUMNS)
-        );
-        if rows.more > 0 {
-            let _ = writeln!(
-                body,
-                "... and {}",
-                text::plural(rows.more, "more difference")
-            );
+    let mut body = String::new();
+    let evidence = Evidence::of(failure, SHOWN)?;
+    if let Evidence::Values(Comparison::Sides { expected, actual }) = &evidence {
+        for (label, side) in [("expected", expected), ("actual", actual)] {
+            let Some(side) = side else { continue };
+            let _ = writeln!(body, "{label}:\n{}", side.text);
+            left_out(&mut body, side.more);
         }
         return Some(body);
     }
-    let mut body = String::new();
-    match values::compare(failure.expected.as_ref(), failure.actual.as_ref(), LIMITS) {
-        Comparison::Nothing => return None,
-        Comparison::Sides { expected, actual } => {
-            for (label, side) in [("expected", expected), ("actual", actual)] {
-                let Some(side) = side else { continue };
-                let _ = writeln!(body, "{label}:\n{}", side.text);
-                left_out(&mut body, side.more);
-            }
-        }
-        Comparison::Diff { lines, more } => {
-            let _ = writeln!(body, "--- expected\n+++ actual");
-            for line in lines {
-                let _ = match line.kind {
-                    LineKind::Gap => writeln!(body, "@@ {} @@", line.text),
-                    kind => writeln!(body, "{}{}", kind.sign(), line.text),
-                };
-            }
-            left_out(&mut body, more);
-        }
+    let (diff, more) = evidence.as_diff(SHOWN.columns)?;
+    let _ = write!(body, "--- expected\n+++ actual\n{diff}");
+    if let Some(more) = more {
+        let and = match evidence {
+            Evidence::ByPath(_) => "and ",
+            Evidence::Values(_) => "",
+        };
+        let _ = writeln!(body, "... {and}{more}");
     }
     Some(body)
 }

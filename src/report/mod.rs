@@ -18,7 +18,7 @@ pub mod sides;
 mod commands;
 pub mod emphasis;
 mod flaky;
-mod json;
+pub(crate) mod json;
 mod judged;
 mod judges;
 mod junit;
@@ -34,7 +34,6 @@ mod tests;
 use std::io::{self, Write};
 
 use crate::model::{ReportFormat, Summary};
-use annotations::WithoutCommands;
 use page::View;
 use page::markdown::Options;
 
@@ -64,13 +63,13 @@ pub fn render(
 ) -> Result<(), ReportError> {
     match format {
         ReportFormat::Terminal => Ok(terminal(summary, &TerminalOptions::default(), &[], out)?),
-        ReportFormat::Json => json::render(summary, out),
+        ReportFormat::Json => json::rooted("eval_report", summary, out),
         ReportFormat::Markdown => {
             let page = run::page(summary, &View::markdown(), &[]);
             let page = page::markdown::write(&page, Options::default());
             Ok(out.write_all(page.as_bytes())?)
         }
-        ReportFormat::Junit => WithoutCommands::write(out, |out| junit::render(summary, out)),
+        ReportFormat::Junit => junit::render(summary, out),
         ReportFormat::Comment => comment::render(summary, out),
         ReportFormat::Html => html::render(summary, out),
     }

@@ -282,22 +282,24 @@ fn a_comment_lies_beside_the_report_and_is_given_again() {
 
     - pass_rate is 0.5, at least 0.9 was asked: 1 of 2 evals passed; 1 more would have met it
 
-    | Metric | Value | Threshold | Status |
-    | --- | ---: | --- | --- |
-    | pass rate | 0.500 | ≥ 0.900 | ❌ FAIL |
+    | Threshold | Value | 95 % CI | Needs | Status |
+    | --- | ---: | --- | --- | --- |
+    | pass rate | 0.500 | [0.028, 0.972] | >= 0.900 | ❌ FAIL |
 
-    |  | Total | Passed | Failed | Errored | Skipped or pending | Pass rate |
-    | --- | ---: | ---: | ---: | ---: | ---: | ---: |
-    | Evals | 2 | 1 | 1 | 0 | 0 | 50.0 % |
-    | Cases | 2 | 1 | 1 | 0 | 0 | 50.0 % |
+    ### Summary
+
+    |  | Total | Pass rate | Passed | Failed |
+    | --- | ---: | ---: | ---: | ---: |
+    | **Evals** | 2 | 50.0 % | 1 | 1 |
+    | **Cases** | 2 | 50.0 % | 1 | 1 |
 
     ### Not passed (1)
 
-    <details><summary>❌ <code>says: bye, 100%</code> wrong_answer</summary>
+    <details><summary>❌ <code>says: bye, 100%</code>  wrong_answer</summary>
 
     at line 1, column 1: expected "bye", got "::set-output name=decision::pass"
 
-    Difference (`-` expected, `+` actual):
+    Expected (`-`) and actual (`+`):
 
     ````diff
     -bye

@@ -98,10 +98,7 @@ fn a_changed_expectation_leaves_a_case_unpaired_unless_allowed() {
     let page = desk.compare(&[&a, &b, "--allow-changed"]).expect(0).stdout;
     let words = "the data or grading of 2 of 12 cases (--allow-changed)";
     assert!(one_line(&page).contains(words), "{page}");
-    assert!(
-        page.contains("e1 / c0  1/1 → 0/1, grading changed"),
-        "{page}"
-    );
+    assert!(page.contains("1/1 → 0/1, grading changed\n"), "{page}");
     // Every case changed: nothing is left to compare, and a gate that asks is open.
     desk.write_suite("Desk", |_, _| "sure".to_owned());
     let c = desk.run(1, first(12, 6), &[]);
@@ -143,15 +140,17 @@ fn a_changed_prompt_is_compared_and_named() {
         "{markdown}"
     );
     assert!(
-        markdown.contains("e0 / c0 (1/1 → 0/1, input changed)"),
+        markdown.contains("❌ e0 / c0 **critical** | 1/1 → 0/1, input changed |"),
         "{markdown}"
     );
     let html = std::fs::read_to_string(desk.project.result(".html")).unwrap();
     assert!(html.contains("1/1 → 0/1, input changed"), "{}", html.len());
     let page = desk.compare(&[&a, &b]).expect(1).stdout;
     assert!(
-        page.contains("e0 / c0  1/1 → 0/1, input changed  critical\n")
-            && page.contains("e1 / c0  1/1 → 0/1\n"),
+        page.contains("e0 / c0 critical ")
+            && page.contains("  1/1 → 0/1, input changed\n")
+            && page.contains("e1 / c0 ")
+            && page.contains("  1/1 → 0/1\n"),
         "{page}"
     );
 }

@@ -175,7 +175,7 @@ fn shards_are_joined_as_the_page_says() {
     crate::support::Call::of(shell.output().expect("bash starts")).expect(0);
     let joined = std::fs::read_to_string(gate.path().join("joined.md")).expect("the report");
     assert!(
-        joined.starts_with("# ✅ PASS: s\n") && joined.contains("| Evals | 8 | 8 | 0 |"),
+        joined.starts_with("# ✅ PASS: s\n") && joined.contains("| **Evals** | 8 | 100 % | 8 |"),
         "{joined}"
     );
 }

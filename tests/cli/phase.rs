@@ -1083,7 +1083,7 @@ fn every_report_of_the_seeds_scenario() {
     - Lines added: 1
     - Lines removed: 0
 
-    Counted since `main` (commit `[commit]`), with what is not committed yet.
+    Counted since `main` (commit `[commit]`), uncommitted changes included.
 
     <details><summary>Files</summary>
 
@@ -1108,7 +1108,7 @@ fn every_report_of_the_seeds_scenario() {
     ❌ `./evals/auth-capability.yaml`: **FAIL**
 
     | Metric | Value | 95 % interval | Threshold | Status |
-    | --- | --- | --- | --- | --- |
+    | --- | ---: | --- | --- | --- |
     | pass rate | 0.667 | [0.126, 0.981] | ≥ 0.90 | FAIL |
     | pass@1 | 0.667 | [0.126, 0.981] | - | - |
     | pass^3 | 0.667 | [0.126, 0.981] | - | - |
@@ -1120,8 +1120,8 @@ fn every_report_of_the_seeds_scenario() {
     - [x] cap-auth-001: Login flow
     - [x] cap-auth-002: Token refresh
     - [ ] cap-auth-003: Session timeout (FAILED)
-      - Expected: Session expires after 30 min
-      - Actual: Session persists indefinitely
+      - Expected: `Session expires after 30 min`
+      - Actual: `Session persists indefinitely`
 
     ### Recommendations
 
@@ -1132,31 +1132,32 @@ fn every_report_of_the_seeds_scenario() {
     Phase: Implement user authentication (implement-user-authentication)
       plan.yaml · [time taken] · 1 file since main: +1 -0
 
+      Step                          Kind       Status       Counts
       ○ Build authentication logic  implement  not checked
-      ✓ Run unit tests              test       passed  45/45 tests
-      ✗ Run capability evals        eval       failed  2/3 evals
+      ✓ Run unit tests              test       passed       45/45 tests
+      ✗ Run capability evals        eval       failed       2/3 evals
       – Release                     check      not reached
 
-    Run capability evals
-      metric     value  95 % interval   threshold  status
-      pass rate  0.667  [0.126, 0.981]  ≥ 0.90     FAIL
-      pass@1     0.667  [0.126, 0.981]  -          -
-      pass^3     0.667  [0.126, 0.981]  -          -
-      ✗ cap-auth-003  failed  Session timeout
+    Run capability evals  Value  95 % interval   Threshold  Status
+      pass rate           0.667  [0.126, 0.981]  ≥ 0.90     FAIL
+      pass@1              0.667  [0.126, 0.981]  -          -
+      pass^3              0.667  [0.126, 0.981]  -          -
+      Intervals are for cases like these, in these evals.
+      ✗ cap-auth-003: Session timeout (FAILED)
         expected  Session expires after 30 min
         actual    Session persists indefinitely
 
     Release
-      Run capability evals did not pass
+      Reason  Run capability evals did not pass
 
-    Next
-      - Fix Session timeout (cap-auth-003): 3 samples failed: at line 1, column 9:
-        expected "expires after 30 min", got "persists indefinitely"
-      - Don't read small differences into these figures: with 9 samples graded the
-        intervals are wide
+    Recommendations
+      1. Fix Session timeout (cap-auth-003): 3 samples failed: at line 1, column 9:
+         expected "expires after 30 min", got "persists indefinitely"
+      2. Don't read small differences into these figures: with 9 samples graded the
+         intervals are wide
 
     GATE FAIL: Run capability evals failed: pass_rate is 0.6667, at least 0.9 was
-               asked: 2 of 3 evals passed; 1 more would have met it
+      asked: 2 of 3 evals passed; 1 more would have met it
     reports  results/[day]/[run].json
              results/[day]/[run].md
              results/phases/phase-implement-user-authentication.md
@@ -1282,7 +1283,7 @@ fn every_report_of_the_seeds_scenario() {
     - Lines added: 2
     - Lines removed: 1
 
-    Counted since `main` (commit `[commit]`), with what is not committed yet.
+    Counted since `main` (commit `[commit]`), uncommitted changes included.
 
     <details><summary>Files</summary>
 
@@ -1308,7 +1309,7 @@ fn every_report_of_the_seeds_scenario() {
     ❌ `./evals/auth-capability.yaml`: **FAIL**, which does not block
 
     | Metric | Value | 95 % interval | Threshold | Status |
-    | --- | --- | --- | --- | --- |
+    | --- | ---: | --- | --- | --- |
     | pass rate | 0.667 | [0.126, 0.981] | ≥ 0.90 | FAIL |
     | pass@1 | 0.667 | [0.126, 0.981] | - | - |
     | pass^3 | 0.667 | [0.126, 0.981] | - | - |
@@ -1320,8 +1321,8 @@ fn every_report_of_the_seeds_scenario() {
     - [x] cap-auth-001: Login flow
     - [x] cap-auth-002: Token refresh
     - [ ] cap-auth-003: Session timeout (FAILED)
-      - Expected: Session expires after 30 min
-      - Actual: Session persists indefinitely
+      - Expected: `Session expires after 30 min`
+      - Actual: `Session persists indefinitely`
 
     ### Recommendations
 
@@ -1344,7 +1345,7 @@ fn every_report_of_the_seeds_scenario() {
     - Lines added: 4
     - Lines removed: 3
 
-    Counted since `main` (commit `[commit]`), with what is not committed yet.
+    Counted since `main` (commit `[commit]`), uncommitted changes included.
 
     <details><summary>Files</summary>
 
@@ -1370,7 +1371,7 @@ fn every_report_of_the_seeds_scenario() {
     ✅ `./evals/auth-capability.yaml`: **PASS**
 
     | Metric | Value | 95 % interval | Threshold | Status |
-    | --- | --- | --- | --- | --- |
+    | --- | ---: | --- | --- | --- |
     | pass rate | 1.00 | [0.342, 1.000] | ≥ 0.90 | PASS |
     | pass@1 | 1.00 | [0.342, 1.000] | - | - |
     | pass^3 | 1.00 | [0.342, 1.000] | - | - |
@@ -1391,20 +1392,21 @@ fn every_report_of_the_seeds_scenario() {
     Phase: Implement user authentication (implement-user-authentication)
       plan.yaml · [time taken] · 3 files since main: +4 -3
 
+      Step                          Kind       Status       Counts
       ○ Build authentication logic  implement  not checked
-      ✓ Run unit tests              test       passed  45/45 tests
-      ✓ Run capability evals        eval       passed  3/3 evals
+      ✓ Run unit tests              test       passed       45/45 tests
+      ✓ Run capability evals        eval       passed       3/3 evals
       ✓ Release                     check      passed
 
-    Run capability evals
-      metric     value  95 % interval   threshold  status
-      pass rate   1.00  [0.342, 1.000]  ≥ 0.90     PASS
-      pass@1      1.00  [0.342, 1.000]  -          -
-      pass^3      1.00  [0.342, 1.000]  -          -
+    Run capability evals  Value  95 % interval   Threshold  Status
+      pass rate            1.00  [0.342, 1.000]  ≥ 0.90     PASS
+      pass@1               1.00  [0.342, 1.000]  -          -
+      pass^3               1.00  [0.342, 1.000]  -          -
+      Intervals are for cases like these, in these evals.
 
-    Next
-      - Don't read small differences into these figures: with 9 samples graded the
-        intervals are wide
+    Recommendations
+      1. Don't read small differences into these figures: with 9 samples graded the
+         intervals are wide
 
     GATE PASS
     reports  results/[day]/[run].json

@@ -20,13 +20,13 @@ fn a_page_for_people_who_are_no_statisticians() {
       100 cases in 4 evals · 1 sample planned of each
       if 80.0 % of samples pass (--rate, or --run to measure it)
 
-    ! a true drop of 5 points would be found with a chance of 31 %; the smallest
-      that is found with 80 % is 12.2 points
+      ! a true drop of 5 points would be found with a chance of 31 %; the smallest
+        that is found with 80 % is 12.2 points
       to find 5 points with a chance of 80 %: about 500 cases like these, or 5
       samples of each of these cases
 
-      samples          found with 80 %   chance for 5 points    cases for 5 points
-      1                    12.2 points                  31 %                   500
+      Samples  Found with 80 %  Chance for 5 points  Cases for 5 points
+            1      12.2 points                 31 %                 500
 
       Assumed: most cases nearly always or nearly never pass, so that half of what
       makes outcomes differ is luck. Were all cases equally hard, the smallest drop
@@ -58,12 +58,12 @@ fn a_page_for_people_who_are_no_statisticians() {
       25 cases in 1 eval · 1 sample planned of each · eval e0
       if 80.0 % of samples pass (--rate, or --run to measure it)
 
-    ✓ a true drop of 30 points would be found with a chance of 81 %; the smallest
-      that is found with 80 % is 29.7 points
+      ✓ a true drop of 30 points would be found with a chance of 81 %; the smallest
+        that is found with 80 % is 29.7 points
 
-      samples          found with 80 %  chance for 30 points   cases for 30 points
-      1                    29.7 points                  81 %                    25
-      5                    10.9 points             over 99 %                     6
+      Samples  Found with 80 %  Chance for 30 points  Cases for 30 points
+            1      29.7 points                  81 %                   25
+            5      10.9 points             over 99 %                    6
 
       Assumed: most cases nearly always or nearly never pass, so that half of what
       makes outcomes differ is luck. Were all cases equally hard, the smallest drop
@@ -84,13 +84,13 @@ fn a_small_effect_is_written_as_it_was_asked_for() {
         (
             "0.0001",
             "to find 0.01 points with a chance of 80 %: more than 10 million cases",
-            " found with 80 %       chance for that        cases for that\n",
+            "Found with 80 %  Chance for that  Cases for that\n",
         ),
-        ("0.0125", "to find 1.25 points with", "  chance for that  "),
+        ("0.0125", "to find 1.25 points with", "  Chance for that  "),
         (
             "0.07",
             "a true drop of 7 points would",
-            "   chance for 7 points    cases for 7 points\n",
+            "  Chance for 7 points  Cases for 7 points\n",
         ),
         // A chance that does not suffice is not written as the one that would.
         (
@@ -101,7 +101,7 @@ fn a_small_effect_is_written_as_it_was_asked_for() {
         (
             "0.000001",
             "a true drop of 0.0001 points would",
-            "  chance for that  ",
+            "  Chance for that  ",
         ),
     ] {
         let page = desk
@@ -175,15 +175,15 @@ fn thresholds_on_an_intervals_end_are_told_their_chances() {
       60 cases in 1 eval · 1 sample planned of each
       if 95.0 % of samples pass (--rate, or --run to measure it)
 
-    ! a true drop of 5 points would be found with a chance of 29 %; the smallest
-      that is found with 80 % is 12.6 points
+      ! a true drop of 5 points would be found with a chance of 29 %; the smallest
+        that is found with 80 % is 12.6 points
       to find 5 points with a chance of 80 %: about 220 cases like these, or 4
       samples of each of these cases
 
-      samples          found with 80 %   chance for 5 points    cases for 5 points
-      1                    12.6 points                  29 %                   220
+      Samples  Found with 80 %  Chance for 5 points  Cases for 5 points
+            1      12.6 points                 29 %                 220
 
-      thresholds on an interval's end
+    Thresholds on an interval's end
       lower end of case pass rate at least 0.700, over 60: met with a chance of over
       99 % if the true rate is 0.950
       lower end of pass@1 at least 0.900, over 60: met with a chance of 19 % if the

@@ -130,7 +130,7 @@ fn thresholds_that_do_not_see_failing_evals_are_warned_of() {
     );
     let read = |ending: &str| std::fs::read_to_string(required.result(ending)).expect("a report");
     assert!(
-        read(".md").contains("| all evals | 0.000 |  | ≥ 1.000 | ❌ FAIL |"),
+        read(".md").contains("| all evals | 0.000 | >= 1.000 | ❌ FAIL |"),
         "{}",
         read(".md")
     );

@@ -96,7 +96,7 @@ fn a_run_beside_accepted_scores_tells_what_broke_and_the_gate_does_not_care() {
         "NO EVIDENCE OF A DIFFERENCE",
         "2 cases compared: 1 broken, 1 still passing",
         "not compared: 1 new",
-        "✗ two  1/1 → 0/1",
+        "✗ two                              1/1 → 0/1",
         "It informs: the gate does not look",
     ] {
         assert!(page.contains(words), "{words}:\n{page}");

@@ -71,33 +71,33 @@ fn each_target_has_a_run_of_its_own_and_the_gravest_code_counts() {
     insta::assert_snapshot!(shown, @"
     Words: 2 targets side by side
 
-                            good             bad
-    gate                    PASS             FAIL
-    cases passed            2 of 2           1 of 2
-    capability pass rate    1.000            0.000
-                            [0.055, 1.000]   [0.000, 0.945]
-    case pass rate          1.000            0.500
-                            [0.210, 1.000]   [0.028, 0.972]
-    pass rate               1.000            0.000
-                            [0.055, 1.000]   [0.000, 0.945]
-    pass@1                  1.000            0.500
-                            [0.210, 1.000]   [0.028, 0.972]
-    score                   1.000            0.500
-                            [0.210, 1.000]   [0.028, 0.972]
-    weighted score          1.000            0.500
-                            [0.210, 1.000]   [0.028, 0.972]
-    failed samples          0                1
+                            good            bad
+      gate                  ✓ PASS          ✗ FAIL
+      cases passed          2 of 2          1 of 2
+      capability pass rate  1.000           0.000
+                            [0.055, 1.000]  [0.000, 0.945]
+      case pass rate        1.000           0.500
+                            [0.210, 1.000]  [0.028, 0.972]
+      pass rate             1.000           0.000
+                            [0.055, 1.000]  [0.000, 0.945]
+      pass@1                1.000           0.500
+                            [0.210, 1.000]  [0.028, 0.972]
+      score                 1.000           0.500
+                            [0.210, 1.000]  [0.028, 0.972]
+      weighted score        1.000           0.500
+                            [0.210, 1.000]  [0.028, 0.972]
+      failed samples        0               1
+      In brackets: intervals at 95 % of each target alone; no difference is tested
+      here.
 
-    evals that differ
-    words                   ✓ 2/2            ✗ 1/2
+    Evals that differ  good   bad
+      words            ✓ 2/2  ✗ 1/2
 
-    cases that differ
-    words / b               ✓ passed         ✗ wrong_answer
+    Cases that differ  good      bad
+      words / b        ✓ passed  ✗ wrong_answer
 
-    in brackets: intervals at 95 % of each target alone; nothing here tests a
-    difference
 
-    bad: FAIL
+    bad: ✗ FAIL
       - 1 eval (words) failed
     ");
     assert!(

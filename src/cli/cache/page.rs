@@ -177,22 +177,22 @@ mod tests {
         let page = shown(Some(&stats()));
         assert!(page.lines().all(|line| width(line) <= 80), "{page}");
         insta::assert_snapshot!(page, @"
-        cache  /home/u/.cache/eval-harness/answers.sqlite
-               12,345 answers, 31 MB on disk
-               given from 2026-01-02 to 2026-03-04
+        cache    /home/u/.cache/eval-harness/answers.sqlite
+          12,345 answers, 31 MB on disk
+          from 2026-01-02 to 2026-03-04
 
-        model                       answers     size  oldest      newest      last used
-        anthropic:claude-x               45    999 B  2026-03-04  2026-03-04  2026-03-04
-        gateway:organisation/a-m…       300   1.5 MB  2026-01-02  2026-03-01  2026-03-04
-        openai:gpt-4o-mini           12,000    22 MB  2026-02-01  2026-03-04  2026-03-04
+          Model                      Answers    Size  Oldest      Newest      Last used
+          anthropic:claude-x              45   999 B  2026-03-04  2026-03-04  2026-03-04
+          gateway:organisation/a-m…      300  1.5 MB  2026-01-02  2026-03-01  2026-03-04
+          openai:gpt-4o-mini          12,000   22 MB  2026-02-01  2026-03-04  2026-03-04
         ");
         insta::assert_snapshot!(shown(None), @"
-        cache  /home/u/.cache/eval-harness/answers.sqlite
-               there is none yet; the first run that asks a model makes it
+        cache    /home/u/.cache/eval-harness/answers.sqlite
+          no cache yet; the first run that calls a model creates it
         ");
         insta::assert_snapshot!(shown(Some(&Stats { file_bytes: 16_384, ..Stats::default() })), @"
-        cache  /home/u/.cache/eval-harness/answers.sqlite
-               0 answers, 16 kB on disk
+        cache    /home/u/.cache/eval-harness/answers.sqlite
+          0 answers, 16 kB on disk
         ");
     }
 

@@ -181,14 +181,14 @@ mod tests {
     fn page_names_calls_and_what_is_refused() {
         let mut bytes = Vec::new();
         write(&observed(), &TerminalOptions::default(), &mut bytes).unwrap();
-        insta::assert_snapshot!(String::from_utf8(bytes).unwrap(), @r"
+        insta::assert_snapshot!(String::from_utf8(bytes).unwrap(), @"
         1206 system calls of 4 kinds, tier userns: exited with 3
           no aio here
 
-          read          1200
-          fcntl            4  1 refused
-          io_setup         1  refused
-          ptrace           1  refused: it ends a program at once
+          read      1200
+          fcntl        4  1 refused
+          io_setup     1  refused
+          ptrace       1  refused: it ends a program at once
 
         The sandbox refuses 3 of these kinds.
         ");

@@ -136,31 +136,31 @@ mod tests {
 
     #[test]
     fn one_page_at_80_columns() {
-        insta::assert_snapshot!(shown(&findings(), TerminalOptions::default()), @r"
+        insta::assert_snapshot!(shown(&findings(), TerminalOptions::default()), @"
         eval-harness 0.1.0  linux x86_64, kernel 6.8.0-31-generic, 8 processors
 
         Isolation
-          ✗ userns           uid_map: writing it was refused
-                             fix: AppArmor restricts user namespaces: `sudo sysctl
-                                  kernel.apparmor_restrict_unprivileged_userns=0` for
-                                  every program, or a profile for this one
-          ✓ rootns           chosen: as userns, by the rights of root
-          – landlock abi     the kernel has no Landlock
-          ! cgroup           memory is watched every 25 ms, not bounded: other processes
-                             share our control group /sys/fs/cgroup/x
-                             fix: `systemd-run --user --scope -p Delegate=yes
-                                  eval-harness ...` gives the harness a group of its own
+          ✗ userns        uid_map: writing it was refused
+                          fix: AppArmor restricts user namespaces: `sudo sysctl
+                          kernel.apparmor_restrict_unprivileged_userns=0` for every
+                          program, or a profile for this one
+          ✓ rootns        chosen: as userns, by the rights of root
+          – landlock abi  the kernel has no Landlock
+          ! cgroup        memory is watched every 25 ms, not bounded: other processes
+                          share our control group /sys/fs/cgroup/x
+                          fix: `systemd-run --user --scope -p Delegate=yes eval-harness
+                          ...` gives the harness a group of its own
 
         Limits
           ✓ user namespaces  at most 96365
 
         Languages
-          ✓ python           3.11.7, warm: a fork for each program
-                             /home/u/.pyenv/shims/python3
-                             → /home/u/.pyenv/versions/3.11.7/bin/python3.11
+          ✓ python  3.11.7, warm: a fork for each program
+                    /home/u/.pyenv/shims/python3
+                    → /home/u/.pyenv/versions/3.11.7/bin/python3.11
 
         Tools
-          ✓ git              2.39.5
+          ✓ git  2.39.5
 
         Model-written code is isolated (rootns).
         ");
@@ -177,11 +177,11 @@ mod tests {
             unicode: false,
             ..TerminalOptions::default()
         };
-        insta::assert_snapshot!(shown(&none, ascii), @r"
+        insta::assert_snapshot!(shown(&none, ascii), @"
         eval-harness 0.1.0  linux x86_64, kernel 6.8.0-31-generic, 8 processors
 
         Model-written code can't be isolated here and will not be run, unless
-        --allow-unsandboxed accepts that it runs with your rights.
+          --allow-unsandboxed accepts that it runs with your rights.
         ");
     }
 

@@ -6,7 +6,6 @@
 
 mod figures;
 mod html;
-mod json;
 mod page;
 mod recommend;
 mod suite;
@@ -15,7 +14,7 @@ use std::io::Write;
 
 use crate::model::{PhaseReport, StepResult};
 use crate::report::page::{View, markdown, terminal};
-use crate::report::{ReportError, TerminalOptions, comment as comments};
+use crate::report::{ReportError, TerminalOptions, comment as comments, json};
 
 /// Bytes of expected and actual values in a document: one that is too long is not shown by those
 /// who host it.
@@ -47,7 +46,7 @@ pub fn html(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError
 
 /// The report for machines: a `PhaseReportFile`, serialised.
 pub fn json(report: &PhaseReport, out: &mut dyn Write) -> Result<(), ReportError> {
-    json::render(report, out)
+    json::rooted("phase_report", report, out)
 }
 
 /// One page for a terminal. `written` are the paths of what was written, in the order to show them.

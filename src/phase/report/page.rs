@@ -1,7 +1,7 @@
 //! The report of a phase: what was decided, what was changed, and what each step found.
 //!
-//! The document may be kept in git: two phases with the same results give the same bytes, so that
-//! nothing in it tells when it was, how long it took or which run it was.
+//! The document may be kept in git: two phases with the same results give the same bytes, so it
+//! holds no time, duration or run id.
 
 use super::suite;
 use crate::model::{

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 
 use crate::model::Comparisons;
 use crate::report::page::{View, markdown, terminal};
-use crate::report::{ReportError, TerminalOptions, comment as comments};
+use crate::report::{ReportError, TerminalOptions, comment as comments, json};
 use eval_base::text;
 
 pub use page::section;
@@ -50,14 +50,5 @@ pub fn comment(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), Rep
 
 /// Writes the comparisons themselves, indented by two blanks, with a line end.
 pub fn json(comparisons: &Comparisons, out: &mut dyn Write) -> Result<(), ReportError> {
-    let written = eval_base::json::to_writer_pretty(&mut *out, comparisons);
-    written.map_err(|e| {
-        if e.is_io() {
-            ReportError::Io(e.into())
-        } else {
-            ReportError::Json(e)
-        }
-    })?;
-    out.write_all(b"\n")?;
-    Ok(())
+    json::write(comparisons, out)
 }

@@ -187,8 +187,15 @@ fn gate(page: &mut Page, comparisons: &Comparisons, view: &View) {
 
 /// One of several candidates.
 fn candidate(page: &mut Page, one: &Comparison, view: &View) {
-    page.section(outside(&words::label(&one.candidate)));
-    verdict(page, one, view);
+    let label = outside(&words::label(&one.candidate));
+    if view.is_terminal() {
+        page.section(label);
+        verdict(page, one, view);
+    } else {
+        let headline = Headline::of(one);
+        page.section(text![symbol(headline), " ", label, ": ", headline.words()]);
+        said(page, one, view);
+    }
     let whole = view.verbose || !view.is_terminal();
     if view.verbose {
         metrics(page, one, view);
@@ -370,8 +377,8 @@ fn group(kind: &Groups, comparison: &Comparison, view: &View) -> Block {
 
 // Cases.
 
-/// What became of cases. A terminal shows some kinds of flips only where a comparison is all that
-/// was asked for.
+/// What became of cases. In the report of a run a terminal shows only the kinds of flips that matter
+/// most; with `whole`, all.
 fn cases(page: &mut Page, cases: &CaseChanges, view: &View, whole: bool) {
     page.push(Block::Gap);
     for (at, sentence) in words::case_sentences(cases).into_iter().enumerate() {

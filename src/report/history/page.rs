@@ -15,7 +15,7 @@ use eval_base::text::{group_digits, plural};
 /// Outcomes of the last runs that are shown of an eval, where there is room.
 const LAST_RUNS: usize = 40;
 
-/// Every suite and target; of a single eval that was asked for, each of its runs.
+/// Every suite and target; of a single selected eval, each of its runs.
 pub fn page(history: &History, shown: Shown<'_>, view: &View) -> Page {
     let mut page = Page::default();
     for group in &history.groups {
@@ -459,7 +459,7 @@ fn cases(page: &mut Page, group: &Group, eval: &EvalHistory, view: &View) {
     legend(page);
 }
 
-/// What is there and was not asked for.
+/// Runs that the request leaves out.
 fn left_out(page: &mut Page, history: &History) {
     let left = &history.left_out;
     let of = |groups: &BTreeMap<String, usize>, what: &str, rest: &'static str| {

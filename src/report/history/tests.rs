@@ -113,31 +113,32 @@ impl EvalFilter for Only {
 
 #[test]
 fn the_page_of_a_suite() {
-    insta::assert_snapshot!(page(Shown::default(), &TerminalOptions::default()), @r"
+    insta::assert_snapshot!(page(Shown::default(), &TerminalOptions::default()), @"
     The suite
       target solver (command) · 4 runs on 2026-03-01
 
       Pass rate   ▄▄██
-                  first 50.0 %   last 100 %   lowest 50.0 %   highest 100 %
-                  of evals, over 4 whole runs
-      Last run    eval-20260301-030000  c3d4c3d  2 of 2 evals passed  gate fail
+      first 50.0 %, last 100 %, lowest 50.0 %, highest 100 %
+      of evals, over 4 whole runs
+      Last run  eval-20260301-030000  c3d4c3d  2 of 2 evals passed  gate fail
 
-                                      last runs     rate  last passed          fails
+                                        Last runs    Rate  Last passed         Fails
     Regressions, critical
-      reg-users                            ✗●!●   66.7 %  2026-03-01 c3d4c3d       1
+      reg-users                              ✗●!●  66.7 %  2026-03-01 c3d4c3d      1
     Capabilities
-      cap-a-capability-with-a…             ●✗●●   75.0 %  2026-03-01 c3d4c3d       1
+      cap-a-capability-with-a-long-na…       ●✗●●  75.0 %  2026-03-01 c3d4c3d      1
       ● passed   ✗ failed   ! errored   · skipped   ? pending
 
-    Flaky 2 cases passed and failed at one commit, asked and graded in the same way
-      cap-a-capability-with-a-long-name / 2  passed 1, failed 1 at a1b2a1b
-      reg-users                           passed 1, failed 1 at a1b2a1b
+    Flaky                                    Passed  Failed  At commit
+      cap-a-capability-with-a-long-name › 2       1       1  a1b2a1b
+      reg-users                                   1       1  a1b2a1b
+      2 cases passed and failed at one commit, with the same input and grading
 
-    Slowest by the median time of the target's answers
-      cap-a-capability-with-a-long-name / 1  120 ms over 4 samples
-      cap-a-capability-with-a-long-name / 2  120 ms over 4 samples
-      reg-users                           120 ms over 4 samples
-      * the checkout had changes that no commit has
+    Slowest                                  Median latency  Samples
+      cap-a-capability-with-a-long-name › 1          120 ms        4
+      cap-a-capability-with-a-long-name › 2          120 ms        4
+      reg-users                                      120 ms        4
+      * the checkout had uncommitted changes
 
       left out: 2 runs of other suites (Other); --all-suites shows them
       left out: 1 run made to capture baselines
@@ -153,25 +154,25 @@ fn the_page_of_one_eval() {
         unicode: false,
         ..TerminalOptions::default()
     };
-    insta::assert_snapshot!(page(shown, &options), @r"
+    insta::assert_snapshot!(page(shown, &options), @"
     The suite
       target solver (command), 4 runs on 2026-03-01
 
     reg-users  A name
-      regression, criticality critical; 4 runs: 2 passed, 1 failed, 1 errored, pass
-      rate 66.7 %
+      regression, critical; 4 runs: 2 passed, 1 failed, 1 errored, pass rate 66.7 %
       last passed  2026-03-01 03:00:00  c3d4c3d
       last failed  2026-03-01 00:00:00  a1b2a1b
 
-      run                     commit    outcome               cases  score   latency
-      eval-20260301-030000    c3d4c3d   + passed                1/1  1.000    120 ms
-      eval-20260301-020000    c3d4c3d*  ! errored               0/1      -    120 ms
-      eval-20260301-010000    a1b2a1b   + passed                1/1  1.000    120 ms
-      eval-20260301-000000    a1b2a1b   x wrong_answer          0/1  0.000    120 ms
+      Run                   Commit    Outcome         Cases  Score  Latency
+      eval-20260301-030000  c3d4c3d   + passed          1/1  1.000   120 ms
+      eval-20260301-020000  c3d4c3d*  ! errored         0/1      -   120 ms
+      eval-20260301-010000  a1b2a1b   + passed          1/1  1.000   120 ms
+      eval-20260301-000000  a1b2a1b   x wrong_answer    0/1  0.000   120 ms
 
-    Flaky 1 case passed and failed at one commit, asked and graded in the same way
-      reg-users                           passed 1, failed 1 at a1b2a1b
-      * the checkout had changes that no commit has
+    Flaky        Passed  Failed  At commit
+      reg-users       1       1  a1b2a1b
+      1 case passed and failed at one commit, with the same input and grading
+      * the checkout had uncommitted changes
 
       left out: 2 runs of other suites (Other); --all-suites shows them
       left out: 1 run made to capture baselines

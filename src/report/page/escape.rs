@@ -1,7 +1,7 @@
 //! Hostile text made harmless in GitHub-flavoured Markdown.
 //!
 //! Escaped text stays on its line and in its table cell, is no markup, HTML or link, and mentions
-//! nobody.
+//! no one.
 
 use eval_base::text;
 

@@ -1,4 +1,4 @@
-//! Lines of a terminal: bounded in width, clean of control sequences, coloured when asked.
+//! Lines of a terminal: bounded in width, clean of control sequences, coloured on request.
 //!
 //! Everything that reaches the terminal goes through [`Lines`], so nothing hostile can slip past.
 

@@ -16,7 +16,7 @@ pub use cut::cut;
 pub use evidence::Evidence;
 pub(crate) use text::text;
 pub use text::*;
-pub use view::{Medium, View};
+pub use view::{Medium, Shown, View};
 
 /// Blocks in the order in which they are read.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -11,7 +11,7 @@ use crate::report::differences::Side;
 use crate::report::values::{Comparison, Excerpt, LineKind};
 use eval_base::text::{sanitize, width};
 
-/// Lines of a paragraph, unless all is asked for; and then.
+/// Lines of a paragraph, without and with `--verbose`.
 const LINES: usize = 8;
 const LINES_VERBOSE: usize = 20;
 /// Lines of one side of a difference.
@@ -108,9 +108,7 @@ impl Writer<'_> {
     }
 
     fn title(&mut self, title: &Text, indent: usize) -> io::Result<()> {
-        let mut pieces = margin(indent);
-        pieces.extend(self.lines.pieces(&bold(title.clone()).0));
-        self.write(pieces)
+        self.hanging(indent, &bold(title.clone()))
     }
 
     fn write(&mut self, pieces: Pieces) -> io::Result<()> {
@@ -343,7 +341,7 @@ impl Writer<'_> {
 
     // Tables.
 
-    /// A table whose rows begin at a margin. Its title stands two columns further left, in the line
+    /// A table whose rows begin at a margin. Its title is two columns further left, in the line
     /// of its heads, where there is room for it.
     fn table(&mut self, table: &Table, title: Option<&Text>, indent: usize) -> io::Result<()> {
         self.space()?;
@@ -382,7 +380,11 @@ impl Writer<'_> {
             let mut pieces = margin(indent - lead);
             for (at, column) in grid.columns.iter().enumerate() {
                 let room = column.width + if at == 0 { lead } else { 0 };
-                pieces.extend(self.fitted(column.head.clone(), room, column.of.right));
+                let head = match column.of.keeps_end {
+                    true => end_of(column.head.clone(), room),
+                    false => column.head.clone(),
+                };
+                pieces.extend(self.fitted(head, room, column.of.right));
                 pieces.extend(margin(GAP));
             }
             self.write(pieces)?;

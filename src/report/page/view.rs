@@ -18,7 +18,7 @@ pub enum Medium {
 pub struct View {
     pub medium: Medium,
     pub limits: Limits,
-    /// Everything is asked for.
+    /// The lists are as long as the medium allows.
     pub verbose: bool,
 }
 

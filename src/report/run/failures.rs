@@ -129,7 +129,7 @@ pub fn details(page: &mut Page, details: &Map<String, Value>, by_path: bool, vie
     }
 }
 
-/// The case's name, where it says more than its id and the eval's name, which stands above.
+/// The case's name, where it differs from its id and the eval's name.
 fn own_name<'a>(summary: &Summary, failure: &'a Failure) -> Option<&'a str> {
     let eval = summary.evals.iter().find(|eval| eval.id == failure.eval_id);
     let of_eval = eval.map_or("", |eval| eval.name.as_str());

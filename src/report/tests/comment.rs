@@ -9,31 +9,33 @@ use crate::report::comment;
 fn a_comment_says_the_decision_the_thresholds_and_what_failed() {
     assert_snapshot!(rendered(ReportFormat::Comment, &unsandboxed()), @r"
     <!-- eval-harness: Parser%20suite -->
-    ## ❌ FAIL: Parser suite (SANDBOX NOT ENFORCED)
+    ## ❌ FAIL: Parser suite 1.2.0 (SANDBOX NOT ENFORCED)
 
     > [!CAUTION]
-    > SANDBOX NOT ENFORCED: code ran, or may have run, without isolation (tier: none)
+    > **SANDBOX NOT ENFORCED: code ran, or may have run, without isolation (tier: none)**
 
     - pass@1 is 0.400 and must be at least 0.850
     - &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS
 
-    | Metric | Value | Threshold | Status |
-    | --- | ---: | --- | --- |
-    | pass@1 | 0.400 | ≥ 0.850 | ❌ FAIL |
-    | latency p95 | 1.23 s | ≤ 2.00 s | ✅ PASS |
+    | Threshold | Value | 95 % CI | Needs | Status |
+    | --- | ---: | --- | --- | --- |
+    | pass@1 | 0.400 | [0.117, 0.769] | >= 0.850 | ❌ FAIL |
+    | latency p95 | 1.23 s |  | &lt;= 2.00 s | ✅ PASS |
 
-    |  | Total | Passed | Failed | Errored | Skipped or pending | Pass rate |
-    | --- | ---: | ---: | ---: | ---: | ---: | ---: |
-    | Evals | 6 | 1 | 2 | 1 | 2 | 33.3 % |
-    | Cases | 8 | 2 | 3 | 1 | 2 | 40.0 % |
+    ### Summary
+
+    |  | Total | Pass rate | Passed | Failed | Errored | Skipped | Pending |
+    | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
+    | **Evals** | 6 | 33.3 % | 1 | 2 | 1 | 1 | 1 |
+    | **Cases** | 8 | 40.0 % | 2 | 3 | 1 | 1 | 1 |
 
     ### Not passed (4)
 
-    <details><summary>❌ <code>cap-code-002 › lists</code> wrong_answer</summary>
+    <details><summary>❌ <code>cap-code-002</code> › <code>lists</code>  wrong_answer</summary>
 
     the output differs from what was expected in line 2
 
-    Difference (`-` expected, `+` actual):
+    Expected (`-`) and actual (`+`):
 
     ```diff
      def parse(s):
@@ -45,23 +47,23 @@ fn a_comment_says_the_decision_the_thresholds_and_what_failed() {
 
     </details>
 
-    <details><summary>❌ <code>cap-code-002 › 日本語の長い名前のケース</code> timeout</summary>
+    <details><summary>❌ <code>cap-code-002</code> › <code>日本語の長い名前のケース</code>  timeout</summary>
 
     no answer within 10 s
 
     </details>
 
-    <details><summary>⚠️ <code>cap-judge-003</code> judge_unreachable</summary>
+    <details><summary>⚠️ <code>cap-judge-003</code>  judge_unreachable</summary>
 
     the judge did not answer: connection refused
 
     </details>
 
-    <details><summary>❌ <code>reg-api-001</code> wrong_answer</summary>
+    <details><summary>❌ <code>reg-api-001</code>  wrong_answer</summary>
 
     &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS
 
-    Difference (`-` expected, `+` actual):
+    Expected (`-`) and actual (`+`):
 
     `````diff
     -ok
@@ -75,7 +77,7 @@ fn a_comment_says_the_decision_the_thresholds_and_what_failed() {
 
     Run these again: `eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000`
 
-    run `eval-20260102-120000`, commit `0123456789ab` (with uncommitted changes), eval-harness 0.1.0
+    run `eval-20260102-120000` · commit `0123456789ab` (with uncommitted changes) · eval-harness 0.1.0
     ");
 }
 
@@ -83,14 +85,16 @@ fn a_comment_says_the_decision_the_thresholds_and_what_failed() {
 fn a_comment_of_a_pass_is_short() {
     assert_snapshot!(rendered(ReportFormat::Comment, &green(3)), @"
     <!-- eval-harness: Parser%20suite -->
-    ## ✅ PASS: Parser suite
+    ## ✅ PASS: Parser suite 1.2.0
 
-    |  | Total | Passed | Failed | Errored | Skipped or pending | Pass rate |
-    | --- | ---: | ---: | ---: | ---: | ---: | ---: |
-    | Evals | 3 | 3 | 0 | 0 | 0 | 100 % |
-    | Cases | 3 | 3 | 0 | 0 | 0 | 100 % |
+    ### Summary
 
-    run `eval-20260102-120000`, commit `0123456789ab` (with uncommitted changes), eval-harness 0.1.0
+    |  | Total | Pass rate | Passed |
+    | --- | ---: | ---: | ---: |
+    | **Evals** | 3 | 100 % | 3 |
+    | **Cases** | 3 | 100 % | 3 |
+
+    run `eval-20260102-120000` · commit `0123456789ab` (with uncommitted changes) · eval-harness 0.1.0
     ");
 }
 

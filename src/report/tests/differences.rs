@@ -56,27 +56,43 @@ fn section<'t>(text: &'t str, from: &str, to: &str) -> &'t str {
 fn a_terminal_shows_one_place_after_the_other() {
     let text = terminal_text(&users(), &TerminalOptions::default());
     insta::assert_snapshot!(section(&text, "Not passed", "\n\n   "), @r#"
-Not passed
+    Not passed (1)
 
-  ✗ cap-0 › case-0  wrong_answer
-    Users
-    body.page: expected 1, got 2; and 30 differences
-    - expected  + actual
-    body.next  missing
-      - null
-    body.note
-      - …nstead of `let`, since this value is never reassigned in this function"
-      + …nstead of `let`, since this value is never reused in this function"
-    body.page
-      - 1
-      + 2
-    body.users[*].email  20 elements, the first body.users[0].email
-      - "ann@x.example"
-      + "nobody"
-    body.more  not expected
-      + {"a":[1]}
-    … and 7 more differences
-"#);
+      ✗ cap-0 › case-0  wrong_answer
+        Users
+        body.page: expected 1, got 2; and 30 differences
+        - expected  + actual
+        body.next  missing
+          - null
+        body.note
+          - …nstead of `let`, since this value is never reassigned in this function"
+          + …nstead of `let`, since this value is never reused in this function"
+        body.page
+          - 1
+          + 2
+        body.users[*].email  20 elements, the first body.users[0].email
+          - "ann@x.example"
+          + "nobody"
+        body.more  not expected
+          + {"a":[1]}
+          … 7 more differences
+
+    Summary  Total  Pass rate  Passed  Failed
+      Evals      1        0 %       0       1
+      Cases      1        0 %       0       1
+
+    Metrics         Value  95 % CI         Cases
+      pass@1        0.400  [0.117, 0.769]      6
+      pass@3          n/a  3 samples per case are needed; there is 1
+      pass@10         n/a  10 samples per case are needed; there is 1
+      latency p95  1.23 s                      6
+      Intervals are for cases like these, in these evals.
+
+    GATE FAIL
+    rerun    eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000
+    reports  results/2026-01-02/run-120000.json
+             results/2026-01-02/run-120000.md
+    "#);
     assert!(
         text.lines()
             .filter(|line| !line.starts_with("rerun"))
@@ -100,28 +116,70 @@ Not passed
 fn markdown_shows_one_place_after_the_other() {
     let text = rendered(ReportFormat::Markdown, &users());
     insta::assert_snapshot!(section(&text, "\n- Reason", "<details>").trim_start(), @r#"
-- Reason: body.page: expected 1, got 2; and 30 differences
+    # ❌ FAIL: Parser suite 1.2.0
 
-Differences by path (`-` expected, `+` actual):
+    target `solver` (command) · run `eval-20260102-120000` · 12.3 s · sandbox userns · 2026-01-02T12:00:00Z · commit `0123456789ab` (with uncommitted changes) · eval-harness 0.1.0 · linux/x86_64
 
-```diff
-@@ body.next: missing @@
-- null
-@@ body.note @@
-- "Consider using `const` instead of `let`, since this value is never reassigned in this function"
-+ "Consider using `const` instead of `let`, since this value is never reused in this function"
-@@ body.page @@
-- 1
-+ 2
-@@ body.users[*].email: 20 elements, the first body.users[0].email @@
-- "ann@x.example"
-+ "nobody"
-@@ body.more: not expected @@
-+ {"a":[1]}
-```
+    ## Gate
 
-... and 7 more differences
-"#);
+    **FAIL** (exit code 0)
+
+    No thresholds are set: the gate passes when every eval passes.
+
+    ## Summary
+
+    |  | Total | Pass rate | Passed | Failed |
+    | --- | ---: | ---: | ---: | ---: |
+    | **Evals** | 1 | 0 % | 0 | 1 |
+    | **Cases** | 1 | 0 % | 0 | 1 |
+
+    Pass rates are over what was graded: passed / (passed + failed).
+
+    ## Metrics
+
+    | Metric | Value | 95 % CI | Cases | Remark |
+    | --- | ---: | --- | ---: | --- |
+    | pass@1 | 0.400 | [0.117, 0.769] | 6 |  |
+    | pass@3 | n/a |  |  | 3 samples per case are needed; there is 1 |
+    | pass@10 | n/a |  |  | 10 samples per case are needed; there is 1 |
+    | latency p95 | 1.23 s |  | 6 |  |
+
+    Intervals are for cases like these, in these evals.
+
+    ## Evals
+
+    | Eval | Name | Type | Cases | Score | Latency |
+    | --- | --- | --- | ---: | ---: | ---: |
+    | ❌ cap-0 | Adds | capability | 0/1 | 0.000 | 12 ms |
+
+    ## Not passed (1)
+
+    Run these again: `eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000`
+
+    ### ❌ cap-0 › case-0  wrong_answer
+
+    Users
+
+    body.page: expected 1, got 2; and 30 differences
+
+    Expected (`-`) and actual (`+`), and 7 more differences:
+
+    ```diff
+    @@ body.next: missing @@
+    - null
+    @@ body.note @@
+    - "Consider using `const` instead of `let`, since this value is never reassigned in this function"
+    + "Consider using `const` instead of `let`, since this value is never reused in this function"
+    @@ body.page @@
+    - 1
+    + 2
+    @@ body.users[*].email: 20 elements, the first body.users[0].email @@
+    - "ann@x.example"
+    + "nobody"
+    @@ body.more: not expected @@
+    + {"a":[1]}
+    ```
+    "#);
     // What no row tells stays among the details; what is told does not.
     assert!(text.contains("difference_count"));
     let mut all = users();
@@ -173,17 +231,63 @@ fn hostile_paths_and_values_are_harmless() {
       + "a\u001b[2J\n```\n</details>\n# x @user | b\r⟨U+202E⟩"
 "##);
     let text = rendered(ReportFormat::Markdown, &summary);
-    insta::assert_snapshot!(section(&text, "Differences", "<details>"), @r##"
-Differences by path (`-` expected, `+` actual):
+    insta::assert_snapshot!(section(&text, "Differences", "<details>"), @r#"
+    # ❌ FAIL: Parser suite 1.2.0
 
-````diff
-@@ ["a\u{1b}[2J\n```\n</details>\n# x @user | b\r\u{202e}"] @@
-- "a\u001b[2J\n```\n</details>\n# x @user | b\r⟨U+202E⟩"
-+ ["a\u001b[2J\n```\n</details>\n# x @user | b\r⟨U+202E⟩"]
-@@ k: missing @@
-- 1
-@@ other: not expected @@
-+ "a\u001b[2J\n```\n</details>\n# x @user | b\r⟨U+202E⟩"
-````
-"##);
+    target `solver` (command) · run `eval-20260102-120000` · 12.3 s · sandbox userns · 2026-01-02T12:00:00Z · commit `0123456789ab` (with uncommitted changes) · eval-harness 0.1.0 · linux/x86_64
+
+    ## Gate
+
+    **FAIL** (exit code 0)
+
+    No thresholds are set: the gate passes when every eval passes.
+
+    ## Summary
+
+    |  | Total | Pass rate | Passed | Failed |
+    | --- | ---: | ---: | ---: | ---: |
+    | **Evals** | 1 | 0 % | 0 | 1 |
+    | **Cases** | 1 | 0 % | 0 | 1 |
+
+    Pass rates are over what was graded: passed / (passed + failed).
+
+    ## Metrics
+
+    | Metric | Value | 95 % CI | Cases | Remark |
+    | --- | ---: | --- | ---: | --- |
+    | pass@1 | 0.400 | [0.117, 0.769] | 6 |  |
+    | pass@3 | n/a |  |  | 3 samples per case are needed; there is 1 |
+    | pass@10 | n/a |  |  | 10 samples per case are needed; there is 1 |
+    | latency p95 | 1.23 s |  | 6 |  |
+
+    Intervals are for cases like these, in these evals.
+
+    ## Evals
+
+    | Eval | Name | Type | Cases | Score | Latency |
+    | --- | --- | --- | ---: | ---: | ---: |
+    | ❌ cap-0 | Adds | capability | 0/1 | 0.000 | 12 ms |
+
+    ## Not passed (1)
+
+    Run these again: `eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000`
+
+    ### ❌ cap-0 › case-0  wrong_answer
+
+    Users
+
+    body.page: expected 1, got 2; and 30 differences
+
+    Expected (`-`) and actual (`+`):
+
+    ````diff
+    @@ ["a\u{1b}[2J\n```\n</details>\n# x @user | b\r\u{202e}"] @@
+    - "a\u001b[2J\n```\n</details>\n# x @user | b\r⟨U+202E⟩"
+    + ["a\u001b[2J\n```\n</details>\n# x @user | b\r⟨U+202E⟩"]
+    @@ k: missing @@
+    - 1
+    @@ other: not expected @@
+    + "a\u001b[2J\n```\n</details>\n# x @user | b\r⟨U+202E⟩"
+    ````
+    "#);
 }

@@ -152,37 +152,60 @@ fn from<'a>(page: &'a str, start: &str, end: &str) -> &'a str {
 fn the_terminal_shows_criteria_checks_and_why() {
     let page = terminal_text(&three(), &TerminalOptions::default());
     assert_snapshot!(from(&page, "Not passed", "         total"), @r#"
-    Not passed
+    Not passed (2)
 
       ✗ cap-doc › spec  wrong_answer
         does not say "PostgreSQL 14+"
-        judged by documentation_rubric  failed; 3.4 of 1-5, needs 3.8; median of 3
-                                        votes, of which 1 could not be used
-          criterion                              weight  score  scale  share   votes
-          Correctness                            60.0 %      3    1-5  0.500  3 to 4
-          Readability of names and comments, a…  40.0 %      4    1-5  0.750
-          ✗ does not say: PostgreSQL 14+
-          ✓ says: /api/v1/users
-          ✓ rightly does not say: deprecated
-          ✗ says what it must not: legacy
-          why     It names the endpoints but not the version of the database, on
+        Judged by documentation_rubric: failed; 3.4 of 1-5, needs 3.8; median of 3
+        votes, of which 1 could not be used
+
+        Criterion                                Weight  Score  Scale  Share   Votes
+        Correctness                              60.0 %      3    1-5  0.500  3 to 4
+        Readability of names and comments, and…  40.0 %      4    1-5  0.750
+        ✗ does not say: PostgreSQL 14+
+        ✓ says: /api/v1/users
+        ✓ rightly does not say: deprecated
+        ✗ says what it must not: legacy
+        Why       It names the endpoints but not the version of the database, on
                   which everything else rests.
-          advice  - Name the version.
-                  - Leave out what is gone.
-          note    output: 2 control tokens of chat templates made harmless
-          votes   openai:judge  passed   0.750
-                  openai:judge  failed   0.500 said passed of itself, which does not
-                                         count; scored what the rubric does not
-                                         have: Style
-                  local:llama   errored  judge_unparseable: its answers could not be
-                                         used (no_json); after 1 request for repair
+        Feedback  Name the version.
+        Feedback  Leave out what is gone.
+        Note      output: 2 control tokens of chat templates made harmless
+
+        Vote          Outcome    Share
+        openai:judge  ✓ passed   0.750
+        openai:judge  ✗ failed   0.500  said passed of itself, which does not count;
+                                        scored what the rubric does not have: Style
+        local:llama   ! errored  judge_unparseable: its answers could not be used
+                                 (no_json); after 1 request for repair
 
       ! cap-doc › lost  judge_unparseable
         the judge's answers could not be used (off_scale), after 1 request for
         repair
-        judged by documentation_rubric  errored
-          votes   local:llama  errored  judge_unparseable: its answers could not be
-                                        used (no_json); after 1 request for repair
+        Judged by documentation_rubric: errored
+
+        Vote         Outcome
+        local:llama  ! errored  judge_unparseable: its answers could not be used
+                                (no_json); after 1 request for repair
+
+    Summary  Total  Pass rate  Passed
+      Evals      1      100 %       1
+      Cases      1      100 %       1
+
+    Metrics         Value  95 % CI         Cases
+      pass@1        0.400  [0.117, 0.769]      6
+      pass@3          n/a  3 samples per case are needed; there is 1
+      pass@10         n/a  10 samples per case are needed; there is 1
+      latency p95  1.23 s                      6
+      Intervals are for cases like these, in these evals.
+
+    Judges
+      verdicts  3 samples judged
+
+    GATE PASS
+    rerun    eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000
+    reports  results/2026-01-02/run-120000.json
+             results/2026-01-02/run-120000.md
     "#);
 }
 
@@ -224,25 +247,51 @@ fn all_of_it_is_shown_when_asked_for() {
       ! cap-doc > lost  judge_unparseable
         the judge's answers could not be used (off_scale), after 1 request for
         repair
-        judged by documentation_rubric  errored
-          votes   local:llama  errored  judge_unparseable: its answers could not be
-                                        used (no_json); after 1 request for repair
-          reply 1 of vote 1  no_json: there is no whole JSON object in it
-          | I would say it is
-          | fine | `really` </details>
-          then asked  There is no JSON object in your answer.
-          reply 2 of vote 1  off_scale: Correctness is 9, which is not on its scale
-                             of 1-5
-          | {"scores": {"Correctness": 9}}
+        Judged by documentation_rubric: errored
+
+        Vote         Outcome
+        local:llama  ! errored  judge_unparseable: its answers could not be used
+                                (no_json); after 1 request for repair
+        Reply 1 of 2, vote 1: no_json: there is no whole JSON object in it
+        | I would say it is
+        | fine | `really` </details>
+        repair request: There is no JSON object in your answer.
+        Reply 2 of 2, vote 1: off_scale: Correctness is 9, which is not on its scale
+        of 1-5
+        | {"scores": {"Correctness": 9}}
 
     Judged
 
-      + cap-doc > good
-        judged by documentation_rubric  passed; 4 of 1-5, needs 3.8
-          criterion  weight  score  scale  share
+      What judges said of 1 case that did not fail
+
+        + cap-doc > good
+          Judged by documentation_rubric: passed; 4 of 1-5, needs 3.8
+
+          Criterion  Weight  Score  Scale  Share
           clarity     100 %      4    1-5  0.750
-          why     It is clear where it matters.
-          votes   openai:judge  passed   0.750
+          Why  It is clear where it matters.
+
+          Vote          Outcome   Share
+          openai:judge  + passed  0.750
+
+    Summary  Total  Pass rate  Passed
+      Evals      1      100 %       1
+      Cases      1      100 %       1
+
+    Metrics         Value  95 % CI         Cases
+      pass@1        0.400  [0.117, 0.769]      6
+      pass@3          n/a  3 samples per case are needed; there is 1
+      pass@10         n/a  10 samples per case are needed; there is 1
+      latency p95  1.23 s                      6
+      Intervals are for cases like these, in these evals.
+
+    Judges
+      verdicts  3 samples judged
+
+    GATE PASS
+    rerun    eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000
+    reports  results/2026-01-02/run-120000.json
+             results/2026-01-02/run-120000.md
     "#);
 }
 
@@ -250,19 +299,13 @@ fn all_of_it_is_shown_when_asked_for() {
 fn markdown_shows_it_of_every_case() {
     let page = rendered(ReportFormat::Markdown, &three());
     assert_snapshot!(from(&page, "## Not passed", "\0"), @r#"
-    ## Not passed
+    ## Not passed (2)
 
-    Run these again:
+    Run these again: `eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000`
 
-    ```sh
-    eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000
-    ```
+    ### ❌ cap-doc › spec  wrong_answer
 
-    ### ❌ cap-doc › spec
-
-    - Outcome: failed
-    - Cause: `wrong_answer`
-    - Reason: does not say "PostgreSQL 14+"
+    does not say "PostgreSQL 14+"
 
     Judged by documentation_rubric: failed; 3.4 of 1-5, needs 3.8; median of 3 votes, of which 1 could not be used
 
@@ -275,9 +318,10 @@ fn markdown_shows_it_of_every_case() {
     - ✅ says: /api/v1/users
     - ✅ rightly does not say: deprecated
     - ❌ says what it must not: legacy
+
     - Why: It names the endpoints but not the version of the database, on which everything else rests.
-    - Advice: Name the version.
-    - Advice: Leave out what is gone.
+    - Feedback: Name the version.
+    - Feedback: Leave out what is gone.
     - Note: output: 2 control tokens of chat templates made harmless
 
     | Vote | Outcome | Share | Remark |
@@ -286,39 +330,41 @@ fn markdown_shows_it_of_every_case() {
     | openai:judge | ❌ failed | 0.500 | said passed of itself, which does not count; scored what the rubric does not have: Style |
     | local:llama | ⚠️ errored |  | judge_unparseable: its answers could not be used (no_json); after 1 request for repair |
 
-    Reply 1 of 2, vote 3 (no_json): there is no whole JSON object in it
+    Reply 1 of 2, vote 3: no_json: there is no whole JSON object in it:
 
     ```text
     I would say it is
     fine | `really` </details>
     ```
 
-    Reply 2 of 2, vote 3 (off_scale): Correctness is 9, which is not on its scale of 1-5
+    repair request: There is no JSON object in your answer.
+
+    Reply 2 of 2, vote 3: off_scale: Correctness is 9, which is not on its scale of 1-5:
 
     ```text
     {"scores": {"Correctness": 9}}
     ```
 
-    ### ⚠️ cap-doc › lost
+    ### ⚠️ cap-doc › lost  judge_unparseable
 
-    - Outcome: errored
-    - Cause: `judge_unparseable`
-    - Reason: the judge's answers could not be used (off_scale), after 1 request for repair
+    the judge's answers could not be used (off_scale), after 1 request for repair
 
     Judged by documentation_rubric: errored
 
-    | Vote | Outcome | Share | Remark |
-    | --- | --- | ---: | --- |
-    | local:llama | ⚠️ errored |  | judge_unparseable: its answers could not be used (no_json); after 1 request for repair |
+    | Vote | Outcome | Remark |
+    | --- | --- | --- |
+    | local:llama | ⚠️ errored | judge_unparseable: its answers could not be used (no_json); after 1 request for repair |
 
-    Reply 1 of 2, vote 1 (no_json): there is no whole JSON object in it
+    Reply 1 of 2, vote 1: no_json: there is no whole JSON object in it:
 
     ```text
     I would say it is
     fine | `really` </details>
     ```
 
-    Reply 2 of 2, vote 1 (off_scale): Correctness is 9, which is not on its scale of 1-5
+    repair request: There is no JSON object in your answer.
+
+    Reply 2 of 2, vote 1: off_scale: Correctness is 9, which is not on its scale of 1-5:
 
     ```text
     {"scores": {"Correctness": 9}}
@@ -382,17 +428,42 @@ fn categories_and_verdicts_without_criteria_have_no_scale() {
     assert_snapshot!(from(&page, "Judged\n", "         total"), @"
     Judged
 
-      ✓ cap-doc › a
-        judged by documentation_rubric  passed; 0.5, needs 0.7
-          criterion  weight  score  share        votes
-          tone        100 %   fair  0.500  poor / good
-          why     It is clear where it matters.
-          votes   openai:judge  passed   0.750
+      What judges said of 2 cases that did not fail
 
-      ✓ cap-doc › b
-        judged by documentation_rubric  passed
-          why     It is clear where it matters.
-          votes   openai:judge  passed   0.750
+        ✓ cap-doc › a
+          Judged by documentation_rubric: passed; 0.5, needs 0.7
+
+          Criterion  Weight  Score  Share        Votes
+          tone        100 %   fair  0.500  poor / good
+          Why  It is clear where it matters.
+
+          Vote          Outcome   Share
+          openai:judge  ✓ passed  0.750
+
+        ✓ cap-doc › b
+          Judged by documentation_rubric: passed
+          Why  It is clear where it matters.
+
+          Vote          Outcome   Share
+          openai:judge  ✓ passed  0.750
+
+    Summary  Total  Pass rate  Passed
+      Evals      1      100 %       1
+      Cases      1      100 %       1
+
+    Metrics         Value  95 % CI         Cases
+      pass@1        0.400  [0.117, 0.769]      6
+      pass@3          n/a  3 samples per case are needed; there is 1
+      pass@10         n/a  10 samples per case are needed; there is 1
+      latency p95  1.23 s                      6
+      Intervals are for cases like these, in these evals.
+
+    Judges
+      verdicts  3 samples judged
+
+    GATE PASS
+    reports  results/2026-01-02/run-120000.json
+             results/2026-01-02/run-120000.md
     ");
 }
 
@@ -416,8 +487,8 @@ fn how_the_judges_did_is_told_in_a_few_lines() {
     assert_snapshot!(from(&page, "Judges\n", "\nGATE"), @"
     Judges
       verdicts  40 samples judged
-      openai:judge
-        votes     40: 30 pass, 10 fail
+      - openai:judge
+        votes  40: 30 pass, 10 fail
     ");
     let busy = JudgeVotes {
         errored: [
@@ -466,21 +537,22 @@ fn how_the_judges_did_is_told_in_a_few_lines() {
       verdicts  45 samples judged, 3 without a verdict (judge_unparseable: 2,
                 judge_unreachable: 1)
       panels    40 of several votes: in 4 (10.0 %) votes differ on whether it passes
-      2 samples were not judged, though their cases have a judge
-      3 verdicts on texts with marks or hidden characters, which were made harmless
-      1 verdict on texts of which the middle was left out
-      local:llama | `x`
-        votes     30: 30 pass, 0 fail
-        all 30 usable votes gave the same share of the scale (1.000): see whether it
-        tells good from bad
-      openai:judge
-        votes     45: 30 pass, 10 fail, 5 not usable (judge_unreachable: 3,
-                  judge_unparseable: 2)
-        replies   7 of 42 first replies not usable (cut: 5, no_json: 2); 6 requests
-                  for repair
-        repeats   118 of 120 pairs of votes on the same question agree (98.3 %)
-        2 votes said of themselves another verdict than the scores give; the scores
-        count
+      ! 2 samples were not judged, though their cases have a judge
+      ! 3 verdicts on texts with marks or hidden characters, which were made
+        harmless
+      ! 1 verdict on texts of which the middle was left out
+      - local:llama | `x`
+        votes  30: 30 pass, 0 fail
+        ! all 30 usable votes gave the same share of the scale (1.000): see whether
+          it tells good from bad
+      - openai:judge
+        votes    45: 30 pass, 10 fail, 5 not usable (judge_unreachable: 3,
+                 judge_unparseable: 2)
+        replies  7 of 42 first replies not usable (cut: 5, no_json: 2); 6 requests
+                 for repair
+        repeats  118 of 120 pairs of votes on the same question agree (98.3 %)
+        ! 2 votes said of themselves another verdict than the scores give; the
+          scores count
     ");
     let page = rendered(ReportFormat::Markdown, &summary);
     assert_snapshot!(from(&page, "## Judges", "\n## "), @r"
@@ -488,16 +560,18 @@ fn how_the_judges_did_is_told_in_a_few_lines() {
 
     - verdicts: 45 samples judged, 3 without a verdict (judge_unparseable: 2, judge_unreachable: 1)
     - panels: 40 of several votes: in 4 (10.0 %) votes differ on whether it passes
-    - **2 samples were not judged, though their cases have a judge**
-    - **3 verdicts on texts with marks or hidden characters, which were made harmless**
-    - **1 verdict on texts of which the middle was left out**
-    - local:llama &#124; \`x\`
+
+    - ⚠️ 2 samples were not judged, though their cases have a judge
+    - ⚠️ 3 verdicts on texts with marks or hidden characters, which were made harmless
+    - ⚠️ 1 verdict on texts of which the middle was left out
+
+    - **local:llama &#124; \`x\`**
       - votes: 30: 30 pass, 0 fail
-      - **all 30 usable votes gave the same share of the scale (1.000): see whether it tells good from bad**
-    - openai:judge
+      - ⚠️ all 30 usable votes gave the same share of the scale (1.000): see whether it tells good from bad
+    - **openai:judge**
       - votes: 45: 30 pass, 10 fail, 5 not usable (judge_unreachable: 3, judge_unparseable: 2)
       - replies: 7 of 42 first replies not usable (cut: 5, no_json: 2); 6 requests for repair
       - repeats: 118 of 120 pairs of votes on the same question agree (98.3 %)
-      - **2 votes said of themselves another verdict than the scores give; the scores count**
+      - ⚠️ 2 votes said of themselves another verdict than the scores give; the scores count
     ");
 }

@@ -14,7 +14,7 @@ fn markdown_shows_the_whole_picture() {
     >
     > - programs can read the network
 
-    Run `eval-20260102-120000` · 2026-01-02T12:00:00Z · 12.3 s · target `solver` (command) · sandbox none (**not enforced**) · commit `0123456789ab` (with uncommitted changes) · eval-harness 0.1.0 · linux/x86_64
+    target `solver` (command) · run `eval-20260102-120000` · 12.3 s · sandbox none (**not enforced**) · 2026-01-02T12:00:00Z · commit `0123456789ab` (with uncommitted changes) · eval-harness 0.1.0 · linux/x86_64
 
     ## Gate
 
@@ -23,28 +23,33 @@ fn markdown_shows_the_whole_picture() {
     - pass@1 is 0.400 and must be at least 0.850
     - &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS
 
-    | Metric | Value | 95 % CI | Threshold | Status |
+    | Threshold | Value | 95 % CI | Needs | Status |
     | --- | ---: | --- | --- | --- |
-    | pass@1 | 0.400 | [0.117, 0.769] | ≥ 0.850 | ❌ FAIL |
-    | latency p95 | 1.23 s |  | ≤ 2.00 s | ✅ PASS |
+    | pass@1 | 0.400 | [0.117, 0.769] | >= 0.850 | ❌ FAIL |
+    | latency p95 | 1.23 s |  | &lt;= 2.00 s | ✅ PASS |
 
     ## Summary
 
-    |  | Total | Passed | Failed | Errored | Skipped | Pending | Pass rate |
+    |  | Total | Pass rate | Passed | Failed | Errored | Skipped | Pending |
     | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-    | Evals | 6 | 1 | 2 | 1 | 1 | 1 | 33.3 % |
-    | Cases | 8 | 2 | 3 | 1 | 1 | 1 | 40.0 % |
-    | Samples | 8 | 2 | 3 | 1 | 1 | 1 | 40.0 % |
+    | **Evals** | 6 | 33.3 % | 1 | 2 | 1 | 1 | 1 |
+    | **Cases** | 8 | 40.0 % | 2 | 3 | 1 | 1 | 1 |
 
-    Pass rates are over what was graded: passed / (passed + failed). Weighted score: 0.444. 1 sample passed only on a later attempt (flaky). 2 samples ran out of time and had one more try alone before that counted.
+    Pass rates are over what was graded: passed / (passed + failed).
+
+    Weighted score: 0.444.
+
+    1 sample passed only on a later attempt (flaky)
+
+    2 samples ran out of time and had one more try alone before that counted
 
     ### By type and category
 
-    | Group | Total | Passed | Failed | Errored | Skipped | Pending | Pass rate |
+    | Group | Total | Pass rate | Passed | Failed | Errored | Skipped | Pending |
     | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
-    | type: capability | 4 | 1 | 1 | 1 | 0 | 1 | 50.0 % |
-    | type: regression | 2 | 0 | 1 | 0 | 1 | 0 | 0 % |
-    | category: code &#124; gen | 8 | 2 | 3 | 1 | 1 | 1 | 40.0 % |
+    | type: capability | 4 | 50.0 % | 1 | 1 | 1 | 0 | 1 |
+    | type: regression | 2 | 0 % | 0 | 1 | 0 | 1 | 0 |
+    | category: code &#124; gen | 8 | 40.0 % | 2 | 3 | 1 | 1 | 1 |
 
     ### By cause
 
@@ -62,55 +67,39 @@ fn markdown_shows_the_whole_picture() {
 
     ## Metrics
 
-    | Metric | Value | 95 % CI | Cases | [worst, best] | Remark |
+    | Metric | Value | 95 % CI | Cases | Worst, best | Remark |
     | --- | ---: | --- | ---: | --- | --- |
     | pass@1 | 0.400 | [0.117, 0.769] | 6 | [0.250, 0.625] |  |
-    | pass@3 | n/a |  | 6 |  | undefined: 3 samples per case are needed; there is 1 |
-    | pass@10 | n/a |  | 6 |  | undefined: 10 samples per case are needed; there is 1 |
+    | pass@3 | n/a |  |  |  | 3 samples per case are needed; there is 1 |
+    | pass@10 | n/a |  |  |  | 10 samples per case are needed; there is 1 |
     | latency p95 | 1.23 s |  | 6 |  |  |
 
     Intervals are for cases like these, in these evals.
 
-    [worst, best]: the value if all that errored, was skipped or is pending had failed, or had passed.
+    Worst, best: the value if all samples without a grade had failed, or had passed.
 
     ## Evals
 
-    ### Capability evals (1/4 passed)
+    | Eval | Name | Type | Cases | Score | Latency |
+    | --- | --- | --- | ---: | ---: | ---: |
+    | ✅ cap-add-001 | Adds two numbers | capability | 1/1 | 1.000 | 12 ms |
+    | ❌ cap-code-002 | Writes a parser for configuration files with comments and escapes | capability | 1/3 | 0.333 | 12 ms |
+    | ⚠️ cap-judge-003 | 数学の問題を解く 🧮 | capability | 0/1 | - | 12 ms |
+    | ⏳ cap-human-004 | Tone of the reply | capability | 0/1 | - | 12 ms |
+    | ❌ reg-api-001 | Orders stay as they are | regression | 0/1 | 0.000 | 12 ms |
+    | ➖ reg-skip-002 | &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS | regression | 0/1 | - | 12 ms |
 
-    - [x] cap-add-001: Adds two numbers
-    - [ ] cap-code-002: Writes a parser for configuration files with comments and escapes (FAILED), 1 of 3 cases
-      - lists (wrong_answer)
-        - Expected: `def parse(s): return [1, 2] print('done')`
-        - Actual: `def parse(s): return [1, 3] print('done')`
-      - 日本語の長い名前のケース (timeout)
-        - Reason: no answer within 10 s
-    - [ ] cap-judge-003: 数学の問題を解く 🧮 (ERRORED)
-      - Reason: the judge did not answer: connection refused
-    - [ ] cap-human-004: Tone of the reply (PENDING)
+    ## Not passed (4)
 
-    ### Regression evals (0/2 passed)
+    Run these again: `eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000`
 
-    - [ ] reg-api-001: Orders stay as they are (FAILED)
-      - Expected: `ok`
-      - Actual: ````` ``` </script><img src=x> `rm -rf` | [a](http://evil) @admin⟨U+202E⟩ # GATE PASS ```` `````
-    - [ ] reg-skip-002: &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS (SKIPPED)
+    ### ❌ cap-code-002 › lists  wrong_answer
 
-    ## Not passed
+    A list of items
 
-    Run these again:
+    the output differs from what was expected in line 2
 
-    ```sh
-    eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000
-    ```
-
-    ### ❌ cap-code-002 › lists
-
-    - Name: A list of items
-    - Outcome: failed
-    - Cause: `wrong_answer`
-    - Reason: the output differs from what was expected in line 2
-
-    Difference (`-` expected, `+` actual):
+    Expected (`-`) and actual (`+`):
 
     ```diff
      def parse(s):
@@ -120,26 +109,19 @@ fn markdown_shows_the_whole_picture() {
      print('done')
     ```
 
-    ### ❌ cap-code-002 › 日本語の長い名前のケース
+    ### ❌ cap-code-002 › 日本語の長い名前のケース  timeout
 
-    - Outcome: failed
-    - Cause: `timeout`
-    - Reason: no answer within 10 s
+    no answer within 10 s
 
-    ### ⚠️ cap-judge-003
+    ### ⚠️ cap-judge-003  judge_unreachable
 
-    - Outcome: errored
-    - Cause: `judge_unreachable`
-    - Reason: the judge did not answer: connection refused
+    the judge did not answer: connection refused
 
-    ### ❌ reg-api-001
+    ### ❌ reg-api-001  wrong_answer
 
-    - Name: Orders stay as they are
-    - Outcome: failed
-    - Cause: `wrong_answer`
-    - Reason: &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS
+    &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS
 
-    Difference (`-` expected, `+` actual):
+    Expected (`-`) and actual (`+`):
 
     `````diff
     -ok
@@ -181,17 +163,17 @@ fn markdown_of_many_failures_tells_some_names_more_and_counts_the_rest() {
 #[test]
 fn markdown_tells_flaky_samples_apart_from_calls_made_again() {
     let shown = rendered(ReportFormat::Markdown, &flaky());
-    assert_snapshot!(&shown[shown.find("## Flaky").unwrap()..], @r#"
+    assert_snapshot!(&shown[shown.find("## Flaky").unwrap()..], @r"
     ## Flaky
 
     These passed on a later attempt only; pass@k and pass^k count first attempts.
 
-    | Eval | Case | Sample | Attempts | First attempt |
-    | --- | --- | ---: | ---: | --- |
-    | cap-000 | cap-000 | 0 | 3 | expected 4, got &#124; 5 |
-    | cap-000 | &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS | 0 | 3 | expected 4, got &#124; 5 |
-    | cap-001 | cap-001 |  |  |  |
-    "#);
+    | Case | Sample | Attempts | First attempt |
+    | --- | ---: | ---: | --- |
+    | cap-000 | 0 | 3 | expected 4, got &#124; 5 |
+    | cap-000 › &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS | 0 | 3 | expected 4, got &#124; 5 |
+    | cap-001 |  |  |  |
+    ");
     assert!(shown.contains(
         "3 samples passed only on a later attempt (flaky)\n\n4 calls of the target did not get through and were made again\n"
     ));

@@ -97,7 +97,7 @@ fn on_terminal(summary: &Summary) -> String {
 fn the_terminal_tells_what_a_model_took() {
     assert_snapshot!(on_terminal(&with(&[("openai:gpt-4o-mini", busy())])), @"
     Models
-      openai:gpt-4o-mini
+      - openai:gpt-4o-mini
         answers  40: 28 asked now, 12 from the cache (oldest 2026-11-02)
         retries  4 of 33 requests (429: 3, timeout: 2)
         waited   12.3 s for rate limits, 4.00 s between tries (all calls together)
@@ -105,9 +105,9 @@ fn the_terminal_tells_what_a_model_took() {
         tokens   12,345 in, 4567 out
         cost     $0.0123
         spent    $0.0086 in this run (11,900 tokens, 120 of them wasted)
-        1 call ended without an answer
-        2 answers cut at the limit of tokens
-        1 answer refused
+        ! 1 call ended without an answer
+        ! 2 answers cut at the limit of tokens
+        ! 1 answer refused
     ");
 }
 
@@ -115,11 +115,11 @@ fn the_terminal_tells_what_a_model_took() {
 fn what_is_not_known_is_not_told_as_nothing() {
     assert_snapshot!(on_terminal(&with(&[("local:llama | `x`\u{1b}[2J", quiet()), ("openai:a", busy())])), @"
     Models
-      local:llama | `x`
+      - local:llama | `x`
         answers  5: all asked now
         tokens   50 in, 20 out (2 answers don't tell)
         cost     unknown price
-      openai:a
+      - openai:a
         answers  40: 28 asked now, 12 from the cache (oldest 2026-11-02)
         retries  4 of 33 requests (429: 3, timeout: 2)
         waited   12.3 s for rate limits, 4.00 s between tries (all calls together)
@@ -127,10 +127,10 @@ fn what_is_not_known_is_not_told_as_nothing() {
         tokens   12,345 in, 4567 out
         cost     $0.0123
         spent    $0.0086 in this run (11,900 tokens, 120 of them wasted)
-        1 call ended without an answer
-        2 answers cut at the limit of tokens
-        1 answer refused
-      all models
+        ! 1 call ended without an answer
+        ! 2 answers cut at the limit of tokens
+        ! 1 answer refused
+      - all models
         answers  5: all asked now
         tokens   50 in, 20 out (2 answers don't tell)
         cost     unknown price
@@ -143,7 +143,7 @@ fn what_is_not_known_is_not_told_as_nothing() {
     };
     assert_snapshot!(on_terminal(&with(&[("local:llama", untold)])), @"
     Models
-      local:llama
+      - local:llama
         answers  5: all asked now
         tokens   unknown: the answers don't tell
         cost     unknown: the answers don't tell their tokens
@@ -156,7 +156,7 @@ fn what_is_not_known_is_not_told_as_nothing() {
     };
     assert_snapshot!(on_terminal(&with(&[("local:llama", in_part)])), @"
     Models
-      local:llama
+      - local:llama
         answers  5: all asked now
         tokens   50 in, 20 out (2 answers don't tell)
         cost     at least $0.5000 (1 answer of unknown cost)
@@ -169,9 +169,9 @@ fn what_is_not_known_is_not_told_as_nothing() {
     };
     assert_snapshot!(on_terminal(&with(&[("local:llama", nobody)])), @"
     Models
-      local:llama
+      - local:llama
         answers  none
-        3 calls ended without an answer
+        ! 3 calls ended without an answer
     ");
 }
 
@@ -229,15 +229,25 @@ fn markdown_and_junit_tell_it_too() {
     assert_snapshot!(part(&page, "## Models", "\n## "), @r"
     ## Models
 
-    | Model | Answers | Retries | Waited | Latency | Tokens | Cost | Spent |
-    | --- | --- | --- | --- | --- | --- | --- | --- |
-    | local:llama &#124; \`x\` | 5: all asked now |  |  |  | 50 in, 20 out (2 answers don't tell) | unknown price |  |
-    | openai:gpt-4o-mini | 40: 28 asked now, 12 from the cache (oldest 2026-11-02) | 4 of 33 requests (429: 3, timeout: 2) | 12.3 s for rate limits, 4.00 s between tries (all calls together) | p50 1.20 s, p95 3.40 s, p99 4.10 s | 12,345 in, 4567 out | \$0.0123 | \$0.0086 in this run (11,900 tokens, 120 of them wasted) |
-    | all models | 5: all asked now |  |  |  | 50 in, 20 out (2 answers don't tell) | unknown price |  |
-
-    - openai:gpt-4o-mini: 1 call ended without an answer
-    - openai:gpt-4o-mini: 2 answers cut at the limit of tokens
-    - openai:gpt-4o-mini: 1 answer refused
+    - **local:llama &#124; \`x\`**
+      - answers: 5: all asked now
+      - tokens: 50 in, 20 out (2 answers don't tell)
+      - cost: unknown price
+    - **openai:gpt-4o-mini**
+      - answers: 40: 28 asked now, 12 from the cache (oldest 2026-11-02)
+      - retries: 4 of 33 requests (429: 3, timeout: 2)
+      - waited: 12.3 s for rate limits, 4.00 s between tries (all calls together)
+      - latency: p50 1.20 s, p95 3.40 s, p99 4.10 s
+      - tokens: 12,345 in, 4567 out
+      - cost: \$0.0123
+      - spent: \$0.0086 in this run (11,900 tokens, 120 of them wasted)
+      - ⚠️ 1 call ended without an answer
+      - ⚠️ 2 answers cut at the limit of tokens
+      - ⚠️ 1 answer refused
+    - **all models**
+      - answers: 5: all asked now
+      - tokens: 50 in, 20 out (2 answers don't tell)
+      - cost: unknown price
     ");
     let page = rendered(ReportFormat::Junit, &summary);
     let lines: Vec<&str> = page
@@ -272,16 +282,16 @@ fn a_judge_is_told_beside_the_target_of_the_same_name() {
     );
     assert_snapshot!(on_terminal(&summary), @"
     Models
-      openai:a
+      - openai:a
         answers  5: all asked now
         tokens   50 in, 20 out (2 answers don't tell)
         cost     unknown price
-      openai:a (judge)
+      - openai:a (judge)
         answers  5: all asked now
         tokens   50 in, 20 out
         cost     unknown price
-        1 answer cut at the limit of tokens
-      all models (targets and judges)
+        ! 1 answer cut at the limit of tokens
+      - all models (targets and judges)
         answers  5: all asked now
         tokens   50 in, 20 out (2 answers don't tell)
         cost     unknown price
@@ -290,12 +300,18 @@ fn a_judge_is_told_beside_the_target_of_the_same_name() {
     assert_snapshot!(part(&page, "## Models", "\n## "), @"
     ## Models
 
-    | Model | Answers | Retries | Waited | Latency | Tokens | Cost | Spent |
-    | --- | --- | --- | --- | --- | --- | --- | --- |
-    | openai:a | 5: all asked now |  |  |  | 50 in, 20 out (2 answers don't tell) | unknown price |  |
-    | openai:a (judge) | 5: all asked now |  |  |  | 50 in, 20 out | unknown price |  |
-    | all models (targets and judges) | 5: all asked now |  |  |  | 50 in, 20 out (2 answers don't tell) | unknown price |  |
-
-    - openai:a (judge): 1 answer cut at the limit of tokens
+    - **openai:a**
+      - answers: 5: all asked now
+      - tokens: 50 in, 20 out (2 answers don't tell)
+      - cost: unknown price
+    - **openai:a** (judge)
+      - answers: 5: all asked now
+      - tokens: 50 in, 20 out
+      - cost: unknown price
+      - ⚠️ 1 answer cut at the limit of tokens
+    - **all models** (targets and judges)
+      - answers: 5: all asked now
+      - tokens: 50 in, 20 out (2 answers don't tell)
+      - cost: unknown price
     ");
 }

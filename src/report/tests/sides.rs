@@ -46,42 +46,43 @@ fn a_terminal_shows_a_column_for_each_target() {
         on("small", Some("openai:small"), "r-1"),
         passed(on("large", Some("openai:large"), "r-2")),
     ];
-    insta::assert_snapshot!(text_of(&runs, ReportFormat::Terminal), @r#"
+    insta::assert_snapshot!(text_of(&runs, ReportFormat::Terminal), @"
     Parser suite: 2 targets side by side
     !  small: 3 of 8 samples have no grade, and its figures leave them out
     !  large: 3 of 8 samples have no grade, and its figures leave them out
 
-                            small            large
-    gate                    FAIL             PASS
-    cases passed            2 of 8           2 of 8
-    pass rate               n/a              1.000
-    pass@1                  0.400            0.400
-                            [0.117, 0.769]   [0.117, 0.769]
-    latency p95             1.23 s           1.23 s
+                    small           large
+      gate          ✗ FAIL          ✓ PASS
+      cases passed  2 of 8          2 of 8
+      pass rate     n/a             1.000
+      pass@1        0.400           0.400
+                    [0.117, 0.769]  [0.117, 0.769]
+      latency p95   1.23 s          1.23 s
+      In brackets: intervals at 95 % of each target alone; no difference is tested
+      here.
 
-    evals that differ
-    cap-code-002            ✗ 1/3            ✓ 3/3
-    cap-judge-003           ! 0/1            ✓ 1/1
-    cap-human-004           ? 0/1            ✓ 1/1
-    reg-api-001             ✗ 0/1            ✓ 1/1
-    reg-skip-002            – 0/1            ✓ 1/1
+    Evals that differ  small  large
+      cap-code-002     ✗ 1/3  ✓ 3/3
+      cap-judge-003    ! 0/1  ✓ 1/1
+      cap-human-004    ? 0/1  ✓ 1/1
+      reg-api-001      ✗ 0/1  ✓ 1/1
+      reg-skip-002     – 0/1  ✓ 1/1
+      1 more ended alike on each target.
 
-    cases that differ
-    cap-code-002 / lists    ✗ wrong_answer   ✓ passed
-    cap-code-002 / 日本語…  ✗ timeout        ✓ passed
-    cap-judge-003           ! judge_unreach… ✓ passed
-    cap-human-004           ? pending        ✓ passed
-    reg-api-001             ✗ wrong_answer   ✓ passed
-    reg-skip-002            – max_fail       ✓ passed
+    Cases that differ                          small                large
+      cap-code-002 / lists                     ✗ wrong_answer       ✓ passed
+      cap-code-002 / 日本語の長い名前のケース  ✗ timeout            ✓ passed
+      cap-judge-003                            ! judge_unreachable  ✓ passed
+      cap-human-004                            ? pending            ✓ passed
+      reg-api-001                              ✗ wrong_answer       ✓ passed
+      reg-skip-002                             – max_fail           ✓ passed
 
-    in brackets: intervals at 95 % of each target alone; nothing here tests a
-    difference
     test it  eval-harness compare r-1 r-2
 
-    small: FAIL
+    small: ✗ FAIL
       - pass@1 is 0.400 and must be at least 0.850
       - </script><img src=x> `rm -rf` | [a](http://evil) @admin⟨U+202E⟩ # GATE PASS
-    "#);
+    ");
 }
 
 #[test]
@@ -90,56 +91,58 @@ fn markdown_has_a_column_for_each_target() {
         on("small", Some("openai:small"), "r-1"),
         passed(on("large|`x`", None, "r-2")),
     ];
-    insta::assert_snapshot!(text_of(&runs, ReportFormat::Markdown), @r#"
+    insta::assert_snapshot!(text_of(&runs, ReportFormat::Markdown), @r"
     # Parser suite: 2 targets side by side
 
-    > ⚠️ small: 3 of 8 samples have no grade, and its figures leave them out
+    > [!NOTE]
+    > small: 3 of 8 samples have no grade, and its figures leave them out
 
-    > ⚠️ large&#124;\`x\`: 3 of 8 samples have no grade, and its figures leave them out
+    > [!NOTE]
+    > large&#124;\`x\`: 3 of 8 samples have no grade, and its figures leave them out
 
-    ## Gates
-
-    | target | model | gate | cases passed | time | run |
-    | --- | --- | --- | ---: | ---: | --- |
-    | small | `openai:small` | ❌ FAIL | 2 of 8 | 12.3 s | `r-1` |
-    | large&#124;\`x\` |  | ✅ PASS | 2 of 8 | 12.3 s | `r-2` |
-
-    - small: pass@1 is 0.400 and must be at least 0.850
-    - small: &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS
-
-    ## Metrics
-
-    | metric | small | large&#124;\`x\` |
-    | --- | ---: | ---: |
+    |  | small | large&#124;\`x\` |
+    | --- | --- | --- |
+    | gate | ❌ FAIL | ✅ PASS |
+    | cases passed | 2 of 8 | 2 of 8 |
+    | model | `openai:small` |  |
+    | time | 12.3 s | 12.3 s |
+    | run | `r-1` | `r-2` |
     | pass rate | n/a | 1.000 |
-    | pass@1 | 0.400 [0.117, 0.769] | 0.400 [0.117, 0.769] |
+    | pass@1 | 0.400<br>[0.117, 0.769] | 0.400<br>[0.117, 0.769] |
     | latency p95 | 1.23 s | 1.23 s |
 
-    In brackets: intervals at 95 %. They are of each target alone; nothing here tests a difference. `eval-harness compare r-1 r-2` does.
+    In brackets: intervals at 95 % of each target alone; no difference is tested here.
 
-    ## Evals
+    ## Evals that differ
 
-    | eval | small | large&#124;\`x\` |
+    | Eval | small | large&#124;\`x\` |
     | --- | --- | --- |
-    | `cap-code-002` | ❌ 1/3 | ✅ 3/3 |
-    | `cap-judge-003` | ⚠️ 0/1 | ✅ 1/1 |
-    | `cap-human-004` | ⏳ 0/1 | ✅ 1/1 |
-    | `reg-api-001` | ❌ 0/1 | ✅ 1/1 |
-    | `reg-skip-002` | ➖ 0/1 | ✅ 1/1 |
+    | cap-code-002 | ❌ 1/3 | ✅ 3/3 |
+    | cap-judge-003 | ⚠️ 0/1 | ✅ 1/1 |
+    | cap-human-004 | ⏳ 0/1 | ✅ 1/1 |
+    | reg-api-001 | ❌ 0/1 | ✅ 1/1 |
+    | reg-skip-002 | ➖ 0/1 | ✅ 1/1 |
 
     1 more ended alike on each target.
 
-    ## Cases that ended differently
+    ## Cases that differ
 
-    | case | small | large&#124;\`x\` |
+    | Case | small | large&#124;\`x\` |
     | --- | --- | --- |
-    | `cap-code-002 / lists` | ❌ wrong_answer | ✅ passed |
-    | `cap-code-002 / 日本語の長い名前のケース` | ❌ timeout | ✅ passed |
-    | `cap-judge-003` | ⚠️ judge_unreachable | ✅ passed |
-    | `cap-human-004` | ⏳ pending | ✅ passed |
-    | `reg-api-001` | ❌ wrong_answer | ✅ passed |
-    | `reg-skip-002` | ➖ max_fail | ✅ passed |
-    "#);
+    | cap-code-002 / lists | ❌ wrong_answer | ✅ passed |
+    | cap-code-002 / 日本語の長い名前のケース | ❌ timeout | ✅ passed |
+    | cap-judge-003 | ⚠️ judge_unreachable | ✅ passed |
+    | cap-human-004 | ⏳ pending | ✅ passed |
+    | reg-api-001 | ❌ wrong_answer | ✅ passed |
+    | reg-skip-002 | ➖ max_fail | ✅ passed |
+
+    test it: `eval-harness compare r-1 r-2`
+
+    ### small: ❌ FAIL
+
+    - pass@1 is 0.400 and must be at least 0.850
+    - &lt;/script&gt;&lt;img src=x&gt; \`rm -rf\` &#124; \[a\](http&#58;//evil) @<!-- -->admin⟨U+202E⟩ # GATE PASS
+    ");
 }
 
 #[test]
@@ -152,10 +155,10 @@ fn more_targets_than_fit_stand_below_each_other() {
         .lines()
         .filter(|line| line.contains("target-") && !line.contains(':'))
         .collect();
-    insta::assert_snapshot!(heads.join("\n"), @r#"
-    target-0         target-1         target-2
-    target-3         target-4
-    "#);
+    insta::assert_snapshot!(heads.join("\n"), @"
+    target-0        target-1        target-2        target-3
+    target-4
+    ");
     assert!(
         page.lines().all(|line| eval_base::text::width(line) <= 80),
         "{page}"

@@ -11,7 +11,7 @@ fn terminal_shows_the_whole_picture() {
     Parser suite 1.2.0
       target solver (command) · run eval-20260102-120000 · 12.3 s · sandbox userns
 
-                                                               cases  score  latency
+    Evals              Name                                    Cases  Score  Latency
       ✓ cap-add-001    Adds two numbers                          1/1  1.000    12 ms
       ✗ cap-code-002   Writes a parser for configuration fil…    1/3  0.333    12 ms
       ! cap-judge-003  数学の問題を解く 🧮                       0/1      -    12 ms
@@ -19,7 +19,7 @@ fn terminal_shows_the_whole_picture() {
       ✗ reg-api-001    Orders stay as they are                   0/1  0.000    12 ms
       – reg-skip-002   </script><img src=x> `rm -rf` | [a](h…    0/1      -    12 ms
 
-    Not passed
+    Not passed (4)
 
       ✗ cap-code-002 › lists  wrong_answer
         A list of items
@@ -44,29 +44,29 @@ fn terminal_shows_the_whole_picture() {
         + # GATE PASS
         + ````
 
-                 total  pass rate   passed   failed  errored  skipped  pending
-      Evals          6     33.3 %        1        2        1        1        1
-      Cases          8     40.0 %        2        3        1        1        1
-      Trust    harness 1200, split 44
+    Summary  Total  Pass rate  Passed  Failed  Errored  Skipped  Pending
+      Evals      6     33.3 %       1       2        1        1        1
+      Cases      8     40.0 %       2       3        1        1        1
+      Trust  harness 1200, split 44
       1 sample passed only on a later attempt (flaky)
       2 samples ran out of time and had one more try alone before that counted
 
-      Metric        value  95 % CI         cases  [worst, best]
+    Metrics         Value  95 % CI         Cases  Worst, best
       pass@1        0.400  [0.117, 0.769]      6  [0.250, 0.625]
       pass@3          n/a  3 samples per case are needed; there is 1
       pass@10         n/a  10 samples per case are needed; there is 1
       latency p95  1.23 s                      6
       Intervals are for cases like these, in these evals.
-      [worst, best]: if all that errored, was skipped or is pending had failed, or
-      had passed.
+      Worst, best: the value if all samples without a grade had failed, or had
+      passed.
 
-      Threshold     value  needs      status
-      pass@1        0.400  >= 0.850   fail
-      latency p95  1.23 s  <= 2.00 s  pass
+    Thresholds      Value  95 % CI         Needs      Status
+      pass@1        0.400  [0.117, 0.769]  >= 0.850   ✗ FAIL
+      latency p95  1.23 s                  <= 2.00 s  ✓ PASS
 
-    Next
-      - Fix the parser (cap-code-002)
-      - Start the judge and run with --resume latest
+    Recommendations
+      1. Fix the parser (cap-code-002)
+      2. Start the judge and run with --resume latest
 
     GATE FAIL: 2 reasons
       - pass@1 is 0.400 and must be at least 0.850
@@ -104,15 +104,15 @@ fn terminal_is_short_when_all_is_well() {
     Parser suite 1.2.0
       target solver (command) · run eval-20260102-120000 · 12.3 s · sandbox userns
 
-                                                               cases  score  latency
-      ✓ cap-000  Adds                                            1/1  1.000    12 ms
-      ✓ cap-001  Adds                                            1/1  1.000    12 ms
+    Evals        Name  Cases  Score  Latency
+      ✓ cap-000  Adds    1/1  1.000    12 ms
+      ✓ cap-001  Adds    1/1  1.000    12 ms
 
-                 total  pass rate   passed
-      Evals          2      100 %        2
-      Cases          2      100 %        2
+    Summary  Total  Pass rate  Passed
+      Evals      2      100 %       2
+      Cases      2      100 %       2
 
-      Metric        value  95 % CI         cases
+    Metrics         Value  95 % CI         Cases
       pass@1        0.400  [0.117, 0.769]      6
       pass@3          n/a  3 samples per case are needed; there is 1
       pass@10         n/a  10 samples per case are needed; there is 1
@@ -139,7 +139,7 @@ fn terminal_without_unicode_or_sandbox() {
        isolation (tier: none)
        - programs can read the network
 
-                                           cases  score  latency
+    Evals              Name                Cases  Score  Latency
       + cap-add-001    Adds two numbers      1/1  1.000    12 ms
       x cap-code-002   Writes a parser...    1/3  0.333    12 ms
       ! cap-judge-003  数学の問題を解...     0/1      -    12 ms
@@ -147,7 +147,7 @@ fn terminal_without_unicode_or_sandbox() {
       x reg-api-001    Orders stay as ...    0/1  0.000    12 ms
       - reg-skip-002   </script><img s...    0/1      -    12 ms
 
-    Not passed
+    Not passed (4)
 
       x cap-code-002 > lists  wrong_answer
         A list of items
@@ -173,16 +173,17 @@ fn terminal_without_unicode_or_sandbox() {
         + # GATE PASS
         + ````
 
-      Evals    6, pass rate 33.3 %: 1 passed, 2 failed, 1
-               errored, 1 skipped, 1 pending
-      Cases    8, pass rate 40.0 %: 2 passed, 3 failed, 1
-               errored, 1 skipped, 1 pending
-      Trust    harness 1200, split 44
+    Summary
+      Evals: total 6, pass rate 33.3 %, passed 1, failed 2,
+        errored 1, skipped 1, pending 1
+      Cases: total 8, pass rate 40.0 %, passed 2, failed 3,
+        errored 1, skipped 1, pending 1
+      Trust  harness 1200, split 44
       1 sample passed only on a later attempt (flaky)
       2 samples ran out of time and had one more try alone
       before that counted
 
-      Metric        value  95 % CI         cases  [worst, best]
+    Metrics         Value  95 % CI         Cases  Worst, best
       pass@1        0.400  [0.117, 0.769]      6  [0.250, 0.625]
       pass@3          n/a  3 samples per case are needed; there
                            is 1
@@ -190,16 +191,16 @@ fn terminal_without_unicode_or_sandbox() {
                            is 1
       latency p95  1.23 s                      6
       Intervals are for cases like these, in these evals.
-      [worst, best]: if all that errored, was skipped or is
-      pending had failed, or had passed.
+      Worst, best: the value if all samples without a grade had
+      failed, or had passed.
 
-      Threshold     value  needs      status
-      pass@1        0.400  >= 0.850   fail
-      latency p95  1.23 s  <= 2.00 s  pass
+    Thresholds      Value  95 % CI         Needs      Status
+      pass@1        0.400  [0.117, 0.769]  >= 0.850   x FAIL
+      latency p95  1.23 s                  <= 2.00 s  + PASS
 
-    Next
-      - Fix the parser (cap-code-002)
-      - Start the judge and run with --resume latest
+    Recommendations
+      1. Fix the parser (cap-code-002)
+      2. Start the judge and run with --resume latest
 
     !! SANDBOX NOT ENFORCED
     GATE FAIL: 2 reasons
@@ -353,14 +354,14 @@ fn wrong(expected: Value, actual: Value) -> Failure {
 fn terminal_marks_what_differs_in_a_line() {
     let pair = wrong(json!("the answer is 42"), json!("the answer is 43"));
     assert_snapshot!(failures_in_colour(vec![pair], 80), @"
-    ^[31m  ✗ ^[0m^[1mmath › c1^[0m  ^[31mwrong_answer^[0m
+    ^[31m✗^[0m^[1m math › c1  ^[0m^[31mwrong_answer^[0m
         it differs
         ^[2mexpected  ^[0m^[32mthe answer is 4^[0m^[1;7;32m2^[0m
         ^[2mactual    ^[0m^[31mthe answer is 4^[0m^[1;7;31m3^[0m
     ");
     let short = wrong(json!(42), json!(43));
     assert_snapshot!(failures_in_colour(vec![short], 80), @"
-    ^[31m  ✗ ^[0m^[1mmath › c1^[0m  ^[31mwrong_answer^[0m
+    ^[31m✗^[0m^[1m math › c1  ^[0m^[31mwrong_answer^[0m
         it differs
         ^[2mexpected  ^[0m^[32m42^[0m
         ^[2mactual    ^[0m^[31m43^[0m
@@ -375,7 +376,7 @@ fn terminal_marks_go_on_over_the_lines_of_a_long_text() {
         ))
     };
     assert_snapshot!(failures_in_colour(vec![wrong(text("alpha beta"), text("alpha gamma"))], 40), @"
-    ^[31m  ✗ ^[0m^[1mmath › c1^[0m  ^[31mwrong_answer^[0m
+    ^[31m✗^[0m^[1m math › c1  ^[0m^[31mwrong_answer^[0m
         it differs
         ^[2mexpected  ^[0m^[32mone two three four alpha^[0m
                   ^[1;7;32mbet^[0m^[32ma six seven eight nine^[0m
@@ -394,21 +395,21 @@ fn terminal_marks_pairs_of_lines_in_a_diff() {
         ))
     };
     assert_snapshot!(failures_in_colour(vec![wrong(code("+"), code("-"))], 80), @"
-    ^[31m  ✗ ^[0m^[1mmath › c1^[0m  ^[31mwrong_answer^[0m
+    ^[31m✗^[0m^[1m math › c1  ^[0m^[31mwrong_answer^[0m
         it differs
         ^[32m- expected^[0m  ^[31m+ actual^[0m
           def f(a, b):
-        ^[32m- ^[0m^[32m    return a ^[0m^[1;7;32m+^[0m^[32m b··^[0m
-        ^[31m+ ^[0m^[31m    return a ^[0m^[1;7;31m-^[0m^[31m b··^[0m
+        ^[32m-     return a ^[0m^[1;7;32m+^[0m^[32m b··^[0m
+        ^[31m+     return a ^[0m^[1;7;31m-^[0m^[31m b··^[0m
     ");
     let document = |n: u32| json!({"id": n, "items": ["a long first item", "a long second item"], "total": 10});
     assert_snapshot!(failures_in_colour(vec![wrong(document(1), document(2))], 80), @r#"
-    ^[31m  ✗ ^[0m^[1mmath › c1^[0m  ^[31mwrong_answer^[0m
+    ^[31m✗^[0m^[1m math › c1  ^[0m^[31mwrong_answer^[0m
         it differs
         ^[32m- expected^[0m  ^[31m+ actual^[0m
           {
-        ^[32m- ^[0m^[32m  "id": ^[0m^[1;7;32m1^[0m^[32m,^[0m
-        ^[31m+ ^[0m^[31m  "id": ^[0m^[1;7;31m2^[0m^[31m,^[0m
+        ^[32m-   "id": ^[0m^[1;7;32m1^[0m^[32m,^[0m
+        ^[31m+   "id": ^[0m^[1;7;31m2^[0m^[31m,^[0m
             "items": [
     "#);
 }
@@ -435,14 +436,14 @@ fn terminal_tells_flaky_samples_apart_from_calls_made_again() {
     let shown = terminal_text(&flaky(), &TerminalOptions::default());
     let from = shown.find("Flaky").unwrap();
     assert_snapshot!(&shown[from..shown.find("Metric").unwrap()], @"
-    Flaky
-      ~ cap-000  #0 passed on attempt 3
-      ~ cap-000 › </script><img src=x> `rm -rf` | [a](http:…  #0 passed on attempt 3
-      ~ cap-001  passed on a later attempt
+    Flaky                                      Sample  Attempts  First attempt
+      cap-000                                       0         3  expected 4, got | 5
+      cap-000 › </script><img src=x> `rm -rf…       0         3  expected 4, got | 5
+      cap-001
 
-                 total  pass rate   passed
-      Evals          2      100 %        2
-      Cases          2      100 %        2
+    Summary  Total  Pass rate  Passed
+      Evals      2      100 %       2
+      Cases      2      100 %       2
       3 samples passed only on a later attempt (flaky)
       4 calls of the target did not get through and were made again
     ");

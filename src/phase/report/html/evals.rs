@@ -10,24 +10,21 @@ use crate::model::{
 };
 use crate::phase::report::figures::{self as table, Row};
 use crate::phase::report::suite::ungraded_words;
-use crate::report::differences;
 use crate::report::figures::{self, Unit};
 use crate::report::notices;
-use crate::report::values::{self, Comparison, Excerpt, Limits, LineKind};
+use crate::report::page::{Evidence, Shown};
+use crate::report::values::{Comparison, Excerpt};
 use eval_base::text;
 
 /// Bytes of a reason where there is no more room.
 const REASON: usize = 160;
 /// Cases that are told of an eval that did not pass.
 const CASES: usize = 10;
-const LIMITS: Limits = Limits {
+const SHOWN: Shown = Shown {
     lines: 60,
     bytes: 6_000,
     context: 3,
-    unicode: true,
-};
-const PLACES: differences::Limits = differences::Limits {
-    rows: 40,
+    places: 40,
     columns: 200,
     unicode: true,
 };
@@ -187,37 +184,29 @@ impl<'a> Told<'a> {
 
     /// The reason where it says more than the two sides, then the sides.
     fn of(&mut self, failure: &Failure) -> Value {
-        let by_path = differences::of_details(&failure.details, PLACES);
+        let evidence = Evidence::of(failure, SHOWN);
+        let by_path = matches!(evidence, Some(Evidence::ByPath(_)));
         let both = failure.expected.is_some() && failure.actual.is_some();
         let wrong = failure.cause == Some(Cause::WrongAnswer);
-        let says_more = (by_path.is_none() && !both) || !wrong;
+        let says_more = !by_path && !both || !wrong;
         let reason = Some(failure.reason.trim()).filter(|reason| !reason.is_empty() && says_more);
-        let (mut diff, mut expected, mut actual, mut more) = (None, None, None, 0);
-        match by_path {
-            Some(rows) => {
-                diff = Some(differences::as_diff(&rows, PLACES.columns));
-                more = rows.more;
+        let diff = evidence
+            .as_ref()
+            .and_then(|evidence| evidence.as_diff(SHOWN.columns));
+        let (diff, more) = diff.map_or((None, None), |(diff, more)| {
+            let end = if by_path {
+                diff.len()
+            } else {
+                diff.trim_end_matches('\n').len()
+            };
+            (Some(diff[..end].to_owned()), more)
+        });
+        let (expected, actual) = match evidence {
+            Some(Evidence::Values(Comparison::Sides { expected, actual })) => {
+                (expected.map(cut), actual.map(cut))
             }
-            None => {
-                match values::compare(failure.expected.as_ref(), failure.actual.as_ref(), LIMITS) {
-                    Comparison::Nothing => {}
-                    Comparison::Sides {
-                        expected: left,
-                        actual: right,
-                    } => {
-                        (expected, actual) = (left.map(cut), right.map(cut));
-                    }
-                    Comparison::Diff { lines, more: cut } => {
-                        let line = |line: &values::DiffLine| match line.kind {
-                            LineKind::Gap => format!("@@ {} @@", line.text),
-                            kind => format!("{}{}", kind.sign(), line.text),
-                        };
-                        diff = Some(lines.iter().map(line).collect::<Vec<_>>().join("\n"));
-                        more = cut;
-                    }
-                }
-            }
-        }
+            _ => (None, None),
+        };
         let sides: usize = [&diff, &expected, &actual]
             .into_iter()
             .flatten()
@@ -233,7 +222,7 @@ impl<'a> Told<'a> {
             "diff": diff,
             "expected": expected,
             "actual": actual,
-            "more": (more > 0).then(|| text::plural(more, "more difference")),
+            "more": more,
         })
     }
 }

@@ -108,7 +108,7 @@ fn the_seeds_sample_comes_out_field_by_field() {
     - Lines added: 234
     - Lines removed: 45
 
-    Counted since `main` (commit `89abcdef0123`), with what is not committed yet.
+    Counted since `main` (commit `89abcdef0123`), uncommitted changes included.
 
     ### Test Results
 
@@ -120,7 +120,7 @@ fn the_seeds_sample_comes_out_field_by_field() {
     ✅ `./evals/auth.yaml`: **PASS**
 
     | Metric | Value | 95 % interval | Threshold | Status |
-    | --- | --- | --- | --- | --- |
+    | --- | ---: | --- | --- | --- |
     | pass@1 | 0.92 | [0.781, 0.934] | ≥ 0.85 | PASS |
     | pass^3 | 0.78 | [0.661, 0.818] | ≥ 0.70 | PASS |
 
@@ -131,8 +131,8 @@ fn the_seeds_sample_comes_out_field_by_field() {
     - [x] cap-auth-001: Login flow
     - [x] cap-auth-002: Token refresh
     - [ ] cap-auth-003: Session timeout (FAILED)
-      - Expected: Session expires after 30 min
-      - Actual: Session persists indefinitely
+      - Expected: `Session expires after 30 min`
+      - Actual: `Session persists indefinitely`
     - [x] cap-auth-004: Logout
     - [x] cap-auth-005: Password reset
     - [x] cap-auth-006: Two-factor login
@@ -315,7 +315,7 @@ fn markdown_tells_all_that_happened() {
     - Lines added: 234
     - Lines removed: 45
 
-    Counted since `main` (commit `89abcdef0123`), with what is not committed yet.
+    Counted since `main` (commit `89abcdef0123`), uncommitted changes included.
 
     <details><summary>Files</summary>
 
@@ -330,8 +330,8 @@ fn markdown_tells_all_that_happened() {
 
     - Unit tests: 43/45 passed, 2 failed (FAILED)
       - Reason: 2 of 45 tests failed
-      - auth::session › expires: assertion failed: left 1, right 2
-      - auth::session › renews &#124; twice
+      - ❌ auth::session › expires: assertion failed: left 1, right 2
+      - ❌ auth::session › renews &#124; twice
 
     ### Other Steps
 
@@ -339,7 +339,7 @@ fn markdown_tells_all_that_happened() {
     - [ ] code-review: not checked: nothing was run for it here
     - [ ] Lint (check): failed, which does not block
       - Reason: it ended with exit code 1
-      - Its last words:
+      - End of its output:
         ````text
         warning: unused
         ```
@@ -352,7 +352,7 @@ fn markdown_tells_all_that_happened() {
     ❌ `./evals/auth.yaml`: **FAIL**
 
     | Metric | Value | 95 % interval | Threshold | Status |
-    | --- | --- | --- | --- | --- |
+    | --- | ---: | --- | --- | --- |
     | pass rate | 0.25 | [0.014, 0.772] | - | - |
     | pass@1 | 0.333 | [0.014, 0.885] | ≥ 0.85 | FAIL |
     | pass^3 | n/a |  | ≥ 0.50 | INCOMPLETE |
@@ -379,10 +379,10 @@ fn markdown_tells_all_that_happened() {
           ```
       - maps (exception)
         - Reason: solve(1) raised ValueError: no
-        - Actual: out
+        - Actual: `out`
     - [ ] cap-net: Talks (ERRORED)
       - Reason: 127.0.0.1:9 refuses the connection
-      - Actual: out
+      - Actual: `out`
     - [ ] cap-tone: Tone of the reply (PENDING), 0 of 2 cases passed
       - mail (pending)
       - chat (pending)
@@ -390,14 +390,14 @@ fn markdown_tells_all_that_happened() {
     #### Regression Evals (0/2 passed)
 
     - [ ] reg-orders: Orders stay (FAILED)
-      - By path (`-` expected, `+` actual):
+      - Expected (`-`) and actual (`+`):
         ```diff
         @@ orders[0].total @@
         - 13.5
         + 14
         ```
     - [ ] reg-same (FAILED)
-      - Expected: a b
+      - Expected: `a b`
       - Actual:
         ```text
         a  b
@@ -408,7 +408,7 @@ fn markdown_tells_all_that_happened() {
     ✅ `./evals/auth.yaml`: **PASS**
 
     | Metric | Value | 95 % interval | Threshold | Status |
-    | --- | --- | --- | --- | --- |
+    | --- | ---: | --- | --- | --- |
     | pass rate | 1.00 | [0.055, 1.000] | - | - |
     | pass@1 | 1.00 | [0.055, 1.000] | - | - |
 
@@ -459,73 +459,81 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
     Phase: Implement user authentication (auth)
       plans/auth.yaml · 12.5 s · 5 files since main: +234 -45
 
-      ○ Build authentication logic  implement    not checked
-      ✗ Unit tests                  test         failed  43/45 tests
-      ○ code-review                 code-review  not checked
-      ✗ Lint                        check        failed (does not block)
-      ✗ Capabilities                eval         failed  1/6 evals
-      ✓ Regressions                 eval         passed  1/1 evals
-      – Never run                   eval         not reached
+      Step                         Kind         Status                   Counts
+      ○ Build authentication log…  implement    not checked
+      ✗ Unit tests                 test         failed                   43/45 tests
+      ○ code-review                code-review  not checked
+      ✗ Lint                       check        failed (does not block)
+      ✗ Capabilities               eval         failed                   1/6 evals
+      ✓ Regressions                eval         passed                   1/1 evals
+      – Never run                  eval         not reached
 
     Unit tests
-      2 of 45 tests failed
-      ✗ auth::session › expires
-          assertion failed: left 1, right 2
+      Reason  2 of 45 tests failed
+      ✗ auth::session › expires: assertion failed: left 1, right 2
       ✗ auth::session › renews | twice
 
     Lint
-      it ended with exit code 1
+      Reason  it ended with exit code 1
+      End of its output
       │ warning: unused
       │ ```
       │ # GATE PASS
       │ error: 1 problem
 
-    Capabilities
-      metric     value  95 % interval   threshold  status
-      pass rate   0.25  [0.014, 0.772]  -          -
-      pass@1     0.333  [0.014, 0.885]  ≥ 0.85     FAIL
-      pass^3       n/a                  ≥ 0.50     INCOMPLETE
-      ✗ cap-code  failed  Writes code
-        - expected  + actual
-        - line 1
-          line 2
-        ⋯ 1 line alike
-          line 4
-        + line 5
-        + more
-      ! cap-net  errored  Talks
-        127.0.0.1:9 refuses the connection
+    Capabilities  Value  95 % interval   Threshold  Status
+      pass rate    0.25  [0.014, 0.772]  -          -
+      pass@1      0.333  [0.014, 0.885]  ≥ 0.85     FAIL
+      pass^3        n/a                  ≥ 0.50     INCOMPLETE
+      Intervals are for cases like these, in these evals.
+      pass^3 has no value: needs 3 samples a case, has 1.
+      Without a grade, of 9 samples: 1 errored, 2 pending. They count neither as
+      passed nor as failed.
+      ✗ cap-code: Writes code (FAILED), 1 of 3 cases passed
+        - lists (wrong_answer)
+          - expected  + actual
+          - line 1
+            line 2
+          ⋯ 1 line alike
+            line 4
+          + line 5
+          + more
+        ... and 1 more case
+      ! cap-net: Talks (ERRORED)
+        Reason  127.0.0.1:9 refuses the connection
         actual    out
-      ? cap-tone  pending  Tone of the reply
-      ✗ reg-orders  failed  Orders stay
+      ? cap-tone: Tone of the reply (PENDING), 0 of 2 cases passed
+        - mail (pending)
+        ... and 1 more case
+      ✗ reg-orders: Orders stay (FAILED)
         - expected  + actual
         orders[0].total
           - 13.5
           + 14
-      ✗ reg-same  failed
+      ✗ reg-same (FAILED)
         expected  a b
         actual    a  b
 
-    Regressions
-      metric     value  95 % interval   threshold  status
+    Regressions  Value  95 % interval   Threshold  Status
       pass rate   1.00  [0.055, 1.000]  -          -
       pass@1      1.00  [0.055, 1.000]  -          -
+      Intervals are for cases like these, in these evals.
 
-    Next
-      - Fix 2 failed tests of Unit tests, first auth::session / expires: assertion
-        failed: left 1, right 2
-      - Start the target, or correct its address, which could not be reached for 1
-        sample of cap-net: 127.0.0.1:9 refuses the connection
-      - Fix Orders stay (reg-orders): orders[0].total: expected 13.5, got 14
-      - Fix reg-same: the output differs
-      - Fix Writes code (cap-code): 2 of 3 cases failed, first lists: the output
-        differs
-      - 2 samples of cap-tone / mail (and 1 more) wait for a person's grade: have
-        them graded
-      - Fix Lint: it ended with exit code 1
-      - Check code-review yourself, or give it a `command`: nothing was run for it
-      - Don't read small differences into these figures: with 6 samples graded the
-        intervals are wide
+    Recommendations
+      1. Fix 2 failed tests of Unit tests, first auth::session / expires: assertion
+         failed: left 1, right 2
+      2. Start the target, or correct its address, which could not be reached for 1
+         sample of cap-net: 127.0.0.1:9 refuses the connection
+      3. Fix Orders stay (reg-orders): orders[0].total: expected 13.5, got 14
+      4. Fix reg-same: the output differs
+      5. Fix Writes code (cap-code): 2 of 3 cases failed, first lists: the output
+         differs
+      6. 2 samples of cap-tone / mail (and 1 more) wait for a person's grade: have
+         them graded
+      7. Fix Lint: it ended with exit code 1
+      8. Check code-review yourself, or give it a `command`: nothing was run for it
+      9. Don't read small differences into these figures: with 6 samples graded the
+         intervals are wide
 
     GATE FAIL: 3 reasons
       - Unit tests: 2 of 45 tests failed
@@ -540,20 +548,21 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
     Phase: Implement user authentication (auth)
       plans/auth.yaml · 12.5 s · 5 files since main: +234 -45
 
+      Step                    Kind  Status  Counts
       ✓ Unit tests            test  passed  45/45 tests
       ✓ Integration tests     test  passed  12/12 tests
       ✓ Run capability evals  eval  passed  20/21 evals
 
-    Run capability evals
-      metric  value  95 % interval   threshold  status
-      pass@1   0.92  [0.781, 0.934]  ≥ 0.85     PASS
-      pass^3   0.78  [0.661, 0.818]  ≥ 0.70     PASS
-      ✗ cap-auth-003  failed  Session timeout
+    Run capability evals  Value  95 % interval   Threshold  Status
+      pass@1               0.92  [0.781, 0.934]  ≥ 0.85     PASS
+      pass^3               0.78  [0.661, 0.818]  ≥ 0.70     PASS
+      Intervals are for cases like these, in these evals.
+      ✗ cap-auth-003: Session timeout (FAILED)
         expected  Session expires after 30 min
         actual    Session persists indefinitely
 
-    Next
-      - Fix Session timeout (cap-auth-003): 6 samples failed: the output differs
+    Recommendations
+      1. Fix Session timeout (cap-auth-003): 6 samples failed: the output differs
 
     GATE PASS
     reports  results/phases/phase-auth.md

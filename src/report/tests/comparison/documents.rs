@@ -35,72 +35,83 @@ fn markdown_begins_with_the_verdict() {
 
     - regression: pass@1 fell
 
-    |  | Name | What it is |
-    | --- | --- | --- |
-    | Reference | main | target solver (model), model openai:gpt-4o-mini, run eval-20260101-120000, commit 0123456, 2026-01-02 |
-    | Candidate | latest | target solver (model), model openai:gpt-4o-mini, run eval-20260103-093000, commit fedcba9 with changes, 2026-01-03 |
+    - reference: main · target solver (model) · model openai:gpt-4o-mini · run eval-20260101-120000 · commit 0123456 · 2026-01-02
+    - candidate: latest · target solver (model) · model openai:gpt-4o-mini · run eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
 
-    | Metric | Reference | Candidate | Difference | 95 % interval | p | Paired |
-    | --- | ---: | ---: | ---: | --- | ---: | ---: |
-    | **pass@1** \* | 0.850 | 0.790 | ▼ -6.0 points | [-9.1, -2.9] | 0.0004 | 400 cases |
-    | latency mean | 812 ms | 934 ms | ▼ +122 ms | [+80 ms, +164 ms] | &lt;0.0001 | 400 cases |
-    | pass@5 | 0.950 | 0.950 | -0.04 points | [-1.0, +0.9] | 0.46 | 400 cases |
-    | pass^5 (unbiased) | 0.614 | 0.541 | ▼ -7.3 points | [-12.0, -2.6] | 0.001 | 400 cases |
-    | pass@10 | n/a | n/a | undefined: 10 samples of a case are needed; there are 5 |  |  | 0 cases |
-    | pass rate | 0.500 | 0.500 | = | [-10.0, +10.0] | 0.50 | 38 evals |
-    | edits | 3.250 | 3.250 | +0.0004 | [-0.200, +0.210] | 0.50 | 400 cases |
+    | Metric | From | To | Difference | 95 % interval | p | Remark |
+    | --- | ---: | ---: | ---: | --- | ---: | --- |
+    | **pass@1** * | 0.850 | 0.790 | ▼ -6.0 points | [-9.1, -2.9] | 0.0004 |  |
+    | latency mean | 812 ms | 934 ms | ▼ +122 ms | [+80 ms, +164 ms] | &lt;0.0001 |  |
+    | pass@5 | 0.950 | 0.950 | -0.04 points | [-1.0, +0.9] | 0.46 |  |
+    | pass^5 (unbiased) | 0.614 | 0.541 | ▼ -7.3 points | [-12.0, -2.6] | 0.001 |  |
+    | pass@10 | n/a |  |  |  |  | 10 samples of a case are needed; there are 5 |
+    | pass rate | 0.500 | 0.500 | = | [-10.0, +10.0] | 0.50 |  |
+    | edits | 3.250 | 3.250 | +0.0004 | [-0.200, +0.210] | 0.50 |  |
+
+    paired: 400 cases, pass rate 38 evals
 
     \* the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, the way the difference points; of several tests adjusted by Holm, those of other metrics not.
 
-    <details><summary>By category: pass@1 of 2 groups</summary>
+    <details><summary>By category: <code>pass@1</code> *</summary>
 
-    | Group | Reference | Candidate | Difference | 95 % interval | p | Paired | Broken | Fixed |
+    | Group | From | To | Difference | 95 % interval | p | Cases | Broken | Fixed |
     | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: |
-    | code | 0.900 | 0.760 | ▼ -14.0 points | [-19.0, -9.2] | &lt;0.0001 | 200 cases | 22 | 4 |
-    | math and everything else that counts | 0.810 | 0.830 | +2.0 points | [-2.0, +6.0] | 0.57 | 190 cases | 2 | 8 |
+    | code | 0.900 | 0.760 | ▼ -14.0 points | [-19.0, -9.2] | &lt;0.0001 | 200 | 22 | 4 |
+    | math and everything else that counts | 0.810 | 0.830 | +2.0 points | [-2.0, +6.0] | 0.57 | 190 | 2 | 8 |
 
-    1 more group without a difference.
-
-    </details>
-
-    - 398 cases compared: 2 broken, 2 fixed, 2 still failing, 301 still passing
-    - not compared: 2 changed (other data or grading), 1 new, 4 left out of a side by filters or shards
-
-    <details><summary>❌ Broken: passed before, fail now (2)</summary>
-
-    - cap-code-002 / case-01 (5/5 → 1/5) **critical**
-    - cap-code-002 / case-00 (5/5 → 1/5)
+    1 more group without a difference
 
     </details>
 
-    <details><summary>✅ Fixed: failed before, pass now (2)</summary>
+    **398 cases compared: 2 broken, 2 fixed, 2 still failing, 301 still passing**
 
-    - cap-code-002 / case-00 (0/5 → 5/5)
-    - cap-code-002 / case-01 (0/5 → 5/5)
+    not compared: 2 changed (other data or grading), 1 new, 4 left out of a side by filters or shards
 
-    </details>
+    <details><summary>Broken: passed before, fail now (2)</summary>
 
-    <details><summary>➖ Changed: other data or grading, not compared (2)</summary>
-
-    - cap-code-002 / case-00 (5/5 → 4/5)
-    - cap-code-002 / case-01 (5/5 → 4/5)
-
-    </details>
-
-    <details><summary>➖ New: not in the reference (1)</summary>
-
-    - cap-code-002 / case-00 (now 3/5)
+    | Case | Passed |
+    | --- | --- |
+    | ❌ cap-code-002 / case-01 **critical** | 5/5 → 1/5 |
+    | ❌ cap-code-002 / case-00 | 5/5 → 1/5 |
 
     </details>
 
-    <details><summary>❌ Still failing (2)</summary>
+    <details><summary>Fixed: failed before, pass now (2)</summary>
 
-    - cap-code-002 / case-00 (0/5 → 0/5)
-    - cap-code-002 / case-01 (0/5 → 0/5)
+    | Case | Passed |
+    | --- | --- |
+    | ✅ cap-code-002 / case-00 | 0/5 → 5/5 |
+    | ✅ cap-code-002 / case-01 | 0/5 → 5/5 |
 
     </details>
 
-    <sub>tested: pass@1 at 5 %, one-sided, and by category; intervals at 95 %, 10,000 resamples, seed 7</sub>
+    <details><summary>Changed: other data or grading, not compared (2)</summary>
+
+    | Case | Passed |
+    | --- | --- |
+    | ➖ cap-code-002 / case-00 | 5/5 → 4/5 |
+    | ➖ cap-code-002 / case-01 | 5/5 → 4/5 |
+
+    </details>
+
+    <details><summary>New: not in the reference (1)</summary>
+
+    | Case | Passed |
+    | --- | --- |
+    | ➖ cap-code-002 / case-00 | now 3/5 |
+
+    </details>
+
+    <details><summary>Still failing (2)</summary>
+
+    | Case | Passed |
+    | --- | --- |
+    | ❌ cap-code-002 / case-00 | 0/5 → 0/5 |
+    | ❌ cap-code-002 / case-01 | 0/5 → 0/5 |
+
+    </details>
+
+    tested: pass@1 at 5 %, one-sided, and by category; intervals at 95 %, 10,000 resamples, seed 7
     ");
 }
 
@@ -109,56 +120,64 @@ fn markdown_says_what_is_undecided() {
     assert_snapshot!(as_markdown(&of(vec![undecided()], Decision::Incomplete, &[])), @r"
     # ⚠️ Undecided: Parser suite, latest against main
 
-    > [!WARNING]
-    > Undecided: samples without a grade leave it open: at worst a regression, at best an improvement
+    samples without a grade leave it open: at worst a regression, at best an improvement
 
     **over what was graded: no evidence of a difference: pass@1 fell from 0.900 to 0.800, -10.0 points \[-41.0, +22.0\], p = 0.31 (one-sided, McNemar with mid-p, 10 cases)**
 
-    With 10 cases only a true drop of 47 points would have been found with 80 % chance; for the observed 10 points about 220 cases like these would be needed. 7 samples of the compared cases have no grade (1 of the reference, 6 of the candidate): had they gone against the candidate, the verdict would be \`regression\`, and had they gone for it, \`improvement\`.
+    With 10 cases only a true drop of 47 points would have been found with 80 % chance; for the observed 10 points about 220 cases like these would be needed.
+
+    7 samples of the compared cases have no grade (1 of the reference, 6 of the candidate): had they gone against the candidate, the verdict would be \`regression\`, and had they gone for it, \`improvement\`.
 
     Gate: ⚠️ **INCOMPLETE** (`--fail-on significant`: a regression fails it)
 
-    |  | Name | What it is |
-    | --- | --- | --- |
-    | Reference | main | target solver (model), model openai:gpt-4o-mini, run eval-20260101-120000, commit 0123456, 2026-01-02 |
-    | Candidate | latest | target solver (model), model openai:gpt-4o-mini, run eval-20260103-093000, commit fedcba9 with changes, 2026-01-03 |
+    - reference: main · target solver (model) · model openai:gpt-4o-mini · run eval-20260101-120000 · commit 0123456 · 2026-01-02
+    - candidate: latest · target solver (model) · model openai:gpt-4o-mini · run eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
 
-    | Metric | Reference | Candidate | Difference | 95 % interval | p | Paired |
-    | --- | ---: | ---: | ---: | --- | ---: | ---: |
-    | **pass@1** \* | 0.900 | 0.800 | -10.0 points | [-41.0, +22.0] | 0.31 | 10 cases |
+    | Metric | From | To | Difference | 95 % interval | p |
+    | --- | ---: | ---: | ---: | --- | ---: |
+    | **pass@1** * | 0.900 | 0.800 | -10.0 points | [-41.0, +22.0] | 0.31 |
 
-    \* the verdict rests on it. p: one-sided, the way the difference points, of \* whether it is worse.
+    paired: 10 cases
 
-    - pass@1 [-40.0, +30.0] if all without a grade had gone against, or for, the candidate
+    pass@1 [-40.0, +30.0] if all without a grade had gone against, or for, the candidate
 
-    - 10 cases compared: 1 broken, 2 fixed, 7 still passing
-    - not compared: 6 without a grade on a side
+    \* the verdict rests on it. p: one-sided, the way the difference points, of * whether it is worse.
 
-    <details><summary>❌ Broken: passed before, fail now (1)</summary>
+    **10 cases compared: 1 broken, 2 fixed, 7 still passing**
 
-    - cap-code-002 / case-00 (1/1 → 0/1)
+    not compared: 6 without a grade on a side
 
-    </details>
+    <details><summary>Broken: passed before, fail now (1)</summary>
 
-    <details><summary>✅ Fixed: failed before, pass now (2)</summary>
-
-    - cap-code-002 / case-00 (0/1 → 1/1)
-    - cap-code-002 / case-01 (0/1 → 1/1)
+    | Case | Passed |
+    | --- | --- |
+    | ❌ cap-code-002 / case-00 | 1/1 → 0/1 |
 
     </details>
 
-    <details><summary>⚠️ Without a grade on a side (6)</summary>
+    <details><summary>Fixed: failed before, pass now (2)</summary>
 
-    - cap-code-002 / case-00 (1/1 → no grade)
-    - cap-code-002 / case-01 (1/1 → no grade)
-    - cap-code-002 / case-02 (1/1 → no grade)
-    - cap-code-002 / case-03 (1/1 → no grade)
-    - cap-code-002 / case-04 (1/1 → no grade)
-    - cap-code-002 / case-05 (1/1 → no grade)
+    | Case | Passed |
+    | --- | --- |
+    | ✅ cap-code-002 / case-00 | 0/1 → 1/1 |
+    | ✅ cap-code-002 / case-01 | 0/1 → 1/1 |
 
     </details>
 
-    <sub>tested: pass@1 at 5 %, one-sided, and by category; intervals at 95 %, 10,000 resamples, seed 7</sub>
+    <details><summary>Without a grade on a side (6)</summary>
+
+    | Case | Passed |
+    | --- | --- |
+    | ⚠️ cap-code-002 / case-00 | 1/1 → no grade |
+    | ⚠️ cap-code-002 / case-01 | 1/1 → no grade |
+    | ⚠️ cap-code-002 / case-02 | 1/1 → no grade |
+    | ⚠️ cap-code-002 / case-03 | 1/1 → no grade |
+    | ⚠️ cap-code-002 / case-04 | 1/1 → no grade |
+    | ⚠️ cap-code-002 / case-05 | 1/1 → no grade |
+
+    </details>
+
+    tested: pass@1 at 5 %, one-sided, and by category; intervals at 95 %, 10,000 resamples, seed 7
     ");
 }
 
@@ -180,22 +199,19 @@ fn markdown_has_a_column_for_each_candidate() {
 
     - small: regression: pass@1 fell from 0.850 to 0.790
 
-    |  | Name | What it is |
-    | --- | --- | --- |
-    | Reference | main | target solver (model), model openai:gpt-4o-mini, run eval-20260101-120000, commit 0123456, 2026-01-02 |
-    | Candidate | small | target solver (model), model openai:gpt-4o-mini, run eval-20260103-093000, commit fedcba9 with changes, 2026-01-03 |
-    | Candidate | results/2026-01-03/run-093000 | target solver (model), model openai:gpt-4o-mini, run eval-20260103-093000, commit fedcba9 with changes, 2026-01-03 |
-    | Candidate | eval-20260103-093001 | target solver (model), model openai:gpt-4o-mini, run eval-20260103-093000, commit fedcba9 with changes, 2026-01-03 |
-    | Candidate | v2 | target solver (model), model openai:gpt-4o-mini, run eval-20260103-093000, commit fedcba9 with changes, 2026-01-03 |
+    - reference: main · target solver (model) · model openai:gpt-4o-mini · run eval-20260101-120000 · commit 0123456 · 2026-01-02
+    - candidate: small · target solver (model) · model openai:gpt-4o-mini · run eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
+    - candidate: results/2026-01-03/run-093000 · target solver (model) · model openai:gpt-4o-mini · run eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
+    - candidate: eval-20260103-093001 · target solver (model) · model openai:gpt-4o-mini · run eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
+    - candidate: v2 · target solver (model) · model openai:gpt-4o-mini · run eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
 
     |  | small | results/2026-01-03/run-093000 | eval-20260103-093001 | v2 |
     | --- | --- | --- | --- | --- |
-    | verdict | ❌ regression | ✅ improvement | ⚠️ undecided | ⚪ no evidence of a difference |
-    | **pass@1** \* | 0.850 → 0.790<br>▼ -6.0 points [-9.1, -2.9], p 0.0004 | 0.790 → 0.850<br>▲ +6.0 points [+2.9, +9.1], p 0.0004 | 0.900 → 0.800<br>-10.0 points [-41.0, +22.0], p 0.31 | 0.850 → 0.850<br>-0.04 points [-1.1, +1.0], p 0.47 |
-    | latency mean | 812 ms → 934 ms<br>▼ +122 ms [+80 ms, +164 ms], p &lt;0.0001 | n/a | n/a | n/a |
+    | verdict | ❌ regression | ✅ improvement | ⚠️ undecided | ⚪ no evidence |
+    | **pass@1** * | 0.850 → 0.790<br>▼ -6.0 points<br>[-9.1, -2.9]<br>p 0.0004 | 0.790 → 0.850<br>▲ +6.0 points<br>[+2.9, +9.1]<br>p 0.0004 | 0.900 → 0.800<br>-10.0 points<br>[-41.0, +22.0]<br>p 0.31 | 0.850 → 0.850<br>-0.04 points<br>[-1.1, +1.0]<br>p 0.47 |
+    | latency mean | 812 ms → 934 ms<br>▼ +122 ms<br>[+80 ms, +164 ms]<br>p &lt;0.0001 | n/a | n/a | n/a |
     | cases compared | 400 | 400 | 400 | 400 |
-    | broken | 0 | 0 | 0 | 0 |
-    | fixed | 0 | 0 | 0 | 0 |
+    | could have found | 4.1 points |  |  |  |
 
     \* the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, the way the difference points; of several tests adjusted by Holm, those of other metrics not.
 
@@ -207,35 +223,36 @@ fn markdown_has_a_column_for_each_candidate() {
 
     - ⚠️ the suite had version 1.1.0 and has 1.2.0
 
-    <details><summary>By category: pass@1 of 2 groups</summary>
+    <details><summary>By category: <code>pass@1</code> *</summary>
 
-    | Group | Reference | Candidate | Difference | 95 % interval | p | Paired | Broken | Fixed |
+    | Group | From | To | Difference | 95 % interval | p | Cases | Broken | Fixed |
     | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: |
-    | code | 0.900 | 0.760 | ▼ -14.0 points | [-19.0, -9.2] | &lt;0.0001 | 200 cases | 22 | 4 |
-    | math and everything else that counts | 0.810 | 0.830 | +2.0 points | [-2.0, +6.0] | 0.57 | 190 cases | 2 | 8 |
+    | code | 0.900 | 0.760 | ▼ -14.0 points | [-19.0, -9.2] | &lt;0.0001 | 200 | 22 | 4 |
+    | math and everything else that counts | 0.810 | 0.830 | +2.0 points | [-2.0, +6.0] | 0.57 | 190 | 2 | 8 |
 
-    1 more group without a difference.
+    1 more group without a difference
 
     </details>
 
-    - 400 cases compared: 400 still passing
+    **400 cases compared: 400 still passing**
 
     ## ✅ results/2026-01-03/run-093000: improvement
 
     **pass@1 rose from 0.790 to 0.850, +6.0 points \[+2.9, +9.1\], p = 0.0004 (one-sided, McNemar with mid-p, 400 cases)**
 
-    - 400 cases compared: 400 still passing
+    **400 cases compared: 400 still passing**
 
     ## ⚠️ eval-20260103-093001: undecided
 
-    > [!WARNING]
-    > Undecided: samples without a grade leave it open: at worst a regression, at best an improvement
+    samples without a grade leave it open: at worst a regression, at best an improvement
 
     **over what was graded: no evidence of a difference: pass@1 fell from 0.900 to 0.800, -10.0 points \[-41.0, +22.0\], p = 0.31 (one-sided, McNemar with mid-p, 10 cases)**
 
-    With 10 cases only a true drop of 47 points would have been found with 80 % chance; for the observed 10 points about 220 cases like these would be needed. 7 samples of the compared cases have no grade (1 of the reference, 6 of the candidate): had they gone against the candidate, the verdict would be \`regression\`, and had they gone for it, \`improvement\`.
+    With 10 cases only a true drop of 47 points would have been found with 80 % chance; for the observed 10 points about 220 cases like these would be needed.
 
-    - 400 cases compared: 400 still passing
+    7 samples of the compared cases have no grade (1 of the reference, 6 of the candidate): had they gone against the candidate, the verdict would be \`regression\`, and had they gone for it, \`improvement\`.
+
+    **400 cases compared: 400 still passing**
 
     ## ⚪ v2: no evidence of a difference
 
@@ -243,9 +260,9 @@ fn markdown_has_a_column_for_each_candidate() {
 
     A true drop of 1.6 points would have been found with 80 % chance.
 
-    - 400 cases compared: 400 still passing
+    **400 cases compared: 400 still passing**
 
-    <sub>tested: pass@1 at 5 %, one-sided, and by category, 4 candidates at once; intervals at 95 %, 10,000 resamples, seed 7</sub>
+    tested: pass@1 at 5 %, one-sided, and by category, 4 candidates at once; intervals at 95 %, 10,000 resamples, seed 7
     ");
 }
 

@@ -25,72 +25,74 @@ fn a_regression_is_told_whole() {
       pass@1 fell from 0.850 to 0.790, -6.0 points [-9.1, -2.9], p = 0.0004
       (one-sided, sign flips, 400 cases)
       A true drop of 4.1 points would have been found with 80 % chance.
-    !  the suite had version 1.1.0 and has 1.2.0
+      ! the suite had version 1.1.0 and has 1.2.0
 
-      Metric               from      to    difference      95 % interval        p
-    ▼ pass@1 *            0.850   0.790   -6.0 points       [-9.1, -2.9]   0.0004
-    ▼ latency mean       812 ms  934 ms       +122 ms  [+80 ms, +164 ms]  <0.0001
-      pass@5              0.950   0.950  -0.04 points       [-1.0, +0.9]     0.46
-    ▼ pass^5 (unbiased)   0.614   0.541   -7.3 points      [-12.0, -2.6]    0.001
-      pass rate           0.500   0.500             =     [-10.0, +10.0]     0.50
-      edits               3.250   3.250       +0.0004   [-0.200, +0.210]     0.50
-      pass@10  n/a  10 samples of a case are needed; there are 5
-      paired: pass@1 400 cases, pass rate 38 evals
+      Metric               From      To     Difference  95 % interval            p
+      pass@1 *            0.850   0.790  ▼ -6.0 points  [-9.1, -2.9]        0.0004
+      latency mean       812 ms  934 ms      ▼ +122 ms  [+80 ms, +164 ms]  <0.0001
+      pass@5              0.950   0.950   -0.04 points  [-1.0, +0.9]          0.46
+      pass^5 (unbiased)   0.614   0.541  ▼ -7.3 points  [-12.0, -2.6]        0.001
+      pass@10               n/a  10 samples of a case are needed; there are 5
+      pass rate           0.500   0.500              =  [-10.0, +10.0]        0.50
+      edits               3.250   3.250        +0.0004  [-0.200, +0.210]      0.50
+      paired: 400 cases, pass rate 38 evals
       * the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p:
       one-sided, the way the difference points; of several tests adjusted by Holm,
       those of other metrics not.
 
-    By category: pass@1 *  cases   from     to    difference  95 % interval        p
-    ▼ code                   200  0.900  0.760  -14.0 points  [-19.0, -9.2]  <0.0001
-      math and everythin…    190  0.810  0.830   +2.0 points   [-2.0, +6.0]     0.57
-      and 1 group without a difference; --verbose shows all
+      By category: pass@1 *
+        Group             From     To      Difference  95 % interval        p  Cases
+        code             0.900  0.760  ▼ -14.0 points  [-19.0, -9.2]  <0.0001    200
+        math and every…  0.810  0.830     +2.0 points  [-2.0, +6.0]      0.57    190
+        1 more group without a difference
 
-    398 cases compared: 24 broken, 12 fixed, 61 still failing, 301 still passing
+      398 cases compared: 24 broken, 12 fixed, 61 still failing, 301 still passing
       not compared: 2 changed (other data or grading), 1 new, 7 gone, 4 left out of
       a side by filters or shards
 
-    Broken: passed before, fail now (24)
-      ✗ cap-code-002 / case-20  5/5 → 1/5  critical
-      ✗ cap-code-002 / case-00  5/5 → 1/5
-      ✗ cap-code-002 / case-01  5/5 → 1/5
-      ✗ cap-code-002 / case-02  5/5 → 1/5
-      ✗ cap-code-002 / case-03  5/5 → 1/5
-      ✗ cap-code-002 / case-04  5/5 → 1/5
-      ✗ cap-code-002 / case-05  5/5 → 1/5
-      ✗ cap-code-002 / case-06  5/5 → 1/5
-      ✗ cap-code-002 / case-07  5/5 → 1/5
-      ✗ cap-code-002 / case-08  5/5 → 1/5
-        and 14 more; --verbose shows all
+      Broken: passed before, fail now (24)  Passed
+        ✗ cap-code-002 / case-20 critical   5/5 → 1/5
+        ✗ cap-code-002 / case-00            5/5 → 1/5
+        ✗ cap-code-002 / case-01            5/5 → 1/5
+        ✗ cap-code-002 / case-02            5/5 → 1/5
+        ✗ cap-code-002 / case-03            5/5 → 1/5
+        ✗ cap-code-002 / case-04            5/5 → 1/5
+        ✗ cap-code-002 / case-05            5/5 → 1/5
+        ✗ cap-code-002 / case-06            5/5 → 1/5
+        ✗ cap-code-002 / case-07            5/5 → 1/5
+        ✗ cap-code-002 / case-08            5/5 → 1/5
+        ... and 14 more cases; --verbose shows more
 
-    Fixed: failed before, pass now (12)
-      ✓ cap-code-002 / case-00  0/5 → 5/5
-      ✓ cap-code-002 / case-01  0/5 → 5/5
-      ✓ cap-code-002 / case-02  0/5 → 5/5
-      ✓ cap-code-002 / case-03  0/5 → 5/5
-      ✓ cap-code-002 / case-04  0/5 → 5/5
-      ✓ cap-code-002 / case-05  0/5 → 5/5
-      ✓ cap-code-002 / case-06  0/5 → 5/5
-      ✓ cap-code-002 / case-07  0/5 → 5/5
-      ✓ cap-code-002 / case-08  0/5 → 5/5
-      ✓ cap-code-002 / case-09  0/5 → 5/5
-        and 2 more; --verbose shows all
+      Fixed: failed before, pass now (12)  Passed
+        ✓ cap-code-002 / case-00           0/5 → 5/5
+        ✓ cap-code-002 / case-01           0/5 → 5/5
+        ✓ cap-code-002 / case-02           0/5 → 5/5
+        ✓ cap-code-002 / case-03           0/5 → 5/5
+        ✓ cap-code-002 / case-04           0/5 → 5/5
+        ✓ cap-code-002 / case-05           0/5 → 5/5
+        ✓ cap-code-002 / case-06           0/5 → 5/5
+        ✓ cap-code-002 / case-07           0/5 → 5/5
+        ✓ cap-code-002 / case-08           0/5 → 5/5
+        ✓ cap-code-002 / case-09           0/5 → 5/5
+        ... and 2 more cases; --verbose shows more
 
-    Changed: other data or grading, not compared (2)
-      ~ cap-code-002 / case-00  5/5 → 4/5
-      ~ cap-code-002 / case-01  5/5 → 4/5
+      Changed: other data or grading, not compared (2)  Passed
+        ~ cap-code-002 / case-00                        5/5 → 4/5
+        ~ cap-code-002 / case-01                        5/5 → 4/5
 
-    New: not in the reference (1)
-      + cap-code-002 / case-00  now 3/5
+      New: not in the reference (1)  Passed
+        + cap-code-002 / case-00     now 3/5
 
-    Gone: not in the candidate (7)
-      – cap-code-002 / case-00  was 5/5
-      – cap-code-002 / case-01  was 5/5
-      – cap-code-002 / case-02  was 5/5
-      – cap-code-002 / case-03  was 5/5
-      – cap-code-002 / case-04  was 5/5
-        and 2 more; --verbose shows all
+      Gone: not in the candidate (7)  Passed
+        – cap-code-002 / case-00      was 5/5
+        – cap-code-002 / case-01      was 5/5
+        – cap-code-002 / case-02      was 5/5
+        – cap-code-002 / case-03      was 5/5
+        – cap-code-002 / case-04      was 5/5
+        – cap-code-002 / case-05      was 5/5
+        – cap-code-002 / case-06      was 5/5
 
-    GATE FAIL (--fail-on significant)
+    GATE FAIL (--fail-on significant: a regression fails it)
       - regression: pass@1 fell from 0.850 to 0.790
     ");
 }
@@ -108,22 +110,22 @@ fn an_improvement() {
       pass@1 rose from 0.790 to 0.850, +6.0 points [+2.9, +9.1], p = 0.0004
       (one-sided, McNemar with mid-p, 400 cases)
 
-      Metric     from     to   difference  95 % interval       p
-    ▲ pass@1 *  0.790  0.850  +6.0 points   [+2.9, +9.1]  0.0004
+      Metric     From     To     Difference  95 % interval       p
+      pass@1 *  0.790  0.850  ▲ +6.0 points  [+2.9, +9.1]   0.0004
       paired: 400 cases
       * the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p:
       one-sided, the way the difference points.
 
-    400 cases compared: 1 broken, 2 fixed, 397 still passing
+      400 cases compared: 1 broken, 2 fixed, 397 still passing
 
-    Broken: passed before, fail now (1)
-      ✗ cap-code-002 / case-00  1/1 → 0/1
+      Broken: passed before, fail now (1)  Passed
+        ✗ cap-code-002 / case-00           1/1 → 0/1
 
-    Fixed: failed before, pass now (2)
-      ✓ cap-code-002 / case-00  0/1 → 1/1
-      ✓ cap-code-002 / case-01  0/1 → 1/1
+      Fixed: failed before, pass now (2)  Passed
+        ✓ cap-code-002 / case-00          0/1 → 1/1
+        ✓ cap-code-002 / case-01          0/1 → 1/1
 
-    GATE PASS (--fail-on significant)
+    GATE PASS (--fail-on significant: a regression fails it)
     ");
 }
 
@@ -141,22 +143,22 @@ fn nothing_found_where_it_would_have_been() {
       McNemar with mid-p, 4000 cases)
       A true drop of 1.6 points would have been found with 80 % chance.
 
-      Metric     from     to    difference  95 % interval     p
-      pass@1 *  0.850  0.850  -0.04 points   [-1.1, +1.0]  0.47
+      Metric     From     To    Difference  95 % interval     p
+      pass@1 *  0.850  0.850  -0.04 points  [-1.1, +1.0]   0.47
       paired: 4000 cases
       * the verdict rests on it. p: one-sided, the way the difference points, of *
       whether it is worse.
 
-    4000 cases compared: 1 broken, 2 fixed, 3997 still passing
+      4000 cases compared: 1 broken, 2 fixed, 3997 still passing
 
-    Broken: passed before, fail now (1)
-      ✗ cap-code-002 / case-00  1/1 → 0/1
+      Broken: passed before, fail now (1)  Passed
+        ✗ cap-code-002 / case-00           1/1 → 0/1
 
-    Fixed: failed before, pass now (2)
-      ✓ cap-code-002 / case-00  0/1 → 1/1
-      ✓ cap-code-002 / case-01  0/1 → 1/1
+      Fixed: failed before, pass now (2)  Passed
+        ✓ cap-code-002 / case-00          0/1 → 1/1
+        ✓ cap-code-002 / case-01          0/1 → 1/1
 
-    GATE PASS (--fail-on significant)
+    GATE PASS (--fail-on significant: a regression fails it)
     ");
 }
 
@@ -175,22 +177,22 @@ fn too_few_cases_to_find_anything() {
       With 10 cases only a true drop of 47 points would have been found with 80 %
       chance; for the observed 10 points about 220 cases like these would be needed.
 
-      Metric     from     to    difference   95 % interval     p
+      Metric     From     To    Difference  95 % interval      p
       pass@1 *  0.900  0.800  -10.0 points  [-41.0, +22.0]  0.31
       paired: 10 cases
       * the verdict rests on it. p: one-sided, the way the difference points, of *
       whether it is worse.
 
-    10 cases compared: 1 broken, 2 fixed, 7 still passing
+      10 cases compared: 1 broken, 2 fixed, 7 still passing
 
-    Broken: passed before, fail now (1)
-      ✗ cap-code-002 / case-00  1/1 → 0/1
+      Broken: passed before, fail now (1)  Passed
+        ✗ cap-code-002 / case-00           1/1 → 0/1
 
-    Fixed: failed before, pass now (2)
-      ✓ cap-code-002 / case-00  0/1 → 1/1
-      ✓ cap-code-002 / case-01  0/1 → 1/1
+      Fixed: failed before, pass now (2)  Passed
+        ✓ cap-code-002 / case-00          0/1 → 1/1
+        ✓ cap-code-002 / case-01          0/1 → 1/1
 
-    GATE PASS (--fail-on significant)
+    GATE PASS (--fail-on significant: a regression fails it)
     ");
 }
 
@@ -216,7 +218,7 @@ fn what_has_no_grade_can_turn_the_verdict() {
       candidate): had they gone against the candidate, the verdict would be
       `regression`, and had they gone for it, `improvement`.
 
-      Metric     from     to    difference   95 % interval     p
+      Metric     From     To    Difference  95 % interval      p
       pass@1 *  0.900  0.800  -10.0 points  [-41.0, +22.0]  0.31
       paired: 10 cases
       pass@1 [-40.0, +30.0] if all without a grade had gone against, or for, the
@@ -224,25 +226,25 @@ fn what_has_no_grade_can_turn_the_verdict() {
       * the verdict rests on it. p: one-sided, the way the difference points, of *
       whether it is worse.
 
-    10 cases compared: 1 broken, 2 fixed, 7 still passing
+      10 cases compared: 1 broken, 2 fixed, 7 still passing
       not compared: 6 without a grade on a side
 
-    Broken: passed before, fail now (1)
-      ✗ cap-code-002 / case-00  1/1 → 0/1
+      Broken: passed before, fail now (1)  Passed
+        ✗ cap-code-002 / case-00           1/1 → 0/1
 
-    Fixed: failed before, pass now (2)
-      ✓ cap-code-002 / case-00  0/1 → 1/1
-      ✓ cap-code-002 / case-01  0/1 → 1/1
+      Fixed: failed before, pass now (2)  Passed
+        ✓ cap-code-002 / case-00          0/1 → 1/1
+        ✓ cap-code-002 / case-01          0/1 → 1/1
 
-    Without a grade on a side (6)
-      ! cap-code-002 / case-00  1/1 → no grade
-      ! cap-code-002 / case-01  1/1 → no grade
-      ! cap-code-002 / case-02  1/1 → no grade
-      ! cap-code-002 / case-03  1/1 → no grade
-      ! cap-code-002 / case-04  1/1 → no grade
-        and 1 more; --verbose shows all
+      Without a grade on a side (6)  Passed
+        ! cap-code-002 / case-00     1/1 → no grade
+        ! cap-code-002 / case-01     1/1 → no grade
+        ! cap-code-002 / case-02     1/1 → no grade
+        ! cap-code-002 / case-03     1/1 → no grade
+        ! cap-code-002 / case-04     1/1 → no grade
+        ! cap-code-002 / case-05     1/1 → no grade
 
-    GATE INCOMPLETE (--fail-on significant)
+    GATE INCOMPLETE (--fail-on significant: a regression fails it)
       - samples without a grade could make it a regression
     ");
 }
@@ -261,21 +263,26 @@ fn nothing_could_be_paired() {
       every case of both changed in data or grading; `--allow-changed` compares them
       all the same
 
-      Metric
-      pass@1  n/a  no pairs
+      Metric  From
+      pass@1   n/a  no pairs
 
-    no case could be compared
+      no case could be compared
       not compared: 400 changed (other data or grading)
 
-    Changed: other data or grading, not compared (400)
-      ~ cap-code-002 / case-00  1/1 → 0/1
-      ~ cap-code-002 / case-01  1/1 → 0/1
-      ~ cap-code-002 / case-02  1/1 → 0/1
-      ~ cap-code-002 / case-03  1/1 → 0/1
-      ~ cap-code-002 / case-04  1/1 → 0/1
-        and 395 more; --verbose shows all
+      Changed: other data or grading, not compared (400)  Passed
+        ~ cap-code-002 / case-00                          1/1 → 0/1
+        ~ cap-code-002 / case-01                          1/1 → 0/1
+        ~ cap-code-002 / case-02                          1/1 → 0/1
+        ~ cap-code-002 / case-03                          1/1 → 0/1
+        ~ cap-code-002 / case-04                          1/1 → 0/1
+        ~ cap-code-002 / case-05                          1/1 → 0/1
+        ~ cap-code-002 / case-06                          1/1 → 0/1
+        ~ cap-code-002 / case-07                          1/1 → 0/1
+        ~ cap-code-002 / case-08                          1/1 → 0/1
+        ~ cap-code-002 / case-09                          1/1 → 0/1
+        ... and 390 more cases; --verbose shows more
 
-    GATE INCOMPLETE (--fail-on significant)
+    GATE INCOMPLETE (--fail-on significant: a regression fails it)
       - no case could be compared
     ");
 }
@@ -303,7 +310,13 @@ fn several_candidates_have_a_column_each() {
       pass@1 fell from 0.850 to 0.790, -6.0 points [-9.1, -2.9], p = 0.0004
       (one-sided, sign flips, 400 cases)
       A true drop of 4.1 points would have been found with 80 % chance.
-    !  the suite had version 1.1.0 and has 1.2.0
+      ! the suite had version 1.1.0 and has 1.2.0
+
+      By category: pass@1 *
+        Group             From     To      Difference  95 % interval        p  Cases
+        code             0.900  0.760  ▼ -14.0 points  [-19.0, -9.2]  <0.0001    200
+        math and every…  0.810  0.830     +2.0 points  [-2.0, +6.0]      0.57    190
+        1 more group without a difference
 
     results/2026-01-03/run-093000
     ▲ IMPROVEMENT
@@ -329,72 +342,69 @@ fn several_candidates_have_a_column_each() {
       McNemar with mid-p, 4000 cases)
       A true drop of 1.6 points would have been found with 80 % chance.
 
-                          small              results/2026-01-…  eval-20260103-09…
-    verdict               ▼ regression       ▲ improvement      ! undecided
-    pass@1 *              0.850 → 0.790      0.790 → 0.850      0.900 → 0.800
-                          ▼ -6.0 points      ▲ +6.0 points      -10.0 points
-                          [-9.1, -2.9]       [+2.9, +9.1]       [-41.0, +22.0]
-                          p 0.0004           p 0.0004           p 0.31
-    latency mean          812 ms → 934 ms    n/a                n/a
-                          ▼ +122 ms
-                          [+80 ms, +164 ms]
-                          p <0.0001
-    pass@5                0.950 → 0.950      n/a                n/a
-                          -0.04 points
-                          [-1.0, +0.9]
-                          p 0.46
-    pass^5 (unbiased)     0.614 → 0.541      n/a                n/a
-                          ▼ -7.3 points
-                          [-12.0, -2.6]
-                          p 0.001
-    pass@10               n/a                n/a                n/a
-    pass rate             0.500 → 0.500      n/a                n/a
-                          =
-                          [-10.0, +10.0]
-                          p 0.50
-    edits                 3.250 → 3.250      n/a                n/a
-                          +0.0004
-                          [-0.200, +0.210]
-                          p 0.50
+                         small              results/2026-01-03/run-093000
+      verdict            ▼ regression       ▲ improvement
+      pass@1 *           0.850 → 0.790      0.790 → 0.850
+                         ▼ -6.0 points      ▲ +6.0 points
+                         [-9.1, -2.9]       [+2.9, +9.1]
+                         p 0.0004           p 0.0004
+      latency mean       812 ms → 934 ms    n/a
+                         ▼ +122 ms
+                         [+80 ms, +164 ms]
+                         p <0.0001
+      pass@5             0.950 → 0.950      n/a
+                         -0.04 points
+                         [-1.0, +0.9]
+                         p 0.46
+      pass^5 (unbiased)  0.614 → 0.541      n/a
+                         ▼ -7.3 points
+                         [-12.0, -2.6]
+                         p 0.001
+      pass@10            n/a                n/a
+      pass rate          0.500 → 0.500      n/a
+                         =
+                         [-10.0, +10.0]
+                         p 0.50
+      edits              3.250 → 3.250      n/a
+                         +0.0004
+                         [-0.200, +0.210]
+                         p 0.50
+      cases compared     398                400
+      broken             24                 1
+      fixed              12                 2
+      still failing      61                 0
+      without a grade    0                  0
+      changed            2                  0
+      new                1                  0
+      gone               7                  0
+      could have found   4.1 points
 
-    cases compared        398                400                10
-    broken                24                 1                  1
-    fixed                 12                 2                  2
-    still failing         61                 0                  0
-    without a grade       0                  0                  6
-    changed               2                  0                  0
-    new                   1                  0                  0
-    gone                  7                  0                  0
-    could have found      4.1 points
+                         eval-20260103-093001  v2
+      verdict            ! undecided           ○ no evidence
+      pass@1 *           0.900 → 0.800         0.850 → 0.850
+                         -10.0 points          -0.04 points
+                         [-41.0, +22.0]        [-1.1, +1.0]
+                         p 0.31                p 0.47
+      latency mean       n/a                   n/a
+      pass@5             n/a                   n/a
+      pass^5 (unbiased)  n/a                   n/a
+      pass@10            n/a                   n/a
+      pass rate          n/a                   n/a
+      edits              n/a                   n/a
+      cases compared     10                    4000
+      broken             1                     1
+      fixed              2                     2
+      still failing      0                     0
+      without a grade    6                     0
+      changed            0                     0
+      new                0                     0
+      gone               0                     0
+      could have found
+      * the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p:
+      one-sided, the way the difference points; of several tests adjusted by Holm,
+      those of other metrics not.
 
-                          v2
-    verdict               ○ no evidence
-    pass@1 *              0.850 → 0.850
-                          -0.04 points
-                          [-1.1, +1.0]
-                          p 0.47
-
-    cases compared        4000
-    broken                1
-    fixed                 2
-    still failing         0
-    without a grade       0
-    changed               0
-    new                   0
-    gone                  0
-
-    * the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p:
-    one-sided, the way the difference points; of several tests adjusted by Holm,
-    those of other metrics not.
-
-    small
-
-    By category: pass@1 *  cases   from     to    difference  95 % interval        p
-    ▼ code                   200  0.900  0.760  -14.0 points  [-19.0, -9.2]  <0.0001
-      math and everythin…    190  0.810  0.830   +2.0 points   [-2.0, +6.0]     0.57
-      and 1 group without a difference; --verbose shows all
-
-    GATE FAIL (--fail-on significant)
+    GATE FAIL (--fail-on significant: a regression fails it)
       - small: regression: pass@1 fell from 0.850 to 0.790
     ");
 }
@@ -429,63 +439,64 @@ fn all_is_shown_when_it_is_asked_for_and_ascii_where_nothing_else_is() {
       pass@1 fell from 0.850 to 0.790, -6.0 points [-9.1, -2.9], p = 0.0004
       (one-sided, sign flips, 400 cases)
       A true drop of 4.1 points would have been found with 80 % chance.
-    !  the suite had version 1.1.0 and has 1.2.0
+      ! the suite had version 1.1.0 and has 1.2.0
 
-      Metric               from      to    difference      95 % interval        p
-    v pass@1 *            0.850   0.790   -6.0 points       [-9.1, -2.9]   0.0004
-    v latency mean       812 ms  934 ms       +122 ms  [+80 ms, +164 ms]  <0.0001
-      pass@5              0.950   0.950  -0.04 points       [-1.0, +0.9]     0.46
-    v pass^5 (unbiased)   0.614   0.541   -7.3 points      [-12.0, -2.6]    0.001
-      pass rate           0.500   0.500             =     [-10.0, +10.0]     0.50
-      edits               3.250   3.250       +0.0004   [-0.200, +0.210]     0.50
-      pass@10  n/a  10 samples of a case are needed; there are 5
-      paired: pass@1 400 cases, pass rate 38 evals
+      Metric               From      To     Difference  95 % interval            p
+      pass@1 *            0.850   0.790  v -6.0 points  [-9.1, -2.9]        0.0004
+      latency mean       812 ms  934 ms      v +122 ms  [+80 ms, +164 ms]  <0.0001
+      pass@5              0.950   0.950   -0.04 points  [-1.0, +0.9]          0.46
+      pass^5 (unbiased)   0.614   0.541  v -7.3 points  [-12.0, -2.6]        0.001
+      pass@10               n/a  10 samples of a case are needed; there are 5
+      pass rate           0.500   0.500              =  [-10.0, +10.0]        0.50
+      edits               3.250   3.250        +0.0004  [-0.200, +0.210]      0.50
+      paired: 400 cases, pass rate 38 evals
       * the verdict rests on it. v ^ more than chance, each metric taken alone. p:
       one-sided, the way the difference points; of several tests adjusted by Holm,
       those of other metrics not.
 
-    By category: pass...  cases   from     to    difference   95 % interval        p
-    v code                  200  0.900  0.760  -14.0 points   [-19.0, -9.2]  <0.0001
-      math and everyt...    190  0.810  0.830   +2.0 points    [-2.0, +6.0]     0.57
-      chat                   10  0.700  0.700             =  [-10.0, +10.0]
+      By category: pass@1 *
+        Group            From     To      Difference  95 % interval         p  Cases
+        code            0.900  0.760  v -14.0 points  [-19.0, -9.2]   <0.0001    200
+        math and ev...  0.810  0.830     +2.0 points  [-2.0, +6.0]       0.57    190
+        chat            0.700  0.700               =  [-10.0, +10.0]              10
 
-    398 cases compared: 2 broken, 2 fixed, 61 still failing, 301 still passing
+      398 cases compared: 2 broken, 2 fixed, 61 still failing, 301 still passing
       not compared: 2 changed (other data or grading), 1 new, 7 gone, 4 left out of
       a side by filters or shards
 
-    Broken: passed before, fail now (2)
-      x cap-code-002 / case-00  5/5 -> 1/5
-      x cap-code-002 / case-01  5/5 -> 1/5
+      Broken: passed before, fail now (2)  Passed
+        x cap-code-002 / case-00           5/5 -> 1/5
+        x cap-code-002 / case-01           5/5 -> 1/5
 
-    Fixed: failed before, pass now (2)
-      + cap-code-002 / case-00  0/5 -> 5/5
-      + cap-code-002 / case-01  0/5 -> 5/5
+      Fixed: failed before, pass now (2)  Passed
+        + cap-code-002 / case-00          0/5 -> 5/5
+        + cap-code-002 / case-01          0/5 -> 5/5
 
-    Changed: other data or grading, not compared (2)
-      ~ cap-code-002 / case-00  5/5 -> 4/5
-      ~ cap-code-002 / case-01  5/5 -> 4/5
+      Changed: other data or grading, not compared (2)  Passed
+        ~ cap-code-002 / case-00                        5/5 -> 4/5
+        ~ cap-code-002 / case-01                        5/5 -> 4/5
 
-    New: not in the reference (1)
-      + cap-code-002 / case-00  now 3/5
+      New: not in the reference (1)  Passed
+        + cap-code-002 / case-00     now 3/5
 
-    Gone: not in the candidate (7)
-      - cap-code-002 / case-00  was 5/5
-      - cap-code-002 / case-01  was 5/5
-      - cap-code-002 / case-02  was 5/5
-      - cap-code-002 / case-03  was 5/5
-      - cap-code-002 / case-04  was 5/5
-      - cap-code-002 / case-05  was 5/5
-      - cap-code-002 / case-06  was 5/5
+      Gone: not in the candidate (7)  Passed
+        - cap-code-002 / case-00      was 5/5
+        - cap-code-002 / case-01      was 5/5
+        - cap-code-002 / case-02      was 5/5
+        - cap-code-002 / case-03      was 5/5
+        - cap-code-002 / case-04      was 5/5
+        - cap-code-002 / case-05      was 5/5
+        - cap-code-002 / case-06      was 5/5
 
-    Still failing (61)
-      x cap-code-002 / case-00  0/5 -> 0/5
-      x cap-code-002 / case-01  0/5 -> 0/5
-        and 59 more; eval-harness compare lists all
+      Still failing (61)          Passed
+        x cap-code-002 / case-00  0/5 -> 0/5
+        x cap-code-002 / case-01  0/5 -> 0/5
+        ... and 59 more cases; the JSON report has all
 
-    tested: pass@1 at 5 %, one-sided, and by category; intervals at 95 %, 10,000
-    resamples, seed 7
+      tested: pass@1 at 5 %, one-sided, and by category; intervals at 95 %, 10,000
+      resamples, seed 7
 
-    GATE FAIL (--fail-on significant)
+    GATE FAIL (--fail-on significant: a regression fails it)
     ");
 }
 
@@ -518,37 +529,49 @@ fn a_narrow_terminal_has_sentences_in_place_of_tables() {
       flips, 400 cases)
       A true drop of 4.1 points would have been
       found with 80 % chance.
-    !  the suite had version 1.1.0 and has 1.2.0
+      ! the suite had version 1.1.0 and has 1.2.0
 
-      pass@1 *: 0.850 → 0.790, -6.0 points [-9.1,
-      -2.9], p 0.0004
-      latency mean: 812 ms → 934 ms, +122 ms [+80
-      ms, +164 ms], p <0.0001
-      pass@5: 0.950 → 0.950, -0.04 points [-1.0,
-      +0.9], p 0.46
-      pass^5 (unbiased): 0.614 → 0.541, -7.3
-      points [-12.0, -2.6], p 0.001
-      pass rate: 0.500 → 0.500, = [-10.0, +10.0],
-      p 0.50
-      edits: 3.250 → 3.250, +0.0004 [-0.200,
-      +0.210], p 0.50
-      pass@10  n/a  10 samples of a case are
-                    needed; there are 5
-      paired: pass@1 400 cases, pass rate 38 evals
+      pass@1 *: from 0.850, to 0.790, difference ▼
+        -6.0 points, 95 % interval [-9.1, -2.9], p
+        0.0004
+      latency mean: from 812 ms, to 934 ms,
+        difference ▼ +122 ms, 95 % interval [+80
+        ms, +164 ms], p <0.0001
+      pass@5: from 0.950, to 0.950, difference
+        -0.04 points, 95 % interval [-1.0, +0.9],
+        p 0.46
+      pass^5 (unbiased): from 0.614, to 0.541,
+        difference ▼ -7.3 points, 95 % interval
+        [-12.0, -2.6], p 0.001
+      pass@10: from n/a, 10 samples of a case are
+        needed; there are 5
+      pass rate: from 0.500, to 0.500, difference
+        =, 95 % interval [-10.0, +10.0], p 0.50
+      edits: from 3.250, to 3.250, difference
+        +0.0004, 95 % interval [-0.200, +0.210], p
+        0.50
+      paired: 400 cases, pass rate 38 evals
       * the verdict rests on it. ▼ ▲ more than
       chance, each metric taken alone. p:
-      one-sided, the way the difference points; o…
+      one-sided, the way the difference points; of
+      several tests adjusted by Holm, those of
+      other metrics not.
 
-    By category: pass@1 *
-      code: 0.900 → 0.760, -14.0 points [-19.0,
-      -9.2], p <0.0001
-      math and everything else that counts: 0.810
-      → 0.830, +2.0 points [-2.0, +6.0], p 0.57
-      and 1 group without a difference; --verbose…
+      By category: pass@1 *
+        code: from 0.900, to 0.760, difference ▼
+          -14.0 points, 95 % interval [-19.0,
+          -9.2], p <0.0001, cases 200, broken 22,
+          fixed 4
+        math and everything else that counts: from
+          0.810, to 0.830, difference +2.0 points,
+          95 % interval [-2.0, +6.0], p 0.57,
+          cases 190, broken 2, fixed 8
+        1 more group without a difference
 
-    398 cases compared: 398 still passing
+      398 cases compared: 398 still passing
 
-    GATE FAIL (--fail-on significant)
+    GATE FAIL (--fail-on significant: a regression
+      fails it)
     ");
 }
 

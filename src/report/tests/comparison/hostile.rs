@@ -86,7 +86,7 @@ proptest! {
                 let pipes = line.matches('|').count();
                 columns = line.starts_with("| ").then(|| columns.unwrap_or(pipes));
                 prop_assert!(columns.is_none_or(|columns| columns == pipes), "{line:?}");
-                let ours = ["# ❌ Regression: ", "# ⚠️ Undecided: ", "## ❌ ", "## ⚠️ "];
+                let ours = ["# ❌ Regression: ", "# ⚠️ Undecided: ", "## ❌ ", "## ⚠️ ", "### ❌ ", "### ⚠️ "];
                 prop_assert!(!line.starts_with('#') || ours.iter().any(|heading| line.starts_with(heading)), "{line:?}");
                 let opens = line.starts_with("<details><summary>") && line.ends_with("</summary>");
                 open += i32::from(opens) - i32::from(line == "</details>");

@@ -51,22 +51,22 @@ fn the_terminal_has_a_section_of_it() {
       pass@1 fell from 0.850 to 0.790, -6.0 points [-9.1, -2.9], p = 0.0004
       (one-sided, sign flips, 400 cases)
       A true drop of 4.1 points would have been found with 80 % chance.
-    !  the suite had version 1.1.0 and has 1.2.0
+      ! the suite had version 1.1.0 and has 1.2.0
 
-      Metric     from     to   difference  95 % interval       p
-    ▼ pass@1 *  0.850  0.790  -6.0 points   [-9.1, -2.9]  0.0004
+      Metric     From     To     Difference  95 % interval       p
+      pass@1 *  0.850  0.790  ▼ -6.0 points  [-9.1, -2.9]   0.0004
       paired: 400 cases
       * the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p:
       one-sided, the way the difference points.
 
-    400 cases compared: 1 broken, 2 fixed, 397 still passing
+      400 cases compared: 1 broken, 2 fixed, 397 still passing
 
-    Broken: passed before, fail now (1)
-      ✗ cap-code-002 / case-00  5/5 → 1/5  critical
+      Broken: passed before, fail now (1)  Passed
+        ✗ cap-code-002 / case-00 critical  5/5 → 1/5
 
-    Fixed: failed before, pass now (2)
-      ✓ cap-code-002 / case-00  0/1 → 1/1
-      ✓ cap-code-002 / case-01  0/1 → 1/1
+      Fixed: failed before, pass now (2)  Passed
+        ✓ cap-code-002 / case-00          0/1 → 1/1
+        ✓ cap-code-002 / case-01          0/1 → 1/1
 
       It informs: the gate does not look at it.
     ");
@@ -82,7 +82,9 @@ fn markdown_has_a_section_of_it() {
     assert_snapshot!(section(&shown, "## Compared with", "## Evals"), @r"
     ## Compared with main
 
-    ❌ **Regression**
+    - reference: main · target solver (model) · model openai:gpt-4o-mini · run eval-20260101-120000 · commit 0123456 · 2026-01-02 · accepted scores baselines/scores/Parser.solver.json
+
+    **❌ REGRESSION**
 
     **pass@1 fell from 0.850 to 0.790, -6.0 points \[-9.1, -2.9\], p = 0.0004 (one-sided, sign flips, 400 cases)**
 
@@ -90,26 +92,30 @@ fn markdown_has_a_section_of_it() {
 
     - ⚠️ the suite had version 1.1.0 and has 1.2.0
 
-    Reference: target solver (model), model openai:gpt-4o-mini, run eval-20260101-120000, commit 0123456, 2026-01-02, accepted scores baselines/scores/Parser.solver.json.
+    | Metric | From | To | Difference | 95 % interval | p |
+    | --- | ---: | ---: | ---: | --- | ---: |
+    | **pass@1** * | 0.850 | 0.790 | ▼ -6.0 points | [-9.1, -2.9] | 0.0004 |
 
-    | Metric | Reference | Candidate | Difference | 95 % interval | p | Paired |
-    | --- | ---: | ---: | ---: | --- | ---: | ---: |
-    | **pass@1** \* | 0.850 | 0.790 | ▼ -6.0 points | [-9.1, -2.9] | 0.0004 | 400 cases |
+    paired: 400 cases
 
     \* the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, the way the difference points.
 
-    - 400 cases compared: 1 broken, 2 fixed, 397 still passing
+    **400 cases compared: 1 broken, 2 fixed, 397 still passing**
 
-    <details><summary>❌ Broken: passed before, fail now (1)</summary>
+    <details><summary>Broken: passed before, fail now (1)</summary>
 
-    - cap-code-002 / case-00 (5/5 → 1/5) **critical**
+    | Case | Passed |
+    | --- | --- |
+    | ❌ cap-code-002 / case-00 **critical** | 5/5 → 1/5 |
 
     </details>
 
-    <details><summary>✅ Fixed: failed before, pass now (2)</summary>
+    <details><summary>Fixed: failed before, pass now (2)</summary>
 
-    - cap-code-002 / case-00 (0/1 → 1/1)
-    - cap-code-002 / case-01 (0/1 → 1/1)
+    | Case | Passed |
+    | --- | --- |
+    | ✅ cap-code-002 / case-00 | 0/1 → 1/1 |
+    | ✅ cap-code-002 / case-01 | 0/1 → 1/1 |
 
     </details>
 
