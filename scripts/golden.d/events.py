@@ -415,7 +415,7 @@ def version_3(event):
             said = {name: value for name, value in event[kind].items() if name != "rules_recorded"}
             run = {name: said.pop(name) for name in IDENTITY if name in said}
             config = {name: said.pop(name) for name in CONFIG if name in said}
-            return {kind: {"journal_version": said.pop("journal_version"), "run": run, "config": config} | said}
+            return {kind: said | {"journal_version": 3, "run": run, "config": config}}
     return event
 
 

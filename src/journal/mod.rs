@@ -52,11 +52,13 @@ pub enum JournalError {
     Empty { path: PathBuf },
     #[error("run {run} is being written by another process; wait until it has ended")]
     Locked { run: String },
+    #[error("{path} was written by a later version of eval-harness (journal version {version})", path = path.display())]
+    LaterVersion { path: PathBuf, version: u32 },
     #[error(
         "{path} was written by eval-harness {harness} in journal version {version}; this version reads version {JOURNAL_VERSION}",
         path = path.display()
     )]
-    Version {
+    EarlierVersion {
         path: PathBuf,
         version: u32,
         harness: String,
@@ -105,7 +107,10 @@ impl JournalError {
                 "results lie where --output-dir says, or the suite (--suite), or in `results/` of the project".to_owned(),
             ),
             JournalError::Create { .. } => Some("--output-dir names another folder for results".to_owned()),
-            JournalError::Version { harness, .. } => {
+            JournalError::LaterVersion { .. } => {
+                Some("use that version, or a later one".to_owned())
+            }
+            JournalError::EarlierVersion { harness, .. } => {
                 Some(format!("eval-harness {harness} reads it"))
             }
             _ => None,

@@ -34,7 +34,7 @@ pub(super) struct LinePlace {
     pub length: usize,
 }
 
-/// Opens a journal. Fails when it holds no run or was written by a later version.
+/// Opens a journal. Fails when it holds no run or has a different version.
 pub fn read(
     path: &Path,
 ) -> Result<impl Iterator<Item = Result<Event, JournalError>> + use<>, JournalError> {
@@ -196,11 +196,8 @@ impl Journal {
             Ok(Event::RunStarted(said) | Event::RunResumed(said))
                 if said.journal_version != JOURNAL_VERSION =>
             {
-                let version = WriterVersion {
-                    journal: said.journal_version,
-                    harness: said.run.harness_version,
-                };
-                return self.end(version.error(&self.path));
+                let harness = said.run.harness_version;
+                return self.end(wrong_version(&self.path, said.journal_version, harness));
             }
             Ok(event) => return Some(Ok(event)),
             Err(error) => error,
@@ -209,7 +206,7 @@ impl Journal {
         let message = error.to_string();
         if is_json(&self.buffer) {
             return self.end(match other_version(&self.buffer) {
-                Some(version) => version.error(&self.path),
+                Some((version, harness)) => wrong_version(&self.path, version, harness),
                 None => JournalError::Line {
                     path: self.path.clone(),
                     line,
@@ -242,37 +239,34 @@ impl Journal {
     }
 }
 
-/// What wrote a journal.
-struct WriterVersion {
-    journal: u32,
-    harness: String,
-}
-
-impl WriterVersion {
-    fn error(self, path: &Path) -> JournalError {
-        JournalError::Version {
-            path: path.to_owned(),
-            version: self.journal,
-            harness: self.harness,
+fn wrong_version(path: &Path, version: u32, harness: String) -> JournalError {
+    let path = path.to_owned();
+    if version > JOURNAL_VERSION {
+        JournalError::LaterVersion { path, version }
+    } else {
+        JournalError::EarlierVersion {
+            path,
+            version,
+            harness,
         }
     }
 }
 
-/// What a line says of its writer, if it begins a session in another version of the journal.
-fn other_version(line: &[u8]) -> Option<WriterVersion> {
+/// The journal's and the program's version that a line names, if it begins a session in a
+/// different version of the journal.
+fn other_version(line: &[u8]) -> Option<(u32, String)> {
     let value: serde_json::Value = serde_json::from_slice(line).ok()?;
     let said = value
         .get("run_started")
         .or_else(|| value.get("run_resumed"))?;
-    let version = said.get("journal_version")?.as_u64()?;
-    // Up to version 2 the identity was not apart.
+    let version = u32::try_from(said.get("journal_version")?.as_u64()?).ok()?;
+    // Up to version 2 the identity was not a separate object.
     let identity = said.get("run").unwrap_or(said);
-    let harness = identity.get("harness_version")?.as_str()?;
-    let version = WriterVersion {
-        journal: u32::try_from(version).ok()?,
-        harness: harness.to_owned(),
-    };
-    (version.journal != JOURNAL_VERSION).then_some(version)
+    let harness = identity
+        .get("harness_version")
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or_default();
+    (version != JOURNAL_VERSION).then(|| (version, harness.to_owned()))
 }
 
 impl Iterator for Journal {
@@ -525,7 +519,7 @@ mod tests {
                 .err()
                 .unwrap()
                 .to_string()
-                .contains("reads version 3")
+                .contains("later version")
         );
     }
 }

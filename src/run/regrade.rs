@@ -240,6 +240,7 @@ fn introduction(plan: &Plan, said: Said, earlier: &Earlier, part: bool) -> RunSt
         journal_version: JOURNAL_VERSION,
         run: RunIdentity {
             filters,
+            shard: was.run.shard,
             regrade_of: Some(run.clone()),
             ..identity(plan, was.run.environment)
         },

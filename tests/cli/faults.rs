@@ -163,8 +163,7 @@ fn a_journal_of_a_later_version_is_refused_in_words() {
     };
     let call = report_of_changed_journal(later).expect(2);
     assert!(
-        call.stderr
-            .contains("in journal version 99; this version reads version 3"),
+        call.stderr.contains("later version of eval-harness"),
         "{}",
         call.stderr
     );

@@ -492,7 +492,7 @@ fn what_cannot_be_read_is_named_and_the_rest_counts() {
         .collect();
     insta::assert_snapshot!(said.join("\n"), @r"
     DIR/2026-03-01/run-010000.journal.jsonl holds no run: it is empty or its first line is torn; it is left out
-    DIR/2026-03-01/run-040000.journal.jsonl was written by eval-harness 0.1.0 in journal version 9; this version reads version 3; it is left out
+    DIR/2026-03-01/run-040000.journal.jsonl was written by a later version of eval-harness (journal version 9); it is left out
     cannot read the journal DIR/2026-03-01/run-050000.journal.jsonl: Is a directory (os error 21); it is left out
     run eval-20260301-020000 has no end: it was cut off or still goes on; what it recorded counts
     DIR/2026-03-01/run-030000.journal.jsonl:2: not a journal line
