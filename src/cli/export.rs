@@ -3,7 +3,6 @@
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use globset::{GlobBuilder, GlobMatcher};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -14,18 +13,16 @@ use super::{Exit, Failure};
 use crate::gate::ExitCode;
 use crate::journal::{self, RunPaths, SampleIndex};
 use crate::model::{Outcome, Output, OutputValue, SampleFinished, Usage};
+use eval_base::globs::IdGlobs;
 use eval_base::text::sanitize;
 use eval_base::whole_file::WholeFile;
 
 pub fn export(console: &Console, args: &ExportArgs) -> Exit {
-    let (evals, cases) = (
-        Globs::new(&args.eval, "eval")?,
-        Globs::new(&args.case, "case")?,
-    );
+    let (evals, cases) = (globs_of(&args.eval, "eval")?, globs_of(&args.case, "case")?);
     let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;
     let paths = journal::find_run(&dir, &args.run)?;
     let index = journal::index_samples(&paths.journal(), |eval, case| {
-        evals.fit(eval) && cases.fit(case)
+        evals.fit_or_empty(eval) && cases.fit_or_empty(case)
     })
     .map_err(Failure::wrong)?;
     let mut writer = Exporter {
@@ -80,39 +77,14 @@ fn counted(n: usize, noun: &str) -> String {
     format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
 }
 
-/// Ids that a flag takes: all without a pattern. A pattern that is exactly an id means that id, and
-/// `*` crosses slashes.
-struct Globs(Vec<(String, GlobMatcher)>);
-
-impl Globs {
-    fn new(patterns: &[String], flag: &str) -> Result<Globs, Failure> {
-        let glob = |pattern: &String| {
-            let glob = GlobBuilder::new(pattern)
-                .literal_separator(false)
-                .backslash_escape(true)
-                .build();
-            let glob = glob.map_err(|error| {
-                Failure::wrong(format!(
-                    "`--{flag} {pattern}` is not a glob: {}",
-                    error.kind()
-                ))
-            })?;
-            Ok((pattern.clone(), glob.compile_matcher()))
-        };
-        patterns
-            .iter()
-            .map(glob)
-            .collect::<Result<_, _>>()
-            .map(Globs)
-    }
-
-    fn fit(&self, id: &str) -> bool {
-        self.0.is_empty()
-            || self
-                .0
-                .iter()
-                .any(|(text, glob)| text == id || glob.is_match(id))
-    }
+/// The ids that a flag takes.
+fn globs_of(patterns: &[String], flag: &str) -> Result<IdGlobs, Failure> {
+    IdGlobs::new(patterns).map_err(|error| {
+        Failure::wrong(format!(
+            "`--{flag} {}` is not a glob: {error}",
+            error.pattern
+        ))
+    })
 }
 
 #[derive(Debug, thiserror::Error)]

@@ -7,10 +7,11 @@ use super::args::{HistoryArgs, ListFormat};
 use super::console::Console;
 use super::{Exit, Failure, report, suite};
 use crate::gate::ExitCode;
-use crate::load::{self, IdGlobs, LoadRequest, Overrides, Purpose};
+use crate::load::{self, LoadRequest, Overrides, Purpose};
 use crate::model::Plan;
 use crate::report::history::{self as page, EvalFilter, Shown};
 use crate::run::history::{self, History, HistoryRequest};
+use eval_base::globs::IdGlobs;
 
 pub fn history(console: &Console, args: &HistoryArgs) -> Exit {
     let wanted = Wanted::of(args)?;
@@ -129,27 +130,22 @@ fn nothing(asked: &Asked, some: bool) -> String {
 
 /// The evals that `--eval` names.
 #[derive(Debug)]
-struct Wanted {
-    globs: Vec<(String, IdGlobs)>,
-}
+struct Wanted(IdGlobs);
 
 impl Wanted {
     fn of(args: &HistoryArgs) -> Result<Option<Wanted>, Failure> {
-        let mut globs = Vec::new();
-        for pattern in &args.eval {
-            let glob = IdGlobs::new(std::slice::from_ref(pattern)).map_err(|why| {
-                Failure::wrong(format!("`--eval {pattern}` is not a glob: {why}"))
-            })?;
-            globs.push((pattern.clone(), glob));
-        }
-        Ok((!globs.is_empty()).then_some(Wanted { globs }))
+        let globs = IdGlobs::new(&args.eval).map_err(|error| {
+            Failure::wrong(format!("`--eval {}` is not a glob: {error}", error.pattern))
+        })?;
+        Ok((!globs.is_empty()).then_some(Wanted(globs)))
     }
 
     /// Fails when a pattern fits no eval.
     fn check(&self, known: &BTreeSet<String>) -> Result<(), Failure> {
-        match self.globs.iter().find(|(_, glob)| !known.iter().any(|id| glob.fit(id))) {
+        let known: Vec<&str> = known.iter().map(String::as_str).collect();
+        match self.0.unmatched(&known).first() {
             None => Ok(()),
-            Some((pattern, _)) => Err(Failure::wrong(format!("no eval fits `--eval {pattern}`"))
+            Some(pattern) => Err(Failure::wrong(format!("no eval fits `--eval {pattern}`"))
                 .hint("`eval-harness list` shows the suite's evals, `eval-harness history` those that ran")),
         }
     }
@@ -157,6 +153,6 @@ impl Wanted {
 
 impl EvalFilter for Wanted {
     fn takes(&self, id: &str) -> bool {
-        self.globs.iter().any(|(_, glob)| glob.fit(id))
+        self.0.fit(id)
     }
 }

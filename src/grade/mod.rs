@@ -406,12 +406,13 @@ impl Graders {
         let Some(code) = grader.as_method().candidate_code() else {
             return no_baseline(&case.id);
         };
-        if !code.is_sandboxed() && !self.open_is_allowed() {
+        let sandboxed = code.settings().sandboxed;
+        if !sandboxed && !self.open_is_allowed() {
             let why = "`sandbox: false` needs --allow-unsandboxed";
             let cause = Cause::SandboxUnavailable;
             return Grade::errored(GraderType::Code, grader.method(), cause, why);
         }
-        let opened = if code.is_sandboxed() {
+        let opened = if sandboxed {
             self.isolated().await.map_err(|refused| refused.error)
         } else {
             self.open().await

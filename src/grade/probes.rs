@@ -12,7 +12,7 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 
 use crate::graders::code_execution::{StdioTest, grade_stdio};
-use crate::graders::programs::{CandidateCode, Languages};
+use crate::graders::programs::{CandidateCode, Languages, RunSettings};
 use crate::model::{
     Cause, CodeExecution, CodeLimits, Executor, Grade, GraderType, Outcome, StdioCase,
     StdoutComparison, Tests,
@@ -48,7 +48,9 @@ impl Probes {
         sandbox: &Sandbox,
         languages: &Languages,
     ) -> Grade {
-        let (executor, limits) = (code.executor(), code.limits());
+        let RunSettings {
+            executor, limits, ..
+        } = code.settings();
         let Some(text) = probe_of(executor) else {
             return grade;
         };
@@ -62,7 +64,7 @@ impl Probes {
         }
         let cell = Arc::clone(self.cells().entry(key.clone()).or_default());
         match cell
-            .get_or_try_init(|| probe(executor, limits, text, sandbox, languages))
+            .get_or_try_init(|| probe(executor, &limits, text, sandbox, languages))
             .await
         {
             Ok(Ok(())) => grade,

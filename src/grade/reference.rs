@@ -47,7 +47,7 @@ impl References {
         grade: &(dyn Fn(OutputValue) -> BoxedFuture<'g, Grade> + Sync),
     ) -> Option<Result<CodeGrader, Grade>> {
         let code = grader.as_method().candidate_code()?;
-        let reference = code.reference()?;
+        let reference = code.settings().reference?;
         let cell = {
             let mut measured = self.measured.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(measured.entry(Fingerprint::of(grader)).or_default())
@@ -124,7 +124,7 @@ fn useless(method: &str, graded: &Grade) -> Grade {
 fn with_limit(code: &dyn CandidateCode, time: Duration, factor: f64) -> CodeGrader {
     let relative =
         Duration::try_from_secs_f64(time.as_secs_f64() * factor).unwrap_or(Duration::MAX);
-    let limits = *code.limits();
+    let limits = code.settings().limits;
     code.with_limits(CodeLimits {
         wall: limits.wall.min(relative.max(FLOOR)),
         ..limits

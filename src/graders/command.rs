@@ -16,7 +16,7 @@ use serde_json::{Map, Value};
 use super::output::as_text;
 use super::settings::CaseExpectation;
 use super::show::{bounded, bounded_text, compared, in_reason};
-use super::{CodeGrader, CodeMethod, MethodSettings};
+use super::{CodeGrader, CodeMethod, MethodSettings, Resolved};
 use crate::isolation::CommandSandbox;
 use crate::load::{Code, Desk, Node, Problem, check_program, seconds};
 use crate::model::{Case, Cause, CommandVerdict, Grade, GraderType, OutputValue};
@@ -88,22 +88,16 @@ pub struct CommandGrader {
 impl MethodSettings for CommandGraderSpec {
     const OWN_KEYS: &'static [&'static str] = &["command"];
 
-    fn resolve(
-        &self,
-        desk: &mut Desk,
-        node: &Node,
-        case: CaseExpectation,
-    ) -> Option<Vec<CodeGrader>> {
+    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
         let at = node.locate("/command");
         check_program(desk, &self.command, at)?;
         if !self.metrics.is_empty() && self.verdict != CommandVerdict::Json {
             let message =
                 "`metrics` are said in a JSON verdict, and this grader's verdict is its exit code";
             let problem = Problem::error(Code::GraderConflict, node.key_span("/metrics"), message);
-            desk.push(problem.hint(
+            return desk.refuse(problem.hint(
                 "add `verdict: json`; for 1 or 0, write `metric: NAME` beside the grader's type",
             ));
-            return None;
         }
         Some(vec![CodeGrader::Command(CommandGrader {
             argv: self.command.clone(),

@@ -6,9 +6,9 @@ use serde_json::{Map, Value, json};
 
 use super::output::{Finding, LISTED, SmallOutput, as_text};
 use super::patterns::Patterns;
-use super::settings::{CaseExpectation, lacks, misfit};
+use super::settings::{CaseExpectation, incomplete, misfit};
 use super::show::in_reason;
-use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck};
+use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck, Resolved};
 use crate::load::{Code, Desk, Node, Problem, Span};
 use crate::model::{Grade, OutputValue};
 use crate::spec::{ContainsValue, ExpectedSpec, OneOrMany};
@@ -38,12 +38,7 @@ pub struct ContainsMatch {
 impl MethodSettings for ContainsSpec {
     const EXPECTATION: Option<&'static str> = Some("contains");
 
-    fn resolve(
-        &self,
-        desk: &mut Desk,
-        node: &Node,
-        case: CaseExpectation,
-    ) -> Option<Vec<CodeGrader>> {
+    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
         let from_case: Vec<ContainsValue> = match case.expected.map(|e| (e, e.spec)) {
             None => Vec::new(),
             Some((_, ExpectedSpec::Contains(c))) => std::iter::once(&c.value)
@@ -55,8 +50,7 @@ impl MethodSettings for ContainsSpec {
                 match e.values().into_iter().map(read).collect::<Option<Vec<_>>>() {
                     Some(values) => values,
                     None => {
-                        desk.push(misfit(METHOD, e));
-                        return None;
+                        return desk.refuse(misfit(METHOD, e));
                     }
                 }
             }
@@ -64,8 +58,7 @@ impl MethodSettings for ContainsSpec {
                 Vec::new()
             }
             Some((e, _)) => {
-                desk.push(misfit(METHOD, e));
-                return None;
+                return desk.refuse(misfit(METHOD, e));
             }
         };
         let none = [ContainsValue(ContainsSpec::default())];
@@ -106,22 +99,17 @@ impl ContainsSpec {
             &way.must_not_include.0,
         ];
         if lists.iter().any(|list| list.iter().any(String::is_empty)) {
-            lacks(
-                desk,
+            return desk.refuse(incomplete(
                 at,
                 "an empty text is in every output, so it tests nothing",
                 "write the text that is meant",
-            );
-            return None;
+            ));
         }
         if must_include.is_empty() && must_not_include.is_empty() {
-            lacks(
-                desk,
-                at,
+            return desk.refuse(incomplete(at,
                 "`contains` has no text to look for",
                 "add `must_include:` or `must_not_include:`, or `expected: {type: contains, value: [...]}`",
-            );
-            return None;
+            ));
         }
         let fold = |t: &str| {
             if case_sensitive {
@@ -137,8 +125,7 @@ impl ContainsSpec {
             let message = format!(
                 "no output can pass: {both:?} must be included, and what it holds must not"
             );
-            desk.push(Problem::error(Code::GraderConflict, at, message));
-            return None;
+            return desk.refuse(Problem::error(Code::GraderConflict, at, message));
         }
         Some(ContainsMatch {
             must_include,

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::output::{Finding, SmallOutput, among, as_json, as_text, equal, one_of};
 use super::patterns::Patterns;
-use super::settings::{CaseExpectation, lacks, wanted};
-use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck};
+use super::settings::{CaseExpectation, incomplete, wanted};
+use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck, Resolved};
 use crate::load::{Code, Desk, Node, Problem};
 use crate::model::{Grade, OutputValue};
 use eval_match::{Comparison, Structural, holds_matcher, text};
@@ -41,12 +41,7 @@ pub struct ExactMatch {
 impl MethodSettings for ExactMatchSpec {
     const EXPECTATION: Option<&'static str> = Some("exact");
 
-    fn resolve(
-        &self,
-        desk: &mut Desk,
-        node: &Node,
-        case: CaseExpectation,
-    ) -> Option<Vec<CodeGrader>> {
+    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
         if let (None, None, Some(known)) = (&self.value, case.expected, case.baseline)
             && holds_matcher(known)
         {
@@ -59,21 +54,19 @@ impl MethodSettings for ExactMatchSpec {
                 let message =
                     "the baseline holds matchers, beside which texts are compared as they are";
                 let hint = "drop `case_sensitive`, `trim_whitespace` and `normalize_newlines`";
-                desk.push(Problem::error(Code::GraderConflict, node.span, message).hint(hint));
-                return None;
+                return desk
+                    .refuse(Problem::error(Code::GraderConflict, node.span, message).hint(hint));
             }
             let structural = Structural::as_it_stands(known.clone());
             return Some(vec![CodeGrader::StructuralMatch(structural)]);
         }
         let any_of = wanted(desk, METHOD, self.value.as_ref(), node, case)?;
         if any_of.is_empty() {
-            lacks(
-                desk,
+            return desk.refuse(incomplete(
                 node.span,
                 "`exact_match` has no value to compare with",
                 "add `expected: {type: exact, value: ...}`",
-            );
-            return None;
+            ));
         }
         Some(vec![CodeGrader::ExactMatch(ExactMatch {
             any_of,

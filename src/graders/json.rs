@@ -8,7 +8,7 @@ use super::output::{Finding, LISTED, SmallOutput, among, as_json, equal, one_of}
 use super::patterns::Patterns;
 use super::settings::{CaseExpectation, wanted};
 use super::show::in_reason;
-use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck};
+use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck, Resolved};
 use crate::load::{Code, Desk, Node, Problem};
 use crate::model::{Grade, OutputValue};
 use crate::spec::ExpectedSpec;
@@ -36,12 +36,7 @@ pub struct JsonMatch {
 impl MethodSettings for JsonSpec {
     const EXPECTATION: Option<&'static str> = Some("json");
 
-    fn resolve(
-        &self,
-        desk: &mut Desk,
-        node: &Node,
-        case: CaseExpectation,
-    ) -> Option<Vec<CodeGrader>> {
+    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
         let any_of = wanted(desk, METHOD, self.value.as_ref(), node, case)?;
         let (of_case, case_at) = match case.expected.map(|e| (e.spec, e.span)) {
             Some((ExpectedSpec::Json(j), at)) => (j.schema.as_ref(), at),
@@ -50,11 +45,10 @@ impl MethodSettings for JsonSpec {
         let (schema, at) = match (&self.schema, of_case) {
             (Some(_), Some(_)) => {
                 let message = "the grader and the case's expectation both give a `schema`";
-                desk.push(
+                return desk.refuse(
                     Problem::error(Code::GraderConflict, node.key_span("/schema"), message)
                         .related(case_at, "the other one"),
                 );
-                return None;
             }
             (Some(own), None) => (Some(own), node.locate("/schema")),
             (None, theirs) => (theirs, case_at),
@@ -63,8 +57,7 @@ impl MethodSettings for JsonSpec {
             && let Err(error) = jsonschema::validator_for(schema)
         {
             let message = format!("not a JSON Schema: {error}");
-            desk.push(Problem::error(Code::BadSchema, at, message));
-            return None;
+            return desk.refuse(Problem::error(Code::BadSchema, at, message));
         }
         Some(vec![CodeGrader::Json(JsonMatch {
             any_of,

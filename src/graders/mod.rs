@@ -53,6 +53,10 @@ pub use regex::*;
 pub use similarity::*;
 pub use structural_match::*;
 
+/// The graders that some settings mean, several where any of them is as good; `None` after reporting
+/// what is wrong.
+type Resolved = Option<Vec<CodeGrader>>;
+
 /// The settings of a code grader as people write them.
 pub(crate) trait MethodSettings: JsonSchema {
     /// Keys that no other method has: one of them says which method is meant.
@@ -62,14 +66,8 @@ pub(crate) trait MethodSettings: JsonSchema {
     /// Whether settings that fit no other method mean this one.
     const FROM_SETTINGS: bool = Self::EXPECTATION.is_some();
 
-    /// The graders that are meant, several where any of them is as good; `None` after reporting what
-    /// is wrong. `node` is where the settings are written.
-    fn resolve(
-        &self,
-        desk: &mut Desk,
-        node: &Node,
-        case: CaseExpectation,
-    ) -> Option<Vec<CodeGrader>>;
+    /// `node` is where the settings are written.
+    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved;
 
     /// Whether the settings hold nothing that an output could be compared with.
     fn needs_expectation(&self) -> bool {
@@ -152,12 +150,7 @@ macro_rules! methods {
         tagged!(CodeConfig by "method" { $($variant = $name),* });
 
         impl CodeConfig {
-            pub(crate) fn resolve(
-                &self,
-                desk: &mut Desk,
-                node: &Node,
-                case: CaseExpectation,
-            ) -> Option<Vec<CodeGrader>> {
+            pub(crate) fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
                 match self { $(CodeConfig::$variant(settings) => settings.resolve(desk, node, case),)* }
             }
 

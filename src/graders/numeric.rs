@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::output::{Finding, SmallOutput, one_of};
 use super::patterns::Patterns;
-use super::settings::{CaseExpectation, lacks, wanted};
-use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck};
+use super::settings::{CaseExpectation, incomplete, wanted};
+use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck, Resolved};
 use crate::load::{Code, Desk, Node, Problem};
 use crate::model::{Grade, OutputValue};
 use crate::spec::{ExpectedSpec, ToleranceSpec};
@@ -39,12 +39,7 @@ pub struct NumericMatch {
 impl MethodSettings for NumericSpec {
     const EXPECTATION: Option<&'static str> = Some("numeric");
 
-    fn resolve(
-        &self,
-        desk: &mut Desk,
-        node: &Node,
-        case: CaseExpectation,
-    ) -> Option<Vec<CodeGrader>> {
+    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
         let any_of = wanted(desk, METHOD, self.value.as_ref(), node, case)?;
         let of_case = match case.expected.map(|e| e.spec) {
             Some(ExpectedSpec::Numeric(n)) => Some(n),
@@ -58,36 +53,31 @@ impl MethodSettings for NumericSpec {
         let min = self.min.or(of_case.and_then(|n| n.min));
         let max = self.max.or(of_case.and_then(|n| n.max));
         if any_of.is_empty() && min.is_none() && max.is_none() {
-            lacks(
-                desk,
+            return desk.refuse(incomplete(
                 at,
                 "`numeric` has neither a value nor bounds",
                 "add `value:`, or `min:` and `max:`",
-            );
-            return None;
+            ));
         }
         if let Some(bad) = any_of.iter().find(|v| !is_number(v)) {
             let message = format!("`numeric` expects a number, and {bad} is none");
-            desk.push(Problem::error(Code::GraderIncomplete, at, message));
-            return None;
+            return desk.refuse(Problem::error(Code::GraderIncomplete, at, message));
         }
         if let (Some(min), Some(max)) = (min, max)
             && min > max
         {
-            desk.push(Problem::error(
+            return desk.refuse(Problem::error(
                 Code::GraderConflict,
                 at,
                 format!("no number is between {min} and {max}"),
             ));
-            return None;
         }
         if tolerance.min_delta.is_some() || tolerance.max_delta.is_some() {
             let message = "`min_delta` and `max_delta` belong to comparisons with a baseline";
-            desk.push(
+            return desk.refuse(
                 Problem::error(Code::GraderConflict, at, message)
                     .hint("use `absolute`, `relative`, `min` or `max`"),
             );
-            return None;
         }
         if any_of.is_empty() && tolerance != ToleranceSpec::default() {
             desk.push(Problem::warning(

@@ -6,9 +6,9 @@ use serde_json::{Map, Value};
 
 use super::output::{Finding, SmallOutput, as_text, compiled_size};
 use super::patterns::Patterns;
-use super::settings::{CaseExpectation, lacks, misfit};
+use super::settings::{CaseExpectation, incomplete, misfit};
 use super::show::in_reason;
-use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck};
+use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck, Resolved};
 use crate::load::{Code, Desk, Node, Problem, Span};
 use crate::model::{Grade, OutputValue};
 use crate::spec::ExpectedSpec;
@@ -54,12 +54,7 @@ impl MethodSettings for RegexSpec {
     const OWN_KEYS: &'static [&'static str] = &["pattern", "must_match"];
     const EXPECTATION: Option<&'static str> = Some("pattern");
 
-    fn resolve(
-        &self,
-        desk: &mut Desk,
-        node: &Node,
-        case: CaseExpectation,
-    ) -> Option<Vec<CodeGrader>> {
+    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
         let mut patterns: Vec<(String, Span)> = Vec::new();
         if let Some(pattern) = &self.pattern {
             patterns.push((pattern.clone(), node.locate("/pattern")));
@@ -71,29 +66,25 @@ impl MethodSettings for RegexSpec {
                     if self.pattern.as_ref().is_some_and(|own| *own != p.value) {
                         let at = node.key_span("/pattern");
                         let message = "the grader's `pattern` and the case's expectation are two different patterns";
-                        desk.push(
+                        return desk.refuse(
                             Problem::error(Code::GraderConflict, at, message)
                                 .related(e.span, "the other one"),
                         );
-                        return None;
                     }
                     patterns = values.map(|v| (v.clone(), e.span)).collect();
                 }
                 _ if patterns.is_empty() => {
-                    desk.push(misfit(METHOD, e));
-                    return None;
+                    return desk.refuse(misfit(METHOD, e));
                 }
                 _ => {}
             }
         }
         if patterns.is_empty() {
-            lacks(
-                desk,
+            return desk.refuse(incomplete(
                 node.span,
                 "`regex` has no pattern",
                 "add `pattern:` to the grader's `config`",
-            );
-            return None;
+            ));
         }
         let must_match = self.must_match.unwrap_or(true);
         let flags = regex_flags(&self.flags);
@@ -113,12 +104,11 @@ impl MethodSettings for RegexSpec {
                 } else {
                     "matches every output, so none can pass"
                 };
-                lacks(
-                    desk,
+                desk.push(incomplete(
                     *at,
                     &format!("the empty pattern {what}"),
                     "write the pattern that is meant",
-                );
+                ));
                 whole = false;
             }
         }

@@ -100,8 +100,9 @@ pub(crate) fn misfit(method: &str, expected: Expected) -> Problem {
     }
 }
 
-pub(crate) fn lacks(desk: &mut Desk, at: Span, message: &str, hint: &str) {
-    desk.push(Problem::error(Code::GraderIncomplete, at, message).hint(hint));
+/// The problem of settings that lack something.
+pub(crate) fn incomplete(at: Span, message: &str, hint: &str) -> Problem {
+    Problem::error(Code::GraderIncomplete, at, message).hint(hint)
 }
 
 /// The expected values: of the case, of the grader's `value`, or the baseline. Two that differ are
@@ -121,8 +122,7 @@ pub(crate) fn wanted(
             ExpectedSpec::Semantic(s) if own.is_none() && s.value.is_string() => e.values(),
             _ if own.is_some() => Vec::new(),
             _ => {
-                desk.push(misfit(method, e));
-                return None;
+                return desk.refuse(misfit(method, e));
             }
         },
         // A structural comparison reads literals itself.
@@ -137,11 +137,10 @@ pub(crate) fn wanted(
             let message =
                 "the grader's `value` and the case's expectation are two different answers";
             let problem = Problem::error(Code::GraderConflict, at, message);
-            desk.push(match expected {
+            desk.refuse(match expected {
                 Some(e) => problem.related(e.span, "the other one"),
                 None => problem,
-            });
-            None
+            })
         }
         (None, _) => Some(from_case),
     }

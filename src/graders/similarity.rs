@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::output::{SmallOutput, as_text};
 use super::patterns::Patterns;
-use super::settings::{CaseExpectation, lacks, wanted};
+use super::settings::{CaseExpectation, incomplete, wanted};
 use super::show::compared;
-use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck};
+use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck, Resolved};
 use crate::load::{Code, Desk, Node, Problem};
 use crate::model::{Cause, Grade, GraderType, Measured, OutputValue};
 use eval_match::similarity::{self, has_words};
@@ -78,12 +78,7 @@ pub struct Similarity {
 impl MethodSettings for SimilaritySpec {
     const OWN_KEYS: &'static [&'static str] = &["metric"];
 
-    fn resolve(
-        &self,
-        desk: &mut Desk,
-        node: &Node,
-        case: CaseExpectation,
-    ) -> Option<Vec<CodeGrader>> {
+    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
         let own = self.value.as_deref().map(Value::from);
         let references: Vec<String> = wanted(desk, METHOD, own.as_ref(), node, case)?
             .into_iter()
@@ -96,13 +91,11 @@ impl MethodSettings for SimilaritySpec {
         let at = case.span_or(node);
         if references.is_empty() {
             let hint = "add `expected: {type: exact, value: ...}`";
-            lacks(
-                desk,
+            return desk.refuse(incomplete(
                 node.span,
                 "`similarity` has no reference text to compare with",
                 hint,
-            );
-            return None;
+            ));
         }
         let by_words = matches!(
             measure,
@@ -113,13 +106,11 @@ impl MethodSettings for SimilaritySpec {
                 "`{}` compares words, and the reference {empty:?} has none",
                 measure.name()
             );
-            lacks(
-                desk,
+            return desk.refuse(incomplete(
                 at,
                 &message,
                 "`metric: levenshtein` compares any text",
-            );
-            return None;
+            ));
         }
         self.check_tokenizer(desk, node)?;
         let threshold = self.threshold(desk, node)?;
@@ -180,8 +171,7 @@ impl SimilaritySpec {
             );
             (message, format!("`{name}` has {}", names.join(", ")))
         };
-        desk.push(Problem::error(Code::GraderConflict, at, message).hint(hint));
-        None
+        desk.refuse(Problem::error(Code::GraderConflict, at, message).hint(hint))
     }
 
     fn threshold(&self, desk: &mut Desk, node: &Node) -> Option<f64> {
@@ -191,18 +181,16 @@ impl SimilaritySpec {
             (_, None) => Some(LEAST_LIKENESS),
             (_, Some(threshold)) if threshold <= 0.0 => {
                 let message = "`threshold: 0` passes whatever the output says";
-                desk.push(Problem::error(Code::SuspiciousValue, at, message).hint(
+                desk.refuse(Problem::error(Code::SuspiciousValue, at, message).hint(
                     "a threshold above 0; for a grader that only measures, `informative: true` beside its type",
-                ));
-                None
+                ))
             }
             (_, Some(threshold)) if threshold > 1.0 => {
                 let message =
                     format!("a likeness is between 0 and 1, so that none reaches {threshold}");
                 let percent = (threshold <= 100.0)
                     .then(|| format!("{} for {threshold} %", threshold / 100.0));
-                desk.push(Problem::error(Code::OutOfRange, at, message).maybe_hint(percent));
-                None
+                desk.refuse(Problem::error(Code::OutOfRange, at, message).maybe_hint(percent))
             }
             (_, Some(threshold)) => Some(threshold),
         }

@@ -5,22 +5,23 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::baselines;
-use super::executors::{ExecutorShelf, executors_file};
+use super::executors::ExecutorShelf;
 use super::kinds::{detect, known_keys};
 use super::phases;
-use super::prices::{PriceShelf, prices_file};
+use super::prices::PriceShelf;
 use super::problem::{Code, Problem, Severity};
 use super::refs::{self, Fence, lexical, project_root};
 use super::request::{CheckRequest, Checked, LoadRequest, Overrides, Purpose};
 use super::scope::SuiteScope;
 use super::scores;
-use super::session::{Session, validator};
+use super::session::Session;
 use super::stored::{self, Folder};
 use super::suite::{self, check_vars, eval_document, graders_file, shelf};
 use super::template::Scope;
 use super::thresholds::{WrittenSet, read_set, warn_of_slips};
 use super::tree::Node;
 use crate::spec::{SchemaKind, ThresholdsFile};
+use eval_base::globs::is_glob;
 
 /// Folders whose files are nobody's evals.
 const SKIPPED_FOLDERS: [&str; 4] = [".git", "node_modules", "target", "results"];
@@ -68,7 +69,7 @@ fn collect(
                 .problems
                 .push(Problem::general(Code::EmptyGlob, message));
         }
-    } else if full.exists() || !refs::is_glob(&text) {
+    } else if full.exists() || !is_glob(&text) {
         files.insert((full, true));
     } else {
         let nowhere = session.sources.add(text.clone().into_owned(), "");
@@ -119,32 +120,15 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Sess
         Some(SchemaKind::Suite) => check_suite(request, file, session),
         Some(SchemaKind::Eval) => drop(eval_document(session, node, &scope, &dir)),
         Some(SchemaKind::Graders) => {
-            let Session {
-                sources, problems, ..
-            } = session;
-            if let Some(graders) =
-                graders_file(&mut node, sources, problems, &scope.templates, None)
-            {
-                let shelf = shelf(graders, &node, &dir, problems);
-                super::graders::check_named(sources, problems, &scope, &dir, shelf);
+            if let Some(graders) = graders_file(session, &mut node, &scope.templates, None) {
+                let shelf = shelf(graders, &node, &dir, &mut session.problems);
+                super::graders::check_named(session, &scope, &dir, shelf);
             }
         }
         Some(SchemaKind::Executors) => {
-            let Session {
-                sources, problems, ..
-            } = session;
-            if let Some((file, node)) = executors_file(&mut node, sources, problems) {
-                ExecutorShelf::of(file, &node, &dir, problems);
-            }
+            drop(ExecutorShelf::of_document(session, &mut node, &dir));
         }
-        Some(SchemaKind::Prices) => {
-            let Session {
-                sources, problems, ..
-            } = session;
-            if let Some((file, node)) = prices_file(&mut node, sources, problems) {
-                PriceShelf::of(file, &node, problems);
-            }
-        }
+        Some(SchemaKind::Prices) => drop(PriceShelf::of_document(session, &mut node)),
         Some(SchemaKind::Baseline) => {
             let Session {
                 sources,
@@ -223,24 +207,21 @@ fn check_suite(request: &CheckRequest, file: &Path, session: &mut Session) {
 }
 
 fn check_thresholds(node: &mut Node, session: &mut Session) {
-    let Session {
-        sources, problems, ..
-    } = session;
-    let json = validator(SchemaKind::Thresholds).and_then(|v| v.check(sources, node, problems));
+    let json = session.check(SchemaKind::Thresholds, node);
     let Some(file) = json.and_then(|json| serde_json::from_value::<ThresholdsFile>(json).ok())
     else {
         return;
     };
     lone_set(
         &(file.thresholds, node.get("thresholds").cloned()),
-        problems,
+        &mut session.problems,
     );
     for (name, set) in file.presets {
         let at = node
             .at_pointer("/presets")
             .and_then(|n| n.get(&name))
             .cloned();
-        lone_set(&(set, at), problems);
+        lone_set(&(set, at), &mut session.problems);
     }
 }
 
@@ -251,10 +232,5 @@ fn lone_set(set: &WrittenSet, problems: &mut super::problem::Problems) {
 
 /// Kinds that only have a shape.
 fn check_shape(kind: SchemaKind, node: &mut Node, session: &mut Session) {
-    let Session {
-        sources, problems, ..
-    } = session;
-    if let Some(validator) = validator(kind) {
-        validator.check(sources, node, problems);
-    }
+    session.check(kind, node);
 }

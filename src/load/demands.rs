@@ -87,8 +87,7 @@ fn folder(desk: &mut Desk, text: &str, at: Span) -> Option<PathBuf> {
     let path = match existing_folder(&desk.suite.dir, text, &desk.suite.fence, at) {
         Ok(path) => path,
         Err(problem) => {
-            desk.push(problem);
-            return None;
+            return desk.refuse(problem);
         }
     };
     let refused = path == Path::new("/") || NEVER.iter().any(|never| path.starts_with(never));
@@ -97,10 +96,9 @@ fn folder(desk: &mut Desk, text: &str, at: Span) -> Option<PathBuf> {
             "`{}` can't be shown to programs in the sandbox",
             path.display()
         );
-        desk.push(
+        return desk.refuse(
             Problem::error(Code::BadPath, at, message).hint("name the folder in it that they need"),
         );
-        return None;
     }
     Some(path)
 }

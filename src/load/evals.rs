@@ -18,13 +18,13 @@ use super::scope::{DEFAULT_TIMEOUT, Desk, seconds};
 use super::session::{Broken, read};
 use super::source::Span;
 use super::targets;
-use super::tree::{Node, NodeValue};
+use super::tree::{Key, Node, NodeValue};
 use crate::graders::settings::Expected;
 use crate::graders::structural_match::check_matchers;
 use crate::model::{self, Case, Eval, EvalInfo, EvalType, Extract, Fingerprint, Input, Target};
 use crate::spec::{
-    CapabilityDefinition, CaseSpec, DefinitionMetadata, EvalConfig, EvalFile, EvalMetadata,
-    ExactExpected, ExpectedRef, ExpectedSpec, NameOr, RegressionDefinition, RegressionDocument,
+    CaseSpec, EvalConfig, EvalFile, EvalMetadata, ExactExpected, ExpectedRef, ExpectedSpec, NameOr,
+    RegressionDocument,
 };
 
 /// An eval and where its id stands.
@@ -43,13 +43,6 @@ pub(super) struct Header {
     pub timeout: Option<Duration>,
     pub samples: Option<u32>,
     pub retries: Option<u32>,
-}
-
-/// One case, apart from where its texts came from.
-pub(super) struct Draft<'a> {
-    pub spec: CaseSpec,
-    pub node: &'a Node,
-    pub origin: String,
 }
 
 /// The evals of a document whose tree was prepared; parts that are broken are left out. `json` is
@@ -73,135 +66,108 @@ pub(super) fn build(
     let mut evals = Vec::new();
     for part in parts(document) {
         evals.extend(within_reach(desk, part, |desk, part| match part {
-            Part::Capability(node) => capability(desk, node, broken),
-            Part::Regression(node) => regression(desk, node, broken, &mut shelf),
-            Part::Document(node) => regression_document(desk, node, broken, &mut shelf),
+            // Of a broken definition nothing is looked at.
+            Part::Capability(node) | Part::Regression(node) if broken.holds(node) => None,
+            Part::Capability(node) => {
+                let built = file(desk, &mut with_one_case(node), broken, &mut []);
+                built.filter(|built| !built.eval.cases.is_empty())
+            }
+            Part::Regression(node) => {
+                put_into_metadata(node);
+                regression(desk, node, broken, &mut shelf)
+            }
+            Part::Document(node) => regression(desk, node, broken, &mut shelf),
             Part::File(node) => file(desk, node, broken, &mut values),
         }));
     }
     evals
 }
 
-fn capability(desk: &mut Desk, node: &Node, broken: &Broken) -> Option<Built> {
-    let spec: CapabilityDefinition = read(node, broken, desk.problems)?;
-    let mut parallel = None;
-    let header = header(desk, node, &spec.config, &spec.metadata, &mut parallel);
-    let info = definition_info(
-        desk,
-        node,
-        EvalType::Capability,
-        &spec,
-        &spec.metadata,
-        &spec.config,
-    );
-    let case = CaseSpec {
-        id: spec.id.clone(),
-        name: spec.name,
-        description: None,
-        input: spec.input,
-        expected: spec.expected,
-        grader: spec.grader,
-        graders: spec.graders,
-        combine: spec.combine,
-        extract: spec.extract,
-        max_latency_ms: spec.max_latency_ms,
-        timeout_seconds: None,
-        retries: None,
-        samples: None,
-        difficulty: None,
-        tags: Vec::new(),
+/// What a definition says of itself at its top, and a file under `metadata`.
+const HEAD_KEYS: [&str; 4] = ["id", "name", "description", "category"];
+
+/// Gives a definition the shape of a file: what it says of itself goes under `metadata`. Everything
+/// keeps its place.
+fn put_into_metadata(node: &mut Node) {
+    let at = node.span.at_start();
+    let NodeValue::Map(entries) = &mut node.value else {
+        return;
     };
-    let origin = desk.place(node.span);
-    let case = finish(
-        desk,
-        Draft {
-            spec: case,
-            node,
-            origin,
-        },
-        &header,
-    )?;
-    Some(built(
-        info?,
-        parallel,
-        model::Cases::written(vec![Arc::new(case)]),
-        node.locate("/id"),
-    ))
-}
-
-/// What a definition of either type says of itself.
-trait Definition {
-    fn id(&self) -> &str;
-    fn name(&self) -> Option<&String>;
-    fn description(&self) -> Option<&String>;
-    fn category(&self) -> Option<&String>;
-}
-
-macro_rules! definitions {
-    ($($kind:ty),*) => {$(
-        impl Definition for $kind {
-            fn id(&self) -> &str {
-                &self.id
-            }
-            fn name(&self) -> Option<&String> {
-                self.name.as_ref()
-            }
-            fn description(&self) -> Option<&String> {
-                self.description.as_ref()
-            }
-            fn category(&self) -> Option<&String> {
-                self.category.as_ref()
+    let (mut head, mut rest): (Vec<_>, Vec<_>) = std::mem::take(entries)
+        .into_iter()
+        .partition(|(key, _)| HEAD_KEYS.contains(&&*key.name));
+    match rest.iter_mut().find(|(key, _)| &*key.name == "metadata") {
+        Some((_, metadata)) => {
+            if let NodeValue::Map(entries) = &mut metadata.value {
+                entries.append(&mut head);
             }
         }
-    )*};
-}
-definitions!(CapabilityDefinition, RegressionDefinition, EvalMetadata);
-
-fn definition_info(
-    desk: &mut Desk,
-    node: &Node,
-    kind: EvalType,
-    spec: &impl Definition,
-    metadata: &DefinitionMetadata,
-    config: &EvalConfig,
-) -> Option<EvalInfo> {
-    check_shares(desk, config, node)?;
-    let id = if node.get("id").is_some() {
-        "/id"
-    } else {
-        "/metadata/id"
-    };
-    Some(EvalInfo {
-        id: spec.id().to_owned(),
-        name: spec.name().cloned().unwrap_or_else(|| spec.id().to_owned()),
-        description: spec.description().cloned(),
-        kind,
-        category: spec.category().cloned(),
-        tags: metadata.tags.clone(),
-        weight: metadata.weight.unwrap_or(1.0),
-        difficulty: metadata.difficulty,
-        criticality: metadata.criticality,
-        pass_rate_threshold: config.pass_rate_threshold.unwrap_or(1.0),
-        score_threshold: config.score_threshold,
-        source: desk.line_of(node.locate(id)),
-    })
+        None => {
+            let name = Arc::from("metadata");
+            let value = NodeValue::Map(head);
+            rest.push((Key { name, span: at }, Node { span: at, value }));
+        }
+    }
+    *entries = rest;
 }
 
-fn file_info(
+/// A capability with one case as a file: all but `config` and `metadata` is of the case.
+fn with_one_case(node: &mut Node) -> Node {
+    let of_case = |(key, _): &&(Key, Node)| ["id", "name"].contains(&&*key.name);
+    let mut case: Vec<_> = node
+        .as_map()
+        .unwrap_or(&[])
+        .iter()
+        .filter(of_case)
+        .cloned()
+        .collect();
+    put_into_metadata(node);
+    let mut head = Vec::new();
+    if let NodeValue::Map(entries) = std::mem::replace(&mut node.value, NodeValue::Null) {
+        for entry in entries {
+            let of_file = ["config", "metadata"].contains(&&*entry.0.name);
+            if of_file { &mut head } else { &mut case }.push(entry);
+        }
+    }
+    let (span, at) = (node.span, node.span.at_start());
+    let value = NodeValue::Map(case);
+    let cases = NodeValue::Seq(vec![Node { span, value }]);
+    let name = Arc::from("test_cases");
+    head.push((
+        Key { name, span: at },
+        Node {
+            span: at,
+            value: cases,
+        },
+    ));
+    Node {
+        span,
+        value: NodeValue::Map(head),
+    }
+}
+
+fn info_of(
     desk: &mut Desk,
     node: &Node,
     kind: EvalType,
     metadata: &EvalMetadata,
     config: &EvalConfig,
 ) -> Option<EvalInfo> {
-    let about = DefinitionMetadata {
-        difficulty: metadata.difficulty,
+    check_shares(desk, config, node)?;
+    Some(EvalInfo {
+        id: metadata.id.clone(),
+        name: metadata.name.clone().unwrap_or_else(|| metadata.id.clone()),
+        description: metadata.description.clone(),
+        kind,
+        category: metadata.category.clone(),
         tags: metadata.tags.clone(),
-        weight: metadata.weight,
+        weight: metadata.weight.unwrap_or(1.0),
+        difficulty: metadata.difficulty,
         criticality: metadata.criticality,
-        ..DefinitionMetadata::default()
-    };
-    definition_info(desk, node, kind, metadata, &about, config)
+        pass_rate_threshold: config.pass_rate_threshold.unwrap_or(1.0),
+        score_threshold: config.score_threshold,
+        source: desk.line_of(node.locate("/metadata/id")),
+    })
 }
 
 /// A share of 0 would let an eval pass that never passed anything.
@@ -222,27 +188,20 @@ fn check_shares(desk: &mut Desk, config: &EvalConfig, node: &Node) -> Option<()>
     whole.then_some(())
 }
 
-fn built(info: EvalInfo, parallel: Option<bool>, cases: model::Cases, at: Span) -> Built {
+fn built(info: EvalInfo, config: &EvalConfig, cases: model::Cases, head: &Node) -> Built {
     Built {
         eval: Arc::new(Eval {
             info,
-            parallel: parallel.unwrap_or(true),
+            parallel: config.parallel.unwrap_or(true),
             cases,
         }),
-        at,
+        at: head.locate("/metadata/id"),
     }
 }
 
 /// The settings that `config` and `metadata` may both hold; different values are an error that
 /// names both lines.
-fn header(
-    desk: &mut Desk,
-    node: &Node,
-    config: &EvalConfig,
-    metadata: &DefinitionMetadata,
-    parallel: &mut Option<bool>,
-) -> Header {
-    *parallel = config.parallel;
+fn header(desk: &mut Desk, node: &Node, config: &EvalConfig, metadata: &EvalMetadata) -> Header {
     let mut both = |key: &str, differ: bool| {
         if differ {
             let (first, second) = (
@@ -290,15 +249,9 @@ fn file(desk: &mut Desk, node: &mut Node, broken: &Broken, values: &mut [Value])
     let (head, mut cases_node, mut dataset_node) = split(node);
     let spec: Option<EvalFile> = read(&head, broken, desk.problems);
     let mut header = Header::default();
-    let mut parallel = None;
     let mut info = None;
     if let Some(spec) = &spec {
-        let about = DefinitionMetadata {
-            timeout_seconds: spec.metadata.timeout_seconds,
-            retries: spec.metadata.retries,
-            ..DefinitionMetadata::default()
-        };
-        header = self::header(desk, &head, &spec.config, &about, &mut parallel);
+        header = self::header(desk, &head, &spec.config, &spec.metadata);
         header.written = Written::of(
             desk,
             &head,
@@ -310,7 +263,7 @@ fn file(desk: &mut Desk, node: &mut Node, broken: &Broken, values: &mut [Value])
             inputs::extract(desk, &spec.extract.0, head.get("extract")).unwrap_or_default();
         header.max_latency_ms = spec.max_latency_ms;
         let kind = spec.eval_type.unwrap_or(EvalType::Capability);
-        info = file_info(desk, &head, kind, &spec.metadata, &spec.config);
+        info = info_of(desk, &head, kind, &spec.metadata, &spec.config);
     }
     let mut cases = Cases::default();
     for (i, case) in cases_node
@@ -330,15 +283,7 @@ fn file(desk: &mut Desk, node: &mut Node, broken: &Broken, values: &mut [Value])
         };
         if let Some(spec) = spec.or_else(|| read::<CaseSpec>(case, broken, desk.problems)) {
             let origin = desk.place(case.span);
-            if let Some(case) = finish(
-                desk,
-                Draft {
-                    spec,
-                    node: case,
-                    origin,
-                },
-                &header,
-            ) {
+            if let Some(case) = finish(desk, spec, case, origin, &header) {
                 cases.add(case);
             }
         }
@@ -348,16 +293,16 @@ fn file(desk: &mut Desk, node: &mut Node, broken: &Broken, values: &mut [Value])
     if let Some(dataset) = dataset_node.as_mut().filter(|d| !broken.holds(d)) {
         from_data = dataset::load(desk, dataset, &header, &mut cases);
     }
-    let at = head.locate("/metadata/id");
     if spec.is_some() && written == 0 && from_data == 0 && dataset_node.is_none() {
-        let at = cases_node.as_ref().map_or(at, |n| n.span);
+        let at = cases_node
+            .as_ref()
+            .map_or(head.locate("/metadata/id"), |n| n.span);
         let message = "the eval has no cases, so it would pass without a test";
-        desk.push(
+        return desk.refuse(
             Problem::error(Code::EmptyCases, at, message).hint("add `test_cases:` or a `dataset:`"),
         );
-        return None;
     }
-    Some(built(info?, parallel, cases.whole(), at))
+    Some(built(info?, &spec?.config, cases.whole(), &head))
 }
 
 /// A file's tree without its cases, its cases, and its dataset.
@@ -390,116 +335,53 @@ fn seq(node: &mut Node) -> Option<&mut Vec<Node>> {
 }
 
 fn regression(desk: &mut Desk, node: &Node, broken: &Broken, shelf: &mut Shelf) -> Option<Built> {
-    let spec: RegressionDefinition = read(node, broken, desk.problems)?;
-    let mut parallel = None;
-    let header = header(desk, node, &spec.config, &spec.metadata, &mut parallel);
-    let info = definition_info(
-        desk,
-        node,
-        EvalType::Regression,
-        &spec,
-        &spec.metadata,
-        &spec.config,
-    );
-    let written = Written::of(desk, node, spec.grader, spec.graders, spec.combine);
-    let parts = RegressionParts {
-        id: &spec.id,
-        id_at: node.locate("/id"),
-        baseline: spec.baseline.as_ref(),
-        current: &spec.current,
-        comparison: spec.comparison.as_ref(),
-        written,
-        extract: &spec.extract.0,
-        max_latency_ms: spec.max_latency_ms,
-        shelf,
-    };
-    let case = regression_case(desk, node, parts, &header)?;
-    Some(built(
-        info?,
-        parallel,
-        model::Cases::written(vec![Arc::new(case)]),
-        node.locate("/id"),
-    ))
-}
-
-fn regression_document(
-    desk: &mut Desk,
-    node: &Node,
-    broken: &Broken,
-    shelf: &mut Shelf,
-) -> Option<Built> {
     let spec: RegressionDocument = read(node, broken, desk.problems)?;
-    let mut parallel = None;
-    let about = DefinitionMetadata {
-        timeout_seconds: spec.metadata.timeout_seconds,
-        retries: spec.metadata.retries,
-        ..DefinitionMetadata::default()
-    };
-    let header = header(desk, node, &spec.config, &about, &mut parallel);
+    let header = header(desk, node, &spec.config, &spec.metadata);
     let kind = spec.eval_type.unwrap_or(EvalType::Regression);
-    let info = file_info(desk, node, kind, &spec.metadata, &spec.config);
-    let written = Written::of(desk, node, spec.grader, spec.graders, spec.combine);
-    let parts = RegressionParts {
-        id: &spec.metadata.id,
-        id_at: node.locate("/metadata/id"),
-        baseline: spec.baseline.as_ref(),
-        current: &spec.current,
-        comparison: spec.comparison.as_ref(),
-        written,
-        extract: &spec.extract.0,
-        max_latency_ms: spec.max_latency_ms,
-        shelf,
-    };
-    let case = regression_case(desk, node, parts, &header)?;
-    Some(built(
-        info?,
-        parallel,
-        model::Cases::written(vec![Arc::new(case)]),
-        node.locate("/metadata/id"),
-    ))
-}
-
-struct RegressionParts<'a> {
-    id: &'a str,
-    id_at: Span,
-    baseline: Option<&'a crate::spec::BaselineSpec>,
-    current: &'a crate::spec::CurrentSpec,
-    comparison: Option<&'a crate::spec::ComparisonSpec>,
-    written: Written,
-    extract: &'a [crate::spec::ExtractSpec],
-    max_latency_ms: Option<f64>,
-    shelf: &'a mut Shelf,
+    let info = info_of(desk, node, kind, &spec.metadata, &spec.config);
+    let case = regression_case(desk, node, &spec, &header, shelf)?;
+    let cases = model::Cases::written(vec![Arc::new(case)]);
+    Some(built(info?, &spec.config, cases, node))
 }
 
 fn regression_case(
     desk: &mut Desk,
     node: &Node,
-    parts: RegressionParts,
+    spec: &RegressionDocument,
     header: &Header,
+    shelf: &mut Shelf,
 ) -> Option<Case> {
+    let (id, id_at) = (&spec.metadata.id, node.locate("/metadata/id"));
+    let written = Written::of(
+        desk,
+        node,
+        spec.grader.clone(),
+        spec.graders.clone(),
+        spec.combine.clone(),
+    );
     let current = node.get("current").unwrap_or(node);
     let input_node = current.get("input").unwrap_or(current);
-    let input = inputs::regression_input(desk, &parts.current.input, input_node);
-    let target = match &parts.current.execution {
+    let input = inputs::regression_input(desk, &spec.current.input, input_node);
+    let execution = current.get("execution").unwrap_or(current);
+    let target = match &spec.current.execution {
         // Recorded outputs take the place of any target.
-        Some(spec) if !desk.suite.recorded => {
-            let execution = current.get("execution").unwrap_or(current);
+        Some(target) if !desk.suite.recorded => {
             let dir = desk.dir.to_path_buf();
-            Some(targets::resolve(desk, spec, execution, &dir))
+            Some(targets::resolve(desk, target, execution, &dir))
         }
         _ => None,
     };
-    let comparison = regressions::comparison(desk, parts.comparison, parts.current, node);
-    let known = match desk.suite.known_good.get(parts.id) {
+    let comparison = regressions::comparison(desk, spec.comparison.as_ref(), &spec.current, node);
+    let known = match desk.suite.known_good.get(id) {
         Some(output) => Some(baselines::of_output(
             output,
             comparison.map(|(comparison, _)| comparison.kind),
         )),
-        None => baselines::known_good(desk, parts.id, parts.baseline, node, parts.shelf).ok()?,
+        None => baselines::known_good(desk, id, spec.baseline.as_ref(), node, shelf).ok()?,
     };
     let baseline = known.as_ref().map(|known| &known.output);
-    let grading = regressions::grading(desk, parts.written, comparison, baseline, parts.id_at);
-    let extract = inputs::extract(desk, parts.extract, node.get("extract"));
+    let grading = regressions::grading(desk, written, comparison, baseline, id_at);
+    let extract = inputs::extract(desk, &spec.extract.0, node.get("extract"));
     let origin = desk.place(node.span);
     let made = Made {
         input: input?,
@@ -507,24 +389,16 @@ fn regression_case(
         extract: extract?,
         target: transpose(target)?,
     };
-    let own = made
-        .target
-        .as_ref()
-        .map(|target| (target, current.get("execution").unwrap_or(current).span));
+    let own = made.target.as_ref().map(|target| (target, execution.span));
     targets::check_input(desk, &made.input, own, input_node)?;
-    let mut case = assemble(desk, parts.id.to_owned(), made, header, origin);
+    let mut case = assemble(desk, id.clone(), made, header, origin);
     case.context_told = inputs::tells_context(desk, input_node);
     if let Some(known) = known {
-        baselines::check_target(
-            desk,
-            parts.id_at,
-            known.target.as_ref(),
-            case.target.as_ref(),
-        );
+        baselines::check_target(desk, id_at, known.target.as_ref(), case.target.as_ref());
         case.expected = Some(known.output);
         case.baseline = Some(Box::new(known.origin));
     }
-    set_latency(&mut case, parts.max_latency_ms.or(header.max_latency_ms));
+    set_latency(&mut case, spec.max_latency_ms);
     Some(case)
 }
 
@@ -590,8 +464,13 @@ fn set_latency(case: &mut Case, max_latency_ms: Option<f64>) {
 }
 
 /// A case with everything resolved; `None` after saying what is wrong.
-pub(super) fn finish(desk: &mut Desk, draft: Draft, header: &Header) -> Option<Case> {
-    let Draft { spec, node, origin } = draft;
+pub(super) fn finish(
+    desk: &mut Desk,
+    spec: CaseSpec,
+    node: &Node,
+    origin: String,
+    header: &Header,
+) -> Option<Case> {
     let input_node = node.get("input").unwrap_or(node);
     let input = inputs::input(desk, spec.input, input_node);
     let extract = if spec.extract.0.is_empty() {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::problem::{Code, Problem, Problems};
 use super::refs::lexical;
 use super::scope::{Desk, seconds};
-use super::session::validator;
-use super::source::{Sources, Span};
+use super::session::Session;
+use super::source::Span;
 use super::tree::Node;
 use crate::model::{ConfiguredExecutor, Executor};
 use crate::spec::{ExecutorSpec, ExecutorsFile, SchemaKind};
@@ -35,18 +35,6 @@ pub(super) struct ExecutorShelf {
     pub open: bool,
 }
 
-/// A document with `executors:`: checked, read, and the place of its languages.
-pub(super) fn executors_file(
-    document: &mut Node,
-    sources: &Sources,
-    problems: &mut Problems,
-) -> Option<(BTreeMap<String, ExecutorSpec>, Node)> {
-    let json = validator(SchemaKind::Executors)?.check(sources, document, problems)?;
-    let file: ExecutorsFile = serde_json::from_value(json).ok()?;
-    let at = document.get("executors").unwrap_or(document).clone();
-    Some((file.executors, at))
-}
-
 impl ExecutorShelf {
     /// Of a suite whose languages could not be read: any name may be one.
     pub fn unknown() -> ExecutorShelf {
@@ -54,6 +42,20 @@ impl ExecutorShelf {
             open: true,
             ..ExecutorShelf::default()
         }
+    }
+
+    /// The languages of a document, whose folder is `dir`; `None` after reporting that its shape is
+    /// wrong.
+    pub fn of_document(
+        session: &mut Session,
+        document: &mut Node,
+        dir: &Path,
+    ) -> Option<ExecutorShelf> {
+        let json = session.check(SchemaKind::Executors, document)?;
+        let file: ExecutorsFile = serde_json::from_value(json).ok()?;
+        let at = document.get("executors").unwrap_or(document);
+        let problems = &mut session.problems;
+        Some(ExecutorShelf::of(file.executors, at, dir, problems))
     }
 
     /// The languages of a map whose node is `node`; those with a fault are told and left out. Paths
@@ -326,12 +328,11 @@ pub(crate) fn choose(desk: &mut Desk, written: Option<&str>, at: Span) -> Option
     };
     let open = shelf.open;
     let message = format!("no executor is named `{name}`");
-    desk.push(
+    desk.refuse(
         Problem::error(Code::UnknownExecutor, at, message)
             .hint(hint)
             .maybe_warning(open),
-    );
-    None
+    )
 }
 
 #[cfg(test)]

@@ -35,10 +35,7 @@ pub(super) fn input(desk: &mut Desk, spec: InputRef, node: &Node) -> Option<Inpu
                     path,
                     context: f.context,
                 }),
-                Err(problem) => {
-                    desk.push(problem);
-                    None
-                }
+                Err(problem) => desk.refuse(problem),
             }
         }
         NameOr::Inline(InputSpec::ApiCall(call)) => api_call(desk, call, node),
@@ -105,8 +102,7 @@ fn with_query(
                         .map_or(node.span, |n| n.span);
                     let message =
                         format!("`{name}` is no text, number or truth, nor a list of these");
-                    desk.push(Problem::error(Code::BadRequest, at, message));
-                    return None;
+                    return desk.refuse(Problem::error(Code::BadRequest, at, message));
                 }
             };
             pairs.push(format!(

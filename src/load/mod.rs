@@ -66,7 +66,6 @@ pub use request::{
 };
 pub(crate) use scope::{Desk, seconds};
 pub use scores::{BrokenScores, parse_scores, scores_file_name};
-pub use select::IdGlobs;
 pub use source::Sources;
 pub(crate) use source::Span;
 pub(crate) use targets::check_program;

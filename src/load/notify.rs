@@ -98,17 +98,15 @@ fn webhook(
     let url = match (&spec.url, &spec.url_env) {
         (Some(_), Some(_)) => {
             let message = "`url` and `url_env` both give an address";
-            desk.push(
+            return desk.refuse(
                 Problem::error(Code::BothSpellings, node.key_span("/url"), message)
                     .hint("keep one"),
             );
-            return None;
         }
         (None, None) => {
             let message = "the webhook has no address";
             let hint = "add `url_env:` with the name of an environment variable that holds it";
-            desk.push(Problem::error(Code::BadRequest, node.span, message).hint(hint));
-            return None;
+            return desk.refuse(Problem::error(Code::BadRequest, node.span, message).hint(hint));
         }
         (None, Some(name)) => given(desk, name),
         (Some(url), None) => {
@@ -133,8 +131,7 @@ fn webhook(
         {
             let message = format!("the header `{name}` stands in `headers` and in `headers_env`");
             let at = node.key_span("/headers_env");
-            desk.push(Problem::error(Code::BothSpellings, at, message).hint("keep one"));
-            return None;
+            return desk.refuse(Problem::error(Code::BothSpellings, at, message).hint("keep one"));
         }
         headers.push((name.clone(), given(desk, variable)));
     }
@@ -178,8 +175,7 @@ fn check_url(desk: &mut Desk, url: &str, at: Span) -> Option<()> {
             "it begins with `http://` or `https://` and a host",
         ),
     };
-    desk.push(Problem::error(Code::BadRequest, at, message).hint(hint));
-    None
+    desk.refuse(Problem::error(Code::BadRequest, at, message).hint(hint))
 }
 
 fn check_header(desk: &mut Desk, name: &str, value: &str, node: &Node, key: &str) -> Option<()> {
@@ -189,8 +185,7 @@ fn check_header(desk: &mut Desk, name: &str, value: &str, node: &Node, key: &str
     let map = node.get(key).and_then(Node::as_map);
     let entry = map.and_then(|all| all.iter().find(|(key, _)| *key.name == *name));
     let at = entry.map_or(node.span, |(key, _)| key.span);
-    desk.push(Problem::error(Code::BadRequest, at, fault.to_string()));
-    None
+    desk.refuse(Problem::error(Code::BadRequest, at, fault.to_string()))
 }
 
 /// Checks the templates of a body: only what a message holds can be filled in.

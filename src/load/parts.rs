@@ -4,8 +4,8 @@
 
 use std::sync::Arc;
 
-use super::select::IdGlobs;
 use crate::model::{Eval, EvalInfo, Part};
+use eval_base::globs::IdGlobs;
 
 /// A [`Part`] ready to be asked.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ impl PartFilter {
     /// Why the glob of an `eval` part is none.
     pub fn new(part: &Part) -> Result<PartFilter, String> {
         let globs = match part {
-            Part::Eval(glob) => IdGlobs::new(std::slice::from_ref(glob))?,
+            Part::Eval(glob) => IdGlobs::new(&[glob]).map_err(|error| error.reason)?,
             _ => IdGlobs::default(),
         };
         Ok(PartFilter {

@@ -7,15 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use globset::{GlobBuilder, GlobMatcher};
-
 use super::problem::{Code, Problem, Problems};
 use super::scope::Desk;
-use super::session::validator;
-use super::source::{Sources, Span};
+use super::session::Session;
+use super::source::Span;
 use super::tree::Node;
 use crate::model::{Budget, CacheMode, Endpoint, ModelSettings, Price};
 use crate::spec::{BudgetSpec, PriceSpec, PricesFile, SchemaKind};
+use eval_base::globs::{GlobMatcher, id_glob, is_glob};
 
 /// Where prices are looked for when a suite does not say, relative to its folder; the first that is
 /// there counts.
@@ -49,19 +48,15 @@ struct Entry {
     at: Span,
 }
 
-/// A document with `prices:`: checked, read, and the place of its prices.
-pub(super) fn prices_file(
-    document: &mut Node,
-    sources: &Sources,
-    problems: &mut Problems,
-) -> Option<(BTreeMap<String, PriceSpec>, Node)> {
-    let json = validator(SchemaKind::Prices)?.check(sources, document, problems)?;
-    let file: PricesFile = serde_json::from_value(json).ok()?;
-    let at = document.get("prices").unwrap_or(document).clone();
-    Some((file.prices, at))
-}
-
 impl PriceShelf {
+    /// The prices of a document; `None` after reporting that its shape is wrong.
+    pub fn of_document(session: &mut Session, document: &mut Node) -> Option<PriceShelf> {
+        let json = session.check(SchemaKind::Prices, document)?;
+        let file: PricesFile = serde_json::from_value(json).ok()?;
+        let at = document.get("prices").unwrap_or(document);
+        Some(PriceShelf::of(file.prices, at, &mut session.problems))
+    }
+
     /// The prices of a map whose node is `node`; what is wrong with them is told.
     pub fn of(
         all: BTreeMap<String, PriceSpec>,
@@ -137,13 +132,7 @@ impl Entry {
             )));
         }
         let entry = |single: String| {
-            let is_glob = single.contains(['*', '?', '[', '{']);
-            let glob = GlobBuilder::new(&single)
-                .literal_separator(false)
-                .backslash_escape(true)
-                .build();
-            let glob = glob.map_err(|error| refuse(error.kind().to_string()))?;
-            let glob = is_glob.then(|| glob.compile_matcher());
+            let glob = Some(id_glob(&single).map_err(refuse)?).filter(|_| is_glob(&single));
             let exactness = if glob.is_some() {
                 literals(&single)
             } else {
@@ -288,10 +277,7 @@ pub(super) fn price_of(
     desk.problems.extend(shelf.late.iter().cloned());
     match shelf.find(&format!("{provider}:{model}")) {
         Ok(found) => found,
-        Err(problem) => {
-            desk.push(*problem);
-            None
-        }
+        Err(problem) => desk.refuse(*problem),
     }
 }
 

@@ -7,8 +7,9 @@ use super::kinds::Part;
 use super::problem::{Problem, Problems};
 use super::request::Filters;
 use super::scope::Desk;
-use super::select::{IdGlobs, word};
+use super::select::word;
 use super::tree::Node;
+use eval_base::globs::IdGlobs;
 
 /// The filters of a request, as far as a part of an eval document tells whether they can select it.
 #[derive(Debug, Clone)]
@@ -110,13 +111,7 @@ pub(super) fn within_reach<T>(
         return build(desk, part);
     }
     let mut found = Problems::new();
-    let mut aside = Desk {
-        sources: desk.sources,
-        problems: &mut found,
-        suite: desk.suite,
-        dir: desk.dir,
-    };
-    let built = build(&mut aside, part);
+    let built = build(&mut desk.aside(&mut found), part);
     desk.problems.keep_faults(found);
     built
 }

@@ -1,12 +1,10 @@
 //! `$ref`s and other paths that files name: resolving, globs, and the fence around the project.
 
-use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
-
-use globset::{GlobBuilder, GlobMatcher};
 
 use super::problem::{Code, Problem};
 use super::source::Span;
+use eval_base::globs::{files_below, is_glob, path_glob};
 use eval_base::nearest::did_you_mean;
 
 /// Files that one glob may look at.
@@ -193,20 +191,6 @@ fn split_fragment<'a>(dir: &Path, text: &'a str) -> (&'a str, Option<String>) {
     cut.map_or((text, None), |(path, id)| (path, Some(id.to_owned())))
 }
 
-pub(super) fn is_glob(text: &str) -> bool {
-    text.contains(['*', '?', '[', '{'])
-}
-
-/// A glob in which `*` stays within one folder and `**` crosses folders.
-pub(super) fn path_glob(pattern: &str) -> Result<GlobMatcher, String> {
-    let glob = GlobBuilder::new(pattern)
-        .literal_separator(true)
-        .backslash_escape(true)
-        .build();
-    glob.map(|g| g.compile_matcher())
-        .map_err(|e| e.kind().to_string())
-}
-
 /// The files that a glob matches, sorted.
 pub(super) fn expand(
     dir: &Path,
@@ -223,7 +207,8 @@ pub(super) fn expand(
         base.push(rest.remove(0));
     }
     let base = lexical(&base);
-    let matcher = path_glob(&rest.join("/")).map_err(|reason| {
+    let rest = rest.join("/");
+    let matcher = path_glob(&rest).map_err(|reason| {
         Problem::error(
             Code::BadGlob,
             at,
@@ -233,14 +218,11 @@ pub(super) fn expand(
     if nearest_real(&base).is_some_and(|real| !fence.holds(&real)) {
         return Err(escaping(pattern, at));
     }
-    let mut found = BTreeSet::new();
-    let mut looked = 0;
-    walk(&base, &base, &matcher, &mut found, &mut looked);
-    if looked >= MAX_WALK {
+    let Some(found) = files_below(&base, &rest, &matcher, MAX_WALK) else {
         let message = format!("`{pattern}` searches more than {MAX_WALK} files");
         return Err(Problem::error(Code::BadGlob, at, message)
             .hint("begin the glob with a narrower folder"));
-    }
+    };
     let inside: Vec<PathBuf> = found
         .into_iter()
         .filter(|f| f.canonicalize().is_ok_and(|real| fence.holds(&real)))
@@ -252,31 +234,6 @@ pub(super) fn expand(
         );
     }
     Ok(inside)
-}
-
-fn walk(
-    base: &Path,
-    dir: &Path,
-    matcher: &GlobMatcher,
-    found: &mut BTreeSet<PathBuf>,
-    looked: &mut usize,
-) {
-    let Ok(entries) = dir.read_dir() else { return };
-    for entry in entries.flatten() {
-        *looked += 1;
-        if *looked >= MAX_WALK {
-            return;
-        }
-        let path = entry.path();
-        // A linked folder could lead in circles; `file_type` does not follow links.
-        if entry.file_type().is_ok_and(|t| t.is_dir()) {
-            if entry.file_name() != ".git" {
-                walk(base, &path, matcher, found, looked);
-            }
-        } else if path.strip_prefix(base).is_ok_and(|p| matcher.is_match(p)) && path.is_file() {
-            found.insert(path);
-        }
-    }
 }
 
 /// A path without `.` and `..`, by its words alone.

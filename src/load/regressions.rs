@@ -89,11 +89,10 @@ pub(super) fn grading(
         );
         if grading.combine != Combine::All {
             let message = "`comparison` and `combine` leave open how the comparison counts";
-            desk.push(
+            return desk.refuse(
                 Problem::error(Code::GraderConflict, comparison_at, message)
                     .hint("write the comparison as one of the `graders:`"),
             );
-            return None;
         }
         grading.graders.extend(own.graders);
     }
@@ -165,12 +164,11 @@ fn has_settings(comparison: &ComparisonSpec) -> bool {
 
 fn conflict<T>(desk: &mut Desk, at: Span, other: Span) -> Option<T> {
     let message = "`comparison` and `grader` say two different ways to compare";
-    desk.push(
+    desk.refuse(
         Problem::error(Code::GraderConflict, at, message)
             .hint("keep one of them")
             .related(other, "the grader"),
-    );
-    None
+    )
 }
 
 fn alone(grader: CodeGrader, inferred: bool) -> Grading {

@@ -154,6 +154,17 @@ impl Desk<'_> {
         self.problems.push(problem);
     }
 
+    /// The same desk with another list of problems.
+    pub fn aside<'a>(&'a self, problems: &'a mut Problems) -> Desk<'a> {
+        Desk { problems, ..*self }
+    }
+
+    /// Reports what keeps a value from being had.
+    pub fn refuse<T>(&mut self, problem: Problem) -> Option<T> {
+        self.push(problem);
+        None
+    }
+
     /// An error for a run, a warning when files are only looked at.
     pub fn push_lenient(&mut self, problem: Problem) {
         self.problems

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use globset::{GlobBuilder, GlobMatcher};
 use sha2::{Digest, Sha256};
 
 use super::problem::{Code, Problem, Problems};
 use super::request::Filters;
 use crate::model::{Eval, EvalType, Outline, Shard};
+use eval_base::globs::IdGlobs;
 use eval_base::nearest::did_you_mean;
 
 impl Filters {
@@ -40,62 +40,15 @@ pub(super) fn word<T: serde::Serialize>(value: &T) -> String {
     }
 }
 
-/// Patterns over ids, of which any may fit. An id may hold slashes, so `*` crosses them. A pattern
-/// that is exactly an id means that id.
-#[derive(Debug, Clone, Default)]
-pub struct IdGlobs(Vec<(String, GlobMatcher)>);
-
-impl IdGlobs {
-    /// # Errors
-    /// Why the first pattern that is none can't be one.
-    pub fn new(patterns: &[String]) -> Result<IdGlobs, String> {
-        let glob = |pattern: &String| {
-            let glob = GlobBuilder::new(pattern)
-                .literal_separator(false)
-                .backslash_escape(true)
-                .build();
-            Ok((
-                pattern.clone(),
-                glob.map_err(|error| error.kind().to_string())?
-                    .compile_matcher(),
-            ))
-        };
-        Ok(IdGlobs(
-            patterns.iter().map(glob).collect::<Result<_, String>>()?,
-        ))
-    }
-
-    pub fn fit(&self, id: &str) -> bool {
-        self.0
-            .iter()
-            .any(|(text, glob)| text == id || glob.is_match(id))
-    }
-}
-
-struct Globs(IdGlobs);
-
-impl Globs {
-    fn new(patterns: &[String], flag: &str, problems: &mut Problems) -> Globs {
-        let mut globs = IdGlobs::default();
-        for pattern in patterns {
-            match IdGlobs::new(std::slice::from_ref(pattern)) {
-                Ok(one) => globs.0.extend(one.0),
-                Err(why) => {
-                    let message = format!("`--{flag} {pattern}` is not a glob: {why}");
-                    problems.push(Problem::general(Code::BadGlob, message));
-                }
-            }
+/// The globs of a flag; those that are not globs are reported.
+fn globs_of(patterns: &[String], flag: &str, problems: &mut Problems) -> IdGlobs {
+    for pattern in patterns {
+        if let Err(why) = IdGlobs::new(&[pattern]) {
+            let message = format!("`--{flag} {pattern}` is not a glob: {why}");
+            problems.push(Problem::general(Code::BadGlob, message));
         }
-        Globs(globs)
     }
-
-    fn fit(&self, id: &str) -> bool {
-        self.0.0.is_empty() || self.0.fit(id)
-    }
-
-    fn patterns(&self) -> &[(String, GlobMatcher)] {
-        &self.0.0
-    }
+    IdGlobs::new(patterns).unwrap_or_default()
 }
 
 /// The evals with the cases that fit; an error when none does, and a hint for every word that fits
@@ -109,8 +62,8 @@ pub(super) fn select(
         return evals;
     }
     let before = problems.error_count();
-    let eval_globs = Globs::new(&filters.eval, "eval", problems);
-    let case_globs = Globs::new(&filters.case, "case", problems);
+    let eval_globs = globs_of(&filters.eval, "eval", problems);
+    let case_globs = globs_of(&filters.case, "case", problems);
     if problems.error_count() > before {
         return evals;
     }
@@ -193,7 +146,7 @@ fn part(eval: &str, case: &str, of: u32) -> u32 {
     u32::try_from(number % u64::from(of.max(1))).map_or(1, |part| part + 1)
 }
 
-fn eval_fits(eval: &Eval, filters: &Filters, globs: &Globs) -> bool {
+fn eval_fits(eval: &Eval, filters: &Filters, globs: &IdGlobs) -> bool {
     let category = |wanted: &String| {
         let kind = match eval.info.kind {
             EvalType::Capability => "capability",
@@ -202,7 +155,7 @@ fn eval_fits(eval: &Eval, filters: &Filters, globs: &Globs) -> bool {
         wanted == kind || eval.info.category.as_ref() == Some(wanted)
     };
     (filters.category.is_empty() || filters.category.iter().any(category))
-        && globs.fit(&eval.info.id)
+        && globs.fit_or_empty(&eval.info.id)
         && (filters.criticality.is_empty()
             || eval
                 .info
@@ -210,12 +163,12 @@ fn eval_fits(eval: &Eval, filters: &Filters, globs: &Globs) -> bool {
                 .is_some_and(|c| filters.criticality.contains(&c)))
 }
 
-fn case_fits(eval: &Eval, case: Outline<'_>, filters: &Filters, globs: &Globs) -> bool {
+fn case_fits(eval: &Eval, case: Outline<'_>, filters: &Filters, globs: &IdGlobs) -> bool {
     let tag =
         |wanted: &String| eval.info.tags.contains(wanted) || case.profile.tags.contains(wanted);
     let difficulty = case.profile.difficulty.or(eval.info.difficulty);
     (filters.tag.is_empty() || filters.tag.iter().any(tag))
-        && globs.fit(case.id)
+        && globs.fit_or_empty(case.id)
         && (filters.difficulty.is_empty()
             || difficulty.is_some_and(|d| filters.difficulty.contains(&d)))
         && filters
@@ -228,8 +181,8 @@ fn case_fits(eval: &Eval, case: Outline<'_>, filters: &Filters, globs: &Globs) -
 fn strangers(
     evals: &[Arc<Eval>],
     filters: &Filters,
-    eval_globs: &Globs,
-    case_globs: &Globs,
+    eval_globs: &IdGlobs,
+    case_globs: &IdGlobs,
 ) -> Vec<Problem> {
     let cases = || evals.iter().flat_map(|e| e.cases.outlines());
     let profiles = || evals.iter().flat_map(|e| e.cases.profiles());
@@ -265,22 +218,12 @@ fn strangers(
         look("tag", word, &tags, tags.contains(&word.as_str()));
     }
     let ids: Vec<&str> = evals.iter().map(|e| e.info.id.as_str()).collect();
-    for (word, glob) in eval_globs.patterns() {
-        look(
-            "eval",
-            word,
-            &ids,
-            ids.iter().any(|id| id == word || glob.is_match(id)),
-        );
+    for word in eval_globs.unmatched(&ids) {
+        look("eval", word, &ids, false);
     }
     let ids: Vec<&str> = cases().map(|c| c.id).collect();
-    for (word, glob) in case_globs.patterns() {
-        look(
-            "case",
-            word,
-            &ids,
-            ids.iter().any(|id| id == word || glob.is_match(id)),
-        );
+    for word in case_globs.unmatched(&ids) {
+        look("case", word, &ids, false);
     }
     found
 }

@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use super::problem::{Code, Problem, Problems, Severity};
 use super::refs::Fence;
 use super::request::Purpose;
 use super::schema::Validator;
+use super::scope::{Desk, SuiteScope};
 use super::source::{FileId, Sources, Span};
 use super::stored::conflict;
 use super::tree::{self, Node, NodeValue};
@@ -50,6 +52,21 @@ impl Session {
             return None;
         }
         tree::parse(&self.sources, file, &mut self.problems)
+    }
+
+    /// Checks the shape of a document; its JSON when it fits.
+    pub fn check(&mut self, kind: SchemaKind, document: &mut Node) -> Option<Value> {
+        validator(kind)?.check(&self.sources, document, &mut self.problems)
+    }
+
+    /// What judges a part of a file in the folder `dir`.
+    pub fn desk<'a>(&'a mut self, suite: &'a SuiteScope, dir: &'a Path) -> Desk<'a> {
+        Desk {
+            sources: &self.sources,
+            problems: &mut self.problems,
+            suite,
+            dir,
+        }
     }
 
     /// A path as messages show it: relative to where the user stands, when it lies there.

@@ -24,7 +24,7 @@ use super::reach::{FilterReach, InheritedKind, MissingValues, SparePart, text};
 use super::refs::{Fence, lexical, project_root};
 use super::render_pass::RenderPass;
 use super::request::{Counts, LoadRequest, Loaded, Purpose};
-use super::scope::{Desk, SuiteScope, seconds};
+use super::scope::{SuiteScope, seconds};
 use super::session::{Broken, Session, read, validator};
 use super::source::Span;
 use super::stored::{Folder, Revision};
@@ -293,15 +293,7 @@ impl Loader<'_> {
             .map_or_else(String::new, |s| s.to_string_lossy().into_owned());
         let at = node.span.at_start();
         let chosen = {
-            let Session {
-                sources, problems, ..
-            } = &mut *self.session;
-            let mut desk = Desk {
-                sources,
-                problems,
-                suite: &scope,
-                dir: &self.dir,
-            };
+            let mut desk = self.session.desk(&scope, &self.dir);
             let choice = choice(self.request);
             targets::choose(&mut desk, &Targets::new(), choice, at)
         };
@@ -387,15 +379,7 @@ impl Loader<'_> {
         scope.executors = self.executors(spec.as_ref(), &node);
         scope.prices = self.prices(spec.as_ref(), &node);
         scope.demands = {
-            let Session {
-                sources, problems, ..
-            } = &mut *self.session;
-            let mut desk = Desk {
-                sources,
-                problems,
-                suite: &scope,
-                dir: &self.dir,
-            };
+            let mut desk = self.session.desk(&scope, &self.dir);
             demands::resolve(
                 &mut desk,
                 spec.as_ref().and_then(|s| s.sandbox.as_ref()),
@@ -421,15 +405,7 @@ impl Loader<'_> {
             return (None, counts, counts);
         };
         let channels = {
-            let Session {
-                sources, problems, ..
-            } = &mut *self.session;
-            let mut desk = Desk {
-                sources,
-                problems,
-                suite: &scope,
-                dir: &self.dir,
-            };
+            let mut desk = self.session.desk(&scope, &self.dir);
             notify::channels(&mut desk, &spec, &node, &self.request.env)
         };
         let parts = Parts {

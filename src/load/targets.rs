@@ -84,20 +84,18 @@ fn recorded(desk: &mut Desk, path: &Path, written: &str, at: Span) -> Option<()>
 /// Refuses a command without a program; one that is not there is an error for a run.
 pub(crate) fn check_program(desk: &mut Desk, argv: &[String], at: Span) -> Option<()> {
     let Some(program) = argv.first().filter(|p| !p.trim().is_empty()) else {
-        desk.push(Problem::error(
+        return desk.refuse(Problem::error(
             Code::BadCommand,
             at,
             "the command has no program",
         ));
-        return None;
     };
     if argv.iter().any(|part| part.contains('\0')) {
-        desk.push(Problem::error(
+        return desk.refuse(Problem::error(
             Code::BadCommand,
             at,
             "the command holds a NUL",
         ));
-        return None;
     }
     let found = if program.contains('/') {
         desk.suite.dir.join(program).is_file()

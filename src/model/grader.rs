@@ -154,12 +154,12 @@ impl GraderKind {
 
     /// Whether the grader runs the candidate's code, and if so whether in the sandbox.
     pub fn sandbox(&self) -> Option<bool> {
-        Some(self.candidate_code()?.is_sandboxed())
+        Some(self.candidate_code()?.settings().sandboxed)
     }
 
     /// What runs the candidate's code, if the grader runs it.
     pub fn executor(&self) -> Option<&Executor> {
-        Some(self.candidate_code()?.executor())
+        Some(self.candidate_code()?.settings().executor)
     }
 
     /// True for a command of the author's that runs inside the sandbox.

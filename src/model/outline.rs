@@ -15,6 +15,7 @@ use super::metric::Measured;
 use super::plan::Case;
 use super::target::Target;
 use crate::spec::words::{Difficulty, GraderType};
+use eval_base::names::TextArena;
 
 /// Records in a block. Blocks are not moved when there are more, as one long list would be.
 const BLOCK: usize = 1024;
@@ -255,9 +256,6 @@ fn grader_outlines(case: &Case) -> impl Iterator<Item = GraderOutline> + '_ {
 
 #[derive(Debug, Clone, Copy)]
 struct Record {
-    /// Ends of id and name in the block's text; the id begins where the record before ends.
-    id_end: u32,
-    name_end: u32,
     /// 0 is not settled.
     samples: u32,
     profile: u32,
@@ -269,7 +267,15 @@ struct Record {
 #[derive(Debug, Clone, Default)]
 struct Block {
     records: Vec<Record>,
-    text: String,
+    /// Id and name of each record, one after the other.
+    texts: TextArena,
+}
+
+impl Block {
+    /// Id and name of a record.
+    fn texts(&self, at: usize) -> Option<(&str, &str)> {
+        Some((self.texts.get(2 * at)?, self.texts.get(2 * at + 1)?))
+    }
 }
 
 /// The outlines of all cases of an eval, in order.
@@ -299,15 +305,14 @@ impl Outlines {
         let profile = self.profile_of(case)?;
         let name = case.name.as_deref().unwrap_or_default();
         let samples = case.samples.unwrap_or(0);
-        self.note(&case.id, name, |id_end, name_end| Record {
-            id_end,
-            name_end,
+        let record = Record {
             samples,
             profile,
             input_hash: case.input_hash,
             grading_hash: case.grading_hash,
             data_hash: case.data_hash,
-        })
+        };
+        self.note((&case.id, name), record)
     }
 
     /// Notes all of another list behind these.
@@ -320,38 +325,19 @@ impl Outlines {
             profiles.push(self.intern(Arc::clone(profile))?);
         }
         for block in &other.blocks {
-            let mut start = 0;
-            for record in &block.records {
-                let id = block
-                    .text
-                    .get(start..record.id_end as usize)
-                    .unwrap_or_default();
-                let name = block
-                    .text
-                    .get(record.id_end as usize..record.name_end as usize)
-                    .unwrap_or_default();
-                start = record.name_end as usize;
-                let profile = profiles
-                    .get(record.profile as usize)
-                    .copied()
-                    .unwrap_or_default();
-                self.note(id, name, |id_end, name_end| Record {
-                    id_end,
-                    name_end,
-                    profile,
+            for (at, record) in block.records.iter().enumerate() {
+                let profile = profiles.get(record.profile as usize).copied();
+                let record = Record {
+                    profile: profile.unwrap_or_default(),
                     ..*record
-                })?;
+                };
+                self.note(block.texts(at).unwrap_or_default(), record)?;
             }
         }
         Ok(())
     }
 
-    fn note(
-        &mut self,
-        id: &str,
-        name: &str,
-        record: impl FnOnce(u32, u32) -> Record,
-    ) -> Result<(), TooMany> {
+    fn note(&mut self, (id, name): (&str, &str), record: Record) -> Result<(), TooMany> {
         u32::try_from(self.len).map_err(|_| TooMany)?;
         if self
             .blocks
@@ -360,19 +346,19 @@ impl Outlines {
         {
             // The first block grows as needed: most evals are small.
             let capacity = if self.blocks.is_empty() { 0 } else { BLOCK };
+            let mut texts = TextArena::default();
+            texts.reserve(2 * capacity);
             self.blocks.push(Block {
                 records: Vec::with_capacity(capacity),
-                text: String::new(),
+                texts,
             });
         }
         let block = self.blocks.last_mut().ok_or(TooMany)?;
-        let id_end = u32::try_from(block.text.len() + id.len()).map_err(|_| TooMany)?;
-        let name_end = u32::try_from(id_end as usize + name.len()).map_err(|_| TooMany)?;
-        block.text.push_str(id);
-        block.text.push_str(name);
-        block.records.push(record(id_end, name_end));
+        block.texts.push(id).map_err(|_| TooMany)?;
+        block.texts.push(name).map_err(|_| TooMany)?;
+        block.records.push(record);
         if block.records.len() == BLOCK {
-            block.text.shrink_to_fit();
+            block.texts.shrink_to_fit();
         }
         self.len += 1;
         Ok(())
@@ -402,16 +388,10 @@ impl Outlines {
     pub fn get(&self, at: usize) -> Option<Outline<'_>> {
         let block = self.blocks.get(at / BLOCK)?;
         let record = block.records.get(at % BLOCK)?;
-        let start = match (at % BLOCK).checked_sub(1) {
-            Some(before) => block.records.get(before)?.name_end,
-            None => 0,
-        };
+        let (id, name) = block.texts(at % BLOCK)?;
         Some(Outline {
-            id: block.text.get(start as usize..record.id_end as usize)?,
-            name: block
-                .text
-                .get(record.id_end as usize..record.name_end as usize)
-                .filter(|name| !name.is_empty()),
+            id,
+            name: Some(name).filter(|name| !name.is_empty()),
             samples: (record.samples > 0).then_some(record.samples),
             input_hash: record.input_hash,
             grading_hash: record.grading_hash,
@@ -469,7 +449,7 @@ impl Outlines {
     /// Bytes on the heap, apart from what profiles hold.
     pub fn bytes(&self) -> usize {
         let block =
-            |block: &Block| block.records.capacity() * size_of::<Record>() + block.text.capacity();
+            |block: &Block| block.records.capacity() * size_of::<Record>() + block.texts.bytes();
         self.blocks.capacity() * size_of::<Block>() + self.blocks.iter().map(block).sum::<usize>()
     }
 }

@@ -83,7 +83,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::load::IdGlobs;
+    use eval_base::globs::IdGlobs;
 
     #[test]
     fn ids_are_chosen_as_they_are() {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Deserializer, de::Error as _};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::OneOrMany;
@@ -12,35 +12,7 @@ use super::regression::{RegressionDefinition, RegressionDocument};
 
 /// An entry of a list of definitions: a regression when it has a `baseline` or a `current`, else a
 /// capability.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Definition {
-    Capability(Box<CapabilityDefinition>),
-    Regression(Box<RegressionDefinition>),
-}
-
-impl Definition {
-    /// True when `value` is read as a regression.
-    pub fn is_regression(value: &Value) -> bool {
-        ["baseline", "current", "test_case", "comparison"]
-            .iter()
-            .any(|key| value.get(key).is_some())
-    }
-}
-
-impl<'de> Deserialize<'de> for Definition {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = Value::deserialize(deserializer)?;
-        if Definition::is_regression(&value) {
-            serde_json::from_value(value)
-                .map(Definition::Regression)
-                .map_err(D::Error::custom)
-        } else {
-            serde_json::from_value(value)
-                .map(Definition::Capability)
-                .map_err(D::Error::custom)
-        }
-    }
-}
+struct Definition;
 
 impl JsonSchema for Definition {
     fn schema_name() -> Cow<'static, str> {
@@ -61,22 +33,10 @@ impl JsonSchema for Definition {
     }
 }
 
-/// Every shape that an eval file, or an inline eval of a suite, may have.
-#[derive(Debug, Clone, PartialEq)]
-pub enum EvalShape {
-    /// A bare list of definitions.
-    List(Vec<Definition>),
-    /// One definition that is not in a list.
-    Single(Definition),
-    /// What stands under `capability_eval:`.
-    Capability(OneOrMany<CapabilityDefinition>),
-    /// What stands under `regression_eval:`.
-    Regression(OneOrMany<RegressionDefinition>),
-    /// `metadata` and `test_cases`.
-    File(Box<EvalFile>),
-    /// `metadata`, `baseline` and `test_case`.
-    Document(Box<RegressionDocument>),
-}
+/// An eval file, or an inline eval of a suite, in any of the shapes that it may have. Its parts are
+/// read once they are brought to one shape, see `load::evals`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct EvalShape(pub Value);
 
 /// The name of a shape, decided from the keys alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,24 +65,6 @@ impl EvalShape {
         } else {
             ShapeName::File
         }
-    }
-}
-
-impl<'de> Deserialize<'de> for EvalShape {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let mut value = Value::deserialize(deserializer)?;
-        let shape =
-            match EvalShape::name_of(value.is_array(), |key| value.get(key).is_some()) {
-                ShapeName::List => serde_json::from_value(value).map(EvalShape::List),
-                ShapeName::Single => serde_json::from_value(value).map(EvalShape::Single),
-                ShapeName::Capability => serde_json::from_value(value["capability_eval"].take())
-                    .map(EvalShape::Capability),
-                ShapeName::Regression => serde_json::from_value(value["regression_eval"].take())
-                    .map(EvalShape::Regression),
-                ShapeName::File => serde_json::from_value(value).map(EvalShape::File),
-                ShapeName::Document => serde_json::from_value(value).map(EvalShape::Document),
-            };
-        shape.map_err(D::Error::custom)
     }
 }
 

@@ -17,6 +17,7 @@ pub mod blocks;
 pub mod clock;
 pub mod files;
 pub mod git;
+pub mod globs;
 pub mod json;
 pub mod names;
 pub mod nearest;

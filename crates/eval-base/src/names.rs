@@ -1,38 +1,100 @@
-//! Texts and their numbers: a million ids in one piece of memory, found by what they are.
+//! Many short texts in one piece of memory, and texts that are found by what they are.
 
 use std::hash::{BuildHasher, RandomState};
 
 use hashbrown::HashTable;
 
+/// Texts one after the other, numbered from 0: at most 2^32 of them, and 4 GiB in all.
+#[derive(Debug, Clone, Default)]
+pub struct TextArena {
+    text: String,
+    /// Where each text ends in `text`.
+    ends: Vec<u32>,
+}
+
+/// A text that has no room in a [`TextArena`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("there are more texts, or longer ones, than can be numbered")]
+pub struct ArenaFull;
+
+impl TextArena {
+    /// The number of the new text.
+    ///
+    /// # Errors
+    /// When it has no room; nothing is added then.
+    pub fn push(&mut self, text: &str) -> Result<u32, ArenaFull> {
+        let number = u32::try_from(self.ends.len()).map_err(|_| ArenaFull)?;
+        let end = u32::try_from(self.text.len() + text.len()).map_err(|_| ArenaFull)?;
+        self.text.push_str(text);
+        self.ends.push(end);
+        Ok(number)
+    }
+
+    pub fn get(&self, number: usize) -> Option<&str> {
+        let end = *self.ends.get(number)?;
+        let start = match number.checked_sub(1) {
+            Some(before) => *self.ends.get(before)?,
+            None => 0,
+        };
+        self.text.get(start as usize..end as usize)
+    }
+
+    /// Makes room for `count` more texts.
+    pub fn reserve(&mut self, count: usize) {
+        self.ends.reserve(count);
+    }
+
+    /// Adds empty texts until there are `count`.
+    pub fn pad_to(&mut self, count: usize) {
+        let end = self.ends.last().copied().unwrap_or(0);
+        if self.ends.len() < count {
+            self.ends.resize(count, end);
+        }
+    }
+
+    /// Gives back the room that no text takes.
+    pub fn shrink_to_fit(&mut self) {
+        self.text.shrink_to_fit();
+    }
+
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// Bytes on the heap.
+    pub fn bytes(&self) -> usize {
+        self.text.capacity() + self.ends.capacity() * size_of::<u32>()
+    }
+}
+
 /// Distinct texts, numbered from 0 in the order in which they came. Two texts are told apart by
 /// their bytes, never by a hash alone.
 #[derive(Debug, Clone, Default)]
 pub struct Names {
-    text: String,
-    /// Where each text ends in `text`.
-    ends: Vec<usize>,
+    texts: TextArena,
     numbers: HashTable<u32>,
     hasher: RandomState,
 }
 
 impl Names {
-    /// The number of a text, new or known; `None` when there are more texts than numbers (2^32).
+    /// The number of a text, new or known; `None` when there is no room for a new one.
     pub fn add(&mut self, name: &str) -> Option<u32> {
-        let hash = self.hasher.hash_one(name);
         let Names {
-            text,
-            ends,
+            texts,
             numbers,
             hasher,
         } = self;
-        if let Some(known) = numbers.find(hash, |n| text_of(text, ends, *n) == Some(name)) {
+        let hash = hasher.hash_one(name);
+        if let Some(known) = numbers.find(hash, |n| texts.get(*n as usize) == Some(name)) {
             return Some(*known);
         }
-        let number = u32::try_from(ends.len()).ok().filter(|n| *n < u32::MAX)?;
-        text.push_str(name);
-        ends.push(text.len());
+        let number = texts.push(name).ok()?;
         numbers.insert_unique(hash, number, |n| {
-            hasher.hash_one(text_of(text, ends, *n).unwrap_or_default())
+            hasher.hash_one(texts.get(*n as usize).unwrap_or_default())
         });
         Some(number)
     }
@@ -54,29 +116,20 @@ impl Names {
     }
 
     pub fn get(&self, number: u32) -> Option<&str> {
-        text_of(&self.text, &self.ends, number)
+        self.texts.get(number as usize)
     }
 
     pub fn len(&self) -> usize {
-        self.ends.len()
+        self.texts.len()
     }
 
     pub fn is_empty(&self) -> bool {
-        self.ends.is_empty()
+        self.texts.is_empty()
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &str> {
         (0..).map_while(|n| self.get(n))
     }
-}
-
-fn text_of<'a>(text: &'a str, ends: &[usize], number: u32) -> Option<&'a str> {
-    let number = number as usize;
-    let end = *ends.get(number)?;
-    let start = number
-        .checked_sub(1)
-        .map_or(Some(0), |before| ends.get(before).copied())?;
-    text.get(start..end)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::candidates::with_baselines;
 use super::inventory::broken_ids;
 use super::keep::{About, Report};
 use super::outputs::{self, Answers, Source};
-use super::{Globs, overview, refuse_in_ci};
+use super::{id_globs, overview, refuse_in_ci};
 use eval_base::nearest::did_you_mean;
 
 use crate::baseline::Store;
@@ -125,7 +125,7 @@ fn subjects(plan: &Plan, named: &[String], console: &Console) -> Result<Vec<Subj
         .iter()
         .map(|eval| eval.info.id.as_str())
         .collect();
-    if let Some(stranger) = Globs::new(named)?.strangers(&ids).first() {
+    if let Some(stranger) = id_globs(named)?.unmatched(&ids).first() {
         let failure = Failure::wrong(format!("no selected eval fits `{stranger}`"));
         return Err(match did_you_mean(stranger, ids.iter().copied()) {
             Some(id) => failure.hint(format!("did you mean {id}?")),

@@ -22,7 +22,8 @@ use super::args::{BaselineVerb, OfSuiteArgs};
 use super::console::Console;
 use super::{Exit, Failure, suite};
 use crate::baseline::StoreError;
-use crate::load::{self, IdGlobs, LoadRequest, Overrides, Purpose, SuiteOverview, render};
+use crate::load::{self, LoadRequest, Overrides, Purpose, SuiteOverview, render};
+use eval_base::globs::IdGlobs;
 use eval_base::text::{plural, sanitize};
 
 pub fn baseline(console: &Console, verb: &BaselineVerb) -> Exit {
@@ -73,36 +74,10 @@ pub(super) fn relative(path: &Path) -> String {
     sanitize(&shown.unwrap_or_else(|| path.to_owned()).to_string_lossy()).into_owned()
 }
 
-/// Evals by id globs, each with its pattern.
-struct Globs(Vec<(String, IdGlobs)>);
-
-impl Globs {
-    fn new(patterns: &[String]) -> Result<Globs, Failure> {
-        let glob = |pattern: &String| match IdGlobs::new(std::slice::from_ref(pattern)) {
-            Ok(glob) => Ok((pattern.clone(), glob)),
-            Err(why) => Err(Failure::wrong(format!("`{pattern}` is not a glob: {why}"))),
-        };
-        patterns
-            .iter()
-            .map(glob)
-            .collect::<Result<_, _>>()
-            .map(Globs)
-    }
-
-    /// Without a pattern every id fits.
-    fn fit(&self, id: &str) -> bool {
-        self.0.is_empty() || self.0.iter().any(|(_, glob)| glob.fit(id))
-    }
-
-    /// The patterns that none of the ids fits.
-    fn strangers<'a>(&'a self, ids: &[&str]) -> Vec<&'a str> {
-        let fits_none = |(_, glob): &&(String, IdGlobs)| !ids.iter().any(|id| glob.fit(id));
-        self.0
-            .iter()
-            .filter(fits_none)
-            .map(|(text, _)| text.as_str())
-            .collect()
-    }
+/// Evals by their ids.
+fn id_globs(patterns: &[String]) -> Result<IdGlobs, Failure> {
+    IdGlobs::new(patterns)
+        .map_err(|error| Failure::wrong(format!("`{}` is not a glob: {error}", error.pattern)))
 }
 
 /// What a suite says of itself; its evals are not looked at.
@@ -132,22 +107,4 @@ fn overview(console: &Console, of: &OfSuiteArgs) -> Result<SuiteOverview, Failur
             plural(problems.error_count(), "problem")
         ))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ids_are_chosen_by_globs_and_strangers_are_told() {
-        let globs = Globs::new(&[
-            "reg-*".to_owned(),
-            "a[b".to_owned().replace('[', "\\["),
-            "x".to_owned(),
-        ])
-        .unwrap();
-        assert!(globs.fit("reg-a/b") && globs.fit("a[b") && !globs.fit("y"));
-        assert_eq!(globs.strangers(&["reg-1", "a[b"]), ["x"]);
-        assert!(Globs::new(&[]).unwrap().fit("anything"));
-    }
 }

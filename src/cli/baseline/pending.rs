@@ -1,6 +1,6 @@
 //! What is pending in a suite's store, and changes of it one by one.
 
-use super::{Globs, failure, relative};
+use super::{failure, id_globs, relative};
 use crate::baseline::{Broken, Entry, Kept, Store};
 use crate::cli::console::Console;
 use crate::cli::{Failure, suite};
@@ -34,9 +34,12 @@ pub(super) struct Gathered {
 
 /// What is pending for the suite of this name and fits the globs.
 pub(super) fn gather(store: &Store, suite: &str, named: &[String]) -> Result<Gathered, Failure> {
-    let globs = Globs::new(named)?;
+    let globs = id_globs(named)?;
     let mut gathered = Gathered::default();
-    for entry in store.pending_entries(|id| globs.fit(id)).map_err(failure)? {
+    for entry in store
+        .pending_entries(|id| globs.fit_or_empty(id))
+        .map_err(failure)?
+    {
         let Entry {
             id,
             accepted,
@@ -67,8 +70,8 @@ impl Gathered {
             .map(|pending| pending.id.as_str())
             .collect();
         ids.extend(self.broken.iter().map(|(id, _)| id.as_str()));
-        let globs = Globs::new(named)?;
-        let Some(stranger) = globs.strangers(&ids).first().copied() else {
+        let globs = id_globs(named)?;
+        let Some(stranger) = globs.unmatched(&ids).first().copied() else {
             return Ok(());
         };
         let failure = Failure::wrong(format!("nothing is pending for `{stranger}`"));

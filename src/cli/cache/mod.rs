@@ -14,7 +14,8 @@ use super::console::Console;
 use super::{Exit, Failure, suite};
 use crate::gate::ExitCode;
 use crate::llm::cache::{self, CacheError, FILE_NAME, Freed};
-use crate::load::{IdGlobs, cache_folder};
+use crate::load::cache_folder;
+use eval_base::globs::IdGlobs;
 use eval_base::text::plural;
 
 pub fn cache(console: &Console, verb: &CacheVerb) -> Exit {
@@ -57,7 +58,7 @@ fn clear(console: &Console, args: &CacheClearArgs) -> Exit {
     let file = place(&args.place)?;
     let globs =
         IdGlobs::new(&args.model).map_err(|why| Failure::wrong(format!("--model: {why}")))?;
-    let fits = |model: &str| args.model.is_empty() || globs.fit(model);
+    let fits = |model: &str| globs.fit_or_empty(model);
     let there = cache::stats(&file).map_err(failure)?.unwrap_or_default();
     let entries: u64 = there
         .models

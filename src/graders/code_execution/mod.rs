@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::programs::{
-    BoxedFuture, CandidateCode, CodeLimits, Reference, TestBench, Wanted, allows_in_process,
-    candidate, is_callable, resolve_reference, resolve_sandbox, source,
+    BoxedFuture, CandidateCode, CodeLimits, Reference, RunSettings, TestBench, Wanted,
+    allows_in_process, candidate, is_callable, resolve_reference, resolve_sandbox, source,
 };
 use super::settings::CaseExpectation;
-use super::{CodeGrader, CodeMethod, MethodSettings};
+use super::{CodeGrader, CodeMethod, MethodSettings, Resolved};
 use crate::load::{ChosenExecutor, Code, Desk, Node, Problem, choose_executor, seconds};
 use crate::model::{Executor, Grade, OutputValue, StdoutComparison, TestsTrust, TestsWord};
 use crate::spec::ToleranceSpec;
@@ -191,12 +191,7 @@ impl MethodSettings for CodeExecutionSpec {
     const OWN_KEYS: &'static [&'static str] = &["test", "asserts", "stdio", "rows", "reference"];
     const FROM_SETTINGS: bool = true;
 
-    fn resolve(
-        &self,
-        desk: &mut Desk,
-        node: &Node,
-        _case: CaseExpectation,
-    ) -> Option<Vec<CodeGrader>> {
+    fn resolve(&self, desk: &mut Desk, node: &Node, _case: CaseExpectation) -> Resolved {
         let chosen = choose_executor(desk, self.executor.as_deref(), node.locate("/executor"))?;
         let tests = tested::tests(desk, self, node, &chosen.executor)?;
         if let Some(name) = self.entry_point.as_deref()
@@ -217,11 +212,10 @@ impl MethodSettings for CodeExecutionSpec {
             .unwrap_or(desk.demands().limits.wall);
         if let (Tests::Rows(_), Some(_)) = (&tests, &self.prefix) {
             let at = node.key_span("/prefix");
-            desk.push(
+            return desk.refuse(
                 Problem::error(Code::GraderConflict, at, "`prefix` has no meaning for SQL")
                     .hint("use `setup:`"),
             );
-            return None;
         }
         Some(vec![CodeGrader::CodeExecution(CodeExecution {
             executor,
@@ -261,8 +255,7 @@ fn in_process(
     let in_python = *executor == Executor::Python;
     if !(in_python && matches!(tests, Tests::Check { .. } | Tests::Asserts { .. })) {
         let message = "`trust: in_process` counts only with `test` and `asserts` in Python";
-        desk.push(Problem::error(Code::GraderConflict, at, message).hint("remove it"));
-        return None;
+        return desk.refuse(Problem::error(Code::GraderConflict, at, message).hint("remove it"));
     }
     allows_in_process(desk, at, "`trust: in_process`").then_some(true)
 }
@@ -274,12 +267,13 @@ impl CodeMethod for CodeExecution {
 }
 
 impl CandidateCode for CodeExecution {
-    fn executor(&self) -> &Executor {
-        &self.executor
-    }
-
-    fn limits(&self) -> &CodeLimits {
-        &self.limits
+    fn settings(&self) -> RunSettings<'_> {
+        RunSettings {
+            executor: &self.executor,
+            limits: self.limits,
+            sandboxed: self.sandbox,
+            reference: self.reference.as_ref(),
+        }
     }
 
     fn with_limits(&self, limits: CodeLimits) -> CodeGrader {
@@ -287,14 +281,6 @@ impl CandidateCode for CodeExecution {
             limits,
             ..self.clone()
         })
-    }
-
-    fn is_sandboxed(&self) -> bool {
-        self.sandbox
-    }
-
-    fn reference(&self) -> Option<&Reference> {
-        self.reference.as_ref()
     }
 
     fn continues_prefix(&self) -> bool {

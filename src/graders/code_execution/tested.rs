@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{CodeExecutionSpec, RowsTest, StdioCase, StdioCaseSpec, Tests, WantedRows};
 use crate::graders::programs::allows_in_process;
-use crate::graders::settings::{lacks, tolerance};
+use crate::graders::settings::{incomplete, tolerance};
 use crate::load::{Code, Desk, Node, Problem};
 use crate::model::{Executor, StdoutComparison, TestsWord};
 
@@ -55,20 +55,22 @@ pub(crate) fn tests(
     let (key, word) = match given.as_slice() {
         [] => {
             let message = "`code_execution` has no tests, so it would test nothing";
-            lacks(desk, node.span, message, &format!("add {}", ways(possible)));
-            return None;
+            return desk.refuse(incomplete(
+                node.span,
+                message,
+                &format!("add {}", ways(possible)),
+            ));
         }
         [one] => *one,
         [(first, _), (second, _), ..] => {
             let at = node.key_span(&format!("/{second}"));
             let message =
                 format!("`{first}` and `{second}` stand side by side; one kind of tests is run");
-            desk.push(
+            return desk.refuse(
                 Problem::error(Code::GraderConflict, at, message)
                     .hint("use two graders under `graders:`")
                     .related(node.key_span(&format!("/{first}")), "the other one"),
             );
-            return None;
         }
     };
     if !possible.contains(&key) {
@@ -78,18 +80,16 @@ pub(crate) fn tests(
             executor.name()
         );
         let hint = format!("test them by {}", ways(possible));
-        desk.push(Problem::error(Code::GraderConflict, at, message).hint(hint));
-        return None;
+        return desk.refuse(Problem::error(Code::GraderConflict, at, message).hint(hint));
     }
     if let Some(said) = spec.tests.filter(|said| *said != word) {
         let said = format!("{said:?}").to_lowercase();
         let at = node.key_span("/tests");
         let message = format!("`tests: {said}` stands beside `{key}`, which is another kind");
-        desk.push(Problem::error(Code::GraderConflict, at, message).related(
+        return desk.refuse(Problem::error(Code::GraderConflict, at, message).related(
             node.key_span(&format!("/{key}")),
             "the tests that are given",
         ));
-        return None;
     }
     if !settings_fit(desk, spec, node, word) {
         return None;
@@ -159,22 +159,18 @@ fn check(
     let at = node.locate("/test");
     if *executor == Executor::Python {
         if !defines_check(code) {
-            lacks(
-                desk,
+            return desk.refuse(incomplete(
                 at,
                 "`test` does not define `check(candidate)`, so nothing would be tested",
                 "define `def check(candidate):`, or put assert statements under `asserts:`",
-            );
-            return None;
+            ));
         }
         if spec.entry_point.is_none() {
-            lacks(
-                desk,
+            return desk.refuse(incomplete(
                 at,
                 "`check(candidate)` needs the function to test",
                 "add `entry_point: NAME`",
-            );
-            return None;
+            ));
         }
     }
     if !tests_something(code, executor) {
@@ -183,8 +179,7 @@ fn check(
             Executor::Bash => "`test` runs no command, so it would pass everything",
             _ => "`test` neither asserts nor throws, so it would pass everything",
         };
-        desk.push(Problem::error(Code::GraderIncomplete, at, message));
-        return None;
+        return desk.refuse(Problem::error(Code::GraderIncomplete, at, message));
     }
     Some(Tests::Check { code: code.clone() })
 }
@@ -226,22 +221,19 @@ fn stdio(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node) -> Option<Tests
         if case.stdout.is_none() && !ignored {
             let at = node.locate(&format!("/stdio/{i}"));
             let hint = "add `stdout:`; with `compare: exit_code` only the exit code counts";
-            lacks(
-                desk,
+            return desk.refuse(incomplete(
                 at,
                 "this run does not say what the program must print",
                 hint,
-            );
-            return None;
+            ));
         }
         if case.stdout.is_some() && ignored {
             let at = node.locate(&format!("/stdio/{i}/stdout"));
             let message = "`compare: exit_code` ignores what the program prints";
             let problem = Problem::error(Code::GraderConflict, at, message);
-            desk.push(
+            return desk.refuse(
                 problem.hint("remove `stdout`, or compare it by `text`, `lines` or `tokens`"),
             );
-            return None;
         }
     }
     let case = |c: &StdioCaseSpec| StdioCase {
@@ -260,13 +252,11 @@ fn stdio(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node) -> Option<Tests
 fn rows(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node) -> Option<RowsTest> {
     for (key, text) in [("reference", &spec.reference), ("check", &spec.check)] {
         if text.as_ref().is_some_and(|text| text.trim().is_empty()) {
-            lacks(
-                desk,
+            return desk.refuse(incomplete(
                 node.locate(&format!("/{key}")),
                 &format!("`{key}` is empty"),
                 "write SQL",
-            );
-            return None;
+            ));
         }
     }
     let wanted = match (&spec.rows, &spec.reference) {
@@ -283,14 +273,12 @@ fn rows(desk: &mut Desk, spec: &CodeExecutionSpec, node: &Node) -> Option<RowsTe
                         "this row has {} cells where {width} are expected",
                         row.len()
                     );
-                    desk.push(Problem::error(Code::BadShape, at(), message));
-                    return None;
+                    return desk.refuse(Problem::error(Code::BadShape, at(), message));
                 }
                 if let Some(cell) = row.iter().find(|cell| !is_cell(cell)) {
                     let message = format!("{cell} is no value that SQLite has");
                     let hint = "null, a number, a text, true or false for 1 and 0, or {\"$bytes\": \"00ff\"}";
-                    desk.push(Problem::error(Code::BadShape, at(), message).hint(hint));
-                    return None;
+                    return desk.refuse(Problem::error(Code::BadShape, at(), message).hint(hint));
                 }
             }
             WantedRows::Rows(rows.clone())

@@ -11,12 +11,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::programs::{
-    BoxedFuture, CandidateCode, CodeLimits, Reference, TestBench, Wanted, candidate, is_callable,
-    prefixed, resolve_reference, resolve_sandbox, source,
+    BoxedFuture, CandidateCode, CodeLimits, Reference, RunSettings, TestBench, Wanted, candidate,
+    is_callable, prefixed, resolve_reference, resolve_sandbox, source,
 };
 use super::regex::check_pattern;
-use super::settings::{CaseExpectation, lacks, misfit, tolerance};
-use super::{CodeGrader, CodeMethod, MethodSettings};
+use super::settings::{CaseExpectation, incomplete, misfit, tolerance};
+use super::{CodeGrader, CodeMethod, MethodSettings, Resolved};
 use crate::load::{Code, Desk, Node, Problem, Span, choose_executor, seconds};
 use crate::model::{Executor, Grade, OutputValue};
 use crate::spec::{ExpectedSpec, ToleranceSpec, present};
@@ -124,17 +124,11 @@ impl MethodSettings for FunctionOutputSpec {
     const OWN_KEYS: &'static [&'static str] = &["function_name"];
     const EXPECTATION: Option<&'static str> = Some("functional");
 
-    fn resolve(
-        &self,
-        desk: &mut Desk,
-        node: &Node,
-        case: CaseExpectation,
-    ) -> Option<Vec<CodeGrader>> {
+    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
         let of_case = match case.expected.map(|e| (e, e.spec)) {
             Some((_, ExpectedSpec::Functional(f))) => Some(&f.value),
             Some((e, _)) if self.test_cases.is_empty() => {
-                desk.push(misfit(METHOD, e));
-                return None;
+                return desk.refuse(misfit(METHOD, e));
             }
             _ => None,
         };
@@ -144,13 +138,11 @@ impl MethodSettings for FunctionOutputSpec {
             .as_deref()
             .or(of_case.and_then(|v| v.function_name.as_deref()));
         let Some(name) = name else {
-            lacks(
-                desk,
+            return desk.refuse(incomplete(
                 node.span,
                 "`function_output` does not say which function to call",
                 "add `function_name:`",
-            );
-            return None;
+            ));
         };
         let chosen = choose_executor(desk, self.executor.as_deref(), node.locate("/executor"))?;
         if !(chosen.executor == Executor::Python || chosen.executor.is_node()) {
@@ -159,8 +151,9 @@ impl MethodSettings for FunctionOutputSpec {
                 chosen.executor.language()
             );
             let problem = Problem::error(Code::GraderConflict, node.locate("/executor"), message);
-            desk.push(problem.hint("`method: code_execution` with `stdio:` runs whole programs"));
-            return None;
+            return desk.refuse(
+                problem.hint("`method: code_execution` with `stdio:` runs whole programs"),
+            );
         }
         if !is_callable(desk, name, &chosen.executor, node.locate("/function_name")) {
             return None;
@@ -173,20 +166,17 @@ impl MethodSettings for FunctionOutputSpec {
                         node.key_span("/test_cases"),
                         "the grader and the case's expectation both give `test_cases`",
                     );
-                    desk.push(problem.related(at, "the other ones"));
-                    return None;
+                    return desk.refuse(problem.related(at, "the other ones"));
                 }
                 (own, None) => (own, node.locate("/test_cases"), node.get("test_cases")),
                 (_, Some(theirs)) => (&theirs.test_cases, at, None),
             };
         if calls.is_empty() {
-            lacks(
-                desk,
+            return desk.refuse(incomplete(
                 calls_at,
                 "`function_output` has no calls to compare, so it would test nothing",
                 "add `test_cases:` with `args` and `expected`",
-            );
-            return None;
+            ));
         }
         let mut cases = Vec::new();
         for (i, call) in calls.iter().enumerate() {
@@ -196,11 +186,10 @@ impl MethodSettings for FunctionOutputSpec {
                     "call {i} has `kwargs`, which {} does not know",
                     chosen.executor.language()
                 );
-                desk.push(
+                return desk.refuse(
                     Problem::error(Code::GraderConflict, call_at, message)
                         .hint("give an object as last of `args`"),
                 );
-                return None;
             }
             cases.push(function_case(desk, call, i, call_at));
         }
@@ -247,27 +236,23 @@ fn function_case(
             let message = format!(
                 "call {index} demands both a result (`expected`) and an exception (`raises`)"
             );
-            desk.push(Problem::error(Code::GraderConflict, at, message));
-            return None;
+            return desk.refuse(Problem::error(Code::GraderConflict, at, message));
         }
         (Some(value), None) => Expectation::Value(value.clone()),
         (None, Some(exception)) => Expectation::Raises(exception.clone()),
         (None, None) => {
             let message =
                 format!("call {index} says neither what is `expected` nor what it `raises`");
-            lacks(desk, at, &message, "add `expected:`");
-            return None;
+            return desk.refuse(incomplete(at, &message, "add `expected:`"));
         }
     };
     if let (Comparator::Regex, Expectation::Value(value)) = (call.comparator, &expected) {
         let Some(pattern) = value.as_str() else {
-            lacks(
-                desk,
+            return desk.refuse(incomplete(
                 at,
                 "`comparator: regex` needs a pattern as `expected`",
                 "a text with a regular expression",
-            );
-            return None;
+            ));
         };
         if !check_pattern(desk, pattern, RegexFlags::default(), &[], at, at) {
             return None;
@@ -275,10 +260,9 @@ fn function_case(
     }
     if call.tolerance.is_some() && call.comparator != Comparator::Approx {
         let message = "`tolerance` counts only with `comparator: approx`";
-        desk.push(
+        return desk.refuse(
             Problem::error(Code::GraderConflict, at, message).hint("add `comparator: approx`"),
         );
-        return None;
     }
     Some(FunctionCase {
         args: call.args.clone(),
@@ -296,12 +280,13 @@ impl CodeMethod for FunctionOutput {
 }
 
 impl CandidateCode for FunctionOutput {
-    fn executor(&self) -> &Executor {
-        &self.executor
-    }
-
-    fn limits(&self) -> &CodeLimits {
-        &self.limits
+    fn settings(&self) -> RunSettings<'_> {
+        RunSettings {
+            executor: &self.executor,
+            limits: self.limits,
+            sandboxed: self.sandbox,
+            reference: self.reference.as_ref(),
+        }
     }
 
     fn with_limits(&self, limits: CodeLimits) -> CodeGrader {
@@ -309,14 +294,6 @@ impl CandidateCode for FunctionOutput {
             limits,
             ..self.clone()
         })
-    }
-
-    fn is_sandboxed(&self) -> bool {
-        self.sandbox
-    }
-
-    fn reference(&self) -> Option<&Reference> {
-        self.reference.as_ref()
     }
 
     fn program(&self, value: &OutputValue) -> Result<String, String> {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::CodeGrader;
 use super::code_execution::demands::Modes;
-use super::settings::lacks;
+use super::settings::incomplete;
 use crate::load::{Code, Desk, Node, Problem, Span};
 use crate::model::{Executor, Grade, OutputValue, SandboxDemand, Trust};
 use eval_sandbox::Sandbox;
@@ -35,14 +35,19 @@ pub(crate) struct TestBench<'b> {
 
 pub(crate) type BoxedFuture<'f, T> = Pin<Box<dyn Future<Output = T> + Send + 'f>>;
 
+/// How the candidate's code is run.
+pub(crate) struct RunSettings<'g> {
+    pub executor: &'g Executor,
+    pub limits: CodeLimits,
+    pub sandboxed: bool,
+    /// The solution by whose time the candidate's is limited.
+    pub reference: Option<&'g Reference>,
+}
+
 /// A grader that runs the candidate's code.
 pub(crate) trait CandidateCode: Sync {
-    fn executor(&self) -> &Executor;
-    fn limits(&self) -> &CodeLimits;
+    fn settings(&self) -> RunSettings<'_>;
     fn with_limits(&self, limits: CodeLimits) -> CodeGrader;
-    fn is_sandboxed(&self) -> bool;
-    /// The solution by whose time the candidate's is limited.
-    fn reference(&self) -> Option<&Reference>;
 
     /// Whether a solution continues a text of the author's and is no program without it.
     fn continues_prefix(&self) -> bool {
@@ -144,44 +149,35 @@ pub(crate) fn resolve_reference(
                 factor,
             }))
         }
-        (Some(code), _) if code.trim().is_empty() => {
-            lacks(
-                desk,
-                node.locate("/reference_solution"),
-                "the reference solution is empty",
-                "write a program that passes",
-            );
-            None
-        }
+        (Some(code), _) if code.trim().is_empty() => desk.refuse(incomplete(
+            node.locate("/reference_solution"),
+            "the reference solution is empty",
+            "write a program that passes",
+        )),
         (Some(_), Some(_)) => {
             let message =
                 "`timeout_factor` must be above 1: the reference itself takes its time once";
-            desk.push(Problem::error(
+            desk.refuse(Problem::error(
                 Code::OutOfRange,
                 node.locate("/timeout_factor"),
                 message,
-            ));
-            None
+            ))
         }
         (Some(_), None) => {
             let at = node.key_span("/reference_solution");
-            lacks(
-                desk,
+            desk.refuse(incomplete(
                 at,
                 "`reference_solution` only serves to limit the time",
                 "add `timeout_factor: 10`",
-            );
-            None
+            ))
         }
         (None, Some(_)) => {
             let at = node.key_span("/timeout_factor");
-            lacks(
-                desk,
+            desk.refuse(incomplete(
                 at,
                 "`timeout_factor` needs something to multiply",
                 "add `reference_solution:` with a program that passes",
-            );
-            None
+            ))
         }
     }
 }

@@ -11,9 +11,9 @@ use serde_json::{Map, Value, json};
 
 use super::output::{Finding, LISTED, SmallOutput, as_json, differences_word};
 use super::patterns::Patterns;
-use super::settings::{CaseExpectation, lacks, tolerance, wanted};
+use super::settings::{CaseExpectation, incomplete, tolerance, wanted};
 use super::show::bounded;
-use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck};
+use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck, Resolved};
 use crate::load::{Code, Desk, Node, NodeValue, Problem};
 use crate::model::{Grade, OutputValue};
 use crate::spec::ToleranceSpec;
@@ -58,30 +58,22 @@ pub struct StructuralSpec {
 impl MethodSettings for StructuralSpec {
     const EXPECTATION: Option<&'static str> = Some("structural");
 
-    fn resolve(
-        &self,
-        desk: &mut Desk,
-        node: &Node,
-        case: CaseExpectation,
-    ) -> Option<Vec<CodeGrader>> {
+    fn resolve(&self, desk: &mut Desk, node: &Node, case: CaseExpectation) -> Resolved {
         let mut values = wanted(desk, METHOD, self.value.as_ref(), node, case)?.into_iter();
         let Some(value) = values.next() else {
-            lacks(
-                desk,
+            return desk.refuse(incomplete(
                 node.span,
                 "`structural_match` has no structure to compare with",
                 "add `expected: {type: structural, value: ...}`",
-            );
-            return None;
+            ));
         };
         if values.next().is_some() {
             let at = case.span_or(node);
-            desk.push(Problem::error(
+            return desk.refuse(Problem::error(
                 Code::GraderConflict,
                 at,
                 "`structural_match` knows no `alternatives`",
             ));
-            return None;
         }
         if let Some(own) = node.get("value") {
             check_matchers(desk, own);
@@ -89,7 +81,7 @@ impl MethodSettings for StructuralSpec {
         for key in ["allow_additional_fields", "allow_field_reordering"] {
             if self.strict && node.get(key).and_then(Node::as_bool) == Some(true) {
                 let message = format!("`strict: true` and `{key}: true` contradict each other");
-                desk.push(
+                return desk.refuse(
                     Problem::error(
                         Code::GraderConflict,
                         node.key_span(&format!("/{key}")),
@@ -97,7 +89,6 @@ impl MethodSettings for StructuralSpec {
                     )
                     .related(node.key_span("/strict"), "`strict`"),
                 );
-                return None;
             }
         }
         let structural = Structural {

@@ -68,8 +68,7 @@ pub(super) fn recipe(
             return None;
         }
         if let Err(error) = environment.template_from_named_str("prompt", text) {
-            desk.push(template::bad_template(&error, prompt_at));
-            return None;
+            return desk.refuse(template::bad_template(&error, prompt_at));
         }
     }
     let usual = desk.suite.demands.limits;

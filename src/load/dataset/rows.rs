@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::cells::{Cell, Part, compile, fill, fill_data};
 use super::direct::Direct;
 use super::{Make, Misfit, Recipe, Setting};
-use crate::load::evals::{Draft, finish};
+use crate::load::evals::finish;
 use crate::load::graders::{self, Written};
 use crate::load::infer::infer_case;
 use crate::load::inputs::{row_data_hash, tells_context};
@@ -74,8 +74,7 @@ pub(super) fn recipe(
         environment.add_global(name.to_owned(), value.clone());
     }
     if let Err(problem) = compile(&environment, case) {
-        desk.push(*problem);
-        return None;
+        return desk.refuse(*problem);
     }
     let context = case.at_pointer("/input/context").cloned();
     let context_told = case
@@ -202,15 +201,7 @@ impl Judge<'_> {
                         dir,
                     };
                     let origin = self.recipe.setting.origin(line);
-                    case = finish(
-                        &mut desk,
-                        Draft {
-                            spec,
-                            node: &node,
-                            origin,
-                        },
-                        header,
-                    );
+                    case = finish(&mut desk, spec, &node, origin, header);
                 }
                 Err(error) => {
                     found.push(Problem::error(Code::BadShape, node.span, error.to_string()))

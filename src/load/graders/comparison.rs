@@ -33,10 +33,9 @@ pub(in crate::load) fn from_comparison(
     {
         let message =
             "`tolerance.metric` says how likeness is measured, and only `semantic` measures it";
-        desk.push(
+        return desk.refuse(
             Problem::error(Code::GraderConflict, at, message).hint("`type: semantic`, or drop it"),
         );
-        return None;
     }
     let mut structural = structural(comparison, baseline);
     match comparison.kind {
@@ -53,8 +52,7 @@ pub(in crate::load) fn from_comparison(
             if structural.expected.is_null() {
                 let message =
                     "`comparison: numeric` finds no number in the baseline where it looks";
-                desk.push(Problem::error(Code::GraderIncomplete, at, message));
-                return None;
+                return desk.refuse(Problem::error(Code::GraderIncomplete, at, message));
             }
         }
         ComparisonType::Semantic => return semantic_grader(desk, comparison, structural, at),
@@ -106,11 +104,10 @@ fn semantic_grader(
     let likeness = likeness(desk, &allowed, at)?;
     if !words_in(&structural.expected) {
         let message = "`comparison: semantic` compares words, and the baseline has none";
-        desk.push(
+        return desk.refuse(
             Problem::error(Code::GraderIncomplete, at, message)
                 .hint("`type: exact` or `type: structural` compares any output"),
         );
-        return None;
     }
     match &structural.expected {
         Value::String(text) if !is_matcher(text) => {
@@ -156,8 +153,7 @@ fn words_in(value: &Value) -> bool {
 fn likeness(desk: &mut Desk, allowed: &ComparisonTolerance, at: Span) -> Option<Likeness> {
     let measure = allowed.metric.unwrap_or(SimilarityMetric::TokenF1);
     let mut refuse = |message: String, hint: &str| {
-        desk.push(Problem::error(Code::GraderConflict, at, message).hint(hint));
-        None
+        desk.refuse(Problem::error(Code::GraderConflict, at, message).hint(hint))
     };
     let hint = "`tolerance: {similarity: 0.8, metric: token_f1}`";
     if measure == SimilarityMetric::EditRate {

@@ -15,6 +15,7 @@ use super::infer::was_inferred;
 use super::problem::{Code, Problem, Problems, Severity};
 use super::reach::SparePart;
 use super::scope::{Desk, GraderShelf, NamedGrader, SuiteScope};
+use super::session::Session;
 use super::source::Span;
 use super::tree::Node;
 use crate::graders::settings::{CaseExpectation, Expected};
@@ -124,8 +125,7 @@ pub(super) fn resolve(
         let problem = nothing_to_grade_with(expected, at);
         // A suite that is not known may have a default judge.
         let may_have = desk.suite.shelf.open && expected.is_some();
-        desk.push(problem.maybe_warning(may_have));
-        return None;
+        return desk.refuse(problem.maybe_warning(may_have));
     }
     let mut graders = Vec::new();
     let mut combine = Combine::All;
@@ -288,8 +288,7 @@ fn override_type(desk: &mut Desk, specs: &mut Vec<Found>, at: Span) -> Option<bo
             "`--grader-type {word}`: this case has no {word} grader, and the suite no default for it"
         );
         let hint = format!("name one under `graders: {{defaults: {{{word}: NAME}}}}`");
-        desk.push(Problem::error(Code::UnknownGrader, at, message).hint(hint));
-        return None;
+        return desk.refuse(Problem::error(Code::UnknownGrader, at, message).hint(hint));
     };
     // An unknown default was reported where it is written.
     let named = shelf.graders.get(name)?;
@@ -374,8 +373,7 @@ fn kinds_of(
 /// Checks named graders without a case: what they lack may come from an expectation, all else is
 /// judged.
 pub(super) fn check_named(
-    sources: &super::source::Sources,
-    problems: &mut Problems,
+    session: &mut Session,
     scope: &SuiteScope,
     dir: &Path,
     shelf: GraderShelf,
@@ -387,20 +385,14 @@ pub(super) fn check_named(
     suite.shelf.texts_known = true;
     for named in shelf.graders.values() {
         let mut found = Problems::new();
-        let mut desk = Desk {
-            sources,
-            problems: &mut found,
-            suite: &suite,
-            dir,
-        };
         kinds_of(
-            &mut desk,
+            &mut session.desk(&suite, dir).aside(&mut found),
             &named.spec,
             (&named.node, &named.dir),
             None,
             Known::Nothing,
         );
-        problems.extend(
+        session.problems.extend(
             found
                 .into_iter()
                 .filter(|p| p.code != Code::GraderIncomplete),
@@ -414,10 +406,8 @@ pub(super) fn check_named(
 pub(super) fn tell_doubts(desk: &mut Desk, written: &Written, kind: Option<(&str, Span)>) -> bool {
     let mut found = Problems::new();
     let mut aside = Desk {
-        sources: desk.sources,
         problems: &mut found,
-        suite: desk.suite,
-        dir: desk.dir,
+        ..*desk
     };
     let graders = look_up(&mut aside, written);
     if desk.suite.shelf.open {
@@ -462,37 +452,29 @@ fn combined(desk: &mut Desk, spec: &CombineSpec, at: Span, graders: &[Grader]) -
         CombineSpec::Word(CombineWord::Any) => Some(Combine::Any),
         CombineSpec::Word(CombineWord::Weighted) => {
             let message = "`combine: weighted` needs the score at which it passes";
-            desk.push(
+            desk.refuse(
                 Problem::error(Code::BadCombine, at, message)
                     .hint("write `combine: {weighted: {pass_threshold: 0.7}}`"),
-            );
-            None
+            )
         }
         CombineSpec::AtLeast(n) if *n == 0 || *n > graders.len() => {
             let message = format!("`at_least: {n}` does not fit {} grader(s)", graders.len());
-            desk.push(Problem::error(Code::BadCombine, at, message));
-            None
+            desk.refuse(Problem::error(Code::BadCombine, at, message))
         }
         CombineSpec::AtLeast(n) => Some(Combine::AtLeast { n: *n }),
-        CombineSpec::Weighted { pass_threshold } if *pass_threshold <= 0.0 => {
-            desk.push(
-                Problem::error(
-                    Code::BadCombine,
-                    at,
-                    "`pass_threshold: 0` passes whatever the graders say",
-                )
-                .hint("a threshold above 0"),
-            );
-            None
-        }
-        CombineSpec::Weighted { .. } if total <= 0.0 => {
-            desk.push(Problem::error(
+        CombineSpec::Weighted { pass_threshold } if *pass_threshold <= 0.0 => desk.refuse(
+            Problem::error(
                 Code::BadCombine,
                 at,
-                "the weights of all graders are 0",
-            ));
-            None
-        }
+                "`pass_threshold: 0` passes whatever the graders say",
+            )
+            .hint("a threshold above 0"),
+        ),
+        CombineSpec::Weighted { .. } if total <= 0.0 => desk.refuse(Problem::error(
+            Code::BadCombine,
+            at,
+            "the weights of all graders are 0",
+        )),
         CombineSpec::Weighted { pass_threshold } => Some(Combine::Weighted {
             pass_threshold: *pass_threshold,
         }),

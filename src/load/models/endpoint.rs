@@ -79,8 +79,7 @@ fn api(
         (Api::Http, false, false) => {
             let message = "nothing says how the API is asked";
             let hint = "add `request: {body: {prompt: \"{{ prompt }}\"}, answer: \"$.text\"}`";
-            desk.push(Problem::error(Code::BadRequest, written.at("model"), message).hint(hint));
-            None
+            desk.refuse(Problem::error(Code::BadRequest, written.at("model"), message).hint(hint))
         }
         (Api::Openai | Api::Anthropic, true, _) => {
             let message = format!(
@@ -92,8 +91,7 @@ fn api(
                 "write `model: \"http:{}\"`, or leave `request` out",
                 named.model
             );
-            desk.push(Problem::error(Code::BadRequest, at, message).hint(hint));
-            None
+            desk.refuse(Problem::error(Code::BadRequest, at, message).hint(hint))
         }
         _ => Some(api),
     }

@@ -40,10 +40,9 @@ pub(super) fn read(desk: &mut Desk, env: &str, at: Span) -> Option<ApiKey> {
     if !first || !env.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
         // Perhaps it is the key itself, so it is not shown.
         let message = "`api_key_env` is no name of an environment variable";
-        desk.push(Problem::error(Code::BadFormat, at, message).hint(
+        return desk.refuse(Problem::error(Code::BadFormat, at, message).hint(
             "write the variable's name, such as `OPENAI_API_KEY`; the key itself belongs into the environment, not into a file",
         ));
-        return None;
     }
     let suite = desk.suite;
     suite.key_places.note(env, at);

@@ -309,8 +309,9 @@ pub(super) fn check_input(
             return Some(());
         };
         let hint = "put `{{ messages }}` into its body";
-        desk.push(Problem::error(Code::BadRequest, node.locate("/messages"), message).hint(hint));
-        return None;
+        return desk.refuse(
+            Problem::error(Code::BadRequest, node.locate("/messages"), message).hint(hint),
+        );
     }
     let mut whole = Some(());
     for (i, message) in messages.iter().enumerate() {

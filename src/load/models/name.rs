@@ -43,8 +43,7 @@ pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Named> {
         || text.chars().any(char::is_control)
     {
         let message = "the model's name has a space at its ends, or a control character in it";
-        desk.push(Problem::error(Code::BadFormat, at, message));
-        return None;
+        return desk.refuse(Problem::error(Code::BadFormat, at, message));
     }
     let Some((provider, model)) = text.split_once(':') else {
         return bare(desk, written, text);
@@ -55,11 +54,10 @@ pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Named> {
         } else {
             "no provider is named before the colon"
         };
-        desk.push(
+        return desk.refuse(
             Problem::error(Code::BadFormat, at, lack)
                 .hint("write `PROVIDER:MODEL`, such as `openai:gpt-4o-mini`"),
         );
-        return None;
     }
     let suite = desk.suite;
     if suite.providers.contains_key(provider) || BUILT_IN.contains(&provider) {
@@ -86,16 +84,14 @@ pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Named> {
         ),
     };
     let message = format!("there is no provider `{provider}`");
-    desk.push(Problem::error(Code::UnknownProvider, at, message).hint(hint));
-    None
+    desk.refuse(Problem::error(Code::UnknownProvider, at, message).hint(hint))
 }
 
 /// Whose model it is when nobody says.
 fn bare(desk: &mut Desk, written: &Written, text: &str) -> Option<Named> {
     let at = written.at("model");
     if text.is_empty() {
-        desk.push(Problem::error(Code::BadFormat, at, "the model has no name"));
-        return None;
+        return desk.refuse(Problem::error(Code::BadFormat, at, "the model has no name"));
     }
     let spec = written.spec;
     if spec.request.is_some() {
@@ -121,8 +117,7 @@ fn bare(desk: &mut Desk, written: &Written, text: &str) -> Option<Named> {
             "write `PROVIDER:{text}` with `openai`, `anthropic` or a name under the suite's `providers:`, or give a `base_url`"
         ),
     };
-    desk.push(Problem::error(Code::UnknownProvider, at, message).hint(hint));
-    None
+    desk.refuse(Problem::error(Code::UnknownProvider, at, message).hint(hint))
 }
 
 /// The provider whose models begin like this.

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use super::asked::{self, Asking};
 use super::{PhaseDesk, StepPlace};
 use crate::load::problem::{Code, Problem};
-use crate::load::refs::{lexical, path_glob};
+use crate::load::refs::lexical;
 use crate::load::scope::seconds;
 use crate::load::source::Span;
 use crate::load::tree::Node;
 use crate::model::{Step, StepCommand, Work};
 use crate::spec::{FailureAction, StepConfig, StepSpec, StepType};
+use eval_base::globs::path_glob;
 
 /// Seconds that a command may take when its step does not say.
 const DEFAULT_TIMEOUT: f64 = 3600.0;

@@ -7,10 +7,10 @@ use super::report_path::{self, PLACEHOLDER};
 use super::step::absolute_glob;
 use super::{AFTER_TESTS_PASS, PhaseDesk, PhaseRequest, PlacedPhase, Read};
 use crate::load::problem::{Code, Problem};
-use crate::load::refs::path_glob;
 use crate::load::tree::Node;
 use crate::model::{Phase, Step, Work};
 use crate::spec::{FailureAction, StepType, TriggerFile};
+use eval_base::globs::path_glob;
 
 /// How reports call the step of `--junit`.
 const TESTS: &str = "Tests";

@@ -7,8 +7,7 @@ use crate::load::models;
 use crate::load::problem::{Code, Problem, Problems};
 use crate::load::refs::lexical;
 use crate::load::request::LoadRequest;
-use crate::load::scope::{Desk, SuiteScope};
-use crate::load::session::Session;
+use crate::load::scope::SuiteScope;
 use crate::load::targets::{self, Chosen, Targets};
 use crate::load::tree::Node;
 use crate::model::Eval;
@@ -42,9 +41,6 @@ impl Loader<'_> {
         });
         scope.providers = Arc::new(providers.collect());
         scope.skill = spec.skill.clone().zip(node.get("skill").cloned());
-        let Session {
-            sources, problems, ..
-        } = &mut *self.session;
         if let (Some(target), Some(at)) = (&spec.target, node.get("target")) {
             let name = if all.is_empty() {
                 kind_word(target)
@@ -52,7 +48,7 @@ impl Loader<'_> {
                 "default"
             };
             if let Some((_, other)) = all.insert(name.to_owned(), (target.clone(), at.clone())) {
-                problems.push(
+                self.session.problems.push(
                     Problem::error(
                         Code::BothSpellings,
                         node.key_span("/target"),
@@ -63,19 +59,9 @@ impl Loader<'_> {
             }
         }
         let mut found = Problems::new();
-        models::check_providers(&mut Desk {
-            sources,
-            problems: &mut found,
-            suite: scope,
-            dir: &self.dir,
-        });
-        problems.keep_faults(found);
-        let mut desk = Desk {
-            sources,
-            problems,
-            suite: scope,
-            dir: &self.dir,
-        };
+        let mut desk = self.session.desk(scope, &self.dir);
+        models::check_providers(&mut desk.aside(&mut found));
+        desk.problems.keep_faults(found);
         // Every target is checked, also those that this run does not use.
         let overridden = self.request.overrides.outputs.is_some();
         if !overridden && desk.suite.lenient {

@@ -10,9 +10,8 @@ use crate::load::infer::{infer_evals, infer_named};
 use crate::load::problem::{Code, Problem, Problems};
 use crate::load::reach::{MissingValues, SparePart};
 use crate::load::render_pass::RenderPass;
-use crate::load::scope::{Desk, GraderShelf, NamedGrader, SuiteScope};
+use crate::load::scope::{GraderShelf, NamedGrader, SuiteScope};
 use crate::load::session::{Broken, Session, validator};
-use crate::load::source::Sources;
 use crate::load::template::{Engine, Scope};
 use crate::load::thresholds::WrittenSet;
 use crate::load::tree::{Node, NodeValue};
@@ -47,16 +46,8 @@ pub(in crate::load) fn eval_document(
     // A template that failed is an error of a part whose shape is fine.
     let json = json.filter(|_| !broken.any());
     let shelf = baselines::fetch(session, scope, &mut node);
-    let Session {
-        sources, problems, ..
-    } = session;
     build(
-        &mut Desk {
-            sources,
-            problems,
-            suite: scope,
-            dir,
-        },
+        &mut session.desk(scope, dir),
         &mut node,
         &broken,
         json,
@@ -66,12 +57,14 @@ pub(in crate::load) fn eval_document(
 
 /// A graders document: completed, checked, read.
 pub(in crate::load) fn graders_file(
+    session: &mut Session,
     document: &mut Node,
-    sources: &Sources,
-    problems: &mut Problems,
     scope: &Scope,
     missing: Option<&mut MissingValues>,
 ) -> Option<GradersFile> {
+    let Session {
+        sources, problems, ..
+    } = session;
     infer_named(document, problems);
     let validator = validator(SchemaKind::Graders)?;
     validator.normalise(sources, document, problems);

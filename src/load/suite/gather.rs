@@ -11,8 +11,8 @@ use crate::load::evals::{Built, build};
 use crate::load::kinds::{Part, detect, parts};
 use crate::load::problem::{Code, Problem, Severity};
 use crate::load::refs;
-use crate::load::scope::{Desk, SuiteScope};
-use crate::load::session::{Broken, Session};
+use crate::load::scope::SuiteScope;
+use crate::load::session::Broken;
 use crate::load::source::Span;
 use crate::load::tree::Node;
 use crate::model::Eval;
@@ -41,15 +41,7 @@ impl Loader<'_> {
                 None if node.get("$ref").is_some() => {}
                 None => {
                     let shelf = baselines::fetch(self.session, scope, &mut node);
-                    let Session {
-                        sources, problems, ..
-                    } = &mut *self.session;
-                    let mut desk = Desk {
-                        sources,
-                        problems,
-                        suite: scope,
-                        dir: &self.dir,
-                    };
+                    let mut desk = self.session.desk(scope, &self.dir);
                     let built = build(&mut desk, &mut node, &broken, None, shelf);
                     gathered.extend(built.into_iter().map(|built| Gathered { built, by }));
                 }

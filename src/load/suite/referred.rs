@@ -5,14 +5,13 @@ use std::path::Path;
 
 use super::Loader;
 use super::documents::{graders_file, sets, shelf};
-use crate::load::executors::{ExecutorShelf, executors_file};
+use crate::load::executors::ExecutorShelf;
 use crate::load::kinds::detect;
-use crate::load::prices::{self, PriceShelf, prices_file};
+use crate::load::prices::{self, PriceShelf};
 use crate::load::problem::{Code, Problem};
 use crate::load::reach::MissingValues;
 use crate::load::refs::{self, lexical};
 use crate::load::scope::{GraderShelf, SuiteScope};
-use crate::load::session::{Session, validator};
 use crate::load::source::Span;
 use crate::load::thresholds::{self, Resolved, WrittenSet};
 use crate::load::tree::Node;
@@ -42,12 +41,8 @@ impl Loader<'_> {
                         ..GraderShelf::default()
                     };
                 };
-                let Session {
-                    sources, problems, ..
-                } = &mut *self.session;
                 let missing = scope.reach.is_some().then_some(missing);
-                let file =
-                    graders_file(&mut document, sources, problems, &scope.templates, missing);
+                let file = graders_file(self.session, &mut document, &scope.templates, missing);
                 let Some(file) = file else {
                     return GraderShelf {
                         open: true,
@@ -77,16 +72,10 @@ impl Loader<'_> {
                 let Some(mut document) = self.document(path, at, SchemaKind::Executors) else {
                     return broken;
                 };
-                let Session {
-                    sources, problems, ..
-                } = &mut *self.session;
-                let Some((all, at)) = executors_file(&mut document, sources, problems) else {
-                    return broken;
-                };
                 let dir = lexical(&self.dir.join(path))
                     .parent()
                     .map_or_else(|| self.dir.clone(), Path::to_path_buf);
-                ExecutorShelf::of(all, &at, &dir, problems)
+                ExecutorShelf::of_document(self.session, &mut document, &dir).unwrap_or(broken)
             }
         }
     }
@@ -111,13 +100,7 @@ impl Loader<'_> {
         let Some(mut document) = self.document(path, at, SchemaKind::Prices) else {
             return nothing;
         };
-        let Session {
-            sources, problems, ..
-        } = &mut *self.session;
-        let Some((all, at)) = prices_file(&mut document, sources, problems) else {
-            return nothing;
-        };
-        PriceShelf::of(all, &at, problems)
+        PriceShelf::of_document(self.session, &mut document).unwrap_or_default()
     }
 
     /// A file that only its name makes one of prices: when it is none, that matters only to who
@@ -138,13 +121,7 @@ impl Loader<'_> {
                 .hint("prices stand under `prices:`, by `provider:model`");
             return PriceShelf::none_because(problem);
         }
-        let Session {
-            sources, problems, ..
-        } = &mut *self.session;
-        match prices_file(&mut document, sources, problems) {
-            Some((all, at)) => PriceShelf::of(all, &at, problems),
-            None => PriceShelf::default(),
-        }
+        PriceShelf::of_document(self.session, &mut document).unwrap_or_default()
     }
 
     /// Reads and parses the one file of a `$ref` that must be of a kind.
@@ -214,10 +191,7 @@ impl Loader<'_> {
     }
 
     fn thresholds_file(&mut self, document: &mut Node) -> Option<ThresholdsFile> {
-        let Session {
-            sources, problems, ..
-        } = &mut *self.session;
-        let json = validator(SchemaKind::Thresholds)?.check(sources, document, problems)?;
+        let json = self.session.check(SchemaKind::Thresholds, document)?;
         serde_json::from_value(json).ok()
     }
 }

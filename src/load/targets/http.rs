@@ -140,11 +140,9 @@ pub(in crate::load) fn check_base(desk: &mut Desk, url: &str, at: Span) -> Optio
     let Err(error) = net::read_base(url) else {
         return Some(());
     };
-    desk.push(
+    desk.refuse(
         Problem::error(Code::BadRequest, at, error.to_string())
-            .hint("it begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`"),
-    );
-    None
+            .hint("it begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`"))
 }
 
 pub(in crate::load) fn check_headers(
@@ -183,8 +181,7 @@ pub(in crate::load) fn check_method(desk: &mut Desk, method: &str, at: Span) -> 
     let Err(why) = net::check_method(method) else {
         return Some(());
     };
-    desk.push(Problem::error(Code::BadRequest, at, why));
-    None
+    desk.refuse(Problem::error(Code::BadRequest, at, why))
 }
 
 /// The request that is made of inputs that are none; `Some(None)` when the target says nothing of
@@ -201,10 +198,9 @@ fn call(desk: &mut Desk, spec: &HttpSpec, node: &Node, base: &str) -> Option<Opt
                 );
                 let problem =
                     Problem::error(Code::BadRequest, node.key_span(&format!("/{key}")), message);
-                desk.push(
+                return desk.refuse(
                     problem.hint("an `api_call` input brings its own method, endpoint and body"),
                 );
-                return None;
             }
         }
         return Some(None);
@@ -228,11 +224,10 @@ fn call(desk: &mut Desk, spec: &HttpSpec, node: &Node, base: &str) -> Option<Opt
             let names = OF_CALLS
                 .map(|name| format!("`{{{{ {name} }}}}`"))
                 .join(", ");
-            desk.push(
+            return desk.refuse(
                 Problem::error(Code::BadTemplate, at, message)
                     .hint(format!("only {names} are, as they are, without filters")),
             );
-            return None;
         }
     }
     let body = match (&spec.body, method.as_str()) {
@@ -280,14 +275,13 @@ fn check_endpoint(desk: &mut Desk, base: &str, endpoint: &str, at: Span) -> Opti
         return Some(());
     };
     let problem = Problem::error(Code::BadRequest, at, error.to_string());
-    desk.push(match error {
+    desk.refuse(match error {
         net::JoinError::Elsewhere(_) => problem.hint(format!(
             "write the path alone; it is put below {}",
             without_secret_parameters(&without_userinfo(base))
         )),
         _ => problem,
-    });
-    None
+    })
 }
 
 /// Checks what an `api_call` says of itself.
@@ -302,12 +296,11 @@ pub(in crate::load) fn check_call(
     let headers = check_headers(desk, headers, node);
     if endpoint.chars().any(char::is_control) {
         let problem = net::JoinError::Control.to_string();
-        desk.push(Problem::error(
+        return desk.refuse(Problem::error(
             Code::BadRequest,
             node.locate("/endpoint"),
             problem,
         ));
-        return None;
     }
     method.and(headers)
 }
@@ -332,11 +325,10 @@ pub(in crate::load) fn check_input(
         }
         (Some(Target::Http(http)), _) if http.call.is_none() => {
             let message = "the target is an HTTP service, and this input is no API call";
-            desk.push(Problem::error(Code::BadRequest, node.span, message).hint(
+            desk.refuse(Problem::error(Code::BadRequest, node.span, message).hint(
                 "write `{method: GET, endpoint: /...}` (with `type: api_call` where the input is typed), or give the \
                  target an `endpoint` and a `body` that are filled with `{{ prompt }}` or `{{ input }}`",
-            ));
-            None
+            ))
         }
         (Some(Target::Model(model)), input) => models::check_input(desk, model, input, node),
         (Some(Target::Skill(skill)), _) if skill.skill_name.is_none() => {

@@ -6,10 +6,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use globset::{GlobBuilder, GlobMatcher};
-
 use super::{Tally, junit, say_each};
 use eval_base::files::open_file;
+use eval_base::globs::{files_below, is_glob, path_glob};
 use eval_base::text::plural;
 
 /// Files and folders that one glob may look at.
@@ -164,7 +163,6 @@ fn expand(glob: &str) -> Result<BTreeSet<PathBuf>, String> {
     if whole.is_file() {
         return Ok(BTreeSet::from([whole.to_owned()]));
     }
-    let is_pattern = |part: &str| part.contains(['*', '?', '[', '{']);
     let mut base = PathBuf::from("/");
     let mut rest: Vec<&str> = glob
         .split('/')
@@ -174,7 +172,7 @@ fn expand(glob: &str) -> Result<BTreeSet<PathBuf>, String> {
     while rest.len() > 1
         && rest
             .first()
-            .is_some_and(|part| !is_pattern(part) || base.join(part).is_dir())
+            .is_some_and(|part| !is_glob(part) || base.join(part).is_dir())
     {
         let part = rest.remove(0);
         if part == ".." {
@@ -183,58 +181,11 @@ fn expand(glob: &str) -> Result<BTreeSet<PathBuf>, String> {
             base.push(part);
         }
     }
-    let matcher = GlobBuilder::new(&rest.join("/"))
-        .literal_separator(true)
-        .backslash_escape(true)
-        .build();
-    let matcher = matcher
-        .map_err(|error| format!("it is no glob: {}", error.kind()))?
-        .compile_matcher();
-    let mut found = BTreeSet::new();
-    let mut looked = 0;
-    // Braces may hold folders.
-    let deep = if glob.contains("**") || glob.contains('{') {
-        usize::MAX
-    } else {
-        rest.len()
-    };
-    walk(&base, &base, &matcher, deep, &mut found, &mut looked);
-    if looked >= MAX_WALK {
-        return Err(format!(
-            "it searches more than {MAX_WALK} files; begin it with a narrower folder"
-        ));
-    }
-    Ok(found)
-}
-
-fn walk(
-    base: &Path,
-    dir: &Path,
-    matcher: &GlobMatcher,
-    deep: usize,
-    found: &mut BTreeSet<PathBuf>,
-    looked: &mut usize,
-) {
-    let Ok(entries) = dir.read_dir() else { return };
-    for entry in entries.flatten() {
-        *looked += 1;
-        if *looked >= MAX_WALK {
-            return;
-        }
-        let path = entry.path();
-        // A linked folder could lead in circles; `file_type` does not follow links.
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            if deep > 1 && entry.file_name() != ".git" {
-                walk(base, &path, matcher, deep.saturating_sub(1), found, looked);
-            }
-        } else if path
-            .strip_prefix(base)
-            .is_ok_and(|path| matcher.is_match(path))
-            && path.is_file()
-        {
-            found.insert(path);
-        }
-    }
+    let rest = rest.join("/");
+    let matcher = path_glob(&rest).map_err(|reason| format!("it is no glob: {reason}"))?;
+    files_below(&base, &rest, &matcher, MAX_WALK).ok_or_else(|| {
+        format!("it searches more than {MAX_WALK} files; begin it with a narrower folder")
+    })
 }
 
 #[cfg(test)]

@@ -309,8 +309,7 @@ fn weigh(desk: &mut Desk, written: &[Option<f64>], are_parts: bool, at: Span) ->
         }
         return Some(given.iter().map(|weight| weight / sum).collect());
     };
-    desk.push(Problem::error(Code::GraderConflict, at, message).hint(hint));
-    None
+    desk.refuse(Problem::error(Code::GraderConflict, at, message).hint(hint))
 }
 
 /// Without the last digits, which are rounding.

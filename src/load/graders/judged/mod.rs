@@ -122,8 +122,8 @@ fn unwritten(
         if wanted::says_nothing(reference) {
             let message = "what is expected is empty, and there is neither `rubric` nor `criteria`: any output would do";
             let hint = "write what a good output says, or what is judged under `rubric:`";
-            desk.push(Problem::error(Code::GraderIncomplete, node.span, message).hint(hint));
-            return None;
+            return desk
+                .refuse(Problem::error(Code::GraderIncomplete, node.span, message).hint(hint));
         }
         return Some((own(wanted::OF_REFERENCE), numeric));
     }
@@ -133,8 +133,7 @@ fn unwritten(
     let message = "nothing says what is judged: there is neither `rubric` nor `criteria`, and nothing is expected";
     let hint =
         "write what a good output is under `rubric:`, or `expected: {type: semantic, value: ...}`";
-    desk.push(Problem::error(Code::GraderIncomplete, node.span, message).hint(hint));
-    None
+    desk.refuse(Problem::error(Code::GraderIncomplete, node.span, message).hint(hint))
 }
 
 /// Tells of a prompt that keeps from the judge what is expected. `by_reference`: nothing else is

@@ -39,18 +39,16 @@ pub(super) fn resolve(
                 at,
                 "`model` and `models` stand side by side",
             );
-            desk.push(
+            return desk.refuse(
                 problem
                     .hint("put all of them under `models:`")
                     .related(node.key_span("/model"), "the other one"),
             );
-            return None;
         }
         (None, []) => {
             let message = "nothing says which model judges";
             let hint = "add `model: \"openai:gpt-4o-mini\"`, or several under `models:`";
-            desk.push(Problem::error(Code::MissingKey, node.span, message).hint(hint));
-            return None;
+            return desk.refuse(Problem::error(Code::MissingKey, node.span, message).hint(hint));
         }
         (Some(_), []) => vec![models::resolve(desk, &common(config), node, dir)?],
         (None, several) => panel(desk, config, several, node, dir)?,

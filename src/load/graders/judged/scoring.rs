@@ -80,8 +80,7 @@ fn categories(desk: &mut Desk, spec: &ScoringSpec, node: &Node) -> Option<Scorin
     if spec.categories.len() < 2 {
         let message = "categorical scoring needs at least two categories";
         let hint = "such as `categories: [{name: good, score: 1}, {name: bad, score: 0}]`";
-        desk.push(Problem::error(Code::GraderIncomplete, at, message).hint(hint));
-        return None;
+        return desk.refuse(Problem::error(Code::GraderIncomplete, at, message).hint(hint));
     }
     let mut whole = true;
     let mut seen: Vec<String> = Vec::new();
@@ -128,15 +127,13 @@ pub(super) fn pass_threshold(
         Some(_) if by_verdict => {
             let message = "`pass_threshold` has nothing to be held against: a boolean verdict over the whole rubric has no score";
             let hint = "leave it out, or write `criteria:` of which a share must be met";
-            desk.push(Problem::error(Code::GraderConflict, at, message).hint(hint));
-            return None;
+            return desk.refuse(Problem::error(Code::GraderConflict, at, message).hint(hint));
         }
         Some(written) if written <= 0.0 => {
             let message = "`pass_threshold: 0` passes whatever the judge says";
-            desk.push(
+            return desk.refuse(
                 Problem::error(Code::SuspiciousValue, at, message).hint("a threshold above 0"),
             );
-            return None;
         }
         written => written.unwrap_or(usual),
     };
@@ -155,7 +152,7 @@ pub(super) fn pass_threshold(
         let hint = format!(
             "a category passes when its score is at least `pass_threshold`, which is {threshold}"
         );
-        desk.push(
+        return desk.refuse(
             Problem::error(
                 Code::GraderConflict,
                 node.locate("/scoring/categories"),
@@ -163,7 +160,6 @@ pub(super) fn pass_threshold(
             )
             .hint(hint),
         );
-        return None;
     }
     Some(threshold)
 }

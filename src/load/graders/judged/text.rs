@@ -41,12 +41,11 @@ pub(super) fn rubric(desk: &mut Desk, written: &str, at: Span) -> Option<String>
         at,
     )?;
     if text.trim().is_empty() {
-        desk.push(Problem::error(
+        return desk.refuse(Problem::error(
             Code::GraderIncomplete,
             at,
             "the rubric is empty: a judge needs criteria",
         ));
-        return None;
     }
     Some(text)
 }
@@ -119,11 +118,10 @@ pub(super) fn prompt(desk: &mut Desk, written: &str, at: Span) -> Option<String>
     };
     if !names.iter().any(|name| name == "output") {
         let message = "the prompt does not show the output that is to be judged";
-        desk.push(
+        return desk.refuse(
             Problem::error(Code::GraderIncomplete, at, message)
                 .hint(format!("write {} where it belongs", shown("output"))),
         );
-        return None;
     }
     if !names
         .iter()
@@ -155,8 +153,7 @@ fn of_template(desk: &mut Desk, text: &str, at: Span) -> Option<Vec<String>> {
         Ok(template) => template,
         Err(error) => {
             let at = error.range().map_or(at, |range| place(desk, range));
-            desk.push(bad_template(&error, at));
-            return None;
+            return desk.refuse(bad_template(&error, at));
         }
     };
     let builtin: Vec<&str> = environment.globals().map(|(name, _)| name).collect();

@@ -79,8 +79,8 @@ pub(super) fn resolve(
         let message = "what is expected is empty: nothing must be said and nothing must not be";
         let hint =
             "write at least one text under `must_include` or `must_not_include`, or a reference";
-        desk.push(Problem::error(Code::GraderIncomplete, expected.span, message).hint(hint));
-        return None;
+        return desk
+            .refuse(Problem::error(Code::GraderIncomplete, expected.span, message).hint(hint));
     }
     let mut values = match expected.spec {
         ExpectedSpec::Contains(contains) => std::iter::once(&contains.value)
