@@ -2,8 +2,6 @@
 
 use std::io::{self, BufRead, Read};
 
-use serde::de::{DeserializeSeed, Deserializer, SeqAccess, Visitor};
-
 use crate::model::LostRecords;
 use eval_base::blocks::{BlockError, Blocks};
 use eval_base::nearest::did_you_mean;
@@ -232,28 +230,7 @@ impl<'a> Scan<'a> {
         self.form = Form::Array;
         let marked = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
         let content = bytes.get(marked..).unwrap_or_default();
-        let fault = match std::str::from_utf8(content) {
-            Ok(text) => match self.whole_array(text) {
-                None => return self.place_elements(content, marked),
-                Some(fault) => fault,
-            },
-            Err(error) => {
-                let before = content.get(..error.valid_up_to()).unwrap_or_default();
-                let line = before.iter().filter(|b| **b == b'\n').count() + 1;
-                let column = before.iter().rev().take_while(|b| **b != b'\n').count() + 1;
-                let message = "the file is not UTF-8 here".to_owned();
-                Problem {
-                    line: Some(line),
-                    column: Some(column),
-                    message,
-                }
-            }
-        };
         // Record by record: what can't be read must not stop the others.
-        *self = Scan {
-            form: Form::Array,
-            ..Scan::new(self.asked, self.longest)
-        };
         for (place, element) in (1..).zip(elements(content)) {
             let is_cut = element.is_cut;
             let span = Span {
@@ -289,36 +266,12 @@ impl<'a> Scan<'a> {
                 self.lose(place);
             }
         }
-        if self.readable == 0 {
+        if self.readable == 0
+            && let Some(fault) = array_fault(content)
+        {
             // What the parser says of the whole names the line.
             self.unreadable = Problems::default();
             self.unreadable.add(u32::MAX, fault);
-        }
-    }
-
-    /// Takes the records of an array that is sound JSON; what is wrong with it otherwise.
-    fn whole_array(&mut self, text: &str) -> Option<Problem> {
-        let mut json = serde_json::Deserializer::from_str(text);
-        let error = Records { scan: self }
-            .deserialize(&mut json)
-            .and_then(|()| json.end())
-            .err()?;
-        let (line, column) = (Some(error.line()), Some(error.column().max(1)));
-        Some(Problem {
-            line,
-            column,
-            message: without_position(&error),
-        })
-    }
-
-    /// Gives each record of a sound array its place in the file.
-    fn place_elements(&mut self, content: &[u8], marked: usize) {
-        let mut entries = self.entries.iter_mut().peekable();
-        for (number, ArrayElement { range, .. }) in (1..).zip(elements(content)) {
-            if let Some(entry) = entries.next_if(|entry| entry.place == number) {
-                entry.offset = (marked + range.start) as u64;
-                entry.length = u32::try_from(range.len()).unwrap_or(u32::MAX);
-            }
         }
     }
 
@@ -617,42 +570,27 @@ impl LongLine {
     }
 }
 
-/// Takes the elements of an array one after the other, without keeping them.
-struct Records<'s, 'a> {
-    scan: &'s mut Scan<'a>,
-}
-
-impl<'de> DeserializeSeed<'de> for Records<'_, '_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Records<'_, '_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("a sequence")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        let mut number = 0u32;
-        while let Some(Object(record)) = seq.next_element::<Object<Shape>>()? {
-            number += 1;
-            // Where it is follows when the array is found sound.
-            self.scan.take(
-                record,
-                Span {
-                    place: number,
-                    offset: 0,
-                    length: 0,
-                },
-            );
+/// What is wrong with an array as a whole.
+fn array_fault(content: &[u8]) -> Option<Problem> {
+    let text = match std::str::from_utf8(content) {
+        Ok(text) => text,
+        Err(error) => {
+            let before = content.get(..error.valid_up_to()).unwrap_or_default();
+            let line = before.iter().filter(|b| **b == b'\n').count() + 1;
+            let column = before.iter().rev().take_while(|b| **b != b'\n').count() + 1;
+            return Some(Problem {
+                line: Some(line),
+                column: Some(column),
+                message: "the file is not UTF-8 here".to_owned(),
+            });
         }
-        Ok(())
-    }
+    };
+    let error = serde_json::from_str::<Vec<Object<Shape>>>(text).err()?;
+    Some(Problem {
+        line: Some(error.line()),
+        column: Some(error.column().max(1)),
+        message: without_position(&error),
+    })
 }
 
 /// An element of an array.
