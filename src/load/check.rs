@@ -29,8 +29,8 @@ const SKIPPED_FOLDERS: [&str; 4] = [".git", "node_modules", "target", "results"]
 /// How the files end that hold large outputs beside their baselines.
 const OUTPUT_FILE: &str = ".output.json";
 
-/// See [`super::check_files`].
-pub(super) fn check_files(request: &CheckRequest) -> Checked {
+/// Checks files of any kind by their content.
+pub fn check_files(request: &CheckRequest) -> Checked {
     let mut session = Session {
         cwd: request.cwd.clone(),
         purpose: Purpose::Validate,

@@ -14,14 +14,16 @@ use super::kinds::{Part, parts};
 use super::problem::{Code, Problem};
 use super::reach::within_reach;
 use super::regressions;
-use super::scope::{DEFAULT_TIMEOUT, Desk, seconds};
+use super::scope::{DEFAULT_TIMEOUT, Desk, SuiteScope, seconds};
 use super::session::{Broken, read};
 use super::source::Span;
 use super::targets;
 use super::tree::{Key, Node, NodeValue};
 use crate::graders::settings::Expected;
 use crate::graders::structural_match::check_matchers;
-use crate::model::{self, Case, Eval, EvalInfo, EvalType, Extract, Fingerprint, Input, Target};
+use crate::model::{
+    self, Case, Eval, EvalInfo, EvalType, Extract, Fingerprint, Grading, Input, Target,
+};
 use crate::spec::{
     CaseSpec, EvalConfig, EvalFile, EvalMetadata, ExactExpected, ExpectedRef, ExpectedSpec, NameOr,
     RegressionDocument,
@@ -391,7 +393,7 @@ fn regression_case(
     };
     let own = made.target.as_ref().map(|target| (target, execution.span));
     targets::check_input(desk, &made.input, own, input_node)?;
-    let mut case = assemble(desk, id.clone(), made, header, origin);
+    let mut case = assemble(desk.suite, id.clone(), made, header, origin);
     case.context_told = inputs::tells_context(desk, input_node);
     if let Some(known) = known {
         baselines::check_target(desk, id_at, known.target.as_ref(), case.target.as_ref());
@@ -410,26 +412,33 @@ fn transpose(target: Option<Option<Target>>) -> Option<Option<Target>> {
     }
 }
 
-struct Made {
-    input: Input,
-    grading: crate::model::Grading,
-    extract: Vec<Extract>,
-    target: Option<Target>,
+/// What a case is made of, resolved.
+pub(super) struct Made {
+    pub input: Input,
+    pub grading: Grading,
+    pub extract: Vec<Extract>,
+    pub target: Option<Target>,
 }
 
-fn assemble(desk: &Desk, id: String, made: Made, header: &Header, origin: String) -> Case {
-    let timeout = desk
-        .suite
+/// A case with the settings of its eval and its suite, which is not hashed for grading yet.
+pub(super) fn assemble(
+    suite: &SuiteScope,
+    id: String,
+    made: Made,
+    header: &Header,
+    origin: String,
+) -> Case {
+    let timeout = suite
         .timeout
         .or(header.timeout)
-        .or(desk.suite.suite_timeout)
+        .or(suite.suite_timeout)
         .unwrap_or(DEFAULT_TIMEOUT);
     if let Input::ApiCall {
         headers, endpoint, ..
     } = &made.input
     {
-        desk.suite.secrets.of_headers(headers);
-        desk.suite.secrets.of_endpoint(endpoint);
+        suite.secrets.of_headers(headers);
+        suite.secrets.of_endpoint(endpoint);
     }
     Case {
         id,
@@ -441,11 +450,7 @@ fn assemble(desk: &Desk, id: String, made: Made, header: &Header, origin: String
         context_told: false,
         grading: made.grading,
         extract: made.extract,
-        samples: desk
-            .suite
-            .samples
-            .or(header.samples)
-            .or(desk.suite.suite_samples),
+        samples: suite.samples.or(header.samples).or(suite.suite_samples),
         timeout,
         retries: header.retries,
         max_latency: None,
@@ -458,7 +463,7 @@ fn assemble(desk: &Desk, id: String, made: Made, header: &Header, origin: String
     }
 }
 
-fn set_latency(case: &mut Case, max_latency_ms: Option<f64>) {
+pub(super) fn set_latency(case: &mut Case, max_latency_ms: Option<f64>) {
     case.max_latency = max_latency_ms.map(|ms| seconds(ms / 1000.0));
     case.grading_hash = inputs::grading_hash(&case.grading, &case.extract, max_latency_ms);
 }
@@ -504,7 +509,7 @@ pub(super) fn finish(
         target: None,
     };
     targets::check_input(desk, &made.input, None, input_node)?;
-    let mut case = assemble(desk, spec.id, made, header, origin);
+    let mut case = assemble(desk.suite, spec.id, made, header, origin);
     case.context_told = inputs::tells_context(desk, input_node);
     case.name = spec.name;
     case.tags = spec.tags;

@@ -54,11 +54,12 @@ mod template;
 mod thresholds;
 pub mod tree;
 
+pub use check::check_files;
 pub(crate) use executors::{ChosenExecutor, choose as choose_executor};
 pub use models::cache_folder;
-pub use names::SuiteNames;
+pub use names::{SuiteNames, suite_names};
 pub use parts::{PartFilter, part_of_plan};
-pub use phases::{AFTER_TESTS_PASS, LoadedPhase, PhaseFileName, PhaseRequest, StepSuite};
+pub use phases::{AFTER_TESTS_PASS, LoadedPhase, PhaseFileName, PhaseRequest, StepSuite, phase};
 pub use problem::{Code, Problem, Problems, Severity};
 pub use request::{
     CheckRequest, Checked, Counts, Filters, LoadRequest, Loaded, ModelOverrides, Overrides,
@@ -68,40 +69,13 @@ pub(crate) use scope::{Desk, seconds};
 pub use scores::{BrokenScores, parse_scores, scores_file_name};
 pub use source::Sources;
 pub(crate) use source::Span;
+pub use suite::{load, overview};
 pub(crate) use targets::check_program;
 pub(crate) use template::{environment, to_jinja};
 pub use thresholds::too_few_evals;
 pub(crate) use tree::{Node, NodeValue};
 
 use crate::spec::SchemaKind;
-
-/// Loads a suite (or an eval file as a suite of one): a plan, or every problem of every file that
-/// it reaches.
-pub fn load(request: &LoadRequest) -> Loaded {
-    suite::load(request)
-}
-
-/// Loads a phase plan or a trigger with every suite that it names, or every problem of all of these
-/// files.
-pub fn phase(request: &PhaseRequest) -> LoadedPhase {
-    phases::load(request)
-}
-
-/// What a suite says of itself; the files of its evals are not opened, unless it is an eval file
-/// itself.
-pub fn overview(request: &LoadRequest) -> Overview {
-    suite::overview(request)
-}
-
-/// The names in a suite's files, for completions; of what can't be read there are none.
-pub fn suite_names(suite: &std::path::Path, cwd: &std::path::Path) -> SuiteNames {
-    names::suite_names(suite, cwd)
-}
-
-/// Checks files of any kind by their content.
-pub fn check_files(request: &CheckRequest) -> Checked {
-    check::check_files(request)
-}
 
 /// The schema of a kind of file as editors are given it: every spelling is accepted.
 pub fn published_schema(kind: SchemaKind) -> serde_json::Value {

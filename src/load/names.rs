@@ -25,8 +25,8 @@ pub struct SuiteNames {
     pub results: PathBuf,
 }
 
-/// See [`super::suite_names`].
-pub(super) fn suite_names(suite: &Path, cwd: &Path) -> SuiteNames {
+/// The names in a suite's files, for completions; of what can't be read there are none.
+pub fn suite_names(suite: &Path, cwd: &Path) -> SuiteNames {
     let path = lexical(&cwd.join(suite));
     let dir = path.parent().unwrap_or(cwd).to_path_buf();
     let root = project_root(&dir);

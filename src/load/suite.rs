@@ -36,15 +36,16 @@ use chosen::choice;
 use documents::render_named;
 pub(super) use documents::{eval_document, graders_file, shelf};
 use gather::Gathered;
-pub(super) use overview::overview;
+pub use overview::overview;
 use plan::Parts;
 pub(super) use variables::check_vars;
 
 use crate::model::{Eval, Plan, Target};
 use crate::spec::{BaselineTarget, SchemaKind, SuiteSpec};
 
-/// See [`super::load`].
-pub(super) fn load(request: &LoadRequest) -> Loaded {
+/// Loads a suite (or an eval file as a suite of one): a plan, or every problem of every file that it
+/// reaches.
+pub fn load(request: &LoadRequest) -> Loaded {
     let mut session = Session {
         purpose: request.purpose,
         cwd: request.cwd.clone(),

@@ -11,7 +11,7 @@ use std::borrow::Cow;
 use crate::model::OutputValue;
 
 use super::fences::{Fence, fences};
-use crate::graders::output::as_text;
+use crate::graders::programs::source::code_text;
 
 /// What the program is for.
 #[derive(Debug, Clone, Copy, Default)]
@@ -25,26 +25,16 @@ pub(crate) struct Wanted<'a> {
 
 /// The program's text, or why there is none, as a sentence.
 pub(crate) fn candidate(value: &OutputValue, wanted: Wanted) -> Result<String, String> {
-    if let OutputValue::Json(json) = value
-        && !json.is_string()
-    {
-        return Err("the output is JSON, not code".to_owned());
-    }
-    // Files keep a byte order mark; no Python parses a text that begins with one.
-    let text = as_text(value);
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    if text.trim().is_empty() {
-        return Err("the output is empty".to_owned());
-    }
+    let text = code_text(value)?;
     if matches!(value, OutputValue::Program(_)) {
-        return Ok(text.to_owned());
+        return Ok(text);
     }
     // What a program must define of `Solution.solve` is `Solution`.
     let wanted = Wanted {
         entry_point: wanted.entry_point.and_then(|path| path.split('.').next()),
         ..wanted
     };
-    let code = code_of(text, wanted)?;
+    let code = code_of(&text, wanted)?;
     if code.trim().is_empty() {
         return Err("the output's code block is empty".to_owned());
     }

@@ -14,19 +14,10 @@ pub(crate) fn source(
     prefix: &str,
     entry: Option<&str>,
 ) -> Result<String, String> {
-    if let OutputValue::Json(json) = value
-        && !json.is_string()
-    {
-        return Err("the output is JSON, not code".to_owned());
-    }
-    let text = as_text(value);
-    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    if text.trim().is_empty() {
-        return Err("the output is empty".to_owned());
-    }
+    let text = code_text(value)?;
     let code = match value {
-        OutputValue::Program(_) => return Ok(text.to_owned()),
-        _ => block(text, executor, entry)?,
+        OutputValue::Program(_) => return Ok(text),
+        _ => block(&text, executor, entry)?,
     };
     if code.trim().is_empty() {
         return Err("the output's code block is empty".to_owned());
@@ -37,6 +28,21 @@ pub(crate) fn source(
         "\n"
     };
     Ok(format!("{prefix}{newline}{code}"))
+}
+
+/// The text of an output without the byte order mark that files keep, or why it is no code.
+pub(super) fn code_text(value: &OutputValue) -> Result<String, String> {
+    if let OutputValue::Json(json) = value
+        && !json.is_string()
+    {
+        return Err("the output is JSON, not code".to_owned());
+    }
+    let text = as_text(value);
+    let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+    if text.trim().is_empty() {
+        return Err("the output is empty".to_owned());
+    }
+    Ok(text.to_owned())
 }
 
 fn block(text: &str, executor: &Executor, entry: Option<&str>) -> Result<String, String> {

@@ -11,8 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::{Make, Misfit, Recipe, Setting};
 use crate::graders::programs::allows_in_process;
-use crate::load::inputs::{grading_hash, input_hash};
-use crate::load::scope::{DEFAULT_TIMEOUT, Desk, seconds};
+use crate::load::evals::{Made, assemble, set_latency};
+use crate::load::scope::{Desk, seconds};
 use crate::load::source::Sources;
 use crate::load::template::{self, Engine, to_jinja};
 use crate::load::tree::Node;
@@ -174,9 +174,7 @@ impl Benchmark {
             sandbox: true,
             reference: task.reference,
         });
-        let kind = GraderKind::Code(grader);
-        let grader = Grader::of(kind);
-        let graders = vec![grader];
+        let graders = vec![Grader::of(GraderKind::Code(grader))];
         let demands = suite.demands.mark(&graders);
         let grading = Grading {
             graders,
@@ -187,30 +185,18 @@ impl Benchmark {
             text: task.prompt,
             context: Some(task.context),
         };
-        Case {
-            id: task.id,
-            name: task.name,
-            input_hash: input_hash(&input),
-            grading_hash: grading_hash(&grading, &header.extract, header.max_latency_ms),
-            data_hash: Fingerprint::default(),
+        let made = Made {
             input,
-            context_told: true,
             grading,
             extract: header.extract.clone(),
-            samples: suite.samples.or(header.samples).or(suite.suite_samples),
-            timeout: suite
-                .timeout
-                .or(header.timeout)
-                .or(suite.suite_timeout)
-                .unwrap_or(DEFAULT_TIMEOUT),
-            retries: header.retries,
-            max_latency: header.max_latency_ms.map(|ms| seconds(ms / 1000.0)),
             target: None,
-            expected: None,
-            baseline: None,
-            tags: Vec::new(),
-            difficulty: None,
-            origin: self.setting.origin(line),
+        };
+        let mut case = assemble(suite, task.id, made, header, self.setting.origin(line));
+        set_latency(&mut case, header.max_latency_ms);
+        Case {
+            name: task.name,
+            context_told: true,
+            ..case
         }
     }
 }

@@ -87,8 +87,9 @@ pub struct LoadedPhase {
     pub sources: Sources,
 }
 
-/// See [`super::phase`].
-pub(super) fn load(request: &PhaseRequest) -> LoadedPhase {
+/// Loads a phase plan or a trigger with every suite that it names, or every problem of all of these
+/// files.
+pub fn phase(request: &PhaseRequest) -> LoadedPhase {
     let mut session = Session {
         cwd: request.cwd.clone(),
         purpose: Purpose::Run,

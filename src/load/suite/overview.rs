@@ -11,8 +11,9 @@ use crate::load::request::{LoadRequest, Loaded, Overview, SuiteOverview};
 use crate::load::session::Session;
 use crate::spec::SchemaKind;
 
-/// See [`crate::load::overview`].
-pub(in crate::load) fn overview(request: &LoadRequest) -> Overview {
+/// What a suite says of itself; the files of its evals are not opened, unless it is an eval file
+/// itself.
+pub fn overview(request: &LoadRequest) -> Overview {
     let mut session = Session {
         purpose: request.purpose,
         cwd: request.cwd.clone(),
