@@ -8,7 +8,7 @@ use super::output::{Finding, LISTED, SmallOutput, as_text};
 use super::patterns::Patterns;
 use super::settings::{CaseExpectation, incomplete, misfit};
 use super::show::in_reason;
-use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck, Resolved};
+use super::{CodeGrader, MethodSettings, OutputCheck, Resolved};
 use crate::load::{Code, Desk, Node, Problem, Span};
 use crate::model::{Grade, OutputValue};
 use crate::spec::{ContainsValue, ExpectedSpec, OneOrMany};
@@ -132,12 +132,6 @@ impl ContainsSpec {
             must_not_include,
             case_sensitive,
         })
-    }
-}
-
-impl CodeMethod for ContainsMatch {
-    fn check(&self) -> Option<&dyn OutputCheck> {
-        Some(self)
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::output::{Finding, SmallOutput, among, as_json, as_text, equal, one_of};
 use super::patterns::Patterns;
 use super::settings::{CaseExpectation, incomplete, wanted};
-use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck, Resolved};
+use super::{CodeGrader, MethodSettings, OutputCheck, Resolved};
 use crate::load::{Code, Desk, Node, Problem};
 use crate::model::{Grade, OutputValue};
 use eval_match::{Comparison, Structural, holds_matcher, text};
@@ -78,12 +78,6 @@ impl MethodSettings for ExactMatchSpec {
 
     fn needs_expectation(&self) -> bool {
         self.value.is_none()
-    }
-}
-
-impl CodeMethod for ExactMatch {
-    fn check(&self) -> Option<&dyn OutputCheck> {
-        Some(self)
     }
 }
 

@@ -8,7 +8,7 @@ use super::output::{Finding, LISTED, SmallOutput, among, as_json, equal, one_of}
 use super::patterns::Patterns;
 use super::settings::{CaseExpectation, wanted};
 use super::show::in_reason;
-use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck, Resolved};
+use super::{CodeGrader, MethodSettings, OutputCheck, Resolved};
 use crate::load::{Code, Desk, Node, Problem};
 use crate::model::{Grade, OutputValue};
 use crate::spec::ExpectedSpec;
@@ -67,12 +67,6 @@ impl MethodSettings for JsonSpec {
 
     fn needs_expectation(&self) -> bool {
         self.value.is_none() && self.schema.is_none()
-    }
-}
-
-impl CodeMethod for JsonMatch {
-    fn check(&self) -> Option<&dyn OutputCheck> {
-        Some(self)
     }
 }
 

@@ -107,6 +107,21 @@ pub(crate) trait OutputCheck {
     fn is_quick(&self, _output: &SmallOutput, _patterns: &Patterns) -> bool {
         false
     }
+
+    /// See [`CodeMethod::number`].
+    fn number(&self) -> Option<(&'static str, Measured)> {
+        None
+    }
+}
+
+impl<T: OutputCheck> CodeMethod for T {
+    fn check(&self) -> Option<&dyn OutputCheck> {
+        Some(self)
+    }
+
+    fn number(&self) -> Option<(&'static str, Measured)> {
+        OutputCheck::number(self)
+    }
 }
 
 /// A method with the keys that its settings may have.

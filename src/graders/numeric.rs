@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::output::{Finding, SmallOutput, one_of};
 use super::patterns::Patterns;
 use super::settings::{CaseExpectation, incomplete, wanted};
-use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck, Resolved};
+use super::{CodeGrader, MethodSettings, OutputCheck, Resolved};
 use crate::load::{Code, Desk, Node, Problem};
 use crate::model::{Grade, OutputValue};
 use crate::spec::{ExpectedSpec, ToleranceSpec};
@@ -105,12 +105,6 @@ fn is_number(value: &Value) -> bool {
         Value::Number(_) => true,
         Value::String(text) => numeric::read(text).is_ok(),
         _ => false,
-    }
-}
-
-impl CodeMethod for NumericMatch {
-    fn check(&self) -> Option<&dyn OutputCheck> {
-        Some(self)
     }
 }
 

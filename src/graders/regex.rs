@@ -8,7 +8,7 @@ use super::output::{Finding, SmallOutput, as_text, compiled_size};
 use super::patterns::Patterns;
 use super::settings::{CaseExpectation, incomplete, misfit};
 use super::show::in_reason;
-use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck, Resolved};
+use super::{CodeGrader, MethodSettings, OutputCheck, Resolved};
 use crate::load::{Code, Desk, Node, Problem, Span};
 use crate::model::{Grade, OutputValue};
 use crate::spec::ExpectedSpec;
@@ -175,12 +175,6 @@ pub(crate) fn regex_flags(flags: &[RegexFlag]) -> RegexFlags {
         multiline: flags.contains(&RegexFlag::Multiline),
         dotall: flags.contains(&RegexFlag::Dotall),
         verbose: flags.contains(&RegexFlag::Verbose),
-    }
-}
-
-impl CodeMethod for RegexMatch {
-    fn check(&self) -> Option<&dyn OutputCheck> {
-        Some(self)
     }
 }
 

@@ -9,7 +9,7 @@ use super::output::{SmallOutput, as_text};
 use super::patterns::Patterns;
 use super::settings::{CaseExpectation, incomplete, wanted};
 use super::show::compared;
-use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck, Resolved};
+use super::{CodeGrader, MethodSettings, OutputCheck, Resolved};
 use crate::load::{Code, Desk, Node, Problem};
 use crate::model::{Cause, Grade, GraderType, Measured, OutputValue};
 use eval_match::similarity::{self, has_words};
@@ -197,20 +197,6 @@ impl SimilaritySpec {
     }
 }
 
-impl CodeMethod for Similarity {
-    fn check(&self) -> Option<&dyn OutputCheck> {
-        Some(self)
-    }
-
-    fn number(&self) -> Option<(&'static str, Measured)> {
-        let kind = match self.measure {
-            SimilarityMetric::EditRate => Measured::Rate,
-            _ => Measured::Score,
-        };
-        Some((self.measure.name(), kind))
-    }
-}
-
 impl OutputCheck for Similarity {
     /// The number is recorded as a metric under the measure's own name.
     fn grade(&self, value: &OutputValue, _patterns: &Patterns) -> Grade {
@@ -272,6 +258,14 @@ impl OutputCheck for Similarity {
         };
         output.bytes.saturating_mul(references) <= MEASURED
             && output.bytes.saturating_add(references) <= most
+    }
+
+    fn number(&self) -> Option<(&'static str, Measured)> {
+        let kind = match self.measure {
+            SimilarityMetric::EditRate => Measured::Rate,
+            _ => Measured::Score,
+        };
+        Some((self.measure.name(), kind))
     }
 }
 

@@ -73,25 +73,9 @@ pub(super) fn load_into(
     request: &LoadRequest,
     session: &mut Session,
 ) -> (Option<Plan>, Counts, Counts) {
-    let path = lexical(&request.cwd.join(&request.suite));
-    let dir = path
-        .parent()
-        .map_or_else(|| request.cwd.clone(), Path::to_path_buf);
-    let root = project_root(&dir);
-    session.fence = Fence::new([root.as_path(), dir.as_path()]);
-    session.files.clear();
     let of_others = std::mem::take(&mut session.vars);
-    let (files, unbuilt) = (HashMap::new(), HashSet::new());
-    let loaded = Loader {
-        request,
-        path,
-        dir,
-        root,
-        session: &mut *session,
-        files,
-        unbuilt,
-    }
-    .run();
+    session.files.clear();
+    let loaded = Loader::new(request, session).run();
     session.vars.extend(of_others);
     loaded
 }
@@ -114,6 +98,27 @@ struct Head {
     node: Node,
     evals: Vec<Node>,
     missing: MissingValues,
+}
+
+impl<'a> Loader<'a> {
+    /// Of a suite that nothing is read of yet.
+    fn new(request: &'a LoadRequest, session: &'a mut Session) -> Loader<'a> {
+        let path = lexical(&request.cwd.join(&request.suite));
+        let dir = path
+            .parent()
+            .map_or_else(|| request.cwd.clone(), Path::to_path_buf);
+        let root = project_root(&dir);
+        session.fence = Fence::new([root.as_path(), dir.as_path()]);
+        Loader {
+            request,
+            path,
+            dir,
+            root,
+            session,
+            files: HashMap::new(),
+            unbuilt: HashSet::new(),
+        }
+    }
 }
 
 impl Loader<'_> {

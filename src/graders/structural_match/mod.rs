@@ -13,7 +13,7 @@ use super::output::{Finding, LISTED, SmallOutput, as_json, differences_word};
 use super::patterns::Patterns;
 use super::settings::{CaseExpectation, incomplete, tolerance, wanted};
 use super::show::bounded;
-use super::{CodeGrader, CodeMethod, MethodSettings, OutputCheck, Resolved};
+use super::{CodeGrader, MethodSettings, OutputCheck, Resolved};
 use crate::load::{Code, Desk, Node, NodeValue, Problem};
 use crate::model::{Grade, OutputValue};
 use crate::spec::ToleranceSpec;
@@ -137,12 +137,6 @@ pub(crate) fn check_matchers(desk: &mut Desk, node: &Node) {
         NodeValue::Seq(items) => items.iter().for_each(|item| check_matchers(desk, item)),
         NodeValue::Map(entries) => entries.iter().for_each(|(_, v)| check_matchers(desk, v)),
         _ => {}
-    }
-}
-
-impl CodeMethod for Structural {
-    fn check(&self) -> Option<&dyn OutputCheck> {
-        Some(self)
     }
 }
 

@@ -1,12 +1,8 @@
 //! What a suite says of itself, without its evals.
 
-use std::collections::{HashMap, HashSet};
-use std::path::Path;
-
 use super::{Loader, load};
 use crate::load::baselines;
 use crate::load::kinds::detect;
-use crate::load::refs::{Fence, lexical, project_root};
 use crate::load::request::{LoadRequest, Loaded, Overview, SuiteOverview};
 use crate::load::session::Session;
 use crate::spec::SchemaKind;
@@ -19,21 +15,7 @@ pub fn overview(request: &LoadRequest) -> Overview {
         cwd: request.cwd.clone(),
         ..Session::default()
     };
-    let path = lexical(&request.cwd.join(&request.suite));
-    let dir = path
-        .parent()
-        .map_or_else(|| request.cwd.clone(), Path::to_path_buf);
-    let root = project_root(&dir);
-    session.fence = Fence::new([root.as_path(), dir.as_path()]);
-    let mut loader = Loader {
-        request,
-        path,
-        dir,
-        root,
-        session: &mut session,
-        files: HashMap::new(),
-        unbuilt: HashSet::new(),
-    };
+    let mut loader = Loader::new(request, &mut session);
     let path = loader.path.clone();
     let node = loader.session.parse(&path, None);
     let suite = match node {
