@@ -3,7 +3,7 @@
 //! What comes from files is shown with its control characters made visible, so that no file writes
 //! to a terminal.
 
-use annotate_snippets::{Annotation, AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 use serde_json::json;
 
 use super::problem::{Problem, Problems, Severity};
@@ -12,6 +12,8 @@ use eval_base::json::escaped;
 
 /// Bytes of a line that are shown at most from a problem on, and as many after what is marked.
 const MAX_MARKED: usize = 4096;
+/// A problem further to the right is shown by its place alone: its line is copied up to there.
+const MAX_COLUMN: usize = 16_384;
 
 /// How problems are shown to people.
 #[derive(Debug, Clone, Copy)]
@@ -219,14 +221,21 @@ fn report<'a>(problem: &'a Problem, sources: &'a Sources) -> Vec<Group<'a>> {
 }
 
 /// The line that a span starts on, below the line before it. The renderer cuts what is too wide.
-fn excerpt<'a>(span: Span, sources: &Sources, kind: AnnotationKind) -> Snippet<'a, Annotation<'a>> {
+fn excerpt<'a>(span: Span, sources: &Sources, kind: AnnotationKind) -> Element<'a> {
+    let path = visible(sources.display(span.file));
     let source = sources.text(span.file);
     let Position { line, column } = sources.position(span);
+    if column > MAX_COLUMN {
+        return Origin::path(path).line(line).char_column(column).into();
+    }
     let start = source.floor_char_boundary(span.start as usize);
     let range = |line| sources.line_range(span.file, line).unwrap_or(start..start);
     let before = range(line - 1);
     // Far to the right there is nothing of it to see.
-    let has_context = line > 1 && column < 80 && !source[before.clone()].trim().is_empty();
+    let has_context = line > 1
+        && column < 80
+        && before.len() < MAX_MARKED
+        && !source[before.clone()].trim().is_empty();
     let from = if has_context {
         before.start
     } else {
@@ -242,10 +251,11 @@ fn excerpt<'a>(span: Span, sources: &Sources, kind: AnnotationKind) -> Snippet<'
     let marked = marked_from..text.len();
     text.push_str(&without_controls(&source[end..cut(usize::MAX).max(end)]));
     Snippet::source(text)
-        .path(visible(sources.display(span.file)))
+        .path(path)
         .line_start(if has_context { line - 1 } else { line })
         .fold(false)
         .annotation(kind.span(marked))
+        .into()
 }
 
 /// A source text in which a mark replaces each character that could steer a terminal and that the

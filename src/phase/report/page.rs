@@ -21,6 +21,8 @@ const FILES: usize = 50;
 /// How much of what a failed command wrote is shown, from its end.
 const TAIL_LINES: usize = 30;
 const TAIL_BYTES: usize = 3_000;
+const TAIL_LINES_VERBOSE: usize = 100;
+const TAIL_BYTES_VERBOSE: usize = 10_000;
 
 /// The whole report. `written` are the paths of what was written, in the order to show them.
 pub fn page(report: &PhaseReport, view: &View, written: &[String]) -> Page {
@@ -255,7 +257,7 @@ fn overview(page: &mut Page, steps: &[StepResult]) {
 /// What is to be said of a step beside its line; nothing of most that passed.
 fn found(page: &mut Page, report: &PhaseReport, step: &StepResult, view: &View) {
     let mut body = Page {
-        blocks: below(step),
+        blocks: below(step, view),
     };
     if let Some(eval) = &step.eval {
         body.blocks.clear();
@@ -276,7 +278,7 @@ fn steps(page: &mut Page, report: &PhaseReport, view: &View) {
         page.section("Test Results");
     }
     page.list(tests.map(|step| Item {
-        below: below(step),
+        below: below(step, view),
         ..Item::dash(text![outside(&step.name), ": ", own(tested(step))])
     }));
     let mut others = of(|kind| !matches!(kind, StepType::Test | StepType::Eval)).peekable();
@@ -294,7 +296,7 @@ fn steps(page: &mut Page, report: &PhaseReport, view: &View) {
         let counts = counts.unwrap_or_default();
         let status = own(format!("{kind}: {words}{counts}{}", blocking(step)));
         Item {
-            below: below(step),
+            below: below(step, view),
             ..Item::new(
                 Mark::Box(step.status == StepStatus::Passed),
                 text![outside(&step.name), status],
@@ -387,11 +389,12 @@ pub fn blocking(step: &StepResult) -> &'static str {
 
 /// Failed tests of a step that are listed, and notes.
 const FAILURES: usize = 20;
+const FAILURES_VERBOSE: usize = 100;
 const NOTES: usize = 5;
 
-/// Why a step did not pass: its reason, failed tests, notes, and where no test is named the end of
-/// what the command wrote.
-fn below(step: &StepResult) -> Vec<Block> {
+/// Why a step did not pass: its reason, failed tests, notes, and the end of what the command wrote
+/// where no test is named (with `--verbose` also where some are).
+fn below(step: &StepResult, view: &View) -> Vec<Block> {
     let mut page = Page::default();
     let passed = step.status == StepStatus::Passed;
     if !passed && !step.reason.trim().is_empty() {
@@ -399,7 +402,12 @@ fn below(step: &StepResult) -> Vec<Block> {
     }
     let none = TestResults::default();
     let tests = step.tests.as_ref().unwrap_or(&none);
-    page.list(tests.failures.iter().take(FAILURES).map(|failure| {
+    let most = if view.verbose {
+        FAILURES_VERBOSE
+    } else {
+        FAILURES
+    };
+    page.list(tests.failures.iter().take(most).map(|failure| {
         let name = match failure.name.trim().is_empty() {
             true => Text::from("(no name)"),
             false => outside(&failure.name),
@@ -413,7 +421,7 @@ fn below(step: &StepResult) -> Vec<Block> {
         }
         Item::new(Mark::Sign(mark(StepStatus::Failed)), words)
     }));
-    let listed = tests.failures.len().min(FAILURES);
+    let listed = tests.failures.len().min(most);
     let failed = tests
         .failed
         .max(tests.failures.len() + tests.omitted_failures);
@@ -421,10 +429,15 @@ fn below(step: &StepResult) -> Vec<Block> {
         let more = plural(failed - listed, "more failed test");
         page.words(own(format!("... and {more}")));
     }
-    let notes = tests.notes.iter().take(NOTES);
+    let most = if view.verbose { usize::MAX } else { NOTES };
+    let notes = tests.notes.iter().take(most);
     page.facts(notes.map(|note| ("Note".into(), outside(note))));
-    let tail = tail(&step.output_tail);
-    if !passed && tests.failures.is_empty() && !tail.is_empty() {
+    let more = tests.notes.len().saturating_sub(most);
+    if more > 0 {
+        page.words(own(format!("... and {}", plural(more, "more note"))));
+    }
+    let tail = tail(&step.output_tail, view);
+    if !passed && (view.verbose || tests.failures.is_empty()) && !tail.is_empty() {
         page.push(Block::Code {
             label: "End of its output".into(),
             language: "text",
@@ -435,14 +448,19 @@ fn below(step: &StepResult) -> Vec<Block> {
 }
 
 /// The last lines, sanitised.
-fn tail(written: &str) -> String {
-    let from = written.len().saturating_sub(TAIL_BYTES);
+fn tail(written: &str, view: &View) -> String {
+    let (most, bytes) = if view.verbose {
+        (TAIL_LINES_VERBOSE, TAIL_BYTES_VERBOSE)
+    } else {
+        (TAIL_LINES, TAIL_BYTES)
+    };
+    let from = written.len().saturating_sub(bytes);
     let end = written
         .get(written.ceil_char_boundary(from)..)
         .unwrap_or_default();
     let clean = sanitize(end);
     let lines: Vec<&str> = clean.trim_end().lines().collect();
-    let skipped = lines.len().saturating_sub(TAIL_LINES);
+    let skipped = lines.len().saturating_sub(most);
     let kept = lines.get(skipped..).unwrap_or_default().join("\n");
     match from + skipped > 0 && !kept.is_empty() {
         true => format!("{ELLIPSIS}\n{kept}"),

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::io::Read;
 
-use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE};
+use encoding_rs::{Encoding, UTF_8, UTF_16BE, UTF_16LE, WINDOWS_1252};
 use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
@@ -20,6 +20,9 @@ const DEEPEST: usize = 200;
 
 /// Bytes of a file. A larger one is an error: a part of it would be a part of its results.
 const MAX_BYTES: u64 = 256 << 20;
+
+/// Labels of encodings that no table knows start with one of these.
+const UNREADABLE: [&str; 6] = ["iso-2022", "utf-7", "utf-32", "ebcdic", "ibm037", "cp037"];
 
 /// Bytes of a message that are looked at.
 const MESSAGE: usize = 8 * 1024;
@@ -97,13 +100,17 @@ fn declared_encoding(bytes: &[u8]) -> Result<&'static Encoding, String> {
         return Ok(UTF_8);
     };
     let label = value.trim().split(['"', '\'']).nth(1).unwrap_or_default();
+    let label = label.trim().to_ascii_lowercase();
     match Encoding::for_label_no_replacement(label.as_bytes()) {
         Some(encoding) if encoding == UTF_16LE || encoding == UTF_16BE => Ok(UTF_8),
         Some(encoding) => Ok(encoding),
-        None => Err(format!(
+        None if label == "latin-1" => Ok(WINDOWS_1252),
+        // Encodings whose markup is not ASCII.
+        None if UNREADABLE.iter().any(|start| label.starts_with(start)) => Err(format!(
             "its encoding is {}, which can't be read; write UTF-8",
-            one_line(&label.to_ascii_lowercase())
+            one_line(&label)
         )),
+        None => Ok(UTF_8),
     }
 }
 

@@ -108,7 +108,8 @@ impl Writer {
                 language,
                 text,
             } => block_of(&words(label), language, &bounded(text), tight),
-            Block::Copy(label, text) => format!("{label}: {}\n\n", code_whole(text)),
+            // What people copy is neither cut nor changed.
+            Block::Copy(label, text) => block_of(label, "sh", text, tight),
             Block::Part(part) => self.part(part, tight),
             Block::Fill(blocks, more, noun) => self.filled(blocks, *more, noun, usize::MAX),
             Block::Bars(..) | Block::Gap => String::new(),
@@ -201,8 +202,9 @@ fn written(text: &Text, position: Position) -> String {
     let mut out = String::new();
     let mut strong = false;
     let in_table = matches!(position, Position::Cell | Position::Head);
-    for (at, span) in text.0.iter().enumerate() {
-        let begins = at == 0 && matches!(position, Position::Begins | Position::Heading);
+    let mut at_start = true;
+    for span in &text.0 {
+        let begins = at_start && matches!(position, Position::Begins | Position::Heading);
         let piece = match &span.content {
             Content::Own(text) => own(text, begins, in_table),
             Content::Outside(text) => {
@@ -224,6 +226,7 @@ fn written(text: &Text, position: Position) -> String {
             Tone::Bold | Tone::Alarm | Tone::GoodMark | Tone::BadMark
         );
         let is_strong = loud && !matches!(position, Position::Heading | Position::Head);
+        at_start &= piece.is_empty();
         let words = piece.trim_start();
         if is_strong != strong && !words.is_empty() {
             // Markup begins and ends right at a word.
