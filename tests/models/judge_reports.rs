@@ -123,7 +123,7 @@ fn every_case_has_its_table_and_a_report_is_rendered_again_to_the_same_bytes() {
     assert!(markdown.contains("I'd rather not | say\n"), "{markdown}");
     assert!(
         call.stdout
-            .contains("why     It says <b>nothing</b> that is true."),
+            .contains("Why       It says <b>nothing</b> that is true."),
         "{}",
         call.stdout
     );

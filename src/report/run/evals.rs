@@ -43,7 +43,7 @@ pub fn section(page: &mut Page, summary: &Summary, view: &View) {
         table.row([
             text![mark(eval.outcome), " ", id],
             name.unwrap_or_default(),
-            document.then(|| own(eval.kind.name())).unwrap_or_default(),
+            own(if document { eval.kind.name() } else { "" }),
             cases.toned(Tone::of(eval.outcome)),
             own(eval.score.map_or_else(|| "-".to_owned(), figures::rate)),
             dim(own(latency)),
