@@ -249,7 +249,7 @@ fn the_cache_is_looked_at_pruned_and_cleared() {
     let server = ModelServer::kind(0);
     let empty = Project::new();
     let call = crate::model_runs::call(&empty, &["cache", "stats"]).expect(0);
-    assert!(call.stdout.contains("there is none yet"), "{}", call.stdout);
+    assert!(call.stdout.contains("no cache yet"), "{}", call.stdout);
     let call = crate::model_runs::call(&empty, &["cache", "prune", "--older-than", "1d"]).expect(0);
     assert!(
         call.stdout.starts_with("there is no cache at "),

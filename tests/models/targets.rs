@@ -350,7 +350,7 @@ fn a_key_that_is_missing_ends_the_run_before_it_begins() {
     );
     let told = call(&project, &RUN).expect(2);
     assert!(
-        told.stderr.contains("no-api-key") && told.stderr.contains("`NO_SUCH_KEY`"),
+        told.stderr.contains("EH0431") && told.stderr.contains("`NO_SUCH_KEY`"),
         "{}",
         told.stderr
     );

@@ -124,11 +124,7 @@ fn verdicts_say_what_they_rest_on_and_reports_total_them() {
         .map(|n| n["samples"].as_u64().unwrap())
         .sum();
     assert_eq!(total, 3, "{totals}");
-    assert!(
-        call.stdout.contains("  Trust    harness "),
-        "{}",
-        call.stdout
-    );
+    assert!(call.stdout.contains("  Trust  harness "), "{}", call.stdout);
     assert!(call.stdout.contains("in_process 1"), "{}", call.stdout);
     let markdown = std::fs::read_to_string(project.result(".md")).unwrap();
     assert!(markdown.contains("| in_process | 1 | 1 | "), "{markdown}");

@@ -567,7 +567,6 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     error[EH0403]: `{{ PROMPT }}` can't be filled when the request is made
      --> suite.yaml:3:80
       |
-    2 | ...
     3 | ...i', endpoint: /a, body: '{{ prompt | upper }}'}
       |                            ^^^^^^^^^^^^^^^^^^^^^^
       |
