@@ -314,13 +314,20 @@ fn what_is_wrong_with_channels_is_found_before_anything_runs() {
         .collect();
     insta::assert_snapshot!(heads.join("\n"), @"
     error[EH0427]: the webhook has no address
+      = help: add `url_env:` with the name of an environment variable that holds it
     error[EH0208]: `url` and `url_env` both give an address
+      = help: keep one
     error[EH0427]: this is not an HTTP address
+      = help: it begins with `http://` or `https://` and a host
     error[EH0427]: `url` is no template
+      = help: an address that differs from place to place belongs into an environment variable: `url_env: NAME`
     error[EH0427]: `X Y` is not a header name: letters, digits and `-` make one
     error[EH0404]: a message has no `reason`
+       = help: did you mean `reasons`? it has suite, phase, decision, exit_code, reasons, failures, more_failures, metrics, run_id, report
     error[EH0403]: the template cannot be rendered: syntax error: unexpected end of input, expected end of variable block
+       = help: write `{% raw %}...{% endraw %}` around braces that are no template
     error[EH0415]: the program `no-such-program-anywhere` cannot be found
+       = help: install it, or give its path
     8 errors
     error: 8 problems in the suite; nothing ran
     ");

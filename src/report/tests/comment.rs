@@ -75,7 +75,11 @@ fn a_comment_says_the_decision_the_thresholds_and_what_failed() {
 
     </details>
 
-    Run these again: `eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000`
+    Run these again:
+
+    ```sh
+    eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000
+    ```
 
     run `eval-20260102-120000` · commit `0123456789ab` (with uncommitted changes) · eval-harness 0.1.0
     ");

@@ -154,7 +154,11 @@ fn markdown_shows_one_place_after_the_other() {
 
     ## Not passed (1)
 
-    Run these again: `eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000`
+    Run these again:
+
+    ```sh
+    eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000
+    ```
 
     ### ❌ cap-0 › case-0  wrong_answer
 
@@ -270,7 +274,11 @@ fn hostile_paths_and_values_are_harmless() {
 
     ## Not passed (1)
 
-    Run these again: `eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000`
+    Run these again:
+
+    ```sh
+    eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000
+    ```
 
     ### ❌ cap-0 › case-0  wrong_answer
 

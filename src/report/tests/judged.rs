@@ -301,7 +301,11 @@ fn markdown_shows_it_of_every_case() {
     assert_snapshot!(from(&page, "## Not passed", "\0"), @r#"
     ## Not passed (2)
 
-    Run these again: `eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000`
+    Run these again:
+
+    ```sh
+    eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000
+    ```
 
     ### ❌ cap-doc › spec  wrong_answer
 

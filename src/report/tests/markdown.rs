@@ -91,7 +91,11 @@ fn markdown_shows_the_whole_picture() {
 
     ## Not passed (4)
 
-    Run these again: `eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000`
+    Run these again:
+
+    ```sh
+    eval-harness run --suite evals/eval-suite.yaml --failed-in eval-20260102-120000
+    ```
 
     ### ❌ cap-code-002 › lists  wrong_answer
 

@@ -136,7 +136,11 @@ fn markdown_has_a_column_for_each_target() {
     | reg-api-001 | ❌ wrong_answer | ✅ passed |
     | reg-skip-002 | ➖ max_fail | ✅ passed |
 
-    test it: `eval-harness compare r-1 r-2`
+    test it:
+
+    ```sh
+    eval-harness compare r-1 r-2
+    ```
 
     ### small: ❌ FAIL
 
