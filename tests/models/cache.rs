@@ -322,7 +322,7 @@ fn the_cache_is_looked_at_pruned_and_cleared() {
     let elsewhere =
         crate::model_runs::call(&project, &["cache", "stats", "--dir", "none"]).expect(0);
     assert!(
-        elsewhere.stdout.contains("there is none yet"),
+        elsewhere.stdout.contains("no cache yet"),
         "{}",
         elsewhere.stdout
     );
