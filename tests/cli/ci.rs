@@ -275,7 +275,11 @@ fn a_comment_lies_beside_the_report_and_is_given_again() {
     assert_eq!(call.stdout, written);
     let steady = written
         .lines()
-        .filter(|line| !line.starts_with("run `") && !line.starts_with("Run these"));
+        .filter(|line| !line.starts_with("run `"))
+        .map(|line| match line.split_once("--failed-in ") {
+            Some((command, _)) => format!("{command}--failed-in RUN"),
+            None => line.to_owned(),
+        });
     insta::assert_snapshot!(steady.collect::<Vec<_>>().join("\n"), @r#"
     <!-- eval-harness: support%3A%20%40all -->
     ## ❌ FAIL: support: @<!-- -->all
@@ -310,6 +314,12 @@ fn a_comment_lies_beside_the_report_and_is_given_again() {
     ````
 
     </details>
+
+    Run these again:
+
+    ```sh
+    eval-harness run --suite suite.yaml --failed-in RUN
+    ```
     "#);
 }
 
