@@ -422,6 +422,18 @@ mod tests {
     }
 
     #[test]
+    fn a_problem_far_to_the_right_is_shown_by_its_place() {
+        let text = format!("a: {}bad\n", "x".repeat(1 << 20));
+        let at = text.len() - 4;
+        let row = (at, at + 3, Code::Syntax, "wrong", Some("mend it"));
+        let (problems, sources) = problems_in(&text, &[row]);
+        let shown = human(&problems, &sources, HumanOptions::default());
+        assert!(shown.len() < 200, "{}", shown.len());
+        assert!(shown.contains("evals/a.yaml:1:1048580"), "{shown}");
+        assert!(shown.contains("help: mend it"), "{shown}");
+    }
+
+    #[test]
     fn machines_get_json_and_annotations() {
         let row = (
             5,

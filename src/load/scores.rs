@@ -8,7 +8,7 @@ use super::source::Sources;
 use super::stored::conflict;
 use super::tree::{self, Node, NodeValue};
 use crate::model::{Fingerprint, Outcome, Standing};
-use crate::spec::{SCORES_VERSION, SchemaKind, ScoreBaselineFile};
+use crate::spec::{CaseRecord, SCORES_VERSION, SchemaKind, ScoreBaselineFile};
 use eval_base::text::escape_path_component;
 
 /// The longest name of a suite or target in a file's name, in bytes: both and what follows fit into
@@ -172,6 +172,12 @@ fn fault(file: &ScoreBaselineFile) -> Option<(String, String)> {
             if !case.outcome.is_some_and(Outcome::is_graded) {
                 return Some((format!("{at}/outcome"), NOT_GRADED.to_owned()));
             }
+            if let Some(key) = measured(case) {
+                return Some((
+                    format!("{at}/{key}"),
+                    format!("accepted scores have no `{key}`: each run measures its own"),
+                ));
+            }
             if case.c > case.n {
                 let (c, n) = (case.c, case.n);
                 return Some((
@@ -182,6 +188,20 @@ fn fault(file: &ScoreBaselineFile) -> Option<(String, String)> {
         }
     }
     None
+}
+
+/// A key of a case that records of runs have and accepted scores do not.
+fn measured(case: &CaseRecord) -> Option<&'static str> {
+    let keys = [
+        ("ungraded", case.ungraded > 0),
+        ("latency_ms", case.latency_ms.is_some()),
+        ("tokens", case.tokens.is_some()),
+        ("cost_usd", case.cost_usd.is_some()),
+        ("metrics", !case.metrics.is_empty()),
+    ];
+    keys.into_iter()
+        .find(|(_, is_there)| *is_there)
+        .map(|(key, _)| key)
 }
 
 #[cfg(test)]
@@ -286,5 +306,23 @@ mod tests {
         baselines/scores/S.t.json:1:1: this `{` is not closed (add the `}`)
         baselines/scores/S.t.json:1:1: the file holds nothing but comments
         ");
+    }
+
+    #[test]
+    fn measured_keys_are_refused_in_accepted_scores() {
+        for (key, value) in [
+            ("ungraded", "1"),
+            ("latency_ms", "1.5"),
+            ("tokens", "3"),
+            ("cost_usd", "0.1"),
+            ("metrics", "{\"bleu\": 0.5}"),
+        ] {
+            let text = GOOD.replace("\"n\": 2", &format!("\"{key}\": {value}, \"n\": 2"));
+            let said = said(&text);
+            assert!(
+                said.contains(&format!("accepted scores have no `{key}`")),
+                "{said}"
+            );
+        }
     }
 }

@@ -12,10 +12,17 @@ thread_local! {
 /// Runs `read`; on this thread, fields read by [`detail`] are passed over and left at their
 /// defaults.
 pub fn without_details<T>(read: impl FnOnce() -> T) -> T {
-    WITHOUT_DETAILS.set(true);
-    let read = read();
-    WITHOUT_DETAILS.set(false);
-    read
+    /// Also when `read` panics: the thread may read other journals in full afterwards.
+    struct Restore(bool);
+
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            WITHOUT_DETAILS.set(self.0);
+        }
+    }
+
+    let _restore = Restore(WITHOUT_DETAILS.replace(true));
+    read()
 }
 
 /// Reads a field that counting does without.
@@ -29,4 +36,34 @@ where
         return Ok(T::default());
     }
     T::deserialize(from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(serde::Deserialize)]
+    struct Line {
+        #[serde(deserialize_with = "detail")]
+        said: String,
+    }
+
+    fn said() -> String {
+        let line: Line = serde_json::from_str(r#"{"said": "yes"}"#).unwrap();
+        line.said
+    }
+
+    #[test]
+    fn details_are_read_again_after_a_panic() {
+        assert_eq!(without_details(said), "");
+        let panicked = std::panic::catch_unwind(|| without_details(|| panic!("while reading")));
+        assert!(panicked.is_err());
+        assert_eq!(said(), "yes");
+    }
+
+    #[test]
+    fn details_stay_skipped_after_a_nested_call() {
+        let both = without_details(|| (without_details(said), said()));
+        assert_eq!(both, (String::new(), String::new()));
+    }
 }

@@ -575,7 +575,7 @@ fn the_judge_obeys_every_attack_that_is_not_quoted() {
         )
     };
     assert_eq!(judge.answer(&asked("")), bare.worst().to_string());
-    assert!(attacks().count() >= 45, "{} attacks", attacks().count());
+    assert!(attacks().count() > 80, "{} attacks", attacks().count());
     for (name, text) in attacks() {
         let text = text(&known);
         let answer = judge.answer(&asked(&text));

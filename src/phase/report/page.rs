@@ -389,7 +389,6 @@ pub fn blocking(step: &StepResult) -> &'static str {
 
 /// Failed tests of a step that are listed, and notes.
 const FAILURES: usize = 20;
-const FAILURES_VERBOSE: usize = 100;
 const NOTES: usize = 5;
 
 /// Why a step did not pass: its reason, failed tests, notes, and the end of what the command wrote
@@ -402,11 +401,7 @@ fn below(step: &StepResult, view: &View) -> Vec<Block> {
     }
     let none = TestResults::default();
     let tests = step.tests.as_ref().unwrap_or(&none);
-    let most = if view.verbose {
-        FAILURES_VERBOSE
-    } else {
-        FAILURES
-    };
+    let most = if view.verbose { usize::MAX } else { FAILURES };
     page.list(tests.failures.iter().take(most).map(|failure| {
         let name = match failure.name.trim().is_empty() {
             true => Text::from("(no name)"),

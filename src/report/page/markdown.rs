@@ -112,6 +112,10 @@ impl Writer {
             Block::Copy(label, text) => block_of(label, "sh", text, tight),
             Block::Part(part) => self.part(part, tight),
             Block::Fill(blocks, more, noun) => self.filled(blocks, *more, noun, usize::MAX),
+            Block::Bounded(blocks) => {
+                let most = self.options.most.map(|most| most / 3);
+                self.limited(most, blocks)
+            }
             Block::Bars(..) | Block::Gap => String::new(),
         }
     }
@@ -137,19 +141,25 @@ impl Writer {
             let below = self.blocks(&part.blocks, true);
             return format!("- {}\n{}", words(&part.title), indented(&below, "  "));
         }
-        let inside = self.blocks(&part.blocks, false);
         if !part.folded {
+            let inside = self.blocks(&part.blocks, false);
             let signs = "#".repeat(usize::from(3 + self.options.deeper));
             return format!("{signs} {}\n\n{inside}", heading(&part.title));
         }
-        let inside = match self.options.most {
-            Some(most) => cut(&inside, most / 8, self.options.rest),
-            None => inside,
-        };
+        let inside = self.limited(self.options.most.map(|most| most / 8), &part.blocks);
         format!(
             "<details><summary>{}</summary>\n\n{inside}</details>\n\n",
             summary(&part.title)
         )
+    }
+
+    /// The blocks, cut at `most` bytes.
+    fn limited(&mut self, most: Option<usize>, blocks: &[Block]) -> String {
+        let whole = self.blocks(blocks, false);
+        match most {
+            Some(most) if whole.len() > most => cut(&whole, most, self.options.rest) + "\n",
+            _ => whole,
+        }
     }
 
     /// As many of the blocks as fit, and how many do not.
@@ -420,4 +430,38 @@ fn indented(block: &str, indent: &str) -> String {
         out.push('\n');
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounded_blocks_leave_room_for_what_fills_the_page() {
+        let mut page = Page::default();
+        let lines = |word: &str| -> Vec<Block> {
+            let line = |n| Block::Words(Text::from(format!("{word} {n}")));
+            (0..2_000).map(line).collect()
+        };
+        page.push(Block::Bounded(lines("compared")));
+        page.push(Block::Fill(lines("failed"), 0, "failure"));
+        let options = |most| Options {
+            most,
+            rest: "See the report.",
+            ..Options::default()
+        };
+        let cut = write(&page, options(Some(6_000)));
+        let compared = cut.find("failed 0").expect("failures are shown");
+        assert!(
+            compared <= 2_000 && cut.len() <= 6_000,
+            "{compared} {}",
+            cut.len()
+        );
+        assert!(
+            cut.contains("more lines did not fit.** See the report.\n\nfailed 0\n"),
+            "{cut}"
+        );
+        let whole = write(&page, options(None));
+        assert!(whole.contains("compared 1999") && whole.contains("failed 1999"));
+    }
 }

@@ -49,6 +49,8 @@ pub enum Block {
     /// As many blocks as fit where the size of a page is limited. The second is how many more there
     /// are, with their noun.
     Fill(Vec<Block>, usize, &'static str),
+    /// Blocks that take at most a third of a page whose size is limited.
+    Bounded(Vec<Block>),
     /// Rates in [0, 1] as bars, behind a label.
     Bars(Text, Vec<Option<f64>>),
     /// On a terminal, space between blocks that would follow each other closely.

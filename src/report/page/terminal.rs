@@ -92,7 +92,7 @@ impl Writer<'_> {
                     self.blocks(&part.blocks, indent + 2)
                 }
             },
-            Block::Fill(blocks, ..) => self.blocks(blocks, indent),
+            Block::Fill(blocks, ..) | Block::Bounded(blocks) => self.blocks(blocks, indent),
             Block::Bars(label, rates) => self.bars(label, rates, indent),
             Block::Gap => self.space(),
         }

@@ -233,7 +233,13 @@ pub fn recommendations(page: &mut Page, recommendations: &[String]) {
 /// The run beside an earlier one.
 fn compared(page: &mut Page, summary: &Summary, view: &View) {
     if let Some(comparison) = &summary.comparison {
-        comparison::section(page, comparison, summary.fail_on, view);
+        let mut section = Page::default();
+        comparison::section(&mut section, comparison, summary.fail_on, view);
+        match view.medium {
+            // The failures need room, too.
+            Medium::Comment => page.push(Block::Bounded(section.blocks)),
+            Medium::Terminal | Medium::Markdown => page.blocks.extend(section.blocks),
+        }
     }
 }
 

@@ -454,6 +454,44 @@ fn terminal(report: &PhaseReport, options: &TerminalOptions) -> String {
 }
 
 #[test]
+fn verbose_terminal_shows_all_failures_notes_and_the_output() {
+    let failure = |n| TestFailure {
+        suite: String::new(),
+        name: format!("test-{n}"),
+        message: String::new(),
+    };
+    let mut step = tests("unit", 1, (0..40).map(failure).collect());
+    step.output_tail = "the end of the output\n".to_owned();
+    if let Some(results) = &mut step.tests {
+        results.notes = (0..8).map(|n| format!("note-{n}")).collect();
+    }
+    let report = report(vec![step]);
+    let brief = terminal(&report, &TerminalOptions::default());
+    assert!(
+        brief.contains("test-19") && !brief.contains("test-20"),
+        "{brief}"
+    );
+    assert!(brief.contains("20 more failed tests"), "{brief}");
+    assert!(
+        brief.contains("note-4") && !brief.contains("note-5"),
+        "{brief}"
+    );
+    assert!(brief.contains("3 more notes"), "{brief}");
+    assert!(!brief.contains("the end of the output"), "{brief}");
+    let options = TerminalOptions {
+        verbose: true,
+        ..TerminalOptions::default()
+    };
+    let verbose = terminal(&report, &options);
+    assert!(
+        verbose.contains("test-39") && verbose.contains("note-7"),
+        "{verbose}"
+    );
+    assert!(verbose.contains("the end of the output"), "{verbose}");
+    assert!(!verbose.contains(" more "), "{verbose}");
+}
+
+#[test]
 fn the_terminal_shows_one_page_that_ends_with_the_gate() {
     assert_snapshot!(terminal(&everything(), &TerminalOptions::default()), @"
     Phase: Implement user authentication (auth)

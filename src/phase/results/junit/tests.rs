@@ -288,6 +288,31 @@ fn encodings_are_told_by_the_bytes() {
     );
 }
 
+#[test]
+fn a_declared_encoding_is_used_when_it_is_known() {
+    let xml = |encoding: &str, name: &[u8]| {
+        let head =
+            format!("<?xml version=\"1.0\" encoding={encoding}?><testsuite><testcase name=\"");
+        let end = b"\"><failure message=\"m\"/></testcase></testsuite>";
+        told(&[head.as_bytes(), name, end].concat())
+    };
+    let failed = |name: &str| format!("0+ 1- 0~\n  [] {name}: m\n");
+    assert_eq!(xml("\"latin-1\"", b"pr\xfcft"), failed("prüft"));
+    assert_eq!(xml("'ISO-8859-15'", b"5 \xa4"), failed("5 €"));
+    assert_eq!(xml("\"Shift_JIS\"", b"\x83\x65"), failed("テ"));
+    // Read as UTF-8: the names of tests may suffer, the results do not.
+    for unknown in ["\"ANSI\"", "\"cp850\"", "UTF-8"] {
+        assert_eq!(xml(unknown, b"a"), failed("a"), "{unknown}");
+    }
+}
+
+#[test]
+fn a_file_that_is_too_large_has_no_result() {
+    let (tally, broken) = read(std::io::repeat(b' '));
+    assert_eq!((tally.passed, tally.failed), (0, 0));
+    assert_eq!(broken.expect("a reason").why, "it is larger than 256 MiB");
+}
+
 fn status() -> impl Strategy<Value = (u8, u8)> {
     (0u8..5, 0u8..3)
 }
