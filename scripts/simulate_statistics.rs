@@ -7,8 +7,8 @@
 
 use std::fmt::Write as _;
 
-use eval_harness::model::{Comparison, ComparisonVerdict, IntervalScope, Metric};
-use eval_harness::summary::compare::{CompareSettings, compare};
+use eval_harness::internals::{CompareSettings, compare};
+use eval_harness::internals::{Comparison, ComparisonVerdict, IntervalScope, Metric};
 use eval_stats::{pass_at_k, pass_hat_k, pass_hat_k_unbiased};
 use rayon::prelude::*;
 

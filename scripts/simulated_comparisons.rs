@@ -3,11 +3,11 @@
 
 use std::fmt::Write as _;
 
-use eval_harness::model::{
+use eval_harness::internals::{
     CaseRecord, Comparison, ComparisonVerdict, EvalRecord, IntervalScope, Metric, Outcome,
     RunScores,
 };
-use eval_harness::summary::compare::{CompareSettings, PAIRS, compare};
+use eval_harness::internals::{CompareSettings, PAIRS, compare};
 use eval_stats::power::{Aim, Chances, Design as Plan, Population as Spread};
 use rayon::prelude::*;
 

@@ -2,8 +2,8 @@
 //! above it, and how wide they are beside other methods, for each of the three scopes. The
 //! intervals come from the code that reports use.
 
-use eval_harness::model::{IntervalScope, Metric};
-use eval_harness::summary::{OverCases, Samples};
+use eval_harness::internals::{IntervalScope, Metric};
+use eval_harness::internals::{OverCases, Samples};
 use eval_stats::pass_at_k;
 use rayon::prelude::*;
 

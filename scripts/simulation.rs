@@ -4,7 +4,7 @@
 //! Used by `scripts/simulate_statistics.rs`, which fills the tables of docs/statistics.md, and
 //! smaller by `tests/cli/statistics.rs`.
 
-use eval_harness::model::{CaseRecord, ComparedSide, EvalRecord, Outcome, RunScores};
+use eval_harness::internals::{CaseRecord, ComparedSide, EvalRecord, Outcome, RunScores};
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
 

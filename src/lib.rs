@@ -27,7 +27,7 @@
     warn(clippy::print_stdout, clippy::print_stderr, clippy::exit)
 )]
 
-pub mod baseline;
+mod baseline;
 #[allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -35,18 +35,47 @@ pub mod baseline;
     reason = "the program speaks and ends here"
 )]
 pub mod cli;
-pub mod gate;
-pub mod grade;
-pub mod graders;
-pub mod input;
-pub mod isolation;
-pub mod journal;
-pub mod load;
-pub mod model;
-pub mod notify;
-pub mod phase;
-pub mod report;
-pub mod run;
-pub mod spec;
-pub mod summary;
-pub mod target;
+mod gate;
+mod grade;
+mod graders;
+mod input;
+mod isolation;
+mod journal;
+mod load;
+mod model;
+mod notify;
+mod phase;
+mod report;
+mod run;
+mod spec;
+mod summary;
+mod target;
+
+/// What the integration tests of this package use of the program's insides. Everything else is
+/// private, so that the compiler names what nothing uses.
+#[doc(hidden)]
+pub mod internals {
+    pub use crate::baseline::{ScoreStore, ScoresOf, Store, StoreError};
+    pub use crate::grade::{Asked, Graded, Graders, GradersConfig};
+    pub use crate::journal::{find_run, read};
+    pub use crate::load::render::{self, HumanOptions, human};
+    pub use crate::load::{
+        CheckRequest, Code, Filters, LoadRequest, Loaded, Overrides, Problem, Problems, Purpose,
+        Severity, Sources, check_files, load, tree,
+    };
+    pub use crate::model::{
+        Api, ApiKey, Case, CaseRecord, Cause, CodeExecution, CodeGrader, CodeLimits, Combine,
+        CommandGrader, CommandVerdict, Comparator, ComparedSide, Comparison, ComparisonVerdict,
+        ConfiguredExecutor, Endpoint, EvalRecord, Event, Executor, Expectation, Fingerprint,
+        FunctionCase, FunctionOutput, Grader, GraderKind, GraderType, Grading, Input,
+        IntervalScope, Limits, Metric, ModelSettings, Outcome, Output, OutputValue, Patience, Plan,
+        RowsTest, RunScores, Sampling, SandboxDemand, Settings, Standing, StdioCase,
+        StdoutComparison, Structural, Tests, Trust, WantedRows,
+    };
+    pub use crate::run::{Cancel, RunRequest, Said, Scores, prepare, reread, run, scores};
+    pub use crate::spec::words::CacheMode;
+    pub use crate::spec::{BASELINE_VERSION, BaselineFile};
+    pub use crate::summary::compare::{CompareSettings, PAIRS, compare};
+    pub use crate::summary::{OverCases, Samples};
+    pub use crate::target::{Answer, Targets};
+}

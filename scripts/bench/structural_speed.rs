@@ -5,7 +5,7 @@
 
 use std::time::Instant;
 
-use eval_harness::model::Structural;
+use eval_harness::internals::Structural;
 use eval_match::structural::compare;
 use serde_json::{Value, json};
 

@@ -19,10 +19,9 @@ mod store;
 mod store_tests;
 
 pub use emit::emit;
-pub use scores::{
-    ScoreChanges, ScoreStore, ScoresEntry, ScoresError, ScoresOf, emit as emit_scores,
-    score_changes,
-};
-pub use store::{Accepted, Broken, Entry, Locked, Store, StoreError};
+#[cfg(test)]
+pub use scores::emit as emit_scores;
+pub use scores::{ScoreChanges, ScoreStore, ScoresEntry, ScoresError, ScoresOf, score_changes};
+pub use store::{Broken, Entry, Locked, Store, StoreError};
 
 pub use crate::load::stored::Kept;

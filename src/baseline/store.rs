@@ -18,8 +18,6 @@ use crate::load::{Problem, Problems, Severity, Sources};
 use crate::model::Standing;
 use eval_base::text::unescape_path_component;
 
-pub use transitions::Accepted;
-
 /// The longest that a writer waits for another one.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
 

@@ -89,10 +89,6 @@ pub fn index_samples(
 }
 
 impl SampleIndex {
-    pub fn len(&self) -> usize {
-        self.entries.len()
-    }
-
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }

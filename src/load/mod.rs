@@ -62,8 +62,8 @@ pub use parts::{PartFilter, part_of_plan};
 pub use phases::{AFTER_TESTS_PASS, LoadedPhase, PhaseFileName, PhaseRequest, StepSuite, phase};
 pub use problem::{Code, Problem, Problems, Severity};
 pub use request::{
-    CheckRequest, Checked, Counts, Filters, LoadRequest, Loaded, ModelOverrides, Overrides,
-    Overview, Purpose, SuiteOverview,
+    CheckRequest, Filters, LoadRequest, Loaded, ModelOverrides, Overrides, Overview, Purpose,
+    SuiteOverview,
 };
 pub(crate) use scope::{Desk, seconds};
 pub use scores::{BrokenScores, parse_scores, scores_file_name};

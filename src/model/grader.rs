@@ -11,14 +11,13 @@ use crate::graders::programs::CandidateCode;
 use crate::spec::words::{GraderType, JsonMode, Which};
 
 pub use crate::graders::{
-    CodeExecution, CodeGrader, CodeLimits, CommandGrader, ContainsMatch, ExactMatch, Expectation,
-    FunctionCase, FunctionOutput, JsonMatch, NumericMatch, Reference, RegexMatch, RowsTest,
-    Similarity, StdioCase, Tests, WantedRows,
+    CodeExecution, CodeGrader, CodeLimits, CommandGrader, ExactMatch, Expectation, FunctionCase,
+    FunctionOutput, JsonMatch, Reference, RowsTest, Similarity, StdioCase, Tests, WantedRows,
 };
 
-pub use eval_match::{
-    Comparator, EditUnit, Likeness, RegexFlags, SimilarityMetric, Structural, Tokenizer, Tolerance,
-};
+pub use eval_match::{Comparator, Likeness, RegexFlags, Structural, Tolerance};
+#[cfg(test)]
+pub use eval_match::{EditUnit, SimilarityMetric, Tokenizer};
 
 /// The graders of a case and how their verdicts become one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

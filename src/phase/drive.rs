@@ -308,8 +308,11 @@ fn implementation(
         Err(error) => (
             None,
             vec![format!(
-                "the changes since `{}` can't be told: {error}",
-                begun.base
+                "the changes since `{}` can't be told: {error}{}",
+                begun.base,
+                error
+                    .hint()
+                    .map_or_else(String::new, |hint| format!(" ({hint})"))
             )],
         ),
     }

@@ -19,7 +19,6 @@ pub mod results;
 mod steps;
 mod written;
 
-pub use decide::{gate, not_kept};
+pub use decide::not_kept;
 pub use drive::{PhaseRun, Watcher, Worked, drive};
-pub use ready::{Begun, NotReady, Ready, ReadySuite, ready};
-pub use written::{ReportFiles, Unwritten};
+pub use ready::{NotReady, Ready, ready};

@@ -9,10 +9,7 @@ use serde_json::Value;
 use super::judged::{HumanGraderSpec, ModelGraderSpec};
 use super::words::GraderType;
 use super::{NameOr, RefOr, tagged};
-pub use crate::graders::{
-    CodeConfig, CodeExecutionSpec, CommandGraderSpec, ContainsSpec, FunctionCaseSpec, RegexFlag,
-    StructuralSpec,
-};
+pub use crate::graders::{CodeConfig, ContainsSpec, FunctionCaseSpec, RegexFlag, StructuralSpec};
 
 /// What judges an output.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]

@@ -13,8 +13,8 @@ use super::repeated::RepeatedOutputs;
 use super::sessions::Sessions;
 use super::{DETAIL_BYTES, DETAILED_SAMPLES, INPUTS_BYTES, LISTED_FAILURES, SummaryError};
 use crate::model::{
-    CasesPlanned, Counts, EvalPlanned, Event, InputShown, Outcome, RunStarted, RunWarning,
-    SampleFinished, SampleResult, SampleSkipped,
+    CasesPlanned, EvalPlanned, Event, InputShown, Outcome, RunStarted, RunWarning, SampleFinished,
+    SampleResult, SampleSkipped,
 };
 
 /// What is known of a run so far.
@@ -164,6 +164,7 @@ impl Fold {
 
     /// Planned samples that did not finish, as eval, case and sample, in the order in which they
     /// were planned.
+    #[cfg(test)]
     pub fn unfinished(&self) -> impl Iterator<Item = (&str, &str, u32)> {
         self.cases().flat_map(|case| {
             let open = case
@@ -204,14 +205,16 @@ impl Fold {
     }
 
     /// Samples by outcome so far; what was not heard of is skipped.
-    pub fn counts(&self) -> Counts {
-        let mut counts = Counts::default();
+    #[cfg(test)]
+    pub fn counts(&self) -> crate::model::Counts {
+        let mut counts = crate::model::Counts::default();
         self.cases()
             .flat_map(CaseView::samples)
             .for_each(|packed| counts.add(packed.outcome()));
         counts
     }
 
+    #[cfg(test)]
     pub fn planned_samples(&self) -> usize {
         self.planned_samples
     }

@@ -54,7 +54,7 @@ pub(crate) use metrics::CountedEval;
 pub(crate) use over_cases::Design;
 pub(crate) use over_cases::FEWEST_SAMPLES;
 pub use over_cases::{OverCases, Samples};
-pub use recommend::{LITTLE_DATA, MOST_RECOMMENDATIONS};
+pub use recommend::LITTLE_DATA;
 
 /// Planned samples up to which everything is listed with its details. Beyond, cases are listed that
 /// did not pass in all their samples, at most as many, and details of at most as many samples.

@@ -28,8 +28,8 @@ use eval_models::net::Clients;
 use eval_models::{KeptError, Models, ModelsConfig, Spent};
 
 pub use model::question_bytes;
+pub use recorded::RecordingProblems;
 use recorded::{Asked, Recording};
-pub use recorded::{Problem, RecordingProblems};
 
 /// Recordings that are kept open; further ones are opened for each read.
 const HELD: usize = 8;

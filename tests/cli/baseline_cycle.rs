@@ -1119,7 +1119,7 @@ fn two_suites_in_one_folder_leave_each_other_alone() {
         "{}",
         said.stderr
     );
-    let print = eval_harness::model::Fingerprint::of(&json!({"a": 1})).to_string();
+    let print = eval_harness::internals::Fingerprint::of(&json!({"a": 1})).to_string();
     project.write(
         "baselines/reg-far.yaml",
         &file("reg-far", "other", &beside(&print)),

@@ -7,8 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use crate::support::{Call, Project};
-use eval_harness::baseline::{Store, StoreError};
-use eval_harness::spec::{BASELINE_VERSION, BaselineFile};
+use eval_harness::internals::{BASELINE_VERSION, BaselineFile, Store, StoreError};
 use serde_json::{Value, json};
 
 /// Names the folder for a process that is started to write in it. The test that starts it is also

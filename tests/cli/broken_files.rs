@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use eval_harness::load::{
+use eval_harness::internals::{
     CheckRequest, Code, LoadRequest, Loaded, Overrides, Purpose, Severity, check_files, load,
 };
 
@@ -42,7 +42,7 @@ fn said(name: &str, bytes: &[u8]) -> Vec<String> {
         env: BTreeMap::from([("PATH".to_owned(), "/usr/bin:/bin".to_owned())]),
         ..CheckRequest::default()
     });
-    let place = |p: &eval_harness::load::Problem| match (p.span, &p.path) {
+    let place = |p: &eval_harness::internals::Problem| match (p.span, &p.path) {
         (Some(span), _) => {
             let at = checked.sources.position(span);
             let file = checked.sources.display(span.file);
@@ -332,7 +332,7 @@ fn suites_that_cannot_run_are_refused() {
         "nothing selected",
         with("  evals: [{$ref: a.yaml}]\n"),
         Overrides {
-            filters: eval_harness::load::Filters {
+            filters: eval_harness::internals::Filters {
                 tag: vec!["fsat".into()],
                 ..Default::default()
             },
@@ -343,7 +343,7 @@ fn suites_that_cannot_run_are_refused() {
         "no default grader",
         with("  evals: [{$ref: a.yaml}]\n"),
         Overrides {
-            grader_type: Some(eval_harness::model::GraderType::Model),
+            grader_type: Some(eval_harness::internals::GraderType::Model),
             ..plain()
         },
     );

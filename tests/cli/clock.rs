@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use crate::support::{PROGRAM, Project};
 use eval_base::clock::Clock;
-use eval_harness::journal;
-use eval_harness::load::{self, LoadRequest, Purpose};
-use eval_harness::model::Event;
-use eval_harness::run::{self, Cancel, RunRequest, Said};
+use eval_harness::internals::{
+    Cancel, Event, LoadRequest, Purpose, RunRequest, Said, find_run, load, prepare, read, reread,
+    run,
+};
 use jiff::Timestamp;
 
 /// Every reading is an hour before the last one.
@@ -39,10 +39,10 @@ async fn a_clock_that_runs_backwards_changes_timestamps_and_nothing_else() {
         cpus: 2,
         ..LoadRequest::default()
     };
-    let plan = load::load(&request).plan.expect("a plan");
+    let plan = load(&request).plan.expect("a plan");
     let clock = Backwards(AtomicI64::new(1_780_000_000));
-    let finished = run::run(RunRequest {
-        prepared: run::prepare(plan).expect("targets"),
+    let finished = run(RunRequest {
+        prepared: prepare(plan).expect("targets"),
         helper: PROGRAM.into(),
         clock: &clock,
         git: None,
@@ -76,14 +76,14 @@ async fn a_clock_that_runs_backwards_changes_timestamps_and_nothing_else() {
 
     // What is read back is the same, and the run is found as the latest though its end lies before
     // its start.
-    let again = run::reread(&finished.paths.journal()).expect("a journal");
+    let again = reread(&finished.paths.journal()).expect("a journal");
     assert_eq!(again.summary, finished.summary);
     let results = project.path().join("results");
     assert_eq!(
-        journal::find_run(&results, "latest").expect("a run").run_id,
+        find_run(&results, "latest").expect("a run").run_id,
         metadata.run_id
     );
-    let last = journal::read(&finished.paths.journal())
+    let last = read(&finished.paths.journal())
         .expect("a journal")
         .last()
         .expect("an event");

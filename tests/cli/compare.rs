@@ -5,9 +5,7 @@ use std::process::Command;
 
 use crate::compared::{Desk, Way, first, number};
 use crate::support::Call;
-use eval_harness::baseline::{ScoreStore, ScoresOf};
-use eval_harness::journal::find_run;
-use eval_harness::run::{Scores, scores};
+use eval_harness::internals::{ScoreStore, Scores, ScoresOf, find_run, scores};
 use serde_json::Value;
 
 /// What a capture and an accept of the latest run leave.

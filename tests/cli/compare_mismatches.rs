@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use crate::compared::{Desk, Way, first, number};
 use crate::support::eventually;
-use eval_harness::journal::find_run;
+use eval_harness::internals::find_run;
 use serde_json::{Value, json};
 
 fn journal_of(desk: &Desk, run: &str) -> std::path::PathBuf {

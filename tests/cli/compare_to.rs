@@ -64,7 +64,7 @@ fn a_regression_fails_the_gate_that_thresholds_would_pass() {
     // The report is made again from the journal alone.
     let first = desk.project.call(&["report", "--run", &bad]).expect(1);
     std::fs::remove_file(
-        eval_harness::journal::find_run(&desk.project.path().join("results"), &good)
+        eval_harness::internals::find_run(&desk.project.path().join("results"), &good)
             .unwrap()
             .journal(),
     )
@@ -419,7 +419,7 @@ fn shards_decide_nothing_and_joined_they_do() {
     let good = run(&desk, 36, &[], 0);
     let journal = |id: &str| {
         let paths =
-            eval_harness::journal::find_run(&desk.project.path().join("results"), id).unwrap();
+            eval_harness::internals::find_run(&desk.project.path().join("results"), id).unwrap();
         paths.journal().display().to_string()
     };
     let one = run(&desk, 26, &["--compare-to", &good, "--shard", "1/2"], 0);

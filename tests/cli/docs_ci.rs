@@ -4,8 +4,7 @@
 use std::path::Path;
 
 use crate::support::Project;
-use eval_harness::load::tree;
-use eval_harness::load::{Problems, Sources};
+use eval_harness::internals::{Problems, Sources, tree};
 
 const PAGES: [&str; 2] = ["docs/ci.md", "docs/notifications.md"];
 

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use eval_base::redact::Redactor;
-use eval_harness::grade::{Asked, Graded, Graders, GradersConfig};
-use eval_harness::model::*;
+use eval_harness::internals::*;
 use serde_json::{Value, json};
 
 fn graders() -> Graders {

@@ -3,9 +3,7 @@
 use std::process::Command;
 
 use crate::support::{Call, Project};
-use eval_harness::baseline::{ScoreStore, ScoresOf};
-use eval_harness::journal::find_run;
-use eval_harness::run::{Scores, scores};
+use eval_harness::internals::{ScoreStore, Scores, ScoresOf, find_run, scores};
 use serde_json::Value;
 
 const SUITE: &str = "eval_suite:\n  name: Desk\n  version: \"1.0\"\n  target: {type: command, command: [\"sh\", \"answer.sh\"]}\n  evals:\n    - $ref: eval.yaml\n";
@@ -334,7 +332,7 @@ fn scores_at_a_revision() {
     project.call(&RUN).expect(0);
     accept(&project);
     let after = store
-        .read(of, eval_harness::model::Standing::Accepted)
+        .read(of, eval_harness::internals::Standing::Accepted)
         .unwrap()
         .unwrap();
     assert_ne!(before.run_id, after.run_id);

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use eval_harness::load::render::{HumanOptions, human};
-use eval_harness::load::{
-    CheckRequest, LoadRequest, Loaded, Overrides, Purpose, check_files, load,
+use eval_harness::internals::{
+    CheckRequest, CodeGrader, GraderKind, HumanOptions, Input, LoadRequest, Loaded, Overrides,
+    Purpose, check_files, human, load,
 };
-use eval_harness::model::{CodeGrader, GraderKind, Input};
 
 fn seeds() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/seeds")

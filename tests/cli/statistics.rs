@@ -4,8 +4,9 @@
 //! Bounds are four standard deviations of the count itself, so that a method which is wrong by more
 //! fails.
 
-use eval_harness::model::{Comparison, ComparisonVerdict, IntervalScope, Metric};
-use eval_harness::summary::compare::{CompareSettings, compare};
+use eval_harness::internals::{
+    CompareSettings, Comparison, ComparisonVerdict, IntervalScope, Metric, compare,
+};
 use eval_stats::power::{Aim, Chances, Design as Plan, Population as Spread};
 use rayon::prelude::*;
 

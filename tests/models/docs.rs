@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use eval_harness::load::{Code, LoadRequest, Overrides, Purpose, Severity, load};
+use eval_harness::internals::{Code, LoadRequest, Overrides, Purpose, Severity, load};
 
 /// The YAML blocks of the page.
 fn blocks() -> Vec<String> {

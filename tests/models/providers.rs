@@ -10,8 +10,9 @@ use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use eval_base::clock::SystemClock;
-use eval_harness::model::{Api, ApiKey, Endpoint, Limits, ModelSettings, Patience, Sampling};
-use eval_harness::spec::words::CacheMode;
+use eval_harness::internals::{
+    Api, ApiKey, CacheMode, Endpoint, Limits, ModelSettings, Patience, Sampling,
+};
 use eval_models::net::{Clients, Request, Settings, read_url};
 use eval_models::{Answer, Call, CallIndex, FaultKind, Message, Models, ModelsConfig, Spent};
 use serde_json::{Value, json};

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use eval_base::redact::Redactor;
-use eval_harness::grade::{Asked, Graded, Graders, GradersConfig};
-use eval_harness::model::*;
+use eval_harness::internals::*;
 use eval_sandbox::languages::{Language, find};
 use serde_json::{Value, json};
 

@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use eval_harness::model::Comparator;
+use eval_harness::internals::Comparator;
 use eval_match::{Datum, compare};
 use eval_sandbox::protocol_fuzz::{answer, channel};
 use eval_sandbox::{

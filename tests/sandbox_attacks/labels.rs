@@ -1,6 +1,6 @@
 //! Runs a program in its mode and says what became of it, in the labels of reports.
 
-use eval_harness::model::Comparator;
+use eval_harness::internals::Comparator;
 use eval_match::{Datum, compare};
 use eval_sandbox::{
     Call, CallOutcome, Ending, FunctionJob, Limits, Program, ProgramResult, Raised, RunFailure,

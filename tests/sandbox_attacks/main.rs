@@ -326,7 +326,7 @@ async fn root_always_has_a_tier() {
 /// Labels in the table are compared as text; this keeps them the product's.
 #[test]
 fn every_attack_expects_labels_that_exist() {
-    use eval_harness::model::Cause;
+    use eval_harness::internals::Cause;
     let attacks = attacks();
     assert!(attacks.len() > 176, "{} attacks", attacks.len());
     for attack in attacks {

@@ -4,9 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use eval_harness::load::{LoadRequest, Overrides, Purpose, Sources, load, render};
-use eval_harness::model::{OutputValue, Plan};
-use eval_harness::target::{Answer, Targets};
+use eval_harness::internals::{
+    Answer, LoadRequest, OutputValue, Overrides, Plan, Purpose, Sources, Targets, load, render,
+};
 use serde_json::{Value, json};
 
 use crate::server::{Identity, Reply, Server, hang};

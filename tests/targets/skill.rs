@@ -161,7 +161,7 @@ fn every_cause_that_it_explains_is_one() {
         .collect();
     assert!(words.len() > 12, "{words:?}");
     for word in words {
-        let cause = serde_json::from_value::<eval_harness::model::Cause>(word.into());
+        let cause = serde_json::from_value::<eval_harness::internals::Cause>(word.into());
         assert!(cause.is_ok(), "{word}");
     }
 }

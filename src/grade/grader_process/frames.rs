@@ -327,7 +327,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::model::{Cause, CodeGrader, GraderType, JsonMatch, RegexMatch};
+    use crate::graders::RegexMatch;
+    use crate::model::{Cause, CodeGrader, GraderType, JsonMatch};
 
     fn crossed(answer: TaskAnswer) -> TaskAnswer {
         let mut bytes = Vec::new();

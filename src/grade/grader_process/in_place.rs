@@ -79,9 +79,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::graders::RegexMatch;
     use crate::model::{
         CodeExecution, CodeLimits, EditUnit, ExactMatch, Executor, JsonMatch, JsonMode, RegexFlags,
-        RegexMatch, Similarity, SimilarityMetric, Structural, Tests, Tokenizer,
+        Similarity, SimilarityMetric, Structural, Tests, Tokenizer,
     };
 
     fn text(bytes: usize) -> OutputValue {

@@ -208,7 +208,8 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::model::{Cause, CodeGrader, RegexFlags, RegexMatch};
+    use crate::graders::RegexMatch;
+    use crate::model::{Cause, CodeGrader, RegexFlags};
 
     /// A helper that says that it is ready, notes it, and continues with a script.
     struct Helper(tempfile::TempDir);

@@ -26,7 +26,7 @@ use crate::model::{Environment, GitState};
 
 pub(super) use rates::Gathering;
 
-pub use figures::{EvalHistory, FlakyCase, FlakyCommit, SlowCase, Trend};
+pub use figures::{EvalHistory, FlakyCommit};
 
 /// Which runs are asked for.
 #[derive(Debug, Clone, Copy, Default)]
