@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use similar::{Algorithm, DiffTag, capture_diff_slices};
+use eval_match::diff::{DiffTag, diff};
 use unicode_width::UnicodeWidthChar;
 
 /// Clusters of a line that are compared; a longer one is left without marks.
@@ -26,7 +26,7 @@ pub fn marks(old: &str, new: &str) -> (Marks, Marks) {
     if a.len().max(b.len()) > LONGEST || a.len().min(b.len()) < SHORTEST {
         return none;
     }
-    let ops = capture_diff_slices(Algorithm::Myers, &a, &b);
+    let ops = diff(&a, &b);
     let alike: usize = ops
         .iter()
         .filter(|op| op.tag() == DiffTag::Equal)

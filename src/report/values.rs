@@ -5,10 +5,10 @@
 //! where they would, both are shown with every character visible.
 
 use serde_json::Value;
-use similar::{Algorithm, ChangeTag, TextDiff};
 
 use crate::report::emphasis::{self, Marks};
 use eval_base::text;
+use eval_match::diff::{self, DiffTag, group_diff_ops};
 
 /// How much of a value is shown.
 #[derive(Debug, Clone, Copy)]
@@ -293,25 +293,32 @@ fn diff(old: &str, new: &str, limits: Limits) -> (Vec<DiffLine>, usize) {
     let (old, new) = (window(&old), window(&new));
     let old: Vec<&str> = old.iter().map(String::as_str).collect();
     let new: Vec<&str> = new.iter().map(String::as_str).collect();
-    let diff = TextDiff::configure()
-        .algorithm(Algorithm::Myers)
-        .diff_slices(&old, &new);
-
     let mut lines = Vec::new();
     if start > 0 {
         lines.push(gap(start));
     }
     let mut last_end = 0;
-    for group in diff.grouped_ops(limits.context) {
+    for group in group_diff_ops(diff::diff(&old, &new), limits.context) {
         let at = group.first().map_or(0, |op| op.old_range().start);
         if at > last_end {
             lines.push(gap(at - last_end));
         }
         last_end = group.last().map_or(at, |op| op.old_range().end);
         for op in &group {
+            if op.tag() == DiffTag::Equal {
+                lines.extend(old[op.old_range()].iter().map(|line| same_line(line)));
+                continue;
+            }
+            let missing = old[op.old_range()]
+                .iter()
+                .map(|line| (LineKind::Missing, line));
+            let extra = new[op.new_range()]
+                .iter()
+                .map(|line| (LineKind::Extra, line));
             lines.extend(
-                diff.iter_changes(op)
-                    .map(|change| changed_line(change.tag(), change.value(), limits)),
+                missing
+                    .chain(extra)
+                    .map(|(kind, line)| changed_line(kind, line, limits)),
             );
         }
     }
@@ -347,19 +354,16 @@ fn gap(lines: usize) -> DiffLine {
     }
 }
 
+fn same_line(line: &str) -> DiffLine {
+    DiffLine {
+        kind: LineKind::Same,
+        text: line.to_owned(),
+        marks: Marks::new(),
+    }
+}
+
 /// Blanks at the end of a changed line may be all that changed, so they are shown.
-fn changed_line(tag: ChangeTag, line: &str, limits: Limits) -> DiffLine {
-    let kind = match tag {
-        ChangeTag::Equal => {
-            return DiffLine {
-                kind: LineKind::Same,
-                text: line.to_owned(),
-                marks: Marks::new(),
-            };
-        }
-        ChangeTag::Delete => LineKind::Missing,
-        ChangeTag::Insert => LineKind::Extra,
-    };
+fn changed_line(kind: LineKind, line: &str, limits: Limits) -> DiffLine {
     let body = line.trim_end_matches([' ', '\t']);
     let [blank, tab] = if limits.unicode {
         ['·', '→']

@@ -1,12 +1,10 @@
 //! Places where two JSON values differ: what such a place is, how its two sides are told, and a
 //! plain walk that finds all of them.
 
-use std::collections::HashMap;
-
 use serde_json::{Map, Value};
-use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 use super::decimal::same_number;
+use super::diff::{DiffOp, DiffTag, diff};
 use super::paths::{Place, Shown};
 
 /// Characters of a value that a difference shows.
@@ -176,15 +174,9 @@ impl Plain {
 /// Which elements of two arrays stand for each other where they are not spelled alike, by index;
 /// `None` where the other side has none.
 pub(super) fn aligned(wanted: &[Value], items: &[Value]) -> Vec<(Option<usize>, Option<usize>)> {
-    let mut known: HashMap<String, usize> = HashMap::new();
-    let mut numbered = |values: &[Value]| -> Vec<usize> {
-        let mut number = |value: &Value| {
-            let next = known.len();
-            *known.entry(value.to_string()).or_insert(next)
-        };
-        values.iter().map(&mut number).collect()
-    };
-    let (old, new) = (numbered(wanted), numbered(items));
+    let spelled =
+        |values: &[Value]| -> Vec<String> { values.iter().map(Value::to_string).collect() };
+    let (old, new) = (spelled(wanted), spelled(items));
     let start = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
     let (old, new) = (&old[start..], &new[start..]);
     let end = old
@@ -195,7 +187,7 @@ pub(super) fn aligned(wanted: &[Value], items: &[Value]) -> Vec<(Option<usize>, 
         .count();
     let (old, new) = (&old[..old.len() - end], &new[..new.len() - end]);
     let ops = if old.len().max(new.len()) <= MAX_ALIGNED {
-        capture_diff_slices(Algorithm::Myers, old, new)
+        diff(old, new)
     } else {
         vec![DiffOp::Replace {
             old_index: 0,
@@ -205,25 +197,8 @@ pub(super) fn aligned(wanted: &[Value], items: &[Value]) -> Vec<(Option<usize>, 
         }]
     };
     let mut pairs = Vec::new();
-    for op in ops {
-        let (mut old, mut new) = match op {
-            DiffOp::Equal { .. } => continue,
-            DiffOp::Delete {
-                old_index, old_len, ..
-            } => (old_index..old_index + old_len, 0..0),
-            DiffOp::Insert {
-                new_index, new_len, ..
-            } => (0..0, new_index..new_index + new_len),
-            DiffOp::Replace {
-                old_index,
-                old_len,
-                new_index,
-                new_len,
-            } => (
-                old_index..old_index + old_len,
-                new_index..new_index + new_len,
-            ),
-        };
+    for op in ops.iter().filter(|op| op.tag() != DiffTag::Equal) {
+        let (mut old, mut new) = (op.old_range(), op.new_range());
         loop {
             match (old.next(), new.next()) {
                 (None, None) => break,

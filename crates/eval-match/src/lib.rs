@@ -22,6 +22,7 @@
 mod bleu;
 mod compare;
 mod decimal;
+pub mod diff;
 mod differences;
 mod distance;
 mod equality;

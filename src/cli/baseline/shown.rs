@@ -1,7 +1,6 @@
 //! A change of a baseline in lines: path by path what is there now and what would be.
 
 use serde_json::Value;
-use similar::{ChangeTag, TextDiff};
 
 use super::pending::Pending;
 use crate::baseline::emit;
@@ -10,6 +9,7 @@ use crate::report::emphasis::Marks;
 use crate::spec::BaselineFile;
 use eval_base::text::{exact_line, plural, sanitize};
 use eval_match::counted_differences;
+use eval_match::diff::{DiffTag, diff, group_diff_ops};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Tone {
@@ -152,23 +152,30 @@ fn place(row: Row) -> Vec<Line> {
 
 /// Texts of several lines, with three lines around each change.
 fn text_lines(old: &str, new: &str, most: usize) -> Vec<Line> {
-    let diff = TextDiff::from_lines(old, new);
+    let (old, new): (Vec<&str>, Vec<&str>) = (
+        old.split_inclusive('\n').collect(),
+        new.split_inclusive('\n').collect(),
+    );
     let mut lines = Vec::new();
-    for (index, group) in diff.grouped_ops(3).iter().enumerate() {
+    for (index, group) in group_diff_ops(diff(&old, &new), 3).iter().enumerate() {
         if index > 0 {
             lines.push(Line::new(Tone::Quiet, "..."));
         }
-        for change in group.iter().flat_map(|op| diff.iter_changes(op)) {
-            let (tone, sign) = match change.tag() {
-                ChangeTag::Delete => (Tone::Old, "- "),
-                ChangeTag::Insert => (Tone::New, "+ "),
-                ChangeTag::Equal => (Tone::Quiet, "  "),
+        for op in group {
+            let mut add = |tone, sign, texts: &[&str]| {
+                for text in texts {
+                    let line = text.strip_suffix('\n').unwrap_or(text);
+                    lines.push(Line::new(tone, format!("{sign}{}", exact_line(line))));
+                    if line.len() == text.len() && tone != Tone::Quiet {
+                        lines.push(Line::new(Tone::Quiet, "  (no line break at the end)"));
+                    }
+                }
             };
-            let text = change.value();
-            let line = text.strip_suffix('\n').unwrap_or(text);
-            lines.push(Line::new(tone, format!("{sign}{}", exact_line(line))));
-            if line.len() == text.len() && tone != Tone::Quiet {
-                lines.push(Line::new(Tone::Quiet, "  (no line break at the end)"));
+            if op.tag() == DiffTag::Equal {
+                add(Tone::Quiet, "  ", &old[op.old_range()]);
+            } else {
+                add(Tone::Old, "- ", &old[op.old_range()]);
+                add(Tone::New, "+ ", &new[op.new_range()]);
             }
         }
     }

@@ -1,0 +1,27 @@
+//! What two sequences share: lines, characters, elements.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+
+use similar::{Algorithm, capture_diff_slices};
+pub use similar::{DiffOp, DiffTag, group_diff_ops};
+
+/// How `old` becomes `new`, as ranges of both in order (Myers, "An O(ND) Difference Algorithm and
+/// Its Variations", 1986).
+///
+/// Items are compared by number, so that the algorithm is compiled once: as a generic function it
+/// was a twentieth of the program's code.
+pub fn diff<T: Eq + Hash>(old: &[T], new: &[T]) -> Vec<DiffOp> {
+    let mut known: HashMap<&T, u32> = HashMap::new();
+    let mut numbered = Vec::with_capacity(old.len() + new.len());
+    for item in old.iter().chain(new) {
+        let next = known.len() as u32;
+        numbered.push(*known.entry(item).or_insert(next));
+    }
+    let (old, new) = numbered.split_at(old.len());
+    of_numbers(old, new)
+}
+
+fn of_numbers(old: &[u32], new: &[u32]) -> Vec<DiffOp> {
+    capture_diff_slices(Algorithm::Myers, old, new)
+}
