@@ -71,7 +71,7 @@ impl ScoresError {
             )),
             ScoresError::Broken { broken, .. } => broken.hint(),
             ScoresError::Other { .. } => {
-                Some("it was renamed or edited by hand: capture it anew".to_owned())
+                Some("it was renamed or edited by hand: capture it again".to_owned())
             }
             ScoresError::NoPending { .. } => Some(
                 "`eval-harness baseline capture --scores --run latest` makes them pending"

@@ -410,7 +410,7 @@ fn a_broken_file_is_an_entry_that_says_so() {
     insta::assert_snapshot!(lines.join("\n"), @r#"
     b: 2 / -
     c d: c%20d.yaml:1:4: this `[` is not closed / -
-    x: x.yaml:2:10: nobody reads this: the baseline of `y` lies in `y.yaml` / -
+    x: x.yaml:2:10: this file is not read: the baseline of `y` lies in `y.yaml` / -
     é: - / 1
     "#);
 }

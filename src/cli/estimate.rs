@@ -246,7 +246,7 @@ fn dollars(all: &BTreeMap<Role, Asked>) -> String {
         .collect();
     let known = || all.values().filter_map(|asked| Some((asked, asked.price?)));
     if known().next().is_none() {
-        return format!("unknown: nobody says the price of {}", unknown.join(", "));
+        return format!("unknown: there is no price for {}", unknown.join(", "));
     }
     let of = |input, output| Tokens {
         input,
@@ -269,7 +269,7 @@ fn dollars(all: &BTreeMap<Role, Asked>) -> String {
         None => "and the answers, which have no limit".to_owned(),
     };
     if !unknown.is_empty() {
-        words += &format!("; and {}, whose price nobody says", unknown.join(", "));
+        words += &format!("; and {}, which has no price", unknown.join(", "));
     }
     let more = match all.keys().any(|(_, judges)| *judges) {
         true => "retries, repairs and the outputs that judges read come on top",
@@ -373,13 +373,13 @@ mod tests {
         ");
         insta::assert_snapshot!(shown(&[("openai:a", unpriced.clone())]), @"
         model: openai:a, 40 calls, about 12,345 tokens of questions, and 1 question that can't be read now, at most 20,000 of answers
-        cost: unknown: nobody says the price of openai:a
+        cost: unknown: there is no price for openai:a
         ");
         insta::assert_snapshot!(shown(&[("local:b", free), ("openai:a", known), ("x:\u{1b}[2J", unpriced)]), @"
         model: local:b, 40 calls, about 12,345 tokens of questions, no limit of answers (`max_tokens`)
         model: openai:a, 40 calls, about 12,345 tokens of questions, at most 20,000 of answers
         model: x:, 40 calls, about 12,345 tokens of questions, and 1 question that can't be read now, at most 20,000 of answers
-        cost: about $0.0123 for the questions, at most $0.0523 with the answers; and x:, whose price nobody says; retries come on top, what the cache answers is free
+        cost: about $0.0123 for the questions, at most $0.0523 with the answers; and x:, which has no price; retries come on top, what the cache answers is free
         ");
     }
 }

@@ -34,7 +34,7 @@ pub fn tell(console: &Console, channels: &[Channel], message: &Message) -> Vec<S
 async fn told(channels: &[Channel], message: &Message) -> Vec<String> {
     tokio::select! {
         warnings = notify::tell(channels, message) => warnings,
-        () = enough() => vec!["notify: interrupted; not every channel was told".to_owned()],
+        () = enough() => vec!["notify: interrupted; not every channel got the message".to_owned()],
     }
 }
 

@@ -25,7 +25,7 @@ const KINDS: [(&str, &str, &str); 9] = [
     (
         "eval",
         "Eval files",
-        "An eval file has one of these shapes, told apart by their keys; a suite may also hold any of them inline.\n\n\
+        "An eval file has one of these shapes, distinguished by their keys; a suite may also hold any of them inline.\n\n\
          | Shape | What it is |\n| --- | --- |\n\
          | a list | several [CapabilityDefinition](#capabilitydefinition) or \
          [RegressionDefinition](#regressiondefinition), each an eval with one case |\n\
@@ -105,7 +105,7 @@ pub fn formats_markdown(schemas: &BTreeMap<&str, Value>) -> String {
 }
 
 const INTRODUCTION: &str = "\
-Files are YAML or JSON, told apart by their content. In the tables, keys in **bold** are required. A key that is not listed is
+Files are YAML or JSON, distinguished by their content. In the tables, keys in **bold** are required. A key that is not listed is
 an error, with a suggestion when it looks like a listed one. The rules of YAML as it is read here stand in [yaml.md](yaml.md),
 what each grader does in [graders.md](graders.md). Editors check and complete these files when their first line names a
 schema, as those that `init` and `new` write do:
@@ -138,7 +138,7 @@ pub fn codes_markdown(codes: &[CodeRow]) -> String {
 }
 
 const CODES: &str = "\
-`eval-harness validate` (and `run`, before anything runs) tells every problem of every file in one go. Each has a code, which
+`eval-harness validate` (and `run`, before anything runs) reports every problem of every file at once. Each has a code, which
 stays the same from version to version, and a name. Errors end in exit code 2; some problems are only warnings.
 ";
 

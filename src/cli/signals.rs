@@ -27,7 +27,7 @@ pub fn listen(cancel: Cancel, say: impl Fn(&str) + Send + 'static) -> std::io::R
             }
             match cancel.escalate() {
                 Level::Stop => say("stopping"),
-                _ => say("finishing what runs; once more to stop it"),
+                _ => say("finishing what runs; again to stop it"),
             }
         }
     });

@@ -8,7 +8,7 @@ pub fn apply_finish(mut verdict: Verdict, finish: Option<Finish>) -> Verdict {
     if verdict.outcome != Outcome::Failed {
         return verdict;
     }
-    let told = match finish {
+    let detail = match finish {
         Some(Finish::Length) => "the answer was cut at its limit of tokens",
         Some(Finish::Refused) => {
             verdict.cause = Some(Cause::Refused);
@@ -17,8 +17,8 @@ pub fn apply_finish(mut verdict: Verdict, finish: Option<Finish>) -> Verdict {
         _ => return verdict,
     };
     verdict.reason = match verdict.reason.as_str() {
-        "" => told.to_owned(),
-        reason => format!("{told}: {reason}"),
+        "" => detail.to_owned(),
+        reason => format!("{detail}: {reason}"),
     };
     verdict
 }
@@ -30,7 +30,7 @@ mod tests {
     #[test]
     fn a_failure_says_that_the_answer_was_cut_or_declined() {
         let failed = || Verdict::without_grades(Cause::WrongAnswer, "expected `4`");
-        let told = |finish| {
+        let detail = |finish| {
             let verdict = apply_finish(failed(), finish);
             format!(
                 "{} {}",
@@ -44,7 +44,7 @@ mod tests {
             Some(Finish::Length),
             Some(Finish::Refused),
         ]
-        .map(told)
+        .map(detail)
         .join("\n");
         insta::assert_snapshot!(all, @r"
         wrong_answer expected `4`

@@ -273,7 +273,7 @@ fn explain(argv: &[String], error: SandboxError) -> String {
         SandboxError::CannotStart { reason, .. } => {
             // The harness of root has other rights than the sandbox's user.
             let who = if reason.contains("Permission denied") {
-                "; run by root, the programs in a sandbox are those of `nobody`, who must be allowed to read what they need"
+                "; as root, sandboxed programs run as another user, which must be allowed to read what they need"
             } else {
                 ""
             };

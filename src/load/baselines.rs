@@ -292,7 +292,7 @@ pub(super) fn check_target(
             words(captured),
             words(&now)
         );
-        let hint = "capture it anew if the other target counts now";
+        let hint = "capture it again if the other target counts now";
         desk.push(Problem::warning(Code::OtherTarget, id_at, message).hint(hint));
     }
 }

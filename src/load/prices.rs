@@ -307,7 +307,7 @@ pub(super) fn check_budget(settings: &ModelSettings, asked: &[&Endpoint], proble
         return;
     }
     let names = unknown.into_iter().collect::<Vec<_>>().join(", ");
-    let message = format!("the budget is in dollars, and nobody says what {names} costs");
+    let message = format!("the budget is in dollars, and {names} has no price");
     let hint = "write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`";
     problems.push(Problem::general(Code::UnknownPrice, message).hint(hint));
 }

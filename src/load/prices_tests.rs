@@ -187,7 +187,7 @@ fn prices_of_a_file() {
 fn a_budget_in_dollars_needs_prices() {
     let with = |more: &str, overrides: Overrides| loaded("openai:m", more, &[], overrides);
     let usd = "  config: {budget: {usd: 2.5}}\n";
-    insta::assert_snapshot!(told(&with(usd, Overrides::default())), @r"- error unknown-price: the budget is in dollars, and nobody says what `openai:m` costs | write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`");
+    insta::assert_snapshot!(told(&with(usd, Overrides::default())), @r"- error unknown-price: the budget is in dollars, and `openai:m` has no price | write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`");
     let priced =
         format!("{usd}  prices: {{'openai:*': {{input_per_million: 0, output_per_million: 0}}}}\n");
     let budget = |loaded: &Loaded| loaded.plan.as_ref().map(|plan| plan.settings.models.budget);

@@ -105,9 +105,9 @@ codes! {
     UnavailableHere = "EH0422" "unavailable-here" "Something is asked for that this machine or this version cannot do.";
     UnknownExecutor = "EH0424" "unknown-executor" "A grader names an executor that is neither built in nor defined under the suite's `executors:`.";
     BadRequest = "EH0427" "bad-request" "An HTTP request cannot be made of what is written: its address, endpoint, method or headers, or an input that is no request.";
-    UnknownProvider = "EH0430" "unknown-provider" "A model's name does not tell who is asked for it, or names a provider that is neither built in (`openai`, `anthropic`, `http`) nor defined under the suite's `providers:`.";
+    UnknownProvider = "EH0430" "unknown-provider" "A model's name has no provider, or names a provider that is neither built in (`openai`, `anthropic`, `http`) nor defined under the suite's `providers:`.";
     NoApiKey = "EH0431" "no-api-key" "A model needs a key, and the environment variable that should hold it is not set. Only a run that asks over the network needs it.";
-    UnknownPrice = "EH0432" "unknown-price" "A budget is set in dollars, and nobody says what a model costs. An unknown price is not 0.";
+    UnknownPrice = "EH0432" "unknown-price" "A budget is set in dollars, and a model has no price. An unknown price is not 0.";
     AmbiguousPrice = "EH0433" "ambiguous-price" "Two globs under `prices:` fit a model equally well and say different prices.";
     UnguardedGate = "EH0434" "unguarded-gate" "Thresholds do not depend on evals that pass, so that the gate could pass though every capability eval fails.";
     TooFewEvals = "EH0435" "too-few-evals" "A threshold is on an end of an interval that speaks about evals like these, of fewer than 5 evals.";
@@ -125,7 +125,7 @@ codes! {
     OtherBaseline = "EH0603" "other-baseline" "A baseline file says to be of another eval than its name does.";
     OutputFile = "EH0604" "output-file" "The file beside a baseline that holds its large output is missing, is not JSON, or holds another output than the baseline says.";
     OtherTarget = "EH0605" "other-target" "A baseline was captured from another target than the one that is used now.";
-    MisnamedBaseline = "EH0606" "misnamed-baseline" "A file in the folder of baselines has a name that nobody reads, such as `.yml` or `.json` in place of `.yaml`.";
+    MisnamedBaseline = "EH0606" "misnamed-baseline" "A file in the folder of baselines has a name that is not read, such as `.yml` or `.json` in place of `.yaml`.";
     RevisionUnreadable = "EH0607" "revision-unreadable" "The baselines of a git revision cannot be read: no git, no repository, no such revision, a shallow clone, ...";
 
     // EH07: phases.

@@ -147,7 +147,7 @@ impl Metric {
         }
     }
 
-    /// True for what tells of judges and not of the target.
+    /// True for what measures judges and not the target.
     pub fn is_of_judges(&self) -> bool {
         use Metric::*;
         matches!(

@@ -119,22 +119,22 @@ impl Evidence {
         if let Some(said) = said {
             let Said {
                 source,
-                tally: told,
+                tally: reported,
                 no_tests_codes: codes,
             } = said;
             no_tests_codes = codes;
-            if told.is_failing() && !tally.is_failing() {
-                let sentences = failing(&told).join(", ");
+            if reported.is_failing() && !tally.is_failing() {
+                let sentences = failing(&reported).join(", ");
                 tally.broken.push(format!(
                     "{source} says: {sentences}; the JUnit files tell of no failure"
                 ));
-            } else if told.ran() != tally.ran() && !told.of_packages {
-                let (told, read) = (plural(told.ran(), "test"), tally.ran());
+            } else if reported.ran() != tally.ran() && !reported.of_packages {
+                let (reported, read) = (plural(reported.ran(), "test"), tally.ran());
                 tally.notes.push(format!(
-                    "{source} says that {told} ran, the JUnit files {read}"
+                    "{source} says that {reported} ran, the JUnit files {read}"
                 ));
             }
-            tally.doubts.extend(told.doubts);
+            tally.doubts.extend(reported.doubts);
         }
         Some(Evidence {
             tally,

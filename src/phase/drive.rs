@@ -308,7 +308,7 @@ fn implementation(
         Err(error) => (
             None,
             vec![format!(
-                "the changes since `{}` can't be told: {error}{}",
+                "the changes since `{}` are unknown: {error}{}",
                 begun.base,
                 error
                     .hint()

@@ -46,7 +46,7 @@ pub struct Begun {
 pub enum NotReady {
     #[error(transparent)]
     Run(#[from] RunError),
-    #[error("the changes since `{base}` can't be told: {error}")]
+    #[error("the changes since `{base}` are unknown: {error}")]
     Base { base: String, error: GitError },
     #[error(transparent)]
     Report(#[from] Unwritten),

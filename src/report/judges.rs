@@ -124,7 +124,7 @@ pub fn of_judge(votes: &JudgeVotes) -> Told {
     }
     if let Some(score) = votes.constant_score {
         told.remarks.push(format!(
-            "all {} usable votes gave the same share of the scale ({}): see whether it tells good from bad",
+            "all {} usable votes gave the same share of the scale ({}): check that it can tell good from bad",
             number(votes.passed + votes.failed),
             figures::rate(score)
         ));

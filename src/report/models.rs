@@ -186,15 +186,15 @@ fn tokens(used: &ModelUsed) -> String {
     if used.untold == used.all_answers() {
         return "unknown: the answers don't tell".to_owned();
     }
-    let told = format!(
+    let usage = format!(
         "{} in, {} out",
         number(used.tokens_input),
         number(used.tokens_output)
     );
     match used.untold {
-        0 => told,
-        1 => format!("{told} (1 answer does not tell)"),
-        n => format!("{told} ({} don't tell)", plural(n, "answer")),
+        0 => usage,
+        1 => format!("{usage} (1 answer has no usage)"),
+        n => format!("{usage} ({} have no usage)", plural(n, "answer")),
     }
 }
 

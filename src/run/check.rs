@@ -84,7 +84,7 @@ fn run_reasons(now: &RunStarted, earlier: &Earlier) -> Vec<String> {
     let mut reasons = Vec::new();
     if let Some(other) = &first.run.regrade_of {
         reasons.push(format!(
-            "it graded the outputs of {other} again; start `regrade --run {other}` anew"
+            "it graded the outputs of {other} again; start `regrade --run {other}` again"
         ));
     }
     if was.run.shard != now.run.shard {

@@ -98,7 +98,7 @@ pub fn run_scores(
                 fold_part(&mut fold, events, &mut evals)?;
                 if !whole {
                     unplanned.push(format!(
-                        "shard {} ({}) broke off before its first sample: nobody knows which cases it was to run",
+                        "shard {} ({}) broke off before its first sample: its cases are unknown",
                         part.shard.index, part.session.run.run_id
                     ));
                 }

@@ -44,7 +44,7 @@ pub struct ModelGraderConfig {
     /// The environment variable that holds the key. Without it no key is sent to a `base_url` of
     /// one's own.
     pub api_key_env: Option<String>,
-    /// Stands before what every judge is told of its task.
+    /// Comes before the task of every judge.
     pub system: Option<String>,
     #[schemars(range(min = 0.0))]
     pub temperature: Option<f64>,
@@ -81,7 +81,7 @@ pub struct ModelGraderConfig {
     /// A folder of recorded exchanges, relative to this file, which give all answers: no key and no
     /// network.
     pub replay: Option<String>,
-    /// How a JSON API of one's own is asked and read, in place of OpenAI's way.
+    /// How a custom JSON API is called and read, in place of OpenAI's way.
     pub request: Option<RequestSpec>,
     /// `false` does not tell the provider the form of the answer; default true: where it can be
     /// told it is, and where that is refused it is asked without.

@@ -68,7 +68,7 @@ pub struct ProviderSpec {
     pub request: Option<RequestSpec>,
 }
 
-/// How a JSON API of one's own is asked and read. Texts of `body` and `path` may hold
+/// How a custom JSON API is called and read. Texts of `body` and `path` may hold
 /// `{{ prompt }}`, `{{ messages }}`, `{{ system }}`, `{{ model }}`, `{{ temperature }}`,
 /// `{{ top_p }}`, `{{ max_tokens }}`, `{{ stop }}`, `{{ seed }}` and `{{ json_schema }}`; one that
 /// is nothing else becomes the value itself.

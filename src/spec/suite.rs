@@ -83,7 +83,7 @@ pub struct SuiteSpec {
     /// Folders outside the project that `$ref` and file inputs may reach.
     #[serde(default)]
     pub allow_paths: Vec<String>,
-    /// Who is told of a gate: webhooks and commands.
+    /// Who gets a message about a gate: webhooks and commands.
     #[serde(default)]
     pub notify: Vec<ChannelSpec>,
     #[serde(default)]

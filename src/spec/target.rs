@@ -104,7 +104,7 @@ pub struct ModelSpec {
     pub stop: OneOrMany<String>,
     /// For APIs that know one.
     pub seed: Option<i64>,
-    /// A JSON Schema that the answer must fit, for APIs that can be told.
+    /// A JSON Schema that the answer must fit, for APIs that take one.
     pub json_schema: Option<Map<String, Value>>,
     /// What it costs, in place of what `prices:` says.
     pub price: Option<PriceSpec>,
@@ -151,7 +151,7 @@ pub struct ModelSpec {
     /// A folder of recorded exchanges, relative to this file, which give all answers: no key and no
     /// network.
     pub replay: Option<String>,
-    /// How a JSON API of one's own is asked and read, in place of OpenAI's way.
+    /// How a custom JSON API is called and read, in place of OpenAI's way.
     pub request: Option<RequestSpec>,
 }
 

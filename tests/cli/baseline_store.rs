@@ -525,7 +525,7 @@ fn files_of_the_folder_are_checked() {
     project.write("kept/e.yaml", &kept("other", "1"));
     let call = told(project.call(&["validate", "kept"]).expect(2));
     assert!(
-        call.contains("nobody reads this: the baseline of `other` lies in `other.yaml`"),
+        call.contains("this file is not read: the baseline of `other` lies in `other.yaml`"),
         "{call}"
     );
 }

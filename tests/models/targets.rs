@@ -383,7 +383,7 @@ fn a_dry_run_tells_how_many_calls_there_would_be_and_how_many_at_once() {
     insta::assert_snapshot!(told(&[]), @"
     samples    50 (50 calls of the target, at most 20 at once)
     model      local:m-1, 50 calls, about 50 tokens of questions, no limit of answers (`max_tokens`)
-    cost       unknown: nobody says the price of local:m-1
+    cost       unknown: there is no price for local:m-1
     ");
     assert!(told(&["--jobs", "3"]).contains("at most 3 at once"));
     insta::assert_snapshot!(told(&["--cache", "only"]), @"

@@ -278,3 +278,78 @@ fn files_are_short_and_say_what_they_are() {
     report("files that begin without `//!`", &silent);
     report("files that are too long", &long);
 }
+
+/// Words that readers stumble over where a plain one exists (reported, shown, again, different from,
+/// custom). Code in backticks, such as the user `nobody`, is left out.
+struct OddWords {
+    code: Regex,
+    odd: Regex,
+}
+
+impl OddWords {
+    fn new() -> OddWords {
+        let odd = r"(?i)\b(told|tells|nobody|whoever|anew|another than|comes to|of one's own|once more)\b";
+        OddWords {
+            code: Regex::new(r"`[^`]*`|\{[^}]*\}").unwrap(),
+            odd: Regex::new(odd).unwrap(),
+        }
+    }
+
+    fn of(&self, text: &str) -> Vec<String> {
+        let plain = self.code.replace_all(text, "");
+        let found = self.odd.find_iter(&plain);
+        found.map(|found| found.as_str().to_owned()).collect()
+    }
+}
+
+#[test]
+fn messages_and_docs_use_plain_words() {
+    let odd = OddWords::new();
+    assert_eq!(
+        odd.of("Nobody was told; run it as `nobody`"),
+        ["Nobody", "told"]
+    );
+    let literal = Regex::new(r#""((?:[^"\\\n]|\\.){12,})""#).unwrap();
+    let mut wrong = Vec::new();
+    for source in sources().iter().filter(|source| !source.is_of_tests()) {
+        let end = source.text.find("\n#[cfg(test)]\nmod ");
+        let text = &source.text[..end.unwrap_or(source.text.len())];
+        for said in literal.captures_iter(text) {
+            let words = odd.of(&said[1]);
+            if !words.is_empty() {
+                wrong.push(format!(
+                    "{}: {} in {}",
+                    source.path,
+                    words.join(", "),
+                    &said[0]
+                ));
+            }
+        }
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut pages = vec![root.join("README.md"), root.join("CHANGELOG.md")];
+    let mut folders = vec![root.join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
+        }
+    }
+    assert!(pages.len() > 20, "only {} pages", pages.len());
+    for page in pages {
+        let text = std::fs::read_to_string(&page).unwrap();
+        let prose = text.split("```").step_by(2).collect::<String>();
+        let words = prose
+            .lines()
+            .flat_map(|line| odd.of(line))
+            .collect::<Vec<_>>();
+        if !words.is_empty() {
+            wrong.push(format!("{}: {}", page.display(), words.join(", ")));
+        }
+    }
+    report("words that have a plainer one", &wrong);
+}

@@ -96,7 +96,7 @@ impl std::fmt::Debug for ApiKey {
     }
 }
 
-/// How a JSON API of one's own is asked and read. Texts of `body` may hold `{{ prompt }}`,
+/// How a custom JSON API is called and read. Texts of `body` may hold `{{ prompt }}`,
 /// `{{ messages }}`, `{{ system }}`, `{{ model }}`, `{{ temperature }}`, `{{ max_tokens }}` and so
 /// on; one that is nothing else becomes the value itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

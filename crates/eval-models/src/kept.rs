@@ -144,7 +144,7 @@ impl KeptAnswers {
                 Ok(kept) => Ok(Look::Found(kept, AnswerSource::Recording, None)),
                 // With --record alone it would be looked for here again.
                 Err(why) if self.settings.replay.is_none() => Err(not_recorded(format!(
-                    "{why}; take `replay` out of the target (or judge) first, which asks nobody"
+                    "{why}; take `replay` out of the target (or judge) first, which calls no model"
                 ))),
                 Err(why) => Err(not_recorded(why)),
             };
@@ -165,7 +165,7 @@ impl KeptAnswers {
         }
         if self.settings.cache == CacheMode::Only {
             return Err(not_recorded(format!(
-                "the cache has no answer of {} to this question, and --cache only asks nobody; run it once with --cache use",
+                "the cache has no answer of {} to this question, and --cache only calls no model; run it once with --cache use",
                 endpoint.name()
             )));
         }

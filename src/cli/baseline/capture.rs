@@ -290,7 +290,7 @@ impl Work {
             }
             Some(answers) if source.is_over && asked_otherwise(&subject.case, answers) => {
                 let why = format!(
-                    "what it asks is another than in {} (its execution or a variable); capture it without --run",
+                    "its request differs from {} (its execution or a variable); capture it without --run",
                     source.run_id
                 );
                 return Err((why, true));

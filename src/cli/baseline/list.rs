@@ -170,7 +170,7 @@ fn advise(console: &Console, inventory: &Inventory) {
         );
     }
     if stale > 0 {
-        console.note("stale: the input has changed since the capture; `eval-harness baseline capture` captures it anew");
+        console.note("stale: the input has changed since the capture; `eval-harness baseline capture` captures it again");
     }
     if waiting > 0 {
         console.note(

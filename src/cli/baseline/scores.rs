@@ -142,7 +142,7 @@ pub fn reject(console: &Console, of: &OfSuiteArgs) -> Exit {
             failed += 1;
             console.error(
                 &error.to_string(),
-                Some("nobody knows whose it is: remove the file by hand"),
+                Some("its target is unknown: remove the file by hand"),
             );
         } else if store.reject(of_entry(&suite, entry)).map_err(failure)? {
             page.push_str(&format!("rejected  {}\n", one_line(&entry.target)));
@@ -273,7 +273,7 @@ pub(super) fn listed(console: &Console, of: &OfSuiteArgs) -> Result<(String, Val
             one_line(&entry.target),
             words.join(", ")
         ));
-        let told = |read: &Option<Result<ScoreBaselineFile, ScoresError>>| {
+        let scores_of = |read: &Option<Result<ScoreBaselineFile, ScoresError>>| {
             read.as_ref().map(|read| match read {
                 Ok(file) => {
                     json!({"captured_at": file.captured_at, "run_id": file.run_id, "commit": file.commit})
@@ -281,7 +281,7 @@ pub(super) fn listed(console: &Console, of: &OfSuiteArgs) -> Result<(String, Val
                 Err(error) => json!({"message": error.to_string()}),
             })
         };
-        rows.push(json!({"target": entry.target, "accepted": told(&entry.accepted), "pending": told(&entry.pending)}));
+        rows.push(json!({"target": entry.target, "accepted": scores_of(&entry.accepted), "pending": scores_of(&entry.pending)}));
     }
     Ok((page, rows.into()))
 }

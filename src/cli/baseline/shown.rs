@@ -79,7 +79,7 @@ impl Effect {
         match self {
             Effect::New => "new".to_owned(),
             Effect::Changed(n) => format!("changed in {}", plural(n, "place")),
-            Effect::Same => "the same output, captured anew".to_owned(),
+            Effect::Same => "the same output, captured again".to_owned(),
             Effect::ReplacesBroken => "in place of an accepted file that can't be read".to_owned(),
         }
     }

@@ -34,7 +34,7 @@ pub fn python(found: Option<Result<FoundPython, String>>) -> Check {
                 ),
                 Some(why) => (
                     State::Limited,
-                    format!("{version}, started anew for each program: {why}"),
+                    format!("{version}, started again for each program: {why}"),
                 ),
             };
             let mut check = Check::new(Group::Languages, name, state, value);
@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(found(None), "Ok 3.8.18, warm: a fork for each program");
         assert_eq!(
             found(Some("it is too old")),
-            "Limited 3.8.18, started anew for each program: it is too old"
+            "Limited 3.8.18, started again for each program: it is too old"
         );
     }
 

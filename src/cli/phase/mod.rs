@@ -211,7 +211,7 @@ fn conclude(console: &Console, args: &PhaseArgs, worked: &mut Worked) -> Exit {
         github.tell_phase(console, &worked.report, path.as_deref(), code.code());
     }
     if worked.report.gate.interrupted {
-        console.note("the journals are whole; the same command begins the phase anew");
+        console.note("the journals are complete; the same command starts the phase again");
     }
     Ok(code)
 }

@@ -38,7 +38,7 @@ fn outlined(step: &Step) -> String {
     };
     let head = format!("{} ({}{action})", step.name, step.kind.name());
     match &step.work {
-        Work::Unchecked => format!("{head}: nothing to run, nobody checks it"),
+        Work::Unchecked => format!("{head}: nothing to run, not checked"),
         Work::Junit(globs) => format!("{head}: reads {}", globs.join(", ")),
         Work::Eval(eval) => format!("{head}: runs {}", eval.shown),
         Work::Command(command) => format!(

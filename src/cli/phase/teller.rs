@@ -88,7 +88,7 @@ impl Watcher for Teller<'_> {
             progress.finish();
         }
         let line = match result.status {
-            StepStatus::NotChecked => format!("{}: nobody checked it", result.name),
+            StepStatus::NotChecked => format!("{}: not checked", result.name),
             StepStatus::NotReached => format!("{}: not reached", result.name),
             status => {
                 let seconds = result.duration_seconds;

@@ -75,33 +75,33 @@ pub(super) struct Harmless {
 
 impl Harmless {
     /// What people (and the judge) should know of it, without a name.
-    fn told(&self) -> Vec<String> {
-        let mut told = Vec::new();
+    fn contents(&self) -> Vec<String> {
+        let mut contents = Vec::new();
         if self.left_out > 0 {
-            told.push(format!(
+            contents.push(format!(
                 "{} characters were left out of the middle, at the line that says so",
                 group_digits(self.left_out)
             ));
         }
         if self.hidden > 0 {
-            told.push(format!(
+            contents.push(format!(
                 "{} shown by code point",
                 plural(self.hidden, "invisible character")
             ));
         }
         if self.controls > 0 {
-            told.push(format!(
+            contents.push(format!(
                 "{} of chat templates made harmless",
                 plural(self.controls, "control token")
             ));
         }
         if self.marks > 0 {
-            told.push(format!(
+            contents.push(format!(
                 "{} that looked like a mark of the prompt made harmless (`(` stands for a bracket)",
                 plural(self.marks, "sequence")
             ));
         }
-        told
+        contents
     }
 }
 
@@ -134,10 +134,10 @@ impl<'m> Quoter<'m> {
         let harmless = self.marks.hidden_in(harmless(text, self.max_chars));
         self.cut |= harmless.left_out > 0;
         self.neutralised |= harmless.marks + harmless.controls + harmless.hidden > 0;
-        let told = harmless.told();
-        if !told.is_empty() {
+        let contents = harmless.contents();
+        if !contents.is_empty() {
             self.notices
-                .push(format!("{}: {}", name.to_lowercase(), told.join("; ")));
+                .push(format!("{}: {}", name.to_lowercase(), contents.join("; ")));
         }
         self.marks.around(name, &harmless.text)
     }

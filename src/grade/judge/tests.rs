@@ -243,7 +243,7 @@ async fn a_low_score_fails_and_says_by_which_criteria() {
         (Some(true), Some(5.0))
     );
     insta::assert_snapshot!(judged.notices.join("\n"), @r#"
-    the judge said `passed` of the whole, where what was said in detail comes to `failed`; that counts
+    the judge gave the whole `passed`, but the details result in `failed`, which counts
     the judge gave an overall score that the weighted scores do not come to; these count
     scores of criteria that the rubric does not have were ignored: "Style"
     "#);

@@ -245,7 +245,7 @@ fn notices(question: &Question, votes: &[JudgeVote], scale: Option<[f64; 2]>) ->
         let n = votes.iter().filter(contradicts).count();
         if n > 0 {
             notices.push(format!(
-                "{} said `{word}` of the whole, where what was said in detail comes to `{outcome}`; that counts",
+                "{} gave the whole `{word}`, but the details result in `{outcome}`, which counts",
                 whose(n)
             ));
         }

@@ -83,7 +83,7 @@ fn api(
         }
         (Api::Openai | Api::Anthropic, true, _) => {
             let message = format!(
-                "`request` describes an API of one's own, and `{}` has its own way",
+                "`request` describes a custom API; `{}` has a fixed one",
                 named.provider
             );
             let at = written.node_of("request").key_span("/request");

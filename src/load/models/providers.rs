@@ -75,7 +75,7 @@ pub(in crate::load) fn check_providers(desk: &mut Desk) {
         match &spec.request {
             Some(_) if api != Api::Http => {
                 let message = format!(
-                    "`request` describes an API of one's own, and `{}` has its own way",
+                    "`request` describes a custom API; `{}` has a fixed one",
                     api.name()
                 );
                 desk.push(

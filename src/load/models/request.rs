@@ -1,4 +1,4 @@
-//! How a JSON API of one's own is asked and read.
+//! How a custom JSON API is called and read.
 
 use super::ordered;
 use crate::load::problem::{Code, Problem};

@@ -332,7 +332,7 @@ fn providers_are_checked_whether_or_not_they_are_used() {
     4:29 bad-request: `base_url` ends where the API's own path begins, before `/messages` | leave the path out: it is put behind the address
     4:22 bad-format: a provider's name is made of letters, digits, `-`, `_` and `.`
     4:51 bad-request: `x y` is not a header name: letters, digits and `-` make one
-    4:32 bad-request: `request` describes an API of one's own, and `openai` has its own way | leave out `api`, or `request`
+    4:32 bad-request: `request` describes a custom API; `openai` has a fixed one | leave out `api`, or `request`
     4:81 bad-json-path: `$[` is not a JSON path (RFC 9535): at position 1, parser error
     4:41 unknown-key: the key `max_concurency` is not known here | did you mean `max_concurrency`?
     "#);

@@ -136,7 +136,7 @@ fn judge(plan: &Plan, place: &StepPlace, problems: &mut Problems) {
 fn notified(plan: &Plan, at: Span, problems: &mut Problems) {
     if plan.reporting.channels.is_empty() {
         let message = format!(
-            "`notification` has nobody to tell: the suite `{}` has no channel",
+            "`notification` has no receiver: the suite `{}` has no channel",
             plan.suite.name
         );
         let hint = "add `notify:` to the suite, such as `notify: [{type: webhook, url_env: SLACK_WEBHOOK_URL}]`";

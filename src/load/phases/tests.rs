@@ -189,7 +189,7 @@ fn the_trigger_of_the_seeds_loads_word_for_word() {
     asked.phase_id = Some("2/a".to_owned());
     asked.junit = vec!["out/*.xml".to_owned()];
     let loaded = load::phase(&asked);
-    assert_snapshot!(told(&loaded.problems, &loaded.sources), @r#"trigger.yaml:16:19 warning: suspicious-value `notification` has nobody to tell: the suite `auth` has no channel | add `notify:` to the suite, such as `notify: [{type: webhook, url_env: SLACK_WEBHOOK_URL}]`"#);
+    assert_snapshot!(told(&loaded.problems, &loaded.sources), @r#"trigger.yaml:16:19 warning: suspicious-value `notification` has no receiver: the suite `auth` has no channel | add `notify:` to the suite, such as `notify: [{type: webhook, url_env: SLACK_WEBHOOK_URL}]`"#);
     let phase = loaded.phase.expect("a phase");
     assert_eq!(
         phase.report_path,

@@ -107,7 +107,7 @@ pub(super) fn header(spec: &BaselineFile, node: &Node, of: &Name, problems: &mut
         }
         None if of.name != right && of.name.ends_with(".yaml") => {
             let message = format!(
-                "nobody reads this: the baseline of `{}` lies in `{right}`",
+                "this file is not read: the baseline of `{}` lies in `{right}`",
                 spec.eval_id
             );
             problems.push(

@@ -162,7 +162,7 @@ fn lack(metric: &Metric, evals: &[Arc<Eval>], target: Option<&Target>) -> Option
         (
             CostUsd | Tokens | TokensInput | TokensOutput,
             Some(Target::Echo | Target::Command(_)),
-        ) if !own_target => Some("its target tells no usage"),
+        ) if !own_target => Some("its target reports no usage"),
         _ => None,
     }
 }

@@ -175,7 +175,7 @@ async fn a_test_step_passes_only_by_all_that_is_known() {
     + echo '<testsuite tests="3"><testcase name="a"/></testsuite>' > r.xml
       incomplete [0] junit 1+ 0- 0~ r.xml: a suite claims 3 tests, but holds 1
     + echo '<testsuite failures="1"><testcase name="a"/></testsuite>' > r.xml
-      failed [0] junit 1+ 0- 0~ r.xml: a suite claims 1 failure, but its test cases tell of 0, though the command ended with exit code 0
+      failed [0] junit 1+ 0- 0~ r.xml: a suite claims 1 failure, but its test cases have 0, though the command ended with exit code 0
     "##);
 }
 

@@ -62,7 +62,7 @@ pub fn of_steps(steps: &[StepResult]) -> Vec<String> {
 fn of_step(step: &StepResult) -> Option<(u8, String)> {
     let name = short(&step.name);
     let why = reason(&step.reason);
-    let told = if why.is_empty() {
+    let detail = if why.is_empty() {
         String::new()
     } else {
         format!(": {why}")
@@ -70,12 +70,13 @@ fn of_step(step: &StepResult) -> Option<(u8, String)> {
     match step.status {
         StepStatus::Failed => Some((
             0,
-            tests(step).unwrap_or_else(|| format!("Fix {name}{told}")),
+            tests(step).unwrap_or_else(|| format!("Fix {name}{detail}")),
         )),
-        StepStatus::Incomplete => {
-            Some((2, format!("Find out why nothing is known of {name}{told}")))
-        }
-        StepStatus::Pending => Some((2, format!("Complete {name}{told}"))),
+        StepStatus::Incomplete => Some((
+            2,
+            format!("Find out why nothing is known of {name}{detail}"),
+        )),
+        StepStatus::Pending => Some((2, format!("Complete {name}{detail}"))),
         StepStatus::Passed | StepStatus::NotChecked | StepStatus::NotReached => None,
     }
 }
@@ -91,13 +92,13 @@ fn tests(step: &StepResult) -> Option<String> {
             format!("{} / ", short(&test.suite))
         };
         let message = reason(&test.message);
-        let told = if message.is_empty() {
+        let detail = if message.is_empty() {
             String::new()
         } else {
             format!(": {message}")
         };
         let order = if tests.failed > 1 { "first " } else { "" };
-        format!(", {order}{suite}{}{told}", short(&test.name))
+        format!(", {order}{suite}{}{detail}", short(&test.name))
     };
     let first = tests.failures.first().map(first).unwrap_or_default();
     Some(format!(

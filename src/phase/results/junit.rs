@@ -36,7 +36,7 @@ pub struct Broken {
 }
 
 /// What the tests of a file came to, and why it could not be read to its end if so; what came
-/// before that is told.
+/// before that is reported.
 pub fn read(source: impl Read) -> (Tally, Option<Broken>) {
     let text = match decoded(source) {
         Ok(text) => text,
@@ -133,9 +133,9 @@ struct Suite {
     claimed_failures: usize,
     /// Cases of it and of suites in it.
     cases: usize,
-    /// Failures and errors that were told.
+    /// Failures and errors that were reported.
     failures: usize,
-    /// Attempts that were told beside the last one of a case; some writers count each of them.
+    /// Attempts that were reported beside the last one of a case; some writers count each of them.
     reruns: usize,
     /// That something is missing was said of a suite in it.
     explained: bool,
@@ -321,16 +321,16 @@ impl Reading {
                 Some(Open::Suite(suite)) => {
                     suite.failures += 1;
                     let (name, line) = (suite.name.clone(), message.line().to_owned());
-                    let told = if line.is_empty() {
+                    let detail = if line.is_empty() {
                         String::new()
                     } else {
                         format!(": {line}")
                     };
-                    let told = super::short(&told);
+                    let detail = super::short(&detail);
                     super::say_each(
                         &mut self.tally.broken,
                         [format!(
-                            "the suite {} failed as a whole{told}",
+                            "the suite {} failed as a whole{detail}",
                             quoted(&name)
                         )],
                     );
@@ -386,8 +386,8 @@ impl Reading {
         };
         if !suite.explained && suite.claimed_failures > suite.failures + suite.reruns {
             suite.explained = true;
-            let (claimed, told) = (plural(suite.claimed_failures, "failure"), suite.failures);
-            let sentence = format!("{name} claims {claimed}, but its test cases tell of {told}");
+            let (claimed, found) = (plural(suite.claimed_failures, "failure"), suite.failures);
+            let sentence = format!("{name} claims {claimed}, but its test cases have {found}");
             super::say_each(&mut self.tally.broken, [sentence]);
         }
         if !suite.explained && suite.claimed_tests > suite.cases + suite.reruns {

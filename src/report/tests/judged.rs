@@ -547,8 +547,8 @@ fn how_the_judges_did_is_told_in_a_few_lines() {
       ! 1 verdict on texts of which the middle was left out
       - local:llama | `x`
         votes  30: 30 pass, 0 fail
-        ! all 30 usable votes gave the same share of the scale (1.000): see whether
-          it tells good from bad
+        ! all 30 usable votes gave the same share of the scale (1.000): check that
+          it can tell good from bad
       - openai:judge
         votes    45: 30 pass, 10 fail, 5 not usable (judge_unreachable: 3,
                  judge_unparseable: 2)
@@ -571,7 +571,7 @@ fn how_the_judges_did_is_told_in_a_few_lines() {
 
     - **local:llama &#124; \`x\`**
       - votes: 30: 30 pass, 0 fail
-      - ⚠️ all 30 usable votes gave the same share of the scale (1.000): see whether it tells good from bad
+      - ⚠️ all 30 usable votes gave the same share of the scale (1.000): check that it can tell good from bad
     - **openai:judge**
       - votes: 45: 30 pass, 10 fail, 5 not usable (judge_unreachable: 3, judge_unparseable: 2)
       - replies: 7 of 42 first replies not usable (cut: 5, no_json: 2); 6 requests for repair

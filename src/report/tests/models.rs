@@ -117,7 +117,7 @@ fn what_is_not_known_is_not_told_as_nothing() {
     Models
       - local:llama | `x`
         answers  5: all asked now
-        tokens   50 in, 20 out (2 answers don't tell)
+        tokens   50 in, 20 out (2 answers have no usage)
         cost     unknown price
       - openai:a
         answers  40: 28 asked now, 12 from the cache (oldest 2026-11-02)
@@ -132,7 +132,7 @@ fn what_is_not_known_is_not_told_as_nothing() {
         ! 1 answer refused
       - all models
         answers  5: all asked now
-        tokens   50 in, 20 out (2 answers don't tell)
+        tokens   50 in, 20 out (2 answers have no usage)
         cost     unknown price
     ");
     let untold = ModelUsed {
@@ -158,7 +158,7 @@ fn what_is_not_known_is_not_told_as_nothing() {
     Models
       - local:llama
         answers  5: all asked now
-        tokens   50 in, 20 out (2 answers don't tell)
+        tokens   50 in, 20 out (2 answers have no usage)
         cost     at least $0.5000 (1 answer of unknown cost)
     ");
     let nobody = ModelUsed {
@@ -231,7 +231,7 @@ fn markdown_and_junit_tell_it_too() {
 
     - **local:llama &#124; \`x\`**
       - answers: 5: all asked now
-      - tokens: 50 in, 20 out (2 answers don't tell)
+      - tokens: 50 in, 20 out (2 answers have no usage)
       - cost: unknown price
     - **openai:gpt-4o-mini**
       - answers: 40: 28 asked now, 12 from the cache (oldest 2026-11-02)
@@ -246,7 +246,7 @@ fn markdown_and_junit_tell_it_too() {
       - ⚠️ 1 answer refused
     - **all models**
       - answers: 5: all asked now
-      - tokens: 50 in, 20 out (2 answers don't tell)
+      - tokens: 50 in, 20 out (2 answers have no usage)
       - cost: unknown price
     ");
     let page = rendered(ReportFormat::Junit, &summary);
@@ -284,7 +284,7 @@ fn a_judge_is_told_beside_the_target_of_the_same_name() {
     Models
       - openai:a
         answers  5: all asked now
-        tokens   50 in, 20 out (2 answers don't tell)
+        tokens   50 in, 20 out (2 answers have no usage)
         cost     unknown price
       - openai:a (judge)
         answers  5: all asked now
@@ -293,7 +293,7 @@ fn a_judge_is_told_beside_the_target_of_the_same_name() {
         ! 1 answer cut at the limit of tokens
       - all models (targets and judges)
         answers  5: all asked now
-        tokens   50 in, 20 out (2 answers don't tell)
+        tokens   50 in, 20 out (2 answers have no usage)
         cost     unknown price
     ");
     let page = rendered(ReportFormat::Markdown, &summary);
@@ -302,7 +302,7 @@ fn a_judge_is_told_beside_the_target_of_the_same_name() {
 
     - **openai:a**
       - answers: 5: all asked now
-      - tokens: 50 in, 20 out (2 answers don't tell)
+      - tokens: 50 in, 20 out (2 answers have no usage)
       - cost: unknown price
     - **openai:a** (judge)
       - answers: 5: all asked now
@@ -311,7 +311,7 @@ fn a_judge_is_told_beside_the_target_of_the_same_name() {
       - ⚠️ 1 answer cut at the limit of tokens
     - **all models** (targets and judges)
       - answers: 5: all asked now
-      - tokens: 50 in, 20 out (2 answers don't tell)
+      - tokens: 50 in, 20 out (2 answers have no usage)
       - cost: unknown price
     ");
 }

@@ -198,7 +198,7 @@ pub fn compare_anyway(
         let measure = Measure::of(metric, sides).map_err(untestable)?;
         if measure.higher_is_better.is_none() {
             return Err(untestable(
-                "has no direction: nobody said whether more of it is better",
+                "has no direction: say whether more of it is better",
             ));
         }
         if !tested.contains(&measure) {

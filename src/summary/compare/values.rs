@@ -69,7 +69,7 @@ impl Measure {
             Named(name) if is_score(name) => (Unit::Case, true, Some(true)),
             Named(_) => (Unit::Case, false, None),
             LatencyP50Ms | LatencyP95Ms => return Err("is a percentile, which no case has alone"),
-            metric if metric.is_of_judges() => return Err("tells of judges and not of the target"),
+            metric if metric.is_of_judges() => return Err("measures judges and not the target"),
             _ => return Err("is a sum over the run, which no case has alone"),
         };
         Ok(Measure {

@@ -39,7 +39,7 @@ fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
     let places = Places::of_cause(known, cause, n);
     let at = format!("{}{}", samples(n), places.of());
     let why = first_reason(known, cause);
-    let told = if why.is_empty() {
+    let detail = if why.is_empty() {
         String::new()
     } else {
         format!(": {why}")
@@ -74,64 +74,64 @@ fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
         Cause::ExecutorMissing => return missing(known, n, &at),
         Cause::SandboxUnavailable => (
             Rank::Unknown,
-            format!("See with `eval-harness doctor` why there was no sandbox for {at}{told}"),
+            format!("See with `eval-harness doctor` why there was no sandbox for {at}{detail}"),
         ),
         Cause::TargetUnreachable => (
             Rank::Unknown,
             format!(
-                "Start the target, or correct its address, which could not be reached for {at}{told}"
+                "Start the target, or correct its address, which could not be reached for {at}{detail}"
             ),
         ),
         Cause::TargetFailed => (
             Rank::Unknown,
-            format!("Repair the target, which failed on {at}{told}"),
+            format!("Repair the target, which failed on {at}{detail}"),
         ),
         Cause::MissingOutput => (
             Rank::Unknown,
-            format!("Record outputs for {at}, or leave them out with a filter{told}"),
+            format!("Record outputs for {at}, or leave them out with a filter{detail}"),
         ),
         Cause::JudgeUnreachable => (
             Rank::Unknown,
-            format!("See to the judge, which gave no answer on {at}{told}"),
+            format!("See to the judge, which gave no answer on {at}{detail}"),
         ),
         Cause::JudgeUnparseable => (Rank::Unknown, unparseable(known, &at)),
         Cause::GraderTimeout if why.starts_with("extract: the search for JSON") => (
             Rank::Unknown,
-            format!("Look at the output and the `extract` of {at}{told}"),
+            format!("Look at the output and the `extract` of {at}{detail}"),
         ),
         Cause::GraderTimeout => (
             Rank::Unknown,
             format!(
                 "Simplify the graders of {at}, or give them more time (`config.grade_timeout_seconds`, of a command its \
-                 `timeout_seconds`){told}"
+                 `timeout_seconds`){detail}"
             ),
         ),
         Cause::Harness => (
             Rank::Unknown,
-            format!("Correct the tests or settings of {at}, not the output{told}"),
+            format!("Correct the tests or settings of {at}, not the output{detail}"),
         ),
         Cause::SyntaxError => (
             Rank::Kind,
-            format!("Look for prose around the code of {at}, or set `extract: code`{told}"),
+            format!("Look for prose around the code of {at}, or set `extract: code`{detail}"),
         ),
         Cause::NoCode => (
             Rank::Kind,
             format!(
-                "Look at the prompt of {at}, or at `extract`, which found nothing to run{told}"
+                "Look at the prompt of {at}, or at `extract`, which found nothing to run{detail}"
             ),
         ),
         Cause::MemoryLimit => (
             Rank::Kind,
-            format!("Find what takes the memory in {at}, or raise `memory_mb`{told}"),
+            format!("Find what takes the memory in {at}, or raise `memory_mb`{detail}"),
         ),
         Cause::OutputLimit => (
             Rank::Kind,
-            format!("Find what writes without end in {at}{told}"),
+            format!("Find what writes without end in {at}{detail}"),
         ),
-        Cause::Crashed => (Rank::Kind, format!("Find what crashed {at}{told}")),
+        Cause::Crashed => (Rank::Kind, format!("Find what crashed {at}{detail}")),
         Cause::Exited => (
             Rank::Kind,
-            format!("Leave out `sys.exit` and the like in {at}{told}"),
+            format!("Leave out `sys.exit` and the like in {at}{detail}"),
         ),
         Cause::MaxFail => (
             Rank::Skipped,
@@ -159,7 +159,7 @@ fn of_cause(known: &Known<'_>, cause: Cause, n: usize) -> Vec<Advice> {
                     run
                 ])) {
                     None => "`eval-harness run --resume latest` goes on".to_owned(),
-                    Some(command) => format!("`{command}` starts it anew"),
+                    Some(command) => format!("`{command}` starts again"),
                 }
             ),
         ),
@@ -239,15 +239,15 @@ fn missing(known: &Known<'_>, n: usize, at: &str) -> Vec<Advice> {
             None => reasons.push((why, failure.samples)),
         }
     }
-    const DOCTOR: &str = "`eval-harness doctor` tells what this machine has";
+    const DOCTOR: &str = "`eval-harness doctor` shows what this machine has";
     if reasons.len() < 2 {
-        let told = reasons
+        let detail = reasons
             .first()
             .map(|(why, _)| format!(": {why}"))
             .unwrap_or_default();
         return vec![advice(
             Rank::Unknown,
-            format!("Install what {at} {}{told}; {DOCTOR}", need(n)),
+            format!("Install what {at} {}{detail}; {DOCTOR}", need(n)),
         )];
     }
     reasons.sort_by_key(|(_, samples)| std::cmp::Reverse(*samples));

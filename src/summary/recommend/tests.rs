@@ -484,7 +484,7 @@ fn what_could_not_be_found_out_names_what_to_do() {
         said(Cause::MaxFail, ""),
     ];
     assert_snapshot!(all.join("\n"), @"
-    Install what 2 samples of cap-x / a (and 1 more) need: javascript can't be run here: node is not in PATH; install Node.js 18 or newer; `eval-harness doctor` tells what this machine has
+    Install what 2 samples of cap-x / a (and 1 more) need: javascript can't be run here: node is not in PATH; install Node.js 18 or newer; `eval-harness doctor` shows what this machine has
     See with `eval-harness doctor` why there was no sandbox for 2 samples of cap-x / a (and 1 more): no isolation is possible here: userns: not permitted
     Start the target, or correct its address, which could not be reached for 2 samples of cap-x / a (and 1 more): 127.0.0.1:8000 refuses the connection: nothing listens there
     Repair the target, which failed on 2 samples of cap-x / a (and 1 more): ./solve.sh exited with code 3
@@ -524,8 +524,8 @@ fn each_missing_executor_is_named_once() {
             "the compiler of `c` can't be run: cc; apt install gcc",
         );
     assert_snapshot!(said.text(), @"
-    Install what 2 of 3 samples need: javascript can't be run here: install Node.js; `eval-harness doctor` tells what this machine has
-    Install what 1 of 3 samples needs: the compiler of `c` can't be run: cc; apt install gcc; `eval-harness doctor` tells what this machine has
+    Install what 2 of 3 samples need: javascript can't be run here: install Node.js; `eval-harness doctor` shows what this machine has
+    Install what 1 of 3 samples needs: the compiler of `c` can't be run: cc; apt install gcc; `eval-harness doctor` shows what this machine has
     ");
 }
 

@@ -106,7 +106,7 @@ async fn each_mode_does_what_its_name_says() {
         looked(&only, &call("a")).await,
         "two (Cache, 2026-03-04T04:00:00.000Z)"
     );
-    insta::assert_snapshot!(looked(&only, &call("b")).await, @"NotRecorded: the cache has no answer of openai:small-1 to this question, and --cache only asks nobody; run it once with --cache use");
+    insta::assert_snapshot!(looked(&only, &call("b")).await, @"NotRecorded: the cache has no answer of openai:small-1 to this question, and --cache only calls no model; run it once with --cache use");
     assert_eq!(only.take_warnings(), Vec::<String>::new());
 }
 
@@ -238,7 +238,7 @@ async fn what_was_recorded_answers_without_network_and_cache() {
     };
     assert!(
         missing.reason.ends_with(
-            "record it with --record; take `replay` out of the target (or judge) first, which asks nobody"
+            "record it with --record; take `replay` out of the target (or judge) first, which calls no model"
         ),
         "{missing:?}"
     );

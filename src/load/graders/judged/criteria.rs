@@ -317,7 +317,7 @@ fn rounded(sum: f64) -> f64 {
     (sum * 1e6).round() / 1e6
 }
 
-/// Warns of a rubric that speaks of another scale than the one the judge is told.
+/// Warns of a rubric that speaks of another scale than the one the judge is given.
 fn warn_of_scale(desk: &mut Desk, text: &str, criteria: &[Criterion], scoring: &Scoring, at: Span) {
     let range = match scoring {
         Scoring::Numeric { range } => Some(*range),
@@ -331,7 +331,7 @@ fn warn_of_scale(desk: &mut Desk, text: &str, criteria: &[Criterion], scoring: &
             .iter()
             .any(|[from, to]| same(*to, high) && low.is_none_or(|low| same(*from, low)))
     };
-    let told = match range {
+    let given = match range {
         Some([low, high]) => format!("the judge scores from {low} to {high}"),
         None => "the judge gives no numbers".to_owned(),
     };
@@ -353,13 +353,13 @@ fn warn_of_scale(desk: &mut Desk, text: &str, criteria: &[Criterion], scoring: &
     };
     let (message, [low, high]) = match (other, stray()) {
         (Some((low, high, words)), _) => (
-            format!("the rubric names another scale (`{words}`): {told}"),
+            format!("the rubric names another scale (`{words}`): {given}"),
             [low.unwrap_or(range.unwrap_or_default()[0]), high],
         ),
         (None, Some(point)) => {
             let [low, high] = range.unwrap_or_default();
             (
-                format!("the rubric has a level {point}: {told}"),
+                format!("the rubric has a level {point}: {given}"),
                 [low.min(point), high.max(point)],
             )
         }

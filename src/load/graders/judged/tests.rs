@@ -805,9 +805,9 @@ fn judges_count_where_models_are_asked() {
     let both = text
         .replace("{type: echo}", "{type: model, model: claude-x}")
         .replace("max_workers: 2", "budget: {usd: 1}");
-    insta::assert_snapshot!(tell(&try_with(&both, regrade(), &key)), @"unknown-price: the budget is in dollars, and nobody says what `openai:gpt-4o` costs | write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`");
+    insta::assert_snapshot!(tell(&try_with(&both, regrade(), &key)), @"unknown-price: the budget is in dollars, and `openai:gpt-4o` has no price | write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`");
     insta::assert_snapshot!(tell(&try_with(&both, Overrides::default(), &key)), @"
-    unknown-price: the budget is in dollars, and nobody says what `anthropic:claude-x`, `openai:gpt-4o` costs | write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`
+    unknown-price: the budget is in dollars, and `anthropic:claude-x`, `openai:gpt-4o` has no price | write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`
     3:32 no-api-key: anthropic:claude-x needs a key, and the environment variable `ANTHROPIC_API_KEY` is not set | set `ANTHROPIC_API_KEY`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache
     ");
 }

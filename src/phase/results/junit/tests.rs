@@ -76,7 +76,7 @@ fn what_real_runners_wrote() {
       [example.org/m/pkg] TestBad: a_test.go:4: want 1, got 2
       [example.org/m/pkg] TestSub/bad: hello
       [example.org/m/pkg] TestSub: Failed
-      ! a suite claims 5 failures, but its test cases tell of 4
+      ! a suite claims 5 failures, but its test cases have 4
     gtest: 1+ 1- 2~
       [A] bad: g.cc:3 Expected equality of these values: 1 2
     "##);
@@ -114,7 +114,7 @@ fn what_attributes_claim_beyond_the_cases_is_told_and_never_counted() {
     "#);
     insta::assert_snapshot!(told(br#"<testsuite name="s" tests="1" failures="0" errors="1"><testcase name="a"/></testsuite>"#), @r#"
     1+ 0- 0~
-      ! the suite "s" claims 1 failure, but its test cases tell of 0
+      ! the suite "s" claims 1 failure, but its test cases have 0
     "#);
     insta::assert_snapshot!(told(br#"<testsuite name="s" tests="1" errors="1"><testcase name="a"/><error message="no database">at x</error></testsuite>"#), @r#"
     1+ 0- 0~

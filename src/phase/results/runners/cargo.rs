@@ -104,7 +104,7 @@ impl CargoTest {
             let n = plural(self.begun - self.summaries, "binary");
             tally
                 .doubts
-                .push(format!("{n} of cargo test began and told no result"));
+                .push(format!("{n} of cargo test started and reported no result"));
         }
         Some(tally)
     }

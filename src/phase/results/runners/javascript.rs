@@ -159,7 +159,7 @@ impl Vitest {
         let mut tally = tally.unwrap_or_default();
         tally
             .doubts
-            .push("vitest began and told no summary".to_owned());
+            .push("vitest started and reported no summary".to_owned());
         Some(tally)
     }
 }

@@ -134,9 +134,9 @@ impl Pytest {
         let unended = self.unended.saturating_add(usize::from(self.open));
         add(&mut tally.failed, self.named);
         if self.named > 0 && !self.open {
-            tally
-                .notes
-                .push("pytest told no numbers; those are of what it named (`-qq`)".to_owned());
+            tally.notes.push(
+                "pytest reported no totals; these count the tests that it named (`-qq`)".to_owned(),
+            );
         }
         if self.summaries == 0 && unended == 0 && self.named == 0 {
             return None;
@@ -144,7 +144,7 @@ impl Pytest {
         if unended > 0 {
             tally
                 .doubts
-                .push("pytest began and told no summary".to_owned());
+                .push("pytest started and reported no summary".to_owned());
         }
         if self.summaries > 1 {
             tally.notes.push(format!(

@@ -74,7 +74,7 @@ fn cargo_test() {
       ! cargo says that code did not compile
     cargo-abort: cargo-test 0+ 0- 0~
       ! cargo test says that a test failed
-      ? 1 binary of cargo test began and told no result
+      ? 1 binary of cargo test started and reported no result
     "#);
 }
 
@@ -120,7 +120,7 @@ fn pytest() {
       [py/test_a.py] test_par[c - d]: AssertionError: assert 'c - d' == 'a b'
       [py/test_a.py] test_par[[z]]: AssertionError: assert '[z]' == 'a b'
       [py/test_a.py] test_err: RuntimeError: no fixture
-      i pytest told no numbers; those are of what it named (`-qq`)
+      i pytest reported no totals; these count the tests that it named (`-qq`)
     pytest-good: pytest 2+ 0- 0~
     pytest-good-q: pytest 2+ 0- 0~
     pytest-mixed-color: pytest 7+ 4- 2~

@@ -454,8 +454,8 @@ fn metrics_that_no_case_has_are_no_ground_for_a_verdict() {
     ].join("\n"), @r"
     no verdict can rest on `latency_p95_ms`: it is a percentile, which no case has alone
     no verdict can rest on `tokens_input`: it is a sum over the run, which no case has alone
-    no verdict can rest on `judge_consistency`: it tells of judges and not of the target
-    no verdict can rest on `edit_rate`: it has no direction: nobody said whether more of it is better
+    no verdict can rest on `judge_consistency`: it measures judges and not the target
+    no verdict can rest on `edit_rate`: it has no direction: say whether more of it is better
     ");
     let mut scored = a.clone();
     scored.score_metrics = vec!["lint_pass".into()];
