@@ -211,7 +211,7 @@ pub(super) fn check_settings(session: &mut Session, at: &Node, dir: &Path) {
             .problems
             .push(Problem::error(code, at.span, message));
     };
-    for rule in at.get("redact").and_then(Node::as_seq).unwrap_or(&[]) {
+    for rule in at.seq("redact") {
         if let Some(pattern) = rule.get("pattern")
             && let Some(text) = pattern.as_text()
         {
@@ -238,7 +238,7 @@ pub(super) fn check_settings(session: &mut Session, at: &Node, dir: &Path) {
             }
         }
     }
-    for header in at.get("keep_headers").and_then(Node::as_seq).unwrap_or(&[]) {
+    for header in at.seq("keep_headers") {
         if let Some(name) = header.as_text().filter(|name| !is_header_name(name)) {
             wrong(
                 Code::BadFormat,

@@ -207,9 +207,7 @@ fn check_suite(request: &CheckRequest, file: &Path, session: &mut Session) {
 }
 
 fn check_thresholds(node: &mut Node, session: &mut Session) {
-    let json = session.check(SchemaKind::Thresholds, node);
-    let Some(file) = json.and_then(|json| serde_json::from_value::<ThresholdsFile>(json).ok())
-    else {
+    let Some(file) = session.read::<ThresholdsFile>(SchemaKind::Thresholds, node) else {
         return;
     };
     lone_set(

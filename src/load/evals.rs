@@ -133,19 +133,12 @@ fn with_one_case(node: &mut Node) -> Node {
     }
     let (span, at) = (node.span, node.span.at_start());
     let value = NodeValue::Map(case);
-    let cases = NodeValue::Seq(vec![Node { span, value }]);
-    let name = Arc::from("test_cases");
-    head.push((
-        Key { name, span: at },
-        Node {
-            span: at,
-            value: cases,
-        },
-    ));
-    Node {
-        span,
-        value: NodeValue::Map(head),
-    }
+    let value = NodeValue::Seq(vec![Node { span, value }]);
+    let cases = Node { span: at, value };
+    let value = NodeValue::Map(head);
+    let mut file = Node { span, value };
+    file.insert("test_cases", cases);
+    file
 }
 
 fn info_of(

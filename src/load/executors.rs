@@ -51,8 +51,7 @@ impl ExecutorShelf {
         document: &mut Node,
         dir: &Path,
     ) -> Option<ExecutorShelf> {
-        let json = session.check(SchemaKind::Executors, document)?;
-        let file: ExecutorsFile = serde_json::from_value(json).ok()?;
+        let file: ExecutorsFile = session.read(SchemaKind::Executors, document)?;
         let at = document.get("executors").unwrap_or(document);
         let problems = &mut session.problems;
         Some(ExecutorShelf::of(file.executors, at, dir, problems))

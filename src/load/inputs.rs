@@ -194,10 +194,7 @@ pub(super) fn extract(
             Ok(step) => out.push(step),
             Err((code, message)) => {
                 whole = false;
-                desk.push(match at {
-                    Some(at) => Problem::error(code, at, message),
-                    None => Problem::general(code, message),
-                });
+                desk.push(Problem::error(code, at, message));
             }
         }
     }

@@ -145,14 +145,8 @@ fn under<'a>(node: &'a mut Node, key: &str) -> Vec<&'a mut Node> {
 
 /// The evals that stand inline in a suite's document.
 pub(super) fn inline_evals(suite: &mut Node) -> Vec<&mut Node> {
-    match suite.get_mut("eval_suite").and_then(|s| s.get_mut("evals")) {
-        Some(Node {
-            value: NodeValue::Seq(items),
-            ..
-        }) => items
-            .iter_mut()
-            .filter(|item| item.get("$ref").is_none())
-            .collect(),
-        _ => Vec::new(),
-    }
+    let suite = suite.get_mut("eval_suite");
+    let evals = suite.map_or(&mut [][..], |suite| suite.seq_mut("evals"));
+    let is_inline = |eval: &&mut Node| eval.get("$ref").is_none();
+    evals.iter_mut().filter(is_inline).collect()
 }

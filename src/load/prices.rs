@@ -51,8 +51,7 @@ struct Entry {
 impl PriceShelf {
     /// The prices of a document; `None` after reporting that its shape is wrong.
     pub fn of_document(session: &mut Session, document: &mut Node) -> Option<PriceShelf> {
-        let json = session.check(SchemaKind::Prices, document)?;
-        let file: PricesFile = serde_json::from_value(json).ok()?;
+        let file: PricesFile = session.read(SchemaKind::Prices, document)?;
         let at = document.get("prices").unwrap_or(document);
         Some(PriceShelf::of(file.prices, at, &mut session.problems))
     }

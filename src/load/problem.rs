@@ -174,21 +174,25 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub fn error(code: Code, span: Span, message: impl Into<String>) -> Problem {
-        let message = message.into();
+    /// An error at a place, where it has one.
+    pub fn error(code: Code, span: impl Into<Option<Span>>, message: impl Into<String>) -> Problem {
         Problem {
             code,
             severity: Severity::Error,
-            span: Some(span),
+            span: span.into(),
             part: None,
             path: None,
-            message,
+            message: message.into(),
             hint: None,
             related: vec![],
         }
     }
 
-    pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Problem {
+    pub fn warning(
+        code: Code,
+        span: impl Into<Option<Span>>,
+        message: impl Into<String>,
+    ) -> Problem {
         Problem {
             severity: Severity::Warning,
             ..Problem::error(code, span, message)
@@ -198,7 +202,6 @@ impl Problem {
     /// An error of a whole file, named as messages show it.
     pub fn of_file(code: Code, path: impl Into<String>, message: impl Into<String>) -> Problem {
         Problem {
-            span: None,
             path: Some(path.into()),
             ..Problem::general(code, message)
         }
@@ -206,17 +209,7 @@ impl Problem {
 
     /// An error of no file, such as a wrong name on the command line.
     pub fn general(code: Code, message: impl Into<String>) -> Problem {
-        let message = message.into();
-        Problem {
-            code,
-            severity: Severity::Error,
-            span: None,
-            part: None,
-            path: None,
-            message,
-            hint: None,
-            related: vec![],
-        }
+        Problem::error(code, None::<Span>, message)
     }
 
     #[must_use]
@@ -233,11 +226,10 @@ impl Problem {
     }
 
     #[must_use]
-    pub fn related(mut self, span: Span, note: impl Into<String>) -> Problem {
-        self.related.push(Related {
-            span,
-            note: note.into(),
-        });
+    pub fn related(mut self, span: impl Into<Option<Span>>, note: impl Into<String>) -> Problem {
+        let note = note.into();
+        let related = span.into().map(|span| Related { span, note });
+        self.related.extend(related);
         self
     }
 

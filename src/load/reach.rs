@@ -52,7 +52,7 @@ impl FilterReach {
             only,
             ..
         } = &self.filters;
-        let cases = node.get("test_cases").and_then(Node::as_seq).unwrap_or(&[]);
+        let cases = node.seq("test_cases");
         let has_rows = node.get("dataset").is_some();
         let own_category = text(Some(head), "category");
         let is_one = |wanted: &[String], own: Option<&str>| {
@@ -143,9 +143,7 @@ pub(super) fn text<'n>(node: Option<&'n Node>, key: &str) -> Option<&'n str> {
 }
 
 pub(super) fn tags(node: Option<&Node>) -> impl Iterator<Item = &str> {
-    node.and_then(|node| node.get("tags"))
-        .and_then(Node::as_seq)
-        .unwrap_or(&[])
+    node.map_or(&[][..], |node| node.seq("tags"))
         .iter()
         .filter_map(Node::as_text)
 }

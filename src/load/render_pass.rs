@@ -94,13 +94,8 @@ impl RenderPass<'_> {
             Part::Regression(node) | Part::Document(node) => self.regression(node),
             Part::File(node) => {
                 self.graders(node);
-                if let Some(Node {
-                    value: NodeValue::Seq(cases),
-                    ..
-                }) = node.get_mut("test_cases")
-                {
-                    cases.iter_mut().for_each(|case| self.case(case));
-                }
+                let cases = node.seq_mut("test_cases");
+                cases.iter_mut().for_each(|case| self.case(case));
             }
         }
     }
@@ -163,13 +158,8 @@ impl RenderPass<'_> {
         if let Some(grader) = case.get_mut("grader") {
             self.grader(grader);
         }
-        if let Some(Node {
-            value: NodeValue::Seq(items),
-            ..
-        }) = case.get_mut("graders")
-        {
-            items.iter_mut().for_each(|grader| self.grader(grader));
-        }
+        let several = case.seq_mut("graders");
+        several.iter_mut().for_each(|grader| self.grader(grader));
     }
 
     pub fn grader(&mut self, grader: &mut Node) {

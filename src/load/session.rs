@@ -60,6 +60,22 @@ impl Session {
     }
 
     /// What judges a part of a file in the folder `dir`.
+    /// A document of a kind as its type.
+    pub fn read<T: DeserializeOwned>(
+        &mut self,
+        kind: SchemaKind,
+        document: &mut Node,
+    ) -> Option<T> {
+        let json = self.check(kind, document)?;
+        let read = serde_json::from_value(json);
+        read.map_err(|error| {
+            let at = document.span.at_start();
+            self.problems
+                .push(Problem::error(Code::BadShape, at, error.to_string()));
+        })
+        .ok()
+    }
+
     pub fn desk<'a>(&'a mut self, suite: &'a SuiteScope, dir: &'a Path) -> Desk<'a> {
         Desk {
             sources: &self.sources,

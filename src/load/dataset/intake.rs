@@ -97,7 +97,9 @@ impl<'a> Intake<'a> {
         let (mut ended, mut done) = (Ok(()), Vec::new());
         let mut group = read(&mut records);
         while !group.is_empty() {
-            let good = group.into_iter().map_while(|batch| batch.map_err(|e| ended = Err(e)).ok());
+            let good = group
+                .into_iter()
+                .map_while(|batch| batch.map_err(|e| ended = Err(e)).ok());
             let batches: Vec<Batch> = good.collect();
             (done, group) = rayon::join(
                 || batches.into_par_iter().filter_map(judged).collect(),
@@ -206,8 +208,7 @@ impl<'a> Intake<'a> {
 impl Judged {
     /// Of a batch that begins on `line`, and could not be judged.
     fn fault(line: usize) -> Judged {
-        let misfit =
-            Misfit::plain("a fault of eval-harness itself in this row or one of the next");
+        let misfit = Misfit::plain("a fault of eval-harness itself in this row or one of the next");
         Judged {
             rows: vec![(line, Some(misfit))],
             ..Judged::default()

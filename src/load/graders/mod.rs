@@ -45,12 +45,12 @@ impl Written {
     ) -> Written {
         if let (Some(_), Some(key)) = (
             &grader,
-            node.get_key("graders").filter(|_| !graders.is_empty()),
+            node.key_place("graders").filter(|_| !graders.is_empty()),
         ) {
             let at = node.key_span("/grader");
             let problem = Problem::error(
                 Code::GraderConflict,
-                key.span,
+                key,
                 "`grader` and `graders` stand side by side",
             );
             desk.push(
@@ -61,7 +61,7 @@ impl Written {
         }
         let mut written: Vec<(GraderRef, Node)> = Vec::new();
         written.extend(grader.and_then(|g| Some((g, node.get("grader")?.clone()))));
-        let nodes = node.get("graders").and_then(Node::as_seq).unwrap_or(&[]);
+        let nodes = node.seq("graders");
         written.extend(graders.into_iter().zip(nodes.iter().cloned()));
         let combine = combine.map(|c| (c, node.key_span("/combine")));
         Written {
@@ -73,11 +73,7 @@ impl Written {
     /// The graders of a template of cases, as far as they can be read before rows fill it.
     pub fn of_template(case: &Node) -> Written {
         let lone = case.get("grader").into_iter();
-        let several = case
-            .get("graders")
-            .and_then(Node::as_seq)
-            .into_iter()
-            .flatten();
+        let several = case.seq("graders");
         let read = |node: &Node| Some((serde_json::from_value(node.to_json()).ok()?, node.clone()));
         Written {
             graders: lone.chain(several).filter_map(read).collect(),

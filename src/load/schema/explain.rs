@@ -179,8 +179,8 @@ impl Explainer<'_> {
             }
         };
         let span = there
-            .and_then(|node| node.get_key(key))
-            .map_or_else(|| self.root.key_span(at), |k| k.span);
+            .and_then(|node| node.key_place(key))
+            .unwrap_or_else(|| self.root.key_span(at));
         let shown = quoted(&Value::String(key.to_owned()));
         let problem = Problem::error(
             Code::UnknownKey,

@@ -14,7 +14,7 @@ use crate::load::scope::{GraderShelf, NamedGrader, SuiteScope};
 use crate::load::session::{Broken, Session, validator};
 use crate::load::template::{Engine, Scope};
 use crate::load::thresholds::WrittenSet;
-use crate::load::tree::{Node, NodeValue};
+use crate::load::tree::Node;
 use crate::model::GraderType;
 use crate::spec::{GradersFile, SchemaKind};
 use eval_base::nearest::did_you_mean;
@@ -90,17 +90,11 @@ pub(super) fn render_named(
     mut missing: Option<&mut MissingValues>,
 ) {
     let Some(document) = graders else { return };
-    if let Some(Node {
-        value: NodeValue::Map(entries),
-        ..
-    }) = document.get_mut("graders")
-    {
-        for (key, grader) in entries {
-            let part = SparePart::Grader(key.name.to_string());
-            match missing.as_deref_mut() {
-                Some(missing) => pass.spare(part, missing, |pass| pass.grader(grader)),
-                None => pass.grader(grader),
-            }
+    for (key, grader) in document.map_mut("graders") {
+        let part = SparePart::Grader(key.name.to_string());
+        match missing.as_deref_mut() {
+            Some(missing) => pass.spare(part, missing, |pass| pass.grader(grader)),
+            None => pass.grader(grader),
         }
     }
     if let Some(rubrics) = document.get_mut("rubrics") {

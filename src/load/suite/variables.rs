@@ -16,8 +16,7 @@ use eval_base::nearest::did_you_mean;
 
 impl Loader<'_> {
     /// The variables of the suite and the command line, and the environment that the suite lists.
-    pub(super) fn templates(&mut self, node: &Node) -> Scope {
-        let suite = node.get("eval_suite");
+    pub(super) fn templates(&mut self, suite: Option<&Node>) -> Scope {
         let entries = suite
             .and_then(|s| s.get("vars"))
             .and_then(Node::as_map)
@@ -31,10 +30,7 @@ impl Loader<'_> {
             let value = like(vars.get(name), text);
             vars.insert(name.clone(), value);
         }
-        let listed = suite
-            .and_then(|s| s.get("env"))
-            .and_then(Node::as_seq)
-            .unwrap_or(&[]);
+        let listed = suite.map_or(&[][..], |suite| suite.seq("env"));
         let env_listed: BTreeSet<String> = listed
             .iter()
             .filter_map(Node::as_text)

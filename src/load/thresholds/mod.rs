@@ -32,7 +32,7 @@ pub(super) use unguarded::warn_of_unguarded;
 
 pub(super) use presets::built_in_presets;
 use presets::{built_in, unknown_preset};
-use read::{MAX_REGRESSIONS, Set, fault, located, near_built_in, out_of_range};
+use read::{MAX_REGRESSIONS, Set, fault, near_built_in, out_of_range};
 use typed::{Typed, override_of};
 
 /// A set of thresholds with the node that it was read from.
@@ -77,7 +77,7 @@ impl Demand {
             By::Phase => format!("the thresholds of the phase: {message}"),
             By::File | By::Preset => message,
         };
-        located(code, self.at, message)
+        Problem::error(code, self.at, message)
     }
 }
 
@@ -322,10 +322,7 @@ pub(super) fn warn_of_slips((set, node): &WrittenSet, problems: &mut Problems) {
             continue;
         };
         if near_built_in(&name).is_some() {
-            let key = node
-                .as_ref()
-                .and_then(|n| n.get_key(written))
-                .map(|k| k.span);
+            let key = node.as_ref().and_then(|n| n.key_place(written));
             problems.push(unknown_metric(&name, key, &[]).as_warning());
         }
     }

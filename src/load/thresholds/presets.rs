@@ -35,11 +35,7 @@ pub(super) fn unknown_preset(name: &str, at: Option<Span>, named: &BTreeMap<&str
         None => format!("known presets: {}", known.join(", ")),
     };
     let message = format!("no preset is named `{name}`");
-    let problem = match at {
-        Some(at) => Problem::error(Code::UnknownPreset, at, message),
-        None => Problem::general(Code::UnknownPreset, message),
-    };
-    problem.hint(hint)
+    Problem::error(Code::UnknownPreset, at, message).hint(hint)
 }
 
 pub(super) fn built_in(name: &str, ks: &[u32]) -> Option<Set> {

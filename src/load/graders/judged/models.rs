@@ -64,7 +64,7 @@ fn panel(
     node: &Node,
     dir: &Path,
 ) -> Option<Vec<ModelTarget>> {
-    let nodes = node.get("models").and_then(Node::as_seq).unwrap_or(&[]);
+    let nodes = node.seq("models");
     let mut found: Vec<ModelTarget> = Vec::new();
     let mut whole = true;
     for (i, model) in several.iter().enumerate() {
