@@ -32,7 +32,7 @@ use super::template::Engine;
 use super::thresholds::Resolved;
 use super::tree::{Node, NodeValue};
 use documents::render_named;
-pub(super) use documents::{eval_document, graders_file, shelf};
+pub(super) use documents::{eval_document, graders_file, sets, shelf};
 pub use overview::overview;
 use plan::Parts;
 pub(super) use variables::check_vars;

@@ -155,7 +155,7 @@ pub(in crate::load) fn shelf(
     shelf
 }
 
-pub(super) fn sets(
+pub(in crate::load) fn sets(
     presets: BTreeMap<String, crate::spec::Thresholds>,
     node: Option<&Node>,
 ) -> impl Iterator<Item = (String, WrittenSet)> {
