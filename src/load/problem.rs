@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::num::NonZeroU32;
 
 use super::source::Span;
+use eval_base::nearest::did_you_mean;
 use eval_base::redact::Redactor;
 
 macro_rules! codes {
@@ -222,6 +223,20 @@ impl Problem {
     #[must_use]
     pub fn maybe_hint(mut self, hint: Option<impl Into<String>>) -> Problem {
         self.hint = hint.map(Into::into).or(self.hint);
+        self
+    }
+
+    /// Hints at the known name that is nearest to a wrong one, if any is near.
+    #[must_use]
+    pub fn near<'k>(self, wrong: &str, known: impl IntoIterator<Item = &'k str>) -> Problem {
+        let near = did_you_mean(wrong, known);
+        self.maybe_hint(near.map(|near| format!("did you mean `{near}`?")))
+    }
+
+    /// Sets the hint if there is none.
+    #[must_use]
+    pub fn or_hint(mut self, hint: impl Into<String>) -> Problem {
+        self.hint.get_or_insert_with(|| hint.into());
         self
     }
 

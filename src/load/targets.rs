@@ -23,7 +23,6 @@ use crate::model::{CommandTarget, HttpTarget, Target};
 use crate::spec::words::ThoughtsMode;
 use crate::spec::{ModelSpec, SkillSpec, TargetSpec};
 use eval_base::files::check_stream;
-use eval_base::nearest::did_you_mean;
 
 /// A target with everything in place; `dir` is the folder of the file that says it.
 pub(super) fn resolve(
@@ -171,13 +170,13 @@ pub(super) fn choose(desk: &mut Desk, targets: &Targets, choice: Choice, suite_a
             Some(found) => Some(found),
             None => {
                 let known: Vec<&str> = targets.keys().map(String::as_str).collect();
-                let hint = match (did_you_mean(name, known.iter().copied()), known.as_slice()) {
-                    (Some(near), _) => format!("did you mean `{near}`?"),
-                    (None, []) => "the suite defines no targets".to_owned(),
-                    (None, known) => format!("the suite's targets are {}", known.join(", ")),
+                let all = match known.as_slice() {
+                    [] => "the suite defines no targets".to_owned(),
+                    known => format!("the suite's targets are {}", known.join(", ")),
                 };
                 let message = format!("`--target`: the suite has no target `{name}`");
-                desk.push(Problem::general(Code::UnknownTarget, message).hint(hint));
+                let problem = Problem::general(Code::UnknownTarget, message);
+                desk.push(problem.near(name, known).or_hint(all));
                 return Chosen::default();
             }
         },

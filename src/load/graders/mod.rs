@@ -21,7 +21,6 @@ use super::tree::Node;
 use crate::graders::settings::{CaseExpectation, Expected};
 use crate::model::{CodeGrader, Combine, Grader, GraderKind, GraderType, Grading};
 use crate::spec::{CombineSpec, CombineWord, ExpectedSpec, GraderRef, GraderSpec, NameOr};
-use eval_base::nearest::did_you_mean;
 
 pub(super) use comparison::{from_comparison, merged};
 
@@ -251,18 +250,15 @@ fn look_up(desk: &mut Desk, written: &Written) -> Option<Vec<Found>> {
 }
 
 fn unknown_grader(desk: &mut Desk, name: &str, at: Span) {
-    let near = did_you_mean(name, desk.suite.shelf.graders.keys().map(String::as_str));
-    let hint = near.map_or_else(
-        || "define it under `graders:` in the suite".to_owned(),
-        |near| format!("did you mean `{near}`?"),
-    );
-    let open = desk.suite.shelf.open;
-    let message = format!("no grader is named `{name}`");
-    desk.push(
-        Problem::error(Code::UnknownGrader, at, message)
-            .hint(hint)
-            .maybe_warning(open),
-    );
+    let shelf = &desk.suite.shelf;
+    let problem = Problem::error(
+        Code::UnknownGrader,
+        at,
+        format!("no grader is named `{name}`"),
+    )
+    .near(name, shelf.graders.keys().map(String::as_str))
+    .or_hint("define it under `graders:` in the suite");
+    desk.push(problem.maybe_warning(shelf.open));
 }
 
 /// Applies `--grader-type`: keeps the graders of that type, or takes the suite's default of that

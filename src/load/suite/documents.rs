@@ -17,7 +17,6 @@ use crate::load::thresholds::WrittenSet;
 use crate::load::tree::Node;
 use crate::model::GraderType;
 use crate::spec::{GradersFile, SchemaKind};
-use eval_base::nearest::did_you_mean;
 
 /// An eval document from its tree to its evals; also for files that are checked alone.
 pub(in crate::load) fn eval_document(
@@ -140,10 +139,9 @@ pub(in crate::load) fn shelf(
         let at = node.locate(&format!("/defaults/{word}"));
         match shelf.graders.get(&name) {
             None => {
-                let near = did_you_mean(&name, shelf.graders.keys().map(String::as_str));
-                let hint = near.map(|near| format!("did you mean `{near}`?"));
+                let known = shelf.graders.keys().map(String::as_str);
                 let message = format!("no grader is named `{name}`");
-                problems.push(Problem::error(Code::UnknownGrader, at, message).maybe_hint(hint));
+                problems.push(Problem::error(Code::UnknownGrader, at, message).near(&name, known));
             }
             Some(named) if named.spec.grader_type() != kind => {
                 let message = format!("`{name}` is no grader of type `{word}`");

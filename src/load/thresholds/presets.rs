@@ -7,7 +7,6 @@ use super::{By, Demand};
 use crate::load::problem::{Code, Problem};
 use crate::load::source::Span;
 use crate::model::{Bound, Figure, Metric, Threshold};
-use eval_base::nearest::did_you_mean;
 
 /// The table "Common Thresholds": name, pass@1, pass@k, pass^k.
 const PRESETS: [(&str, f64, f64, f64); 4] = [
@@ -30,12 +29,10 @@ pub(super) fn unknown_preset(name: &str, at: Option<Span>, named: &BTreeMap<&str
         .copied()
         .chain(PRESETS.iter().map(|(name, ..)| *name))
         .collect();
-    let hint = match did_you_mean(name, known.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("known presets: {}", known.join(", ")),
-    };
     let message = format!("no preset is named `{name}`");
-    Problem::error(Code::UnknownPreset, at, message).hint(hint)
+    Problem::error(Code::UnknownPreset, at, message)
+        .near(name, known.iter().copied())
+        .or_hint(format!("known presets: {}", known.join(", ")))
 }
 
 pub(super) fn built_in(name: &str, ks: &[u32]) -> Option<Set> {

@@ -211,11 +211,10 @@ fn part_ask(
     problems: &mut Problems,
 ) -> Result<Ask, Box<Problem>> {
     let part = Part::new(kind, value).map_err(|why| {
-        let near = (kind == "type")
-            .then(|| did_you_mean(value, ["capability", "regression"]))
-            .flatten();
-        let hint = near.map(|near| format!("did you mean `{near}`?"));
-        Box::new(Problem::error(Code::BadFormat, place.key, why).maybe_hint(hint))
+        let types = ["capability", "regression"]
+            .into_iter()
+            .filter(|_| kind == "type");
+        Box::new(Problem::error(Code::BadFormat, place.key, why).near(value, types))
     })?;
     let name = MetricName {
         metric: metric.clone(),
@@ -336,15 +335,14 @@ fn no_count(at: Option<Span>) -> Problem {
 /// `measured`: the names that this suite's graders and composites give to metrics.
 pub(in crate::load) fn unknown_metric(name: &str, at: Option<Span>, measured: &[&str]) -> Problem {
     let known = measured.iter().copied().chain(built_in_names());
-    let hint = match did_you_mean(name, known) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => {
-            let plain = PLAIN_METRICS.iter().map(|(_, name)| *name);
-            let all: Vec<&str> = plain.chain(measured.iter().copied()).collect();
-            format!("metrics are pass_at_K, pass_hat_K, {}", all.join(", "))
-        }
-    };
-    Problem::error(Code::UnknownMetric, at, format!("`{name}` is not a metric")).hint(hint)
+    let plain = PLAIN_METRICS.iter().map(|(_, name)| *name);
+    let all: Vec<&str> = plain.chain(measured.iter().copied()).collect();
+    Problem::error(Code::UnknownMetric, at, format!("`{name}` is not a metric"))
+        .near(name, known)
+        .or_hint(format!(
+            "metrics are pass_at_K, pass_hat_K, {}",
+            all.join(", ")
+        ))
 }
 
 /// A demand that is out of the metric's range, or that every run meets.
