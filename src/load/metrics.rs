@@ -4,12 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::parts::part_of_plan;
 use super::problem::{Code, Problem, Problems};
 use super::source::Span;
 use super::thresholds::{Demand, unknown_metric};
 use super::tree::Node;
-use crate::model::{Bound, Component, Composite, Eval, Measured, Metric, MetricName, name_fault};
+use crate::model::{Bound, Component, Composite, Eval, Measured, Metric, name_fault};
 use crate::spec::{ComponentSpec, MetricSpec};
 
 /// What is known of each metric that graders measure, by name.
@@ -205,28 +204,22 @@ pub(super) fn check_selected(
     problems: &mut Problems,
 ) {
     for demand in demands {
-        let Ok(MetricName {
-            metric: Metric::Named(name),
-            part,
-        }) = demand.threshold.metric.parse()
-        else {
+        let Some(name) = demand.author_name() else {
             continue;
         };
         let composite = composites.iter().find(|composite| composite.name == name);
-        let needed: Vec<&String> = match composite {
-            Some(composite) => composite
-                .components
-                .iter()
-                .map(|part| &part.metric)
-                .collect(),
-            None => vec![&name],
+        let needed: Vec<&str> = match composite {
+            Some(composite) => {
+                let parts = composite.components.iter();
+                parts.map(|part| part.metric.as_str()).collect()
+            }
+            None => vec![name],
         };
-        let of_part = part.as_ref().map(|part| part_of_plan(part, evals));
-        let evals = of_part.as_deref().unwrap_or(evals);
+        let evals = demand.evals(evals);
         if evals.is_empty() {
             continue;
         }
-        let measured = declared(evals, &mut Problems::new());
+        let measured = declared(&evals, &mut Problems::new());
         let is_named = |name: &str| matches!(name.parse(), Ok(Metric::Named(_)));
         for missing in needed
             .into_iter()

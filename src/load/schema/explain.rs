@@ -121,7 +121,7 @@ impl Explainer<'_> {
                         format!("{name} does not fit: {}", error.masked_with("the value")),
                     )
                 });
-                self.add(at, code, message, expected(&schema));
+                self.add(at, code, message, None);
             }
         }
     }
@@ -257,22 +257,12 @@ impl Explainer<'_> {
 
     fn unknown_value(&mut self, at: &str, options: &[Value], schema: &Map<String, Value>) {
         let Some(text) = self.root.at_pointer(at).and_then(Node::as_text) else {
-            let wanted = expected(schema)
-                .unwrap_or_else(|| format!("one of {}", listed(options.iter().map(quoted))));
+            let wanted = format!("one of {}", listed(options.iter().map(quoted)));
             return self.wrong_type(at, &wanted);
         };
-        let other_spellings = schema
-            .get("x-tag-aliases")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        let near = did_you_mean(
-            text,
-            options
-                .iter()
-                .chain(other_spellings)
-                .filter_map(Value::as_str),
-        );
+        let schema = Value::Object(schema.clone());
+        let known = options.iter().filter_map(Value::as_str);
+        let near = did_you_mean(text, known.chain(aliases(&schema, "x-tag-aliases")));
         let shown = quoted(&Value::String(text.to_owned()));
         let message = match options {
             [only] => format!("{} must be {}, not {shown}", subject(at), quoted(only)),
@@ -371,13 +361,6 @@ fn canonical<'s>(schemas: &[&'s Map<String, Value>], spelling: &'s str) -> &'s s
     all()
         .find(|(_, p)| aliases(p, "x-aliases").any(|a| a == spelling))
         .map_or(spelling, |(name, _)| name)
-}
-
-fn expected(schema: &Map<String, Value>) -> Option<String> {
-    schema
-        .get("x-expected")
-        .and_then(Value::as_str)
-        .map(str::to_owned)
 }
 
 /// The values that a schema lists.

@@ -91,14 +91,13 @@ impl Loader<'_> {
             complete,
             problems,
         );
-        let typed_most = parts.demands.typed_most;
-        let max_regressions = parts.demands.max_regressions.or(spec.max_regressions);
-        let max_regressions = typed_most.or(overrides.max_regressions).or(max_regressions);
-        let require = parts
-            .demands
-            .typed_require
-            .or(overrides.require)
-            .or(parts.demands.require);
+        let Resolved { set, typed, .. } = &parts.demands;
+        let max_regressions = set.max_regressions.or(spec.max_regressions);
+        let max_regressions = typed
+            .max_regressions
+            .or(overrides.max_regressions)
+            .or(max_regressions);
+        let require = typed.require.or(overrides.require).or(set.require);
         thresholds::check_requirement(require, max_regressions, problems);
         let demands = parts
             .demands

@@ -6,7 +6,7 @@ use super::read::Set;
 use super::{By, Demand};
 use crate::load::problem::{Code, Problem};
 use crate::load::source::Span;
-use crate::model::{Bound, Figure, Metric, Threshold};
+use crate::model::{Bound, Figure, Metric, MetricName};
 
 /// The table "Common Thresholds": name, pass@1, pass@k, pass^k.
 const PRESETS: [(&str, f64, f64, f64); 4] = [
@@ -43,16 +43,9 @@ pub(super) fn built_in(name: &str, ks: &[u32]) -> Option<Set> {
         .filter(|k| *k > 1)
         .max()
         .unwrap_or(PRESET_K);
-    let demand = |metric: Metric, value: f64| Demand {
-        threshold: Threshold {
-            metric: metric.to_string(),
-            bound: Bound::Min,
-            value,
-            on: Figure::Value,
-        },
-        at: None,
-        bare: false,
-        by: By::Preset,
+    let demand = |metric: Metric, value: f64| {
+        let name = MetricName { metric, part: None };
+        Demand::new(name, Bound::Min, value, Figure::Value, By::Preset)
     };
     let demands = vec![
         demand(Metric::PassAt(1), *one),

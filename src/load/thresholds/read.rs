@@ -271,18 +271,13 @@ impl Ask {
             figure,
             ..
         } = self;
-        let MetricName { metric, .. } = &name;
-        let one = |bound, value, on| Threshold {
-            metric: name.to_string(),
-            bound,
-            value,
-            on,
-        };
-        let mut thresholds = Vec::new();
-        thresholds.extend(number.map(|value| one(metric.bound(), value, figure)));
-        thresholds.extend(min.map(|value| one(Bound::Min, value, figure)));
-        thresholds.extend(max.map(|value| one(Bound::Max, value, figure)));
-        if thresholds.is_empty() {
+        let metric = &name.metric;
+        let bounds = [
+            number.map(|value| (metric.bound(), value)),
+            min.map(|value| (Bound::Min, value)),
+            max.map(|value| (Bound::Max, value)),
+        ];
+        if bounds.iter().all(Option::is_none) {
             let message = format!("the threshold on `{name}` has neither `min` nor `max`");
             problems.push(Problem::error(Code::MissingKey, place.value, message));
         }
@@ -299,14 +294,14 @@ impl Ask {
             let message = format!("`{name}` has no interval for `bound` to look at");
             problems.push(Problem::error(Code::UnknownMetric, place.value, message));
         }
-        for threshold in thresholds {
-            problems.extend(fault(&threshold, place.value));
-            demands.push(Demand {
-                threshold,
+        for (bound, value) in bounds.into_iter().flatten() {
+            let demand = Demand {
                 at: place.key,
                 bare: number.is_some(),
-                by: By::File,
-            });
+                ..Demand::new(name.clone(), bound, value, figure, By::File)
+            };
+            problems.extend(fault(&demand, place.value));
+            demands.push(demand);
         }
     }
 }
@@ -346,8 +341,10 @@ pub(in crate::load) fn unknown_metric(name: &str, at: Option<Span>, measured: &[
 }
 
 /// A demand that is out of the metric's range, or that every run meets.
-pub(super) fn fault(threshold: &Threshold, at: Option<Span>) -> Option<Problem> {
-    let name: MetricName = threshold.metric.parse().ok()?;
+pub(super) fn fault(demand: &Demand, at: Option<Span>) -> Option<Problem> {
+    let Demand {
+        name, threshold, ..
+    } = demand;
     let Threshold { value, bound, .. } = *threshold;
     let metric = &name.metric;
     if matches!(metric, Metric::Named(_)) && value.is_finite() {
