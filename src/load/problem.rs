@@ -363,6 +363,13 @@ impl Problems {
     }
 }
 
+impl Problems {
+    /// What was found, where nothing is wrong with it.
+    pub fn take<T>(&mut self, found: Result<T, Problem>) -> Option<T> {
+        found.map_err(|problem| self.push(problem)).ok()
+    }
+}
+
 impl Extend<Problem> for Problems {
     fn extend<T: IntoIterator<Item = Problem>>(&mut self, problems: T) {
         problems.into_iter().for_each(|p| self.push(p));

@@ -118,6 +118,29 @@ pub(super) fn case_validator() -> Option<&'static Validator> {
         .as_ref()
 }
 
+/// A document that needs no schema while it is right: its schema says what is wrong with one that
+/// is not.
+pub(super) fn read_or_explain<T: DeserializeOwned>(
+    kind: SchemaKind,
+    json: Value,
+    node: &Node,
+    problems: &mut Problems,
+) -> Option<T> {
+    let error = match serde_json::from_value(json) {
+        Ok(read) => return Some(read),
+        Err(error) => error,
+    };
+    let before = problems.error_count();
+    if let Some(validator) = validator(kind) {
+        validator.validate(node, problems);
+    }
+    if problems.error_count() == before {
+        let at = node.span.at_start();
+        problems.push(Problem::error(Code::BadShape, at, error.to_string()));
+    }
+    None
+}
+
 /// Where errors of a file stand, to leave out the parts that are known to be broken.
 #[derive(Debug, Default)]
 pub(super) struct Broken {

@@ -96,18 +96,7 @@ pub(crate) fn check_program(desk: &mut Desk, argv: &[String], at: Span) -> Optio
             "the command holds a NUL",
         ));
     }
-    let found = if program.contains('/') {
-        desk.suite.dir.join(program).is_file()
-    } else {
-        let path = desk
-            .suite
-            .search_path
-            .as_deref()
-            .unwrap_or("/usr/local/bin:/usr/bin:/bin");
-        path.split(':')
-            .any(|dir| Path::new(dir).join(program).is_file())
-    };
-    if !found && !super::template::is_template(program) {
+    if find_program(desk, program).is_none() && !super::template::is_template(program) {
         let hint = if program.contains('/') {
             "a path with a slash is relative to the suite's folder"
         } else {
@@ -121,6 +110,20 @@ pub(crate) fn check_program(desk: &mut Desk, argv: &[String], at: Span) -> Optio
 }
 
 /// The targets that a suite defines, by name, with their nodes.
+/// The file of a program: below the suite's folder, or in the folders where programs are looked
+/// for.
+pub(super) fn find_program(desk: &Desk, program: &str) -> Option<PathBuf> {
+    let suite = desk.suite;
+    if program.contains('/') {
+        return Some(suite.dir.join(program)).filter(|path| path.is_file());
+    }
+    let path = suite.search_path.as_deref();
+    let folders = path.unwrap_or("/usr/local/bin:/usr/bin:/bin").split(':');
+    folders
+        .map(|folder| Path::new(folder).join(program))
+        .find(|file| file.is_file())
+}
+
 pub(super) type Targets = BTreeMap<String, (TargetSpec, Node)>;
 
 /// What the command line says of the target.

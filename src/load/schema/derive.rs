@@ -424,58 +424,51 @@ fn accept_null(property: &mut Value) {
 }
 
 fn publish_properties(object: &mut Map<String, Value>) {
-    let mut either = Vec::new();
-    let mut not_both = Vec::new();
-    if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
-        let mut spelled = Vec::new();
-        for (name, property) in properties.iter_mut() {
-            let Some(Value::Array(aliases)) =
-                property.as_object_mut().and_then(|p| p.remove("x-aliases"))
-            else {
-                continue;
-            };
-            let aliases: Vec<String> = aliases
-                .iter()
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .collect();
-            for alias in &aliases {
-                let mut other = property.clone();
-                if let Some(other) = other.as_object_mut() {
-                    other.insert("deprecated".into(), json!(true));
-                    other.insert(
-                        "description".into(),
-                        json!(format!("Another spelling of `{name}`.")),
-                    );
-                }
-                spelled.push((alias.clone(), other));
-            }
-            either.push((name.clone(), aliases));
+    let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) else {
+        return;
+    };
+    let mut spelled: Vec<Vec<String>> = Vec::new();
+    for (name, property) in properties.iter_mut() {
+        let others = property.as_object_mut().and_then(|p| p.remove("x-aliases"));
+        if let Some(Value::Array(others)) = others {
+            let others = others.iter().filter_map(Value::as_str);
+            spelled.push(
+                std::iter::once(name.as_str())
+                    .chain(others)
+                    .map(str::to_owned)
+                    .collect(),
+            );
         }
-        properties.extend(spelled);
     }
-    let mut demands = Vec::new();
-    for (name, aliases) in either {
-        let names: Vec<&str> = std::iter::once(name.as_str())
-            .chain(aliases.iter().map(String::as_str))
-            .collect();
-        let one_each: Vec<Value> = names.iter().map(|n| json!({"required": [n]})).collect();
-        let was_required = match object.get_mut("required") {
-            Some(Value::Array(required)) => {
-                let before = required.len();
-                required.retain(|r| *r != name.as_str());
-                before != required.len()
-            }
-            _ => false,
+    for names in &spelled {
+        let Some((name, others)) = names.split_first() else {
+            continue;
         };
+        let mut other = properties.get(name).cloned().unwrap_or_default();
+        if let Some(other) = other.as_object_mut() {
+            other.insert("deprecated".into(), json!(true));
+            let description = format!("Another spelling of `{name}`.");
+            other.insert("description".into(), json!(description));
+        }
+        properties.extend(others.iter().map(|alias| (alias.clone(), other.clone())));
+    }
+    let (mut demands, mut not_both) = (Vec::new(), Vec::new());
+    for names in spelled {
+        let mut was_required = false;
+        if let Some(Value::Array(required)) = object.get_mut("required") {
+            let before = required.len();
+            required.retain(|key| names.first().is_none_or(|name| *key != name.as_str()));
+            was_required = before != required.len();
+        }
         if was_required {
+            let one_each: Vec<Value> = names.iter().map(|n| json!({"required": [n]})).collect();
             demands.push(json!({"oneOf": one_each}));
         } else {
-            let pairs = (0..names.len()).flat_map(|i| (i + 1..names.len()).map(move |j| (i, j)));
-            let pairs: Vec<Value> = pairs
-                .filter_map(|(i, j)| Some(json!({"required": [names.get(i)?, names.get(j)?]})))
-                .collect();
-            not_both.push(json!({"not": {"anyOf": pairs}}));
+            let pairs = names.iter().enumerate().flat_map(|(i, name)| {
+                let later = names.iter().skip(i + 1);
+                later.map(move |other| json!({"required": [name, other]}))
+            });
+            not_both.push(json!({"not": {"anyOf": pairs.collect::<Vec<_>>()}}));
         }
     }
     demands.append(&mut not_both);

@@ -426,83 +426,39 @@ fn takes(root: &Value, schema: &Map<String, Value>, node: &Node, depth: usize) -
 /// What to say of a bound that is broken.
 fn bound(kind: &Kind, name: &str, node: Option<&Node>) -> Option<(Code, String)> {
     let number = || node.map_or_else(String::new, |n| format!(", found {}", quoted(&n.to_json())));
-    let count = |n: u64, what: &str| {
-        if n == 1 {
-            format!("{n} {what}")
-        } else {
-            format!("{n} {what}s")
-        }
+    let range = |words: &str, limit: &dyn std::fmt::Display| {
+        let message = format!("{name} must be {words} {limit}{}", number());
+        (Code::OutOfRange, message)
     };
-    let length = match node.map(|n| &n.value) {
-        Some(NodeValue::Text(text)) => text.chars().count(),
-        Some(NodeValue::Seq(items)) => items.len(),
-        Some(NodeValue::Map(entries)) => entries.len(),
-        _ => 0,
+    let size = |words: &str, limit: u64, what: &str| {
+        let length = match node.map(|n| &n.value) {
+            Some(NodeValue::Text(text)) => text.chars().count(),
+            Some(NodeValue::Seq(items)) => items.len(),
+            Some(NodeValue::Map(entries)) => entries.len(),
+            _ => 0,
+        };
+        let s = if limit == 1 { "" } else { "s" };
+        let message = format!("{name} {words} {limit} {what}{s}, and has {length}");
+        (Code::WrongLength, message)
     };
-    let (range, size) = (Code::OutOfRange, Code::WrongLength);
+    let (least, most) = ("needs at least", "may have at most");
     Some(match kind {
-        Kind::Minimum { limit } => (
-            range,
-            format!("{name} must be at least {limit}{}", number()),
-        ),
-        Kind::Maximum { limit } => (range, format!("{name} must be at most {limit}{}", number())),
-        Kind::ExclusiveMinimum { limit } => (
-            range,
-            format!("{name} must be more than {limit}{}", number()),
-        ),
-        Kind::ExclusiveMaximum { limit } => (
-            range,
-            format!("{name} must be less than {limit}{}", number()),
-        ),
-        Kind::MultipleOf { multiple_of } => (
-            range,
-            format!("{name} must be a multiple of {multiple_of}{}", number()),
-        ),
+        Kind::Minimum { limit } => range("at least", limit),
+        Kind::Maximum { limit } => range("at most", limit),
+        Kind::ExclusiveMinimum { limit } => range("more than", limit),
+        Kind::ExclusiveMaximum { limit } => range("less than", limit),
+        Kind::MultipleOf { multiple_of } => range("a multiple of", multiple_of),
         Kind::MinLength { limit: 1 }
         | Kind::MinItems { limit: 1 }
-        | Kind::MinProperties { limit: 1 } => (size, format!("{name} must not be empty")),
-        Kind::MinLength { limit } => (
-            size,
-            format!(
-                "{name} needs at least {}, and has {length}",
-                count(*limit, "character")
-            ),
-        ),
-        Kind::MaxLength { limit } => (
-            size,
-            format!(
-                "{name} may have at most {}, and has {length}",
-                count(*limit, "character")
-            ),
-        ),
-        Kind::MinItems { limit } => (
-            size,
-            format!(
-                "{name} needs at least {}, and has {length}",
-                count(*limit, "element")
-            ),
-        ),
-        Kind::MaxItems { limit } => (
-            size,
-            format!(
-                "{name} may have at most {}, and has {length}",
-                count(*limit, "element")
-            ),
-        ),
-        Kind::MinProperties { limit } => (
-            size,
-            format!(
-                "{name} needs at least {}, and has {length}",
-                count(*limit, "key")
-            ),
-        ),
-        Kind::MaxProperties { limit } => (
-            size,
-            format!(
-                "{name} may have at most {}, and has {length}",
-                count(*limit, "key")
-            ),
-        ),
+        | Kind::MinProperties { limit: 1 } => {
+            (Code::WrongLength, format!("{name} must not be empty"))
+        }
+        Kind::MinLength { limit } => size(least, *limit, "character"),
+        Kind::MaxLength { limit } => size(most, *limit, "character"),
+        Kind::MinItems { limit } => size(least, *limit, "element"),
+        Kind::MaxItems { limit } => size(most, *limit, "element"),
+        Kind::MinProperties { limit } => size(least, *limit, "key"),
+        Kind::MaxProperties { limit } => size(most, *limit, "key"),
         Kind::UniqueItems => (
             Code::BadShape,
             format!("{name} holds the same element twice"),

@@ -62,12 +62,9 @@ impl Loader<'_> {
     }
 
     fn referenced(&mut self, text: &str, at: Span, scope: &SuiteScope) -> Vec<Built> {
-        let reference = match refs::resolve(&self.dir, text, &self.session.fence, at) {
-            Ok(reference) => reference,
-            Err(problem) => {
-                self.session.problems.push(problem);
-                return Vec::new();
-            }
+        let reference = refs::resolve(&self.dir, text, &self.session.fence, at);
+        let Some(reference) = self.session.problems.take(reference) else {
+            return Vec::new();
         };
         let mut found = Vec::new();
         let mut evals_seen = false;

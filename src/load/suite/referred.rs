@@ -107,13 +107,8 @@ impl Loader<'_> {
     /// stands in the suite; with its folder.
     fn document(&mut self, path: &str, suite: &Node, kind: SchemaKind) -> Option<(Node, PathBuf)> {
         let at = suite.locate(&format!("/{}/$ref", kind.name()));
-        let file = match refs::existing_file(&self.dir, path, &self.session.fence, at) {
-            Ok(file) => file,
-            Err(problem) => {
-                self.session.problems.push(problem);
-                return None;
-            }
-        };
+        let file = refs::existing_file(&self.dir, path, &self.session.fence, at);
+        let file = self.session.problems.take(file)?;
         if file == self.path {
             self.session.problems.push(circular(path, at));
             return None;

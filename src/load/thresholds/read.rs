@@ -45,12 +45,9 @@ pub(in crate::load) fn read_set((set, node): &WrittenSet, problems: &mut Problem
             }
             continue;
         }
-        let name = match metric_name(written, place.key, &[]) {
-            Ok(name) => name,
-            Err(problem) => {
-                problems.push(*problem);
-                continue;
-            }
+        let name = metric_name(written, place.key, &[]).map_err(|problem| *problem);
+        let Some(name) = problems.take(name) else {
+            continue;
         };
         let asks = asks(written, name, spec, node_of, place, problems);
         for ask in asks {
