@@ -161,10 +161,6 @@ impl Broken {
         }
     }
 
-    pub fn any(&self) -> bool {
-        !self.starts.is_empty()
-    }
-
     /// True when an error stands at or below the node. What came through an anchor lies elsewhere
     /// in the file, so every place below is looked at.
     pub fn holds(&self, node: &Node) -> bool {

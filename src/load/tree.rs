@@ -97,6 +97,20 @@ impl Node {
         }
     }
 
+    /// Calls `f` for every text at or below the node, with its place.
+    pub fn each_text_mut(&mut self, f: &mut dyn FnMut(&mut Arc<str>, Span)) {
+        match &mut self.value {
+            NodeValue::Text(text) => f(text, self.span),
+            NodeValue::Seq(items) => items.iter_mut().for_each(|item| item.each_text_mut(f)),
+            NodeValue::Map(entries) => {
+                entries
+                    .iter_mut()
+                    .for_each(|(_, value)| value.each_text_mut(f));
+            }
+            _ => {}
+        }
+    }
+
     /// Adds an entry to a map, at the place of its value.
     pub fn insert(&mut self, name: &str, value: Node) {
         if let NodeValue::Map(entries) = &mut self.value {

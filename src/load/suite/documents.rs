@@ -40,18 +40,10 @@ pub(in crate::load) fn eval_document(
         problems,
     }
     .evals(&mut node, scope.reach.as_deref());
-    let json = validator.validate_filled(&mut node, problems);
+    validator.validate_filled(&mut node, problems);
     let broken = Broken::of(problems);
-    // A template that failed is an error of a part whose shape is fine.
-    let json = json.filter(|_| !broken.any());
     let shelf = baselines::fetch(session, scope, &mut node);
-    build(
-        &mut session.desk(scope, dir),
-        &mut node,
-        &broken,
-        json,
-        shelf,
-    )
+    build(&mut session.desk(scope, dir), &mut node, &broken, shelf)
 }
 
 /// A graders document: completed, checked, read.

@@ -53,7 +53,7 @@ impl Loader<'_> {
                 None => {
                     let shelf = baselines::fetch(self.session, scope, &mut node);
                     let mut desk = self.session.desk(scope, &self.dir);
-                    let built = build(&mut desk, &mut node, &broken, None, shelf);
+                    let built = build(&mut desk, &mut node, &broken, shelf);
                     gathered.extend(built.into_iter().map(|built| Gathered { built, by }));
                 }
             }
