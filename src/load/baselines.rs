@@ -126,12 +126,7 @@ pub(super) fn fetch(session: &mut Session, scope: &SuiteScope, document: &mut No
             .reach
             .as_ref()
             .is_none_or(|reach| reach.can_select(&part));
-        let id = match &part {
-            Part::Regression(node) => node.get("id"),
-            Part::Document(node) => node.at_pointer("/metadata/id"),
-            Part::Capability(_) | Part::File(_) => None,
-        };
-        if let Some(id) = id.and_then(Node::as_text)
+        if let (Part::Regression(_) | Part::Document(_), Some(id)) = (&part, part.id())
             && !shelf.found.contains_key(id)
             && !scope.known_good.contains_key(id)
         {

@@ -81,13 +81,25 @@ pub(super) enum Part<'a> {
 }
 
 impl Part<'_> {
+    pub fn node(&self) -> &Node {
+        let (Part::Capability(node)
+        | Part::Regression(node)
+        | Part::File(node)
+        | Part::Document(node)) = self;
+        node
+    }
+
+    /// What the eval says of itself: a definition at its top, a file under `metadata`.
+    pub fn head(&self) -> Option<&Node> {
+        match self {
+            Part::Capability(node) | Part::Regression(node) => Some(node),
+            Part::File(node) | Part::Document(node) => node.get("metadata"),
+        }
+    }
+
     /// The id of the eval, where it is written as a text.
     pub fn id(&self) -> Option<&str> {
-        let id = match self {
-            Part::Capability(node) | Part::Regression(node) => node.get("id"),
-            Part::File(node) | Part::Document(node) => node.at_pointer("/metadata/id"),
-        };
-        id.and_then(Node::as_text)
+        self.head()?.get("id")?.as_text()
     }
 }
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::kinds::{Part, parts};
+use super::kinds::parts;
 use super::reach::{tags, text};
 use super::refs::{self, Fence, lexical, project_root};
 use super::session::Session;
@@ -95,17 +95,9 @@ impl SuiteNames {
 
     fn evals(&mut self, document: &mut Node) {
         for part in parts(document) {
-            let (Part::Capability(node)
-            | Part::Regression(node)
-            | Part::Document(node)
-            | Part::File(node)) = part;
+            let (node, head) = (part.node(), part.head());
             let about = node.get("metadata");
-            let head = if node.get("id").is_some() {
-                Some(&*node)
-            } else {
-                about
-            };
-            let Some(id) = text(head, "id") else { continue };
+            let Some(id) = part.id() else { continue };
             self.evals.insert(id.to_owned());
             self.categories
                 .extend(text(head, "category").map(str::to_owned));

@@ -31,16 +31,14 @@ impl FilterReach {
     /// False when the filters leave out every case of this part. Cases that a dataset gives are not
     /// known yet.
     pub fn can_select(&self, part: &Part<'_>) -> bool {
-        let (node, head, kind) = match part {
-            Part::Capability(node) => (&**node, None, "capability"),
-            Part::Regression(node) => (&**node, None, "regression"),
-            Part::Document(node) => (&**node, node.get("metadata"), "regression"),
-            Part::File(node) => (&**node, node.get("metadata"), "capability"),
+        let kind = match part {
+            Part::Capability(_) | Part::File(_) => "capability",
+            Part::Regression(_) | Part::Document(_) => "regression",
         };
+        let (node, head) = (part.node(), part.head());
         let kind = text(Some(node), "eval_type").unwrap_or(kind);
         let about = node.get("metadata");
-        let head = head.unwrap_or(node);
-        let Some(id) = text(Some(head), "id") else {
+        let Some(id) = part.id() else {
             return true;
         };
         let Filters {
@@ -54,7 +52,7 @@ impl FilterReach {
         } = &self.filters;
         let cases = node.seq("test_cases");
         let has_rows = node.get("dataset").is_some();
-        let own_category = text(Some(head), "category");
+        let own_category = text(head, "category");
         let is_one = |wanted: &[String], own: Option<&str>| {
             own.is_some_and(|own| wanted.iter().any(|w| w == own))
         };

@@ -165,7 +165,7 @@ impl RenderPass<'_> {
     pub fn grader(&mut self, grader: &mut Node) {
         let is_judge = grader.get("type").and_then(Node::as_text) == Some("model");
         if let Some(config) = grader.get_mut("config").filter(|_| is_judge) {
-            return self.judge(config);
+            return self.model(config);
         }
         let Some(config) = grader.get_mut("config") else {
             return;
@@ -188,25 +188,6 @@ impl RenderPass<'_> {
         }
         if let Some(command) = config.get_mut("command") {
             self.text(command, &[(AT_RUN, Jinja::from(AT_RUN_PLACEHOLDER))]);
-        }
-    }
-
-    /// Who judges, and what by. A prompt is filled when it is asked, and examples are data; of a
-    /// rubric, in which braces may well be JSON, only `{{` begins a template.
-    fn judge(&mut self, config: &mut Node) {
-        let stored = self.are_answers_stored(config);
-        let filled = OF_MODELS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
-        let NodeValue::Map(entries) = &mut config.value else {
-            return;
-        };
-        for (key, value) in entries {
-            match &*key.name {
-                "request" => self.text(value, &filled),
-                "headers" => self.headers(value, stored),
-                "prompt" | "examples" => {}
-                "rubric" | "criteria" => self.prose(value),
-                _ => self.text(value, &[]),
-            }
         }
     }
 
@@ -278,8 +259,9 @@ impl RenderPass<'_> {
         }
     }
 
-    /// A model or a provider: all of its texts but those that are sent as they are. What a request
-    /// of one's own is filled with is known when it is made.
+    /// A model that is asked or that judges. What is only known at the call stays; a prompt of a
+    /// judge is filled then, and examples are data. Of a rubric, in which braces may well be JSON,
+    /// only `{{` begins a template.
     pub fn model(&mut self, node: &mut Node) {
         let stored = self.are_answers_stored(node);
         let filled = OF_MODELS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
@@ -290,7 +272,8 @@ impl RenderPass<'_> {
             match &*key.name {
                 "request" => self.text(value, &filled),
                 "headers" => self.headers(value, stored),
-                "json_schema" | "stop" => {}
+                "json_schema" | "stop" | "prompt" | "examples" => {}
+                "rubric" | "criteria" => self.prose(value),
                 _ => self.text(value, &[]),
             }
         }

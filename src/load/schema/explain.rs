@@ -137,18 +137,11 @@ impl Explainer<'_> {
     }
 
     fn add(&mut self, at: &str, code: Code, message: String, hint: Option<String>) {
-        let code_wants_key = matches!(
-            self.root.at_pointer(at).map(|n| &n.value),
-            None | Some(NodeValue::Null)
-        );
-        let collection = matches!(
-            self.root.at_pointer(at).map(|n| &n.value),
-            Some(NodeValue::Map(_) | NodeValue::Seq(_))
-        );
-        let span = if code_wants_key || collection {
-            self.root.key_span(at)
-        } else {
-            self.root.locate(at)
+        let span = match self.root.at_pointer(at).map(|n| &n.value) {
+            None | Some(NodeValue::Null | NodeValue::Map(_) | NodeValue::Seq(_)) => {
+                self.root.key_span(at)
+            }
+            Some(_) => self.root.locate(at),
         };
         self.found
             .push((Problem::error(code, span, message).maybe_hint(hint), None));
