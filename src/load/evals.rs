@@ -353,7 +353,10 @@ fn regression_case(
         input: input?,
         grading: grading?,
         extract: extract?,
-        target: transpose(target)?,
+        target: match target {
+            Some(found) => Some(found?),
+            None => None,
+        },
     };
     let own = made.target.as_ref().map(|target| (target, execution.span));
     targets::check_input(desk, &made.input, own, input_node)?;
@@ -366,14 +369,6 @@ fn regression_case(
     }
     set_latency(&mut case, spec.max_latency_ms);
     Some(case)
-}
-
-/// A target that is not given is fine, one that is given and broken is not.
-fn transpose(target: Option<Option<Target>>) -> Option<Option<Target>> {
-    match target {
-        None => Some(None),
-        Some(found) => found.map(Some),
-    }
 }
 
 /// What a case is made of, resolved.

@@ -55,26 +55,29 @@ struct Shape {
 #[derive(Debug)]
 struct Choice {
     condition: jsonschema::Validator,
+    /// Whether it is of more than the type.
+    of_keys: bool,
     then: Option<usize>,
     otherwise: Option<usize>,
 }
 
-/// A node with what our conditions ask of it: its kind, its keys, and their texts.
-fn outline(node: &Node) -> Value {
-    let hollow = |node: &Node| match &node.value {
-        NodeValue::Seq(_) => json!([]),
-        NodeValue::Map(_) => json!({}),
-        NodeValue::Special(_) => json!(0),
-        _ => node.to_json(),
-    };
-    match &node.value {
-        NodeValue::Map(entries) => {
-            let entries = entries.iter();
-            entries
+impl Choice {
+    /// Whether the condition holds, which looks at the node's kind, its keys, and their texts.
+    fn holds(&self, node: &Node) -> bool {
+        let hollow = |node: &Node| match &node.value {
+            NodeValue::Seq(_) => json!([]),
+            NodeValue::Map(_) => json!({}),
+            NodeValue::Special(_) => json!(0),
+            _ => node.to_json(),
+        };
+        let outline = match &node.value {
+            NodeValue::Map(entries) if self.of_keys => entries
+                .iter()
                 .map(|(key, value)| (key.name.to_string(), hollow(value)))
-                .collect()
-        }
-        _ => hollow(node),
+                .collect(),
+            _ => hollow(node),
+        };
+        self.condition.is_valid(&outline)
     }
 }
 
@@ -162,9 +165,13 @@ impl ShapeBuilder<'_> {
             .get("items")
             .filter(|s| s.is_object())
             .map(|s| self.add(s));
-        let condition = flat.get("if").map(jsonschema::validator_for);
-        shape.choice = condition.and_then(Result::ok).map(|condition| Choice {
+        let condition = flat.get("if").and_then(|schema| {
+            let words = schema.as_object()?.len();
+            Some((jsonschema::validator_for(schema).ok()?, words > 1))
+        });
+        shape.choice = condition.map(|(condition, of_keys)| Choice {
             condition,
+            of_keys,
             then: flat.get("then").map(|s| self.add(s)),
             otherwise: flat.get("else").map(|s| self.add(s)),
         });
@@ -247,7 +254,7 @@ impl Walk<'_> {
             return;
         };
         if let Some(choice) = &shape.choice {
-            let branch = if choice.condition.is_valid(&outline(node)) {
+            let branch = if choice.holds(node) {
                 choice.then
             } else {
                 choice.otherwise

@@ -219,7 +219,7 @@ impl RenderPass<'_> {
             return self.model(target);
         }
         let http = kind.as_deref() == Some("http");
-        let idle = self.engine.is_idle();
+        let idle = self.engine.scope.idle;
         let filled = OF_CALLS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
         let NodeValue::Map(entries) = &mut target.value else {
             return;
@@ -237,7 +237,7 @@ impl RenderPass<'_> {
 
     /// True when a model is not called: its answers are recorded or cached.
     fn are_answers_stored(&self, model: &Node) -> bool {
-        self.engine.is_keyless() || model.get("replay").is_some()
+        self.engine.scope.keyless || model.get("replay").is_some()
     }
 
     /// Headers hold keys: where they are not sent, environment variables that are not set are not

@@ -40,7 +40,7 @@ pub(super) struct Scope {
 #[derive(Debug)]
 pub(super) struct Engine<'s> {
     environment: Environment<'static>,
-    scope: &'s Scope,
+    pub scope: &'s Scope,
     globals: BTreeMap<String, Jinja>,
 }
 
@@ -141,14 +141,6 @@ impl<'s> Engine<'s> {
         template
             .map(|template| template.undeclared_variables(false).into_iter().collect())
             .unwrap_or_default()
-    }
-
-    pub fn is_keyless(&self) -> bool {
-        self.scope.keyless
-    }
-
-    pub fn is_idle(&self) -> bool {
-        self.scope.idle
     }
 
     /// True when a text reads listed environment variables that are not set, and lacks nothing
