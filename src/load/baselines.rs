@@ -126,12 +126,7 @@ pub(super) fn fetch(session: &mut Session, scope: &SuiteScope, document: &mut No
             .reach
             .as_ref()
             .is_none_or(|reach| reach.can_select(&part));
-        let id = match &part {
-            Part::Regression(node) => node.get("id"),
-            Part::Document(node) => node.at_pointer("/metadata/id"),
-            Part::Capability(_) | Part::File(_) => None,
-        };
-        if let Some(id) = id.and_then(Node::as_text)
+        if let (Part::Regression(_) | Part::Document(_), Some(id)) = (&part, part.id())
             && !shelf.found.contains_key(id)
             && !scope.known_good.contains_key(id)
         {
@@ -211,7 +206,7 @@ pub(super) fn check_settings(session: &mut Session, at: &Node, dir: &Path) {
             .problems
             .push(Problem::error(code, at.span, message));
     };
-    for rule in at.get("redact").and_then(Node::as_seq).unwrap_or(&[]) {
+    for rule in at.seq("redact") {
         if let Some(pattern) = rule.get("pattern")
             && let Some(text) = pattern.as_text()
         {
@@ -238,7 +233,7 @@ pub(super) fn check_settings(session: &mut Session, at: &Node, dir: &Path) {
             }
         }
     }
-    for header in at.get("keep_headers").and_then(Node::as_seq).unwrap_or(&[]) {
+    for header in at.seq("keep_headers") {
         if let Some(name) = header.as_text().filter(|name| !is_header_name(name)) {
             wrong(
                 Code::BadFormat,

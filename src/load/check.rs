@@ -16,7 +16,7 @@ use super::scope::SuiteScope;
 use super::scores;
 use super::session::Session;
 use super::stored::{self, Folder};
-use super::suite::{self, check_vars, eval_document, graders_file, shelf};
+use super::suite::{self, check_vars, eval_document, graders_file, sets, shelf};
 use super::template::Scope;
 use super::thresholds::{WrittenSet, read_set, warn_of_slips};
 use super::tree::Node;
@@ -145,7 +145,7 @@ fn one_file(request: &CheckRequest, file: &Path, named: bool, session: &mut Sess
         Some(SchemaKind::Phase | SchemaKind::Trigger) => {
             phases::check(session, node, file, named, &request.vars, &request.env);
         }
-        Some(kind) => check_shape(kind, &mut node, session),
+        Some(kind) => _ = session.check(kind, &mut node),
         None if named => {
             let hint = format!(
                 "it begins with one of {}",
@@ -207,30 +207,13 @@ fn check_suite(request: &CheckRequest, file: &Path, session: &mut Session) {
 }
 
 fn check_thresholds(node: &mut Node, session: &mut Session) {
-    let json = session.check(SchemaKind::Thresholds, node);
-    let Some(file) = json.and_then(|json| serde_json::from_value::<ThresholdsFile>(json).ok())
-    else {
+    let Some(file) = session.read::<ThresholdsFile>(SchemaKind::Thresholds, node) else {
         return;
     };
-    lone_set(
-        &(file.thresholds, node.get("thresholds").cloned()),
-        &mut session.problems,
-    );
-    for (name, set) in file.presets {
-        let at = node
-            .at_pointer("/presets")
-            .and_then(|n| n.get(&name))
-            .cloned();
-        lone_set(&(set, at), &mut session.problems);
+    let own: WrittenSet = (file.thresholds, node.get("thresholds").cloned());
+    let presets = sets(file.presets, node.get("presets")).map(|(_, set)| set);
+    for set in std::iter::once(own).chain(presets) {
+        read_set(&set, &mut session.problems);
+        warn_of_slips(&set, &mut session.problems);
     }
-}
-
-fn lone_set(set: &WrittenSet, problems: &mut super::problem::Problems) {
-    read_set(set, problems);
-    warn_of_slips(set, problems);
-}
-
-/// Kinds that only have a shape.
-fn check_shape(kind: SchemaKind, node: &mut Node, session: &mut Session) {
-    session.check(kind, node);
 }

@@ -7,6 +7,7 @@ use super::problem::{Code, Problem};
 use super::refs::existing_folder;
 use super::scope::{Desk, seconds};
 use super::source::Span;
+use super::targets::find_program;
 use super::tree::Node;
 use crate::model::{CodeLimits, Grader, MinimumTrust, SandboxDemand};
 use crate::spec::SandboxSpec;
@@ -84,12 +85,8 @@ pub(super) fn resolve(desk: &mut Desk, spec: Option<&SandboxSpec>, node: &Node) 
 }
 
 fn folder(desk: &mut Desk, text: &str, at: Span) -> Option<PathBuf> {
-    let path = match existing_folder(&desk.suite.dir, text, &desk.suite.fence, at) {
-        Ok(path) => path,
-        Err(problem) => {
-            return desk.refuse(problem);
-        }
-    };
+    let path = existing_folder(&desk.suite.dir, text, &desk.suite.fence, at);
+    let path = desk.problems.take(path)?;
     let refused = path == Path::new("/") || NEVER.iter().any(|never| path.starts_with(never));
     if refused || path == Path::new("/tmp") {
         let message = format!(
@@ -105,21 +102,8 @@ fn folder(desk: &mut Desk, text: &str, at: Span) -> Option<PathBuf> {
 
 /// An interpreter is a program like those of commands: it may lie anywhere.
 fn python(desk: &mut Desk, text: &str, at: Span) -> Option<PathBuf> {
-    let found = if text.contains('/') {
-        Some(desk.suite.dir.join(text)).filter(|path| path.is_file())
-    } else {
-        let path = desk
-            .suite
-            .search_path
-            .as_deref()
-            .unwrap_or("/usr/local/bin:/usr/bin:/bin");
-        let candidates = path
-            .split(':')
-            .filter(|dir| !dir.is_empty() && !text.is_empty());
-        candidates
-            .map(|dir| Path::new(dir).join(text))
-            .find(|path| path.is_file())
-    };
+    // An empty folder in PATH is the one that a program is started in, which differs.
+    let found = find_program(desk, text).filter(|path| path.parent() != Some(Path::new("")));
     // Without `lexical`: a virtualenv's folder may be a link, and `..` behind it means another
     // place.
     if found.is_none() {

@@ -3,8 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::Value;
-
 use super::baselines::{self, Shelf};
 use super::cases::Cases;
 use super::dataset;
@@ -47,31 +45,20 @@ pub(super) struct Header {
     pub retries: Option<u32>,
 }
 
-/// The evals of a document whose tree was prepared; parts that are broken are left out. `json` is
-/// the document's JSON where the schema check made it, so that its cases need not be made again.
+/// The evals of a document whose tree was prepared; parts that are broken are left out.
 pub(super) fn build(
     desk: &mut Desk,
     document: &mut Node,
     broken: &Broken,
-    mut json: Option<Value>,
     mut shelf: Shelf,
 ) -> Vec<Built> {
-    let mut values = match json
-        .as_mut()
-        .and_then(|j| j.get_mut("test_cases"))
-        .map(Value::take)
-    {
-        Some(Value::Array(cases)) => cases,
-        _ => Vec::new(),
-    };
-
     let mut evals = Vec::new();
     for part in parts(document) {
         evals.extend(within_reach(desk, part, |desk, part| match part {
             // Of a broken definition nothing is looked at.
             Part::Capability(node) | Part::Regression(node) if broken.holds(node) => None,
             Part::Capability(node) => {
-                let built = file(desk, &mut with_one_case(node), broken, &mut []);
+                let built = file(desk, &mut with_one_case(node), broken);
                 built.filter(|built| !built.eval.cases.is_empty())
             }
             Part::Regression(node) => {
@@ -79,7 +66,7 @@ pub(super) fn build(
                 regression(desk, node, broken, &mut shelf)
             }
             Part::Document(node) => regression(desk, node, broken, &mut shelf),
-            Part::File(node) => file(desk, node, broken, &mut values),
+            Part::File(node) => file(desk, node, broken),
         }));
     }
     evals
@@ -133,19 +120,12 @@ fn with_one_case(node: &mut Node) -> Node {
     }
     let (span, at) = (node.span, node.span.at_start());
     let value = NodeValue::Map(case);
-    let cases = NodeValue::Seq(vec![Node { span, value }]);
-    let name = Arc::from("test_cases");
-    head.push((
-        Key { name, span: at },
-        Node {
-            span: at,
-            value: cases,
-        },
-    ));
-    Node {
-        span,
-        value: NodeValue::Map(head),
-    }
+    let value = NodeValue::Seq(vec![Node { span, value }]);
+    let cases = Node { span: at, value };
+    let value = NodeValue::Map(head);
+    let mut file = Node { span, value };
+    file.insert("test_cases", cases);
+    file
 }
 
 fn info_of(
@@ -247,8 +227,8 @@ fn header(desk: &mut Desk, node: &Node, config: &EvalConfig, metadata: &EvalMeta
     }
 }
 
-fn file(desk: &mut Desk, node: &mut Node, broken: &Broken, values: &mut [Value]) -> Option<Built> {
-    let (head, mut cases_node, mut dataset_node) = split(node);
+fn file(desk: &mut Desk, node: &mut Node, broken: &Broken) -> Option<Built> {
+    let (head, cases_node, mut dataset_node) = split(node);
     let spec: Option<EvalFile> = read(&head, broken, desk.problems);
     let mut header = Header::default();
     let mut info = None;
@@ -268,22 +248,13 @@ fn file(desk: &mut Desk, node: &mut Node, broken: &Broken, values: &mut [Value])
         info = info_of(desk, &head, kind, &spec.metadata, &spec.config);
     }
     let mut cases = Cases::default();
-    for (i, case) in cases_node
-        .as_mut()
-        .and_then(seq)
-        .into_iter()
-        .flatten()
-        .enumerate()
-    {
+    let written = cases_node.as_ref().and_then(Node::as_seq);
+    for case in written.into_iter().flatten() {
         let at = case.locate("/id");
         if let Some(id) = case.get("id").and_then(Node::as_text) {
             cases.claim(desk, id, at);
         }
-        let spec = match values.get_mut(i).map(Value::take) {
-            Some(value) => serde_json::from_value::<CaseSpec>(value).ok(),
-            None => None,
-        };
-        if let Some(spec) = spec.or_else(|| read::<CaseSpec>(case, broken, desk.problems)) {
+        if let Some(spec) = read::<CaseSpec>(case, broken, desk.problems) {
             let origin = desk.place(case.span);
             if let Some(case) = finish(desk, spec, case, origin, &header) {
                 cases.add(case);
@@ -327,13 +298,6 @@ fn split(node: &mut Node) -> (Node, Option<Node>, Option<Node>) {
         cases,
         dataset,
     )
-}
-
-fn seq(node: &mut Node) -> Option<&mut Vec<Node>> {
-    match &mut node.value {
-        NodeValue::Seq(items) => Some(items),
-        _ => None,
-    }
 }
 
 fn regression(desk: &mut Desk, node: &Node, broken: &Broken, shelf: &mut Shelf) -> Option<Built> {
@@ -389,7 +353,10 @@ fn regression_case(
         input: input?,
         grading: grading?,
         extract: extract?,
-        target: transpose(target)?,
+        target: match target {
+            Some(found) => Some(found?),
+            None => None,
+        },
     };
     let own = made.target.as_ref().map(|target| (target, execution.span));
     targets::check_input(desk, &made.input, own, input_node)?;
@@ -402,14 +369,6 @@ fn regression_case(
     }
     set_latency(&mut case, spec.max_latency_ms);
     Some(case)
-}
-
-/// A target that is not given is fine, one that is given and broken is not.
-fn transpose(target: Option<Option<Target>>) -> Option<Option<Target>> {
-    match target {
-        None => Some(None),
-        Some(found) => found.map(Some),
-    }
 }
 
 /// What a case is made of, resolved.

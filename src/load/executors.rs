@@ -12,7 +12,6 @@ use super::source::Span;
 use super::tree::Node;
 use crate::model::{ConfiguredExecutor, Executor};
 use crate::spec::{ExecutorSpec, ExecutorsFile, SchemaKind};
-use eval_base::nearest::did_you_mean;
 
 /// Seconds for a compiler.
 const COMPILE_TIMEOUT: f64 = 30.0;
@@ -51,8 +50,7 @@ impl ExecutorShelf {
         document: &mut Node,
         dir: &Path,
     ) -> Option<ExecutorShelf> {
-        let json = session.check(SchemaKind::Executors, document)?;
-        let file: ExecutorsFile = serde_json::from_value(json).ok()?;
+        let file: ExecutorsFile = session.read(SchemaKind::Executors, document)?;
         let at = document.get("executors").unwrap_or(document);
         let problems = &mut session.problems;
         Some(ExecutorShelf::of(file.executors, at, dir, problems))
@@ -311,28 +309,18 @@ pub(crate) fn choose(desk: &mut Desk, written: Option<&str>, at: Span) -> Option
     let built_in = Executor::NAMES
         .into_iter()
         .flat_map(|(word, others, _)| others.iter().copied().chain([word]));
-    let names: Vec<&str> = built_in
-        .chain(shelf.known.keys().map(String::as_str))
-        .collect();
+    let names = built_in.chain(shelf.known.keys().map(String::as_str));
+    let words = Executor::NAMES.map(|(word, ..)| word).join(", ");
+    let problem = Problem::error(
+        Code::UnknownExecutor,
+        at,
+        format!("no executor is named `{name}`"),
+    );
     // Letters in another case are the commonest slip.
-    let lower = name.to_lowercase();
-    let hint = match did_you_mean(&lower, names.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => {
-            let words: Vec<&str> = Executor::NAMES.iter().map(|(word, ..)| *word).collect();
-            format!(
-                "built in are {}; describe others under `executors:` of the suite",
-                words.join(", ")
-            )
-        }
-    };
-    let open = shelf.open;
-    let message = format!("no executor is named `{name}`");
-    desk.refuse(
-        Problem::error(Code::UnknownExecutor, at, message)
-            .hint(hint)
-            .maybe_warning(open),
-    )
+    let problem = problem.near(&name.to_lowercase(), names).or_hint(format!(
+        "built in are {words}; describe others under `executors:` of the suite"
+    ));
+    desk.refuse(problem.maybe_warning(shelf.open))
 }
 
 #[cfg(test)]

@@ -4,13 +4,11 @@
 //! Works on the positioned tree with either spelling of a key. What is put in has an empty span,
 //! which is how [`was_inferred`] knows it later.
 
-use std::sync::Arc;
-
 use super::kinds::{Part, parts};
 use super::problem::{Code, Problem, Problems};
 use super::source::Span;
 use super::template::is_template;
-use super::tree::{Key, Node, NodeValue};
+use super::tree::{Node, NodeValue};
 use crate::graders::known_methods;
 use crate::graders::settings::method_of_expectation;
 
@@ -29,14 +27,7 @@ pub(super) fn infer_evals(node: &mut Node, problems: &mut Problems) {
 
 /// Completes the named graders of a graders document, whose cases are not known.
 pub(super) fn infer_named(graders: &mut Node, problems: &mut Problems) {
-    let Some(Node {
-        value: NodeValue::Map(entries),
-        ..
-    }) = graders.get_mut("graders")
-    else {
-        return;
-    };
-    for (_, grader) in entries {
+    for (_, grader) in graders.map_mut("graders") {
         complete(grader, None, problems);
     }
 }
@@ -59,9 +50,11 @@ pub(super) fn infer_case(case: &mut Node, problems: &mut Problems) {
         .or_else(|| case.get("expected_output"))
         .map_or(case.span, |e| e.span)
         .at_start();
-    let config = map(at, vec![("method", text(at, method))]);
-    let grader = map(at, vec![("type", text(at, "code")), ("config", config)]);
-    insert(case, "grader", grader);
+    let (mut config, mut grader) = (empty_map(at), empty_map(at));
+    config.insert("method", text(at, method));
+    grader.insert("type", text(at, "code"));
+    grader.insert("config", config);
+    case.insert("grader", grader);
 }
 
 fn infer_file(file: &mut Node, problems: &mut Problems) {
@@ -84,9 +77,9 @@ fn infer_file(file: &mut Node, problems: &mut Problems) {
             continue;
         }
         if let Some((key, grader)) = shared.as_ref().filter(|_| !own) {
-            insert(case, key, grader.clone());
+            case.insert(key, grader.clone());
             if let Some(combine) = combine.as_ref().filter(|_| case.get("combine").is_none()) {
-                insert(case, "combine", combine.clone());
+                case.insert("combine", combine.clone());
             }
         }
         infer_case(case, problems);
@@ -143,14 +136,9 @@ fn each_grader(case: &mut Node, mut f: impl FnMut(&mut Node)) -> bool {
         any = true;
         f(grader);
     }
-    if let Some(Node {
-        value: NodeValue::Seq(items),
-        ..
-    }) = case.get_mut("graders")
-    {
-        any |= !items.is_empty();
-        items.iter_mut().for_each(f);
-    }
+    let items = case.seq_mut("graders");
+    any |= !items.is_empty();
+    items.iter_mut().for_each(f);
     any
 }
 
@@ -165,7 +153,7 @@ fn complete(grader: &mut Node, hint: Option<&'static str>, problems: &mut Proble
     }
     let at = grader.span.at_start();
     if grader.get("config").is_none() {
-        insert(grader, "config", map(at, Vec::new()));
+        grader.insert("config", empty_map(at));
     }
     let span = grader.span;
     let Some(config) = grader.get_mut("config") else {
@@ -186,7 +174,7 @@ fn complete(grader: &mut Node, hint: Option<&'static str>, problems: &mut Proble
         );
     }
     let at = config.span.at_start();
-    insert(config, "method", text(at, method));
+    config.insert("method", text(at, method));
 }
 
 /// The method that the settings and the expectation mean, and whether that is sure.
@@ -249,8 +237,8 @@ fn expected_type(case: &Node) -> Option<String> {
 pub(super) fn was_inferred(grader: &Node) -> bool {
     grader
         .get("config")
-        .and_then(|config| config.get_key("method"))
-        .is_some_and(|key| key.span.start == key.span.end)
+        .and_then(|config| config.key_place("method"))
+        .is_some_and(|key| key.start == key.end)
 }
 
 fn text(at: Span, value: &str) -> Node {
@@ -260,33 +248,7 @@ fn text(at: Span, value: &str) -> Node {
     }
 }
 
-fn map(at: Span, entries: Vec<(&str, Node)>) -> Node {
-    let entries = entries
-        .into_iter()
-        .map(|(name, node)| {
-            (
-                Key {
-                    name: Arc::from(name),
-                    span: at,
-                },
-                node,
-            )
-        })
-        .collect();
-    Node {
-        span: at,
-        value: NodeValue::Map(entries),
-    }
-}
-
-fn insert(node: &mut Node, name: &str, value: Node) {
-    if let NodeValue::Map(entries) = &mut node.value {
-        entries.push((
-            Key {
-                name: Arc::from(name),
-                span: value.span.at_start(),
-            },
-            value,
-        ));
-    }
+fn empty_map(span: Span) -> Node {
+    let value = NodeValue::Map(Vec::new());
+    Node { span, value }
 }

@@ -30,13 +30,11 @@ pub(super) fn input(desk: &mut Desk, spec: InputRef, node: &Node) -> Option<Inpu
         NameOr::Inline(InputSpec::Prompt(p)) => prompt(desk, p.content, p.context, node),
         NameOr::Inline(InputSpec::File(f)) => {
             let at = node.locate("/content");
-            match existing_file(desk.dir, &f.content, &desk.suite.fence, at) {
-                Ok(path) => Some(Input::File {
-                    path,
-                    context: f.context,
-                }),
-                Err(problem) => desk.refuse(problem),
-            }
+            let path = existing_file(desk.dir, &f.content, &desk.suite.fence, at);
+            Some(Input::File {
+                path: desk.problems.take(path)?,
+                context: f.context,
+            })
         }
         NameOr::Inline(InputSpec::ApiCall(call)) => api_call(desk, call, node),
         NameOr::Inline(InputSpec::Messages(m)) => Some(Input::Messages {
@@ -194,10 +192,7 @@ pub(super) fn extract(
             Ok(step) => out.push(step),
             Err((code, message)) => {
                 whole = false;
-                desk.push(match at {
-                    Some(at) => Problem::error(code, at, message),
-                    None => Problem::general(code, message),
-                });
+                desk.push(Problem::error(code, at, message));
             }
         }
     }

@@ -81,13 +81,25 @@ pub(super) enum Part<'a> {
 }
 
 impl Part<'_> {
+    pub fn node(&self) -> &Node {
+        let (Part::Capability(node)
+        | Part::Regression(node)
+        | Part::File(node)
+        | Part::Document(node)) = self;
+        node
+    }
+
+    /// What the eval says of itself: a definition at its top, a file under `metadata`.
+    pub fn head(&self) -> Option<&Node> {
+        match self {
+            Part::Capability(node) | Part::Regression(node) => Some(node),
+            Part::File(node) | Part::Document(node) => node.get("metadata"),
+        }
+    }
+
     /// The id of the eval, where it is written as a text.
     pub fn id(&self) -> Option<&str> {
-        let id = match self {
-            Part::Capability(node) | Part::Regression(node) => node.get("id"),
-            Part::File(node) | Part::Document(node) => node.at_pointer("/metadata/id"),
-        };
-        id.and_then(Node::as_text)
+        self.head()?.get("id")?.as_text()
     }
 }
 
@@ -145,14 +157,8 @@ fn under<'a>(node: &'a mut Node, key: &str) -> Vec<&'a mut Node> {
 
 /// The evals that stand inline in a suite's document.
 pub(super) fn inline_evals(suite: &mut Node) -> Vec<&mut Node> {
-    match suite.get_mut("eval_suite").and_then(|s| s.get_mut("evals")) {
-        Some(Node {
-            value: NodeValue::Seq(items),
-            ..
-        }) => items
-            .iter_mut()
-            .filter(|item| item.get("$ref").is_none())
-            .collect(),
-        _ => Vec::new(),
-    }
+    let suite = suite.get_mut("eval_suite");
+    let evals = suite.map_or(&mut [][..], |suite| suite.seq_mut("evals"));
+    let is_inline = |eval: &&mut Node| eval.get("$ref").is_none();
+    evals.iter_mut().filter(is_inline).collect()
 }

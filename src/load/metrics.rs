@@ -4,19 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::parts::part_of_plan;
 use super::problem::{Code, Problem, Problems};
 use super::source::Span;
 use super::thresholds::{Demand, unknown_metric};
 use super::tree::Node;
-use crate::model::{Bound, Component, Composite, Eval, Measured, Metric, MetricName, name_fault};
+use crate::model::{Bound, Component, Composite, Eval, Measured, Metric, name_fault};
 use crate::spec::{ComponentSpec, MetricSpec};
 
 /// What is known of each metric that graders measure, by name.
 pub(super) type Declared = BTreeMap<String, Measured>;
-
-/// A suite's `metrics:` with the node that it was read from.
-pub(super) type WrittenMetrics = (BTreeMap<String, MetricSpec>, Option<Node>);
 
 /// The metrics that the graders of these evals measure. A name that means a score here and some
 /// number there is an error.
@@ -47,31 +43,31 @@ pub(super) fn declared(evals: &[Arc<Eval>], problems: &mut Problems) -> Declared
 /// The suite's composites. `complete`: false when faults may have hidden a part of what graders
 /// measure.
 pub(super) fn composites(
-    (specs, node): &WrittenMetrics,
+    specs: &BTreeMap<String, MetricSpec>,
+    node: Option<&Node>,
     declared: &Declared,
     complete: bool,
     problems: &mut Problems,
 ) -> Vec<Composite> {
     let mut composites = Vec::new();
     for (name, spec) in specs {
-        let at = node
-            .as_ref()
-            .and_then(|node| node.get_key(name))
-            .map(|key| key.span);
+        let at = node.and_then(|node| node.key_place(name));
         let fault = name_fault(name).or_else(|| {
             declared
                 .contains_key(name)
                 .then(|| "is what a grader measures, and cannot be computed, too".to_owned())
         });
         if let Some(fault) = fault {
-            problems.push(located(Code::BadFormat, at, format!("`{name}` {fault}")));
+            problems.push(Problem::error(
+                Code::BadFormat,
+                at,
+                format!("`{name}` {fault}"),
+            ));
             continue;
         }
         let parts = node
-            .as_ref()
             .and_then(|node| node.get(name))
-            .and_then(|node| node.get("composite"));
-        let parts = parts.and_then(Node::as_seq).unwrap_or(&[]);
+            .map_or(&[][..], |node| node.seq("composite"));
         let mut components: Vec<Component> = Vec::new();
         for (index, part) in spec.composite.iter().enumerate() {
             let place = Place {
@@ -81,7 +77,11 @@ pub(super) fn composites(
             match component(part, specs, declared, complete, &place) {
                 Ok(part) if components.iter().any(|known| known.metric == part.metric) => {
                     let message = format!("`{}` is part of `{name}` twice", part.metric);
-                    problems.push(located(Code::SuspiciousValue, place.of("metric"), message));
+                    problems.push(Problem::error(
+                        Code::SuspiciousValue,
+                        place.of("metric"),
+                        message,
+                    ));
                 }
                 Ok(part) => components.push(part),
                 Err(problem) => problems.extend(problem.map(|problem| *problem)),
@@ -90,7 +90,7 @@ pub(super) fn composites(
         if components.len() == spec.composite.len()
             && components.iter().all(|part| part.weight == 0.0)
         {
-            problems.push(located(
+            problems.push(Problem::error(
                 Code::OutOfRange,
                 at,
                 format!("the weights of all parts of `{name}` are 0"),
@@ -126,7 +126,8 @@ fn component(
     complete: bool,
     place: &Place,
 ) -> Result<Component, Option<Box<Problem>>> {
-    let refuse = |code, key, message: String| Some(Box::new(located(code, place.of(key), message)));
+    let refuse =
+        |code, key, message: String| Some(Box::new(Problem::error(code, place.of(key), message)));
     let name = &spec.metric;
     let known: Vec<&str> = declared.keys().map(String::as_str).collect();
     let unknown = || Some(Box::new(unknown_metric(name, place.of("metric"), &known)));
@@ -203,28 +204,22 @@ pub(super) fn check_selected(
     problems: &mut Problems,
 ) {
     for demand in demands {
-        let Ok(MetricName {
-            metric: Metric::Named(name),
-            part,
-        }) = demand.threshold.metric.parse()
-        else {
+        let Some(name) = demand.author_name() else {
             continue;
         };
         let composite = composites.iter().find(|composite| composite.name == name);
-        let needed: Vec<&String> = match composite {
-            Some(composite) => composite
-                .components
-                .iter()
-                .map(|part| &part.metric)
-                .collect(),
-            None => vec![&name],
+        let needed: Vec<&str> = match composite {
+            Some(composite) => {
+                let parts = composite.components.iter();
+                parts.map(|part| part.metric.as_str()).collect()
+            }
+            None => vec![name],
         };
-        let of_part = part.as_ref().map(|part| part_of_plan(part, evals));
-        let evals = of_part.as_deref().unwrap_or(evals);
+        let evals = demand.evals(evals);
         if evals.is_empty() {
             continue;
         }
-        let measured = declared(evals, &mut Problems::new());
+        let measured = declared(&evals, &mut Problems::new());
         let is_named = |name: &str| matches!(name.parse(), Ok(Metric::Named(_)));
         for missing in needed
             .into_iter()
@@ -234,20 +229,13 @@ pub(super) fn check_selected(
             let message = format!(
                 "the threshold on `{metric}` needs `{missing}`, which no selected eval measures"
             );
-            let problem = located(Code::UnknownMetric, demand.at, message);
+            let problem = Problem::error(Code::UnknownMetric, demand.at, message);
             problems.push(
                 problem
                     .hint("the gate can't pass without it")
                     .maybe_warning(again),
             );
         }
-    }
-}
-
-fn located(code: Code, at: Option<Span>, message: impl Into<String>) -> Problem {
-    match at {
-        Some(at) => Problem::error(code, at, message),
-        None => Problem::general(code, message),
     }
 }
 

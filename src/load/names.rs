@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::kinds::{Part, parts};
+use super::kinds::parts;
 use super::reach::{tags, text};
 use super::refs::{self, Fence, lexical, project_root};
 use super::session::Session;
 use super::thresholds::built_in_presets;
-use super::tree::{Node, NodeValue};
+use super::tree::Node;
 
 /// What words of a command line can name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -77,9 +77,7 @@ impl SuiteNames {
             ));
         }
         let references: Vec<String> = suite
-            .get("evals")
-            .and_then(Node::as_seq)
-            .unwrap_or(&[])
+            .seq("evals")
             .iter()
             .filter_map(|eval| eval.get("$ref").and_then(Node::as_text).map(str::to_owned))
             .collect();
@@ -88,36 +86,23 @@ impl SuiteNames {
                 self.evals(&mut document);
             }
         }
-        if let Some(Node {
-            value: NodeValue::Seq(items),
-            ..
-        }) = suite.get_mut("evals")
-        {
-            items
-                .iter_mut()
-                .filter(|eval| eval.get("$ref").is_none())
-                .for_each(|eval| self.evals(eval));
+        for eval in suite.seq_mut("evals") {
+            if eval.get("$ref").is_none() {
+                self.evals(eval);
+            }
         }
     }
 
     fn evals(&mut self, document: &mut Node) {
         for part in parts(document) {
-            let (Part::Capability(node)
-            | Part::Regression(node)
-            | Part::Document(node)
-            | Part::File(node)) = part;
+            let (node, head) = (part.node(), part.head());
             let about = node.get("metadata");
-            let head = if node.get("id").is_some() {
-                Some(&*node)
-            } else {
-                about
-            };
-            let Some(id) = text(head, "id") else { continue };
+            let Some(id) = part.id() else { continue };
             self.evals.insert(id.to_owned());
             self.categories
                 .extend(text(head, "category").map(str::to_owned));
             self.tags.extend(tags(about).map(str::to_owned));
-            let cases = node.get("test_cases").and_then(Node::as_seq).unwrap_or(&[]);
+            let cases = node.seq("test_cases");
             self.cases.extend(
                 cases
                     .iter()

@@ -7,19 +7,17 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Number, Value, json};
 
 use super::problem::{Code, Problem, Problems};
 use super::scalar::is_integer;
-use super::schema::{
-    Tagged, aliases, branches, discriminator, flatten, null_is_absent, plain_values,
-};
+use super::schema::{aliases, branches, discriminator, flatten, null_is_absent, plain_values};
 use super::source::Sources;
 use super::tree::{Key, Node, NodeValue};
 
 /// Words of a schema that say nothing about its structure, so that a `$ref` beside them is still
 /// only a `$ref`.
-const ANNOTATIONS: [&str; 9] = [
+const ANNOTATIONS: [&str; 7] = [
     "$ref",
     "title",
     "description",
@@ -27,8 +25,6 @@ const ANNOTATIONS: [&str; 9] = [
     "deprecated",
     "examples",
     "x-aliases",
-    "x-keep-null",
-    "x-expected",
 ];
 
 /// What the normaliser needs to know of a schema, made once.
@@ -58,75 +54,30 @@ struct Shape {
 /// A schema that says by `if` which of two others holds.
 #[derive(Debug)]
 struct Choice {
-    condition: Condition,
+    condition: jsonschema::Validator,
+    /// Whether it is of more than the type.
+    of_keys: bool,
     then: Option<usize>,
     otherwise: Option<usize>,
 }
 
-/// The conditions that our schemas use: a type, keys that must be there, and words that a key must
-/// have.
-#[derive(Debug)]
-struct Condition {
-    types: Vec<String>,
-    /// One of these groups of keys must be there; no group is no demand.
-    keys: Vec<Vec<String>>,
-    words: Vec<(String, Vec<String>)>,
-}
-
-impl Condition {
-    fn new(schema: &Value) -> Condition {
-        let texts = |value: &Value| -> Vec<String> {
-            match value {
-                Value::String(one) => vec![one.clone()],
-                Value::Array(many) => many
-                    .iter()
-                    .filter_map(Value::as_str)
-                    .map(str::to_owned)
-                    .collect(),
-                _ => Vec::new(),
-            }
-        };
-        let mut keys = Vec::new();
-        keys.extend(schema.get("required").map(texts));
-        for option in schema
-            .get("anyOf")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten()
-        {
-            keys.extend(option.get("required").map(texts));
-        }
-        let properties = schema
-            .get("properties")
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten();
-        let words = properties
-            .filter_map(|(key, s)| s.get("enum").map(|words| (key.clone(), texts(words))))
-            .collect();
-        Condition {
-            types: schema.get("type").map(texts).unwrap_or_default(),
-            keys,
-            words,
-        }
-    }
-
+impl Choice {
+    /// Whether the condition holds, which looks at the node's kind, its keys, and their texts.
     fn holds(&self, node: &Node) -> bool {
-        let kind = match &node.value {
-            NodeValue::Null => "null",
-            NodeValue::Bool(_) => "boolean",
-            NodeValue::Number(_) | NodeValue::Special(_) => "number",
-            NodeValue::Text(_) => "string",
-            NodeValue::Seq(_) => "array",
-            NodeValue::Map(_) => "object",
+        let hollow = |node: &Node| match &node.value {
+            NodeValue::Seq(_) => json!([]),
+            NodeValue::Map(_) => json!({}),
+            NodeValue::Special(_) => json!(0),
+            _ => node.to_json(),
         };
-        let has_all = |group: &Vec<String>| group.iter().all(|key| node.get(key).is_some());
-        (self.types.is_empty() || self.types.iter().any(|t| t == kind))
-            && (self.keys.is_empty() || self.keys.iter().any(has_all))
-            && self.words.iter().all(|(key, words)| {
-                node.get(key)
-                    .is_none_or(|n| n.as_text().is_some_and(|t| words.iter().any(|w| w == t)))
-            })
+        let outline = match &node.value {
+            NodeValue::Map(entries) if self.of_keys => entries
+                .iter()
+                .map(|(key, value)| (key.name.to_string(), hollow(value)))
+                .collect(),
+            _ => hollow(node),
+        };
+        self.condition.is_valid(&outline)
     }
 }
 
@@ -141,7 +92,7 @@ struct Property {
 struct Union {
     key: String,
     /// By every spelling of the tag: the canonical tag and the branch.
-    branches: HashMap<String, (Arc<str>, usize)>,
+    branches: HashMap<String, usize>,
 }
 
 impl Shapes {
@@ -214,8 +165,13 @@ impl ShapeBuilder<'_> {
             .get("items")
             .filter(|s| s.is_object())
             .map(|s| self.add(s));
-        shape.choice = flat.get("if").map(|condition| Choice {
-            condition: Condition::new(condition),
+        let condition = flat.get("if").and_then(|schema| {
+            let words = schema.as_object()?.len();
+            Some((jsonschema::validator_for(schema).ok()?, words > 1))
+        });
+        shape.choice = condition.map(|(condition, of_keys)| Choice {
+            condition,
+            of_keys,
             then: flat.get("then").map(|s| self.add(s)),
             otherwise: flat.get("else").map(|s| self.add(s)),
         });
@@ -241,7 +197,17 @@ impl ShapeBuilder<'_> {
                 }
             }
         } else if let Some(tagged) = discriminator(self.root, &branches) {
-            shape.tagged = Some(self.union(&branches, tagged));
+            let mut union = Union {
+                key: tagged.key,
+                branches: HashMap::new(),
+            };
+            for (branch, tags) in branches.iter().zip(tagged.tags) {
+                let shape = self.add(branch);
+                union
+                    .branches
+                    .extend(tags.into_iter().map(|tag| (tag, shape)));
+            }
+            shape.tagged = Some(union);
         } else {
             shape.alternatives = branches.iter().map(|branch| self.add(branch)).collect();
         }
@@ -273,28 +239,6 @@ impl ShapeBuilder<'_> {
         }
         properties
     }
-
-    fn union(&mut self, branches: &[&Value], tagged: Tagged) -> Union {
-        let mut by_tag = HashMap::new();
-        for (branch, tags) in branches.iter().zip(&tagged.tags) {
-            let shape = self.add(branch);
-            for tag in tags {
-                by_tag.insert(tag.clone(), (Arc::from(tag.as_str()), shape));
-            }
-            let Some(canonical) = tags.first() else {
-                continue;
-            };
-            for alias in aliases(branch, "x-tag-aliases") {
-                by_tag
-                    .entry(alias.to_owned())
-                    .or_insert((Arc::from(canonical.as_str()), shape));
-            }
-        }
-        Union {
-            key: tagged.key,
-            branches: by_tag,
-        }
-    }
 }
 
 struct Walk<'w> {
@@ -310,7 +254,7 @@ impl Walk<'_> {
             return;
         };
         if let Some(choice) = &shape.choice {
-            let branch = if choice.condition.holds(node) {
+            let branch = if choice.holds(node) {
                 choice.then
             } else {
                 choice.otherwise
@@ -340,10 +284,11 @@ impl Walk<'_> {
             }
             NodeValue::Map(entries) => {
                 if let Some(union) = &shape.tagged
-                    && let Some(branch) = tag_branch(shapes, union, entries)
+                    && let Some((_, tag)) = entries.iter().find(|(k, _)| *k.name == union.key)
+                    && let Some(branch) = tag.as_text().and_then(|tag| union.branches.get(tag))
                 {
                     // The branch knows every key of the map, so nothing is left to do here.
-                    return self.node(branch, node);
+                    return self.node(*branch, node);
                 }
                 self.map(shape, entries);
             }
@@ -475,26 +420,6 @@ fn whole(number: &Number) -> Option<Number> {
         (true, digits) => format!("{sign}{digits}").parse().ok(),
         (false, _) => None,
     }
-}
-
-/// The branch that a map's discriminator names; the tag itself is renamed to its canonical
-/// spelling.
-fn tag_branch(shapes: &[Shape], union: &Union, entries: &mut [(Key, Node)]) -> Option<usize> {
-    // The discriminator may itself have another spelling: its branches say so.
-    let is_key = |name: &str| {
-        name == union.key
-            || union.branches.values().any(|(_, branch)| {
-                let property = shapes.get(*branch).and_then(|s| s.properties.get(name));
-                property.is_some_and(|p| *p.canonical == *union.key)
-            })
-    };
-    let (_, value) = entries.iter_mut().find(|(key, _)| is_key(&key.name))?;
-    let NodeValue::Text(text) = &mut value.value else {
-        return None;
-    };
-    let (canonical, branch) = union.branches.get(&**text)?;
-    *text = canonical.clone();
-    Some(*branch)
 }
 
 #[cfg(test)]

@@ -51,8 +51,7 @@ struct Entry {
 impl PriceShelf {
     /// The prices of a document; `None` after reporting that its shape is wrong.
     pub fn of_document(session: &mut Session, document: &mut Node) -> Option<PriceShelf> {
-        let json = session.check(SchemaKind::Prices, document)?;
-        let file: PricesFile = serde_json::from_value(json).ok()?;
+        let file: PricesFile = session.read(SchemaKind::Prices, document)?;
         let at = document.get("prices").unwrap_or(document);
         Some(PriceShelf::of(file.prices, at, &mut session.problems))
     }
@@ -77,10 +76,8 @@ impl PriceShelf {
                 let hint = format!("such as `openai:{pattern}`");
                 problems.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
             }
-            match Entry::all(&pattern, &spec, at) {
-                Ok(entries) => shelf.entries.extend(entries),
-                Err(problem) => problems.push(problem),
-            }
+            let entries = problems.take(Entry::all(&pattern, &spec, at));
+            shelf.entries.extend(entries.into_iter().flatten());
         }
         shelf
     }
@@ -275,10 +272,8 @@ pub(super) fn price_of(
     }
     let shelf = &desk.suite.prices;
     desk.problems.extend(shelf.late.iter().cloned());
-    match shelf.find(&format!("{provider}:{model}")) {
-        Ok(found) => found,
-        Err(problem) => desk.refuse(*problem),
-    }
+    let found = shelf.find(&format!("{provider}:{model}"));
+    desk.problems.take(found.map_err(|problem| *problem))?
 }
 
 /// What the run may spend: the command line's, else the suite's.

@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use std::num::NonZeroU32;
 
 use super::source::Span;
+use eval_base::nearest::did_you_mean;
 use eval_base::redact::Redactor;
 
 macro_rules! codes {
@@ -174,21 +175,25 @@ pub struct Problem {
 }
 
 impl Problem {
-    pub fn error(code: Code, span: Span, message: impl Into<String>) -> Problem {
-        let message = message.into();
+    /// An error at a place, where it has one.
+    pub fn error(code: Code, span: impl Into<Option<Span>>, message: impl Into<String>) -> Problem {
         Problem {
             code,
             severity: Severity::Error,
-            span: Some(span),
+            span: span.into(),
             part: None,
             path: None,
-            message,
+            message: message.into(),
             hint: None,
             related: vec![],
         }
     }
 
-    pub fn warning(code: Code, span: Span, message: impl Into<String>) -> Problem {
+    pub fn warning(
+        code: Code,
+        span: impl Into<Option<Span>>,
+        message: impl Into<String>,
+    ) -> Problem {
         Problem {
             severity: Severity::Warning,
             ..Problem::error(code, span, message)
@@ -198,7 +203,6 @@ impl Problem {
     /// An error of a whole file, named as messages show it.
     pub fn of_file(code: Code, path: impl Into<String>, message: impl Into<String>) -> Problem {
         Problem {
-            span: None,
             path: Some(path.into()),
             ..Problem::general(code, message)
         }
@@ -206,17 +210,7 @@ impl Problem {
 
     /// An error of no file, such as a wrong name on the command line.
     pub fn general(code: Code, message: impl Into<String>) -> Problem {
-        let message = message.into();
-        Problem {
-            code,
-            severity: Severity::Error,
-            span: None,
-            part: None,
-            path: None,
-            message,
-            hint: None,
-            related: vec![],
-        }
+        Problem::error(code, None::<Span>, message)
     }
 
     #[must_use]
@@ -232,12 +226,25 @@ impl Problem {
         self
     }
 
+    /// Hints at the known name that is nearest to a wrong one, if any is near.
     #[must_use]
-    pub fn related(mut self, span: Span, note: impl Into<String>) -> Problem {
-        self.related.push(Related {
-            span,
-            note: note.into(),
-        });
+    pub fn near<'k>(self, wrong: &str, known: impl IntoIterator<Item = &'k str>) -> Problem {
+        let near = did_you_mean(wrong, known);
+        self.maybe_hint(near.map(|near| format!("did you mean `{near}`?")))
+    }
+
+    /// Sets the hint if there is none.
+    #[must_use]
+    pub fn or_hint(mut self, hint: impl Into<String>) -> Problem {
+        self.hint.get_or_insert_with(|| hint.into());
+        self
+    }
+
+    #[must_use]
+    pub fn related(mut self, span: impl Into<Option<Span>>, note: impl Into<String>) -> Problem {
+        let note = note.into();
+        let related = span.into().map(|span| Related { span, note });
+        self.related.extend(related);
         self
     }
 
@@ -353,6 +360,13 @@ impl Problems {
             (a.span, &a.path, a.severity, a.code).cmp(&(b.span, &b.path, b.severity, b.code))
         });
         all
+    }
+}
+
+impl Problems {
+    /// What was found, where nothing is wrong with it.
+    pub fn take<T>(&mut self, found: Result<T, Problem>) -> Option<T> {
+        found.map_err(|problem| self.push(problem)).ok()
     }
 }
 

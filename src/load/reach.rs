@@ -31,16 +31,14 @@ impl FilterReach {
     /// False when the filters leave out every case of this part. Cases that a dataset gives are not
     /// known yet.
     pub fn can_select(&self, part: &Part<'_>) -> bool {
-        let (node, head, kind) = match part {
-            Part::Capability(node) => (&**node, None, "capability"),
-            Part::Regression(node) => (&**node, None, "regression"),
-            Part::Document(node) => (&**node, node.get("metadata"), "regression"),
-            Part::File(node) => (&**node, node.get("metadata"), "capability"),
+        let kind = match part {
+            Part::Capability(_) | Part::File(_) => "capability",
+            Part::Regression(_) | Part::Document(_) => "regression",
         };
+        let (node, head) = (part.node(), part.head());
         let kind = text(Some(node), "eval_type").unwrap_or(kind);
         let about = node.get("metadata");
-        let head = head.unwrap_or(node);
-        let Some(id) = text(Some(head), "id") else {
+        let Some(id) = part.id() else {
             return true;
         };
         let Filters {
@@ -52,9 +50,9 @@ impl FilterReach {
             only,
             ..
         } = &self.filters;
-        let cases = node.get("test_cases").and_then(Node::as_seq).unwrap_or(&[]);
+        let cases = node.seq("test_cases");
         let has_rows = node.get("dataset").is_some();
-        let own_category = text(Some(head), "category");
+        let own_category = text(head, "category");
         let is_one = |wanted: &[String], own: Option<&str>| {
             own.is_some_and(|own| wanted.iter().any(|w| w == own))
         };
@@ -143,9 +141,7 @@ pub(super) fn text<'n>(node: Option<&'n Node>, key: &str) -> Option<&'n str> {
 }
 
 pub(super) fn tags(node: Option<&Node>) -> impl Iterator<Item = &str> {
-    node.and_then(|node| node.get("tags"))
-        .and_then(Node::as_seq)
-        .unwrap_or(&[])
+    node.map_or(&[][..], |node| node.seq("tags"))
         .iter()
         .filter_map(Node::as_text)
 }

@@ -7,7 +7,7 @@ use super::problem::{Code, Problem};
 use super::scope::Desk;
 use super::source::Span;
 use super::tree::Node;
-use crate::model::{CodeGrader, Combine, Grader, GraderKind, Grading};
+use crate::model::{CodeGrader, Combine, Grader, GraderKind, GraderType, Grading};
 use crate::spec::{CodeConfig, ComparisonSpec, ComparisonType, CurrentSpec, GraderSpec, NameOr};
 
 /// The comparison, which may stand in the definition or under `current:`; both is an error.
@@ -48,45 +48,24 @@ pub(super) fn grading(
                 let hint = "write `baseline: {output: ...}`, or capture one with `eval-harness baseline capture`";
                 desk.push(Problem::warning(Code::GraderIncomplete, at, message).hint(hint));
             }
-            return Some(alone(CodeGrader::NoBaseline, true));
+            return Some(alone(CodeGrader::NoBaseline));
         }
         return graders::resolve(desk, &written, None, Known::Missing, at);
     };
-    let Some((comparison, comparison_at)) = comparison else {
-        if written.is_empty() && desk.suite.grader_type.is_none() {
-            let usual = ComparisonSpec {
-                kind: ComparisonType::Structural,
-                tolerance: None,
-                ignore_fields: Vec::new(),
-                ignore_values: Vec::new(),
-                require_keys: Vec::new(),
-                options: None,
-            };
-            return from_comparison(desk, &usual, known, at).map(|g| alone(g, true));
-        }
+    let grader_type = desk.suite.grader_type;
+    let code_counts = grader_type.is_none_or(|t| t == GraderType::Code);
+    if written.is_empty() && code_counts && (comparison.is_some() || grader_type.is_none()) {
+        let usual = ComparisonSpec::default();
+        let (comparison, at) = comparison.unwrap_or((&usual, at));
+        return from_comparison(desk, comparison, known, at).map(alone);
+    }
+    let Some((comparison, comparison_at)) = comparison.filter(|_| !written.is_empty()) else {
         return graders::resolve(desk, &written, None, Known::Baseline(known), at);
     };
-    if written.is_empty() {
-        if desk
-            .suite
-            .grader_type
-            .is_some_and(|t| t != crate::model::GraderType::Code)
-        {
-            return graders::resolve(desk, &written, None, Known::Baseline(known), at);
-        }
-        return from_comparison(desk, comparison, known, comparison_at).map(|g| alone(g, true));
-    }
     let taken = merge(desk, &mut written, comparison, comparison_at)?;
     let mut grading = graders::resolve(desk, &written, None, Known::Baseline(known), at)?;
-    let wanted = desk
-        .suite
-        .grader_type
-        .is_none_or(|t| t == crate::model::GraderType::Code);
-    if !taken && wanted {
-        let own = alone(
-            from_comparison(desk, comparison, known, comparison_at)?,
-            true,
-        );
+    if !taken && code_counts {
+        let own = alone(from_comparison(desk, comparison, known, comparison_at)?);
         if grading.combine != Combine::All {
             let message = "`comparison` and `combine` leave open how the comparison counts";
             return desk.refuse(
@@ -171,10 +150,10 @@ fn conflict<T>(desk: &mut Desk, at: Span, other: Span) -> Option<T> {
     )
 }
 
-fn alone(grader: CodeGrader, inferred: bool) -> Grading {
+fn alone(grader: CodeGrader) -> Grading {
     let kind = GraderKind::Code(grader);
     let grader = Grader {
-        inferred,
+        inferred: true,
         ..Grader::of(kind)
     };
     Grading {

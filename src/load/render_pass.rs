@@ -94,13 +94,8 @@ impl RenderPass<'_> {
             Part::Regression(node) | Part::Document(node) => self.regression(node),
             Part::File(node) => {
                 self.graders(node);
-                if let Some(Node {
-                    value: NodeValue::Seq(cases),
-                    ..
-                }) = node.get_mut("test_cases")
-                {
-                    cases.iter_mut().for_each(|case| self.case(case));
-                }
+                let cases = node.seq_mut("test_cases");
+                cases.iter_mut().for_each(|case| self.case(case));
             }
         }
     }
@@ -163,19 +158,14 @@ impl RenderPass<'_> {
         if let Some(grader) = case.get_mut("grader") {
             self.grader(grader);
         }
-        if let Some(Node {
-            value: NodeValue::Seq(items),
-            ..
-        }) = case.get_mut("graders")
-        {
-            items.iter_mut().for_each(|grader| self.grader(grader));
-        }
+        let several = case.seq_mut("graders");
+        several.iter_mut().for_each(|grader| self.grader(grader));
     }
 
     pub fn grader(&mut self, grader: &mut Node) {
         let is_judge = grader.get("type").and_then(Node::as_text) == Some("model");
         if let Some(config) = grader.get_mut("config").filter(|_| is_judge) {
-            return self.judge(config);
+            return self.model(config);
         }
         let Some(config) = grader.get_mut("config") else {
             return;
@@ -198,25 +188,6 @@ impl RenderPass<'_> {
         }
         if let Some(command) = config.get_mut("command") {
             self.text(command, &[(AT_RUN, Jinja::from(AT_RUN_PLACEHOLDER))]);
-        }
-    }
-
-    /// Who judges, and what by. A prompt is filled when it is asked, and examples are data; of a
-    /// rubric, in which braces may well be JSON, only `{{` begins a template.
-    fn judge(&mut self, config: &mut Node) {
-        let stored = self.are_answers_stored(config);
-        let filled = OF_MODELS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
-        let NodeValue::Map(entries) = &mut config.value else {
-            return;
-        };
-        for (key, value) in entries {
-            match &*key.name {
-                "request" => self.text(value, &filled),
-                "headers" => self.headers(value, stored),
-                "prompt" | "examples" => {}
-                "rubric" | "criteria" => self.prose(value),
-                _ => self.text(value, &[]),
-            }
         }
     }
 
@@ -248,7 +219,7 @@ impl RenderPass<'_> {
             return self.model(target);
         }
         let http = kind.as_deref() == Some("http");
-        let idle = self.engine.is_idle();
+        let idle = self.engine.scope.idle;
         let filled = OF_CALLS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
         let NodeValue::Map(entries) = &mut target.value else {
             return;
@@ -266,7 +237,7 @@ impl RenderPass<'_> {
 
     /// True when a model is not called: its answers are recorded or cached.
     fn are_answers_stored(&self, model: &Node) -> bool {
-        self.engine.is_keyless() || model.get("replay").is_some()
+        self.engine.scope.keyless || model.get("replay").is_some()
     }
 
     /// Headers hold keys: where they are not sent, environment variables that are not set are not
@@ -288,8 +259,9 @@ impl RenderPass<'_> {
         }
     }
 
-    /// A model or a provider: all of its texts but those that are sent as they are. What a request
-    /// of one's own is filled with is known when it is made.
+    /// A model that is asked or that judges. What is only known at the call stays; a prompt of a
+    /// judge is filled then, and examples are data. Of a rubric, in which braces may well be JSON,
+    /// only `{{` begins a template.
     pub fn model(&mut self, node: &mut Node) {
         let stored = self.are_answers_stored(node);
         let filled = OF_MODELS.map(|name| (name, Jinja::from(format!("{{{{ {name} }}}}"))));
@@ -300,7 +272,8 @@ impl RenderPass<'_> {
             match &*key.name {
                 "request" => self.text(value, &filled),
                 "headers" => self.headers(value, stored),
-                "json_schema" | "stop" => {}
+                "json_schema" | "stop" | "prompt" | "examples" => {}
+                "rubric" | "criteria" => self.prose(value),
                 _ => self.text(value, &[]),
             }
         }

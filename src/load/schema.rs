@@ -17,9 +17,7 @@ use super::problem::Problems;
 use super::source::{Sources, Span};
 use super::tree::{Node, NodeValue};
 
-pub(super) use derive::{
-    Tagged, aliases, branches, discriminator, flatten, null_is_absent, plain_values,
-};
+pub(super) use derive::{aliases, branches, discriminator, flatten, null_is_absent, plain_values};
 
 /// A schema of ours that cannot be compiled: a defect of the program, not of a file.
 #[derive(Debug, thiserror::Error)]

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::problem::{Code, Problem, Problems, Severity};
-use super::session::validator;
+use super::session::read_or_explain;
 use super::source::Sources;
-use super::stored::conflict;
-use super::tree::{self, Node, NodeValue};
+use super::stored::{conflict, unknown_version};
+use super::tree::{self, Node};
 use crate::model::{Fingerprint, Outcome, Standing};
 use crate::spec::{CaseRecord, SCORES_VERSION, SchemaKind, ScoreBaselineFile};
 use eval_base::text::escape_path_component;
@@ -101,27 +101,12 @@ pub fn parse_scores(path: &Path, text: &str) -> Result<ScoreBaselineFile, Box<Br
 
 /// Judges a document; `None` after saying what is wrong with it.
 pub(super) fn judge(node: &Node, problems: &mut Problems) -> Option<ScoreBaselineFile> {
-    let before = problems.error_count();
-    if let Some(problem) = newer(node) {
+    if let Some(problem) = unknown_version(node, "score ", SCORES_VERSION) {
         problems.push(problem);
         return None;
     }
-    let file = match serde_json::from_value::<ScoreBaselineFile>(node.to_json()) {
-        Ok(file) => file,
-        Err(error) => {
-            if let Some(validator) = validator(SchemaKind::Scores) {
-                validator.validate(node, problems);
-            }
-            if problems.error_count() == before {
-                problems.push(Problem::error(
-                    Code::BadShape,
-                    node.span.at_start(),
-                    error.to_string(),
-                ));
-            }
-            return None;
-        }
-    };
+    let file: ScoreBaselineFile =
+        read_or_explain(SchemaKind::Scores, node.to_json(), node, problems)?;
     match fault(&file) {
         None => Some(file),
         Some((pointer, message)) => {
@@ -131,28 +116,6 @@ pub(super) fn judge(node: &Node, problems: &mut Problems) -> Option<ScoreBaselin
                 message,
             ));
             None
-        }
-    }
-}
-
-fn newer(node: &Node) -> Option<Problem> {
-    let at = node.get("format_version")?;
-    let NodeValue::Number(number) = &at.value else {
-        return None;
-    };
-    match number.as_u64()? {
-        version if version == u64::from(SCORES_VERSION) => None,
-        0 => Some(Problem::error(
-            Code::BadBaseline,
-            at.span,
-            "there is no version 0 of the format of score baselines",
-        )),
-        version => {
-            let message = format!(
-                "this score baseline was written by a newer eval-harness: its format has version {version}, and this program \
-                 knows versions up to {SCORES_VERSION}"
-            );
-            Some(Problem::error(Code::NewerBaseline, at.span, message).hint("update eval-harness"))
         }
     }
 }

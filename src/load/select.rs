@@ -8,7 +8,6 @@ use super::problem::{Code, Problem, Problems};
 use super::request::Filters;
 use crate::model::{Eval, EvalType, Outline, Shard};
 use eval_base::globs::IdGlobs;
-use eval_base::nearest::did_you_mean;
 
 impl Filters {
     /// Each kind of filter in words, for the journal and reports; empty when nothing is filtered.
@@ -199,12 +198,11 @@ fn strangers(
         if fits {
             return;
         }
-        let hint = match did_you_mean(word, known.iter().copied()) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => "`list` shows what there is".to_owned(),
-        };
         let message = format!("`--{flag} {word}` fits nothing in this suite");
-        found.push(Problem::general(Code::EmptyCases, message).hint(hint));
+        let problem = Problem::general(Code::EmptyCases, message)
+            .near(word, known.iter().copied())
+            .or_hint("`list` shows what there is");
+        found.push(problem);
     };
     for word in &filters.category {
         look(

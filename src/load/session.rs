@@ -60,6 +60,22 @@ impl Session {
     }
 
     /// What judges a part of a file in the folder `dir`.
+    /// A document of a kind as its type.
+    pub fn read<T: DeserializeOwned>(
+        &mut self,
+        kind: SchemaKind,
+        document: &mut Node,
+    ) -> Option<T> {
+        let json = self.check(kind, document)?;
+        let read = serde_json::from_value(json);
+        read.map_err(|error| {
+            let at = document.span.at_start();
+            self.problems
+                .push(Problem::error(Code::BadShape, at, error.to_string()));
+        })
+        .ok()
+    }
+
     pub fn desk<'a>(&'a mut self, suite: &'a SuiteScope, dir: &'a Path) -> Desk<'a> {
         Desk {
             sources: &self.sources,
@@ -102,6 +118,29 @@ pub(super) fn case_validator() -> Option<&'static Validator> {
         .as_ref()
 }
 
+/// A document that needs no schema while it is right: its schema says what is wrong with one that
+/// is not.
+pub(super) fn read_or_explain<T: DeserializeOwned>(
+    kind: SchemaKind,
+    json: Value,
+    node: &Node,
+    problems: &mut Problems,
+) -> Option<T> {
+    let error = match serde_json::from_value(json) {
+        Ok(read) => return Some(read),
+        Err(error) => error,
+    };
+    let before = problems.error_count();
+    if let Some(validator) = validator(kind) {
+        validator.validate(node, problems);
+    }
+    if problems.error_count() == before {
+        let at = node.span.at_start();
+        problems.push(Problem::error(Code::BadShape, at, error.to_string()));
+    }
+    None
+}
+
 /// Where errors of a file stand, to leave out the parts that are known to be broken.
 #[derive(Debug, Default)]
 pub(super) struct Broken {
@@ -120,10 +159,6 @@ impl Broken {
         Broken {
             starts: starts.collect(),
         }
-    }
-
-    pub fn any(&self) -> bool {
-        !self.starts.is_empty()
     }
 
     /// True when an error stands at or below the node. What came through an anchor lies elsewhere

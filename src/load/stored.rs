@@ -14,14 +14,14 @@ use std::path::PathBuf;
 use serde_json::Value;
 
 use super::problem::{Code, Problem, Problems};
-use super::session::validator;
+use super::session::read_or_explain;
 use super::source::{FileId, Sources, Span, decode};
 use super::tree::{self, Node};
 use crate::model::{Fingerprint, Standing, baseline_file_name};
 use crate::spec::{BASELINE_VERSION, BaselineFile, SchemaKind};
 
 pub use folder::{Folder, Revision};
-pub(super) use judge::conflict;
+pub(super) use judge::{conflict, unknown_version};
 
 /// A baseline as it is kept.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,8 +117,9 @@ impl Reader<'_> {
         let Some(node) = tree::parse(self.sources, file, self.problems) else {
             return Found::Broken;
         };
-        if let Err(problem) = judge::version(&node) {
-            return self.broken(problem);
+        if let Some(problem) = judge::unknown_version(&node, "", BASELINE_VERSION) {
+            return self
+                .broken(problem.or_hint(format!("write `format_version: {BASELINE_VERSION}`")));
         }
         let errors = self.problems.error_count();
         let Some(spec) = self.spec(&node) else {
@@ -149,24 +150,12 @@ impl Reader<'_> {
                 .map(|(key, value)| (key.name.to_string(), value.to_json()))
                 .collect()
         });
-        match serde_json::from_value::<BaselineFile>(header.map_or(Value::Null, Value::Object)) {
-            Ok(spec) => Some(BaselineFile {
-                output: node.get("output").map(Node::to_json),
-                ..spec
-            }),
-            Err(error) => {
-                let before = self.problems.error_count();
-                if let Some(validator) = validator(SchemaKind::Baseline) {
-                    validator.validate(node, self.problems);
-                }
-                if self.problems.error_count() == before {
-                    let problem =
-                        Problem::error(Code::BadShape, node.span.at_start(), error.to_string());
-                    self.problems.push(problem);
-                }
-                None
-            }
-        }
+        let json = header.map_or(Value::Null, Value::Object);
+        let spec: BaselineFile = read_or_explain(SchemaKind::Baseline, json, node, self.problems)?;
+        Some(BaselineFile {
+            output: node.get("output").map(Node::to_json),
+            ..spec
+        })
     }
 
     /// The output, from wherever it is, with its matchers judged.
@@ -310,9 +299,4 @@ pub(super) fn check(
         cwd,
     }
     .of_file(name);
-}
-
-/// True for a version that this program reads.
-fn known(version: u64) -> bool {
-    (1..=u64::from(BASELINE_VERSION)).contains(&version)
 }

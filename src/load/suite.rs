@@ -9,7 +9,7 @@ mod plan;
 mod referred;
 mod variables;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -26,16 +26,13 @@ use super::render_pass::RenderPass;
 use super::request::{Counts, LoadRequest, Loaded, Purpose};
 use super::scope::{SuiteScope, seconds};
 use super::session::{Broken, Session, read, validator};
-use super::source::Span;
 use super::stored::{Folder, Revision};
-use super::targets::{self, Targets};
+use super::targets::Chosen;
 use super::template::Engine;
-use super::thresholds;
+use super::thresholds::Resolved;
 use super::tree::{Node, NodeValue};
-use chosen::choice;
 use documents::render_named;
-pub(super) use documents::{eval_document, graders_file, shelf};
-use gather::Gathered;
+pub(super) use documents::{eval_document, graders_file, sets, shelf};
 pub use overview::overview;
 use plan::Parts;
 pub(super) use variables::check_vars;
@@ -96,8 +93,16 @@ struct Loader<'a> {
 struct Head {
     spec: Option<SuiteSpec>,
     node: Node,
-    evals: Vec<Node>,
+    evals: HeadEvals,
     missing: MissingValues,
+}
+
+/// The evals of a suite, as its document has them.
+enum HeadEvals {
+    /// Written in it, or referred to: checked with it.
+    Listed(Vec<Node>),
+    /// The document of an eval file in place of a suite.
+    Alone(Node),
 }
 
 impl<'a> Loader<'a> {
@@ -133,7 +138,10 @@ impl Loader<'_> {
                 let head = self.suite_head(&mut node);
                 self.finish(head)
             }
-            Some(SchemaKind::Eval) => self.eval_as_suite(node),
+            Some(SchemaKind::Eval) => {
+                let head = self.eval_as_suite(node);
+                self.finish(head)
+            }
             other => {
                 let message = match other {
                     Some(kind) => format!("this is a file of kind `{}`, not a suite", kind.name()),
@@ -169,7 +177,7 @@ impl Loader<'_> {
         if let Some(validator) = validator {
             validator.normalise(sources, node, problems);
         }
-        let scope = self.templates(node);
+        let scope = self.templates(node.get("eval_suite"));
         let reach = FilterReach::of(&self.request.overrides.filters);
         let overrides = &self.request.overrides;
         let named = overrides
@@ -223,27 +231,15 @@ impl Loader<'_> {
                         pass.target(node)
                     });
                 }
-                if let Some(Node {
-                    value: NodeValue::Map(entries),
-                    ..
-                }) = suite.get_mut("targets")
-                {
-                    for (key, node) in entries {
-                        let part = SparePart::Target(key.name.to_string());
-                        render(part, is_used(&key.name), node, |pass, node| {
-                            pass.target(node)
-                        });
-                    }
+                for (key, node) in suite.map_mut("targets") {
+                    let part = SparePart::Target(key.name.to_string());
+                    render(part, is_used(&key.name), node, |pass, node| {
+                        pass.target(node)
+                    });
                 }
-                if let Some(Node {
-                    value: NodeValue::Map(entries),
-                    ..
-                }) = suite.get_mut("providers")
-                {
-                    for (key, node) in entries {
-                        let part = SparePart::Provider(key.name.to_string());
-                        render(part, false, node, |pass, node| pass.model(node));
-                    }
+                for (key, node) in suite.map_mut("providers") {
+                    let part = SparePart::Provider(key.name.to_string());
+                    render(part, false, node, |pass, node| pass.model(node));
                 }
                 if let Some(node) = suite.get_mut("skill") {
                     let part = SparePart::Inherited(InheritedKind::Skill);
@@ -278,77 +274,35 @@ impl Loader<'_> {
         Head {
             spec: read(&head, &broken, problems),
             node: head,
-            evals,
+            evals: HeadEvals::Listed(evals),
             missing,
         }
     }
 
-    /// An eval file given in place of a suite.
-    fn eval_as_suite(&mut self, node: Node) -> (Option<Plan>, Counts, Counts) {
-        let mut scope = self.base_scope(None);
-        scope.templates = self.templates(&node);
-        let lenient = self.session.lenient();
-        scope.templates.open = lenient;
-        scope.shelf.open = lenient;
-        scope.executors.open = lenient;
-        scope.prices = self.prices(None, &node);
-        scope.reach = FilterReach::of(&self.request.overrides.filters).map(Arc::new);
-        let name = self
-            .path
-            .file_stem()
-            .map_or_else(String::new, |s| s.to_string_lossy().into_owned());
-        let at = node.span.at_start();
-        let chosen = {
-            let mut desk = self.session.desk(&scope, &self.dir);
-            let choice = choice(self.request);
-            targets::choose(&mut desk, &Targets::new(), choice, at)
-        };
-        scope.target = self.asked(&chosen.name, chosen.target.as_ref());
-        self.baselines(&mut scope, &node);
-        let built = self.eval_document(node, &scope, &self.dir.clone());
-        let gathered = built
-            .into_iter()
-            .map(|built| Gathered { built, by: at })
-            .collect();
-        let evals = self.unique(gathered);
-        self.lacks_target(chosen.lack, &evals);
-        let name = match evals.as_slice() {
-            [only] => only.info.name.clone(),
-            _ => name,
-        };
-        let sources = thresholds::Sources {
-            chosen: self.request.overrides.preset.as_deref(),
-            asked: &self.request.overrides.asked,
-            overrides: &self.request.overrides.thresholds,
-            ..thresholds::Sources::default()
-        };
-        let demands = thresholds::resolve(&sources, &mut self.session.problems);
-        let parts = Parts {
-            info: (name, None, None),
-            config: crate::spec::SuiteConfig::default(),
-            reporting: crate::spec::ReportingSpec::default(),
-            channels: Vec::new(),
-            max_regressions: None,
-            metrics: (BTreeMap::new(), None),
-            demands,
-            evals,
-            target_name: chosen.name,
-            target: chosen.target,
-            temperature_at: None,
-            scope,
-        };
-        self.plan(parts)
+    /// An eval file given in place of a suite, as the suite that says nothing but its evals.
+    fn eval_as_suite(&self, document: Node) -> Head {
+        let name = self.path.file_stem().unwrap_or_default();
+        Head {
+            spec: Some(SuiteSpec {
+                name: name.to_string_lossy().into_owned(),
+                ..SuiteSpec::default()
+            }),
+            node: Node {
+                span: document.span,
+                value: NodeValue::Map(Vec::new()),
+            },
+            evals: HeadEvals::Alone(document),
+            missing: MissingValues::new(),
+        }
     }
 
-    fn base_scope(&self, spec: Option<&SuiteSpec>) -> SuiteScope {
-        let overrides = &self.request.overrides;
-        let config = spec.map(|s| s.config.clone()).unwrap_or_default();
-        let written = spec.and_then(|s| s.baselines.as_ref());
+    fn base_scope(&self, spec: &SuiteSpec) -> SuiteScope {
+        let (overrides, config) = (&self.request.overrides, &spec.config);
         SuiteScope {
             dir: self.dir.clone(),
             root: self.root.clone(),
             cwd: self.session.cwd.clone(),
-            baselines: baselines::settings(written, &self.dir, &self.root),
+            baselines: baselines::settings(spec.baselines.as_ref(), &self.dir, &self.root),
             known_good: Arc::clone(&overrides.known_good),
             fence: self.session.fence.clone(),
             timeout: overrides.timeout.map(seconds),
@@ -362,6 +316,7 @@ impl Loader<'_> {
             recorded: overrides.outputs.is_some(),
             environment: Arc::new(self.request.env.clone()),
             workers: config.max_workers,
+            reach: FilterReach::of(&overrides.filters).map(Arc::new),
             ..SuiteScope::default()
         }
     }
@@ -373,63 +328,58 @@ impl Loader<'_> {
             evals,
             mut missing,
         } = head;
-        if let Some(folders) = spec.as_ref().map(|s| &s.allow_paths) {
-            let allowed: Vec<PathBuf> =
-                folders.iter().map(|f| lexical(&self.dir.join(f))).collect();
-            let all = [self.root.as_path(), self.dir.as_path()].into_iter();
-            self.session.fence = Fence::new(all.chain(allowed.iter().map(PathBuf::as_path)));
-        }
-        let mut scope = self.base_scope(spec.as_ref());
-        let wrapped = wrap(&node);
-        scope.templates = self.templates(&wrapped);
-        scope.executors = self.executors(spec.as_ref(), &node);
-        scope.prices = self.prices(spec.as_ref(), &node);
-        scope.demands = {
-            let mut desk = self.session.desk(&scope, &self.dir);
-            demands::resolve(
-                &mut desk,
-                spec.as_ref().and_then(|s| s.sandbox.as_ref()),
-                &node,
-            )
-        };
-        scope.reach = FilterReach::of(&self.request.overrides.filters).map(Arc::new);
-        scope.shelf = self.graders(spec.as_ref(), &node, &scope, &mut missing);
+        let is_broken = spec.is_none();
+        let mut spec = spec.unwrap_or_default();
+        // What a broken head would have defined is not held against its evals, nor what the suite
+        // of an eval file that is looked at alone may define.
+        let is_alone = matches!(evals, HeadEvals::Alone(_));
+        let is_open = is_broken || (is_alone && self.session.lenient());
+        let allowed: Vec<PathBuf> = spec
+            .allow_paths
+            .iter()
+            .map(|folder| lexical(&self.dir.join(folder)))
+            .collect();
+        let all = [self.root.as_path(), self.dir.as_path()].into_iter();
+        self.session.fence = Fence::new(all.chain(allowed.iter().map(PathBuf::as_path)));
+        let mut scope = self.base_scope(&spec);
+        scope.templates = self.templates(Some(&node));
+        scope.executors = self.executors(&spec, &node);
+        scope.prices = self.prices(&spec, &node);
+        let mut desk = self.session.desk(&scope, &self.dir);
+        scope.demands = demands::resolve(&mut desk, spec.sandbox.as_ref(), &node);
+        scope.shelf = self.graders(&spec, &node, &scope, &mut missing);
         scope.missing = Arc::new(missing);
-        // What a broken head would have defined is not held against its evals.
-        scope.templates.open |= spec.is_none();
-        scope.shelf.open |= spec.is_none();
-        scope.executors.open |= spec.is_none();
-        let demands = self.demands(spec.as_ref(), &node);
-        let chosen = self.target(spec.as_ref(), &node, &mut scope);
+        scope.templates.open |= is_open;
+        scope.shelf.open |= is_open;
+        scope.executors.open |= is_open;
+        let (mut demands, mut chosen) = (Resolved::default(), Chosen::default());
+        if !is_broken {
+            demands = self.demands(&spec, &node);
+            chosen = self.target(&spec, &node, &mut scope);
+        }
         scope.target = self.asked(&chosen.name, chosen.target.as_ref());
         self.baselines(&mut scope, &node);
         let gathered = self.gather(evals, &scope);
         let evals = self.unique(gathered);
-        self.lacks_target(chosen.lack, &evals);
-        let Some(spec) = spec else {
+        self.lacks_target(chosen.lack.take(), &evals);
+        if is_broken {
             let counts = count(&evals);
             return (None, counts, counts);
-        };
-        let channels = {
-            let mut desk = self.session.desk(&scope, &self.dir);
-            notify::channels(&mut desk, &spec, &node, &self.request.env)
-        };
-        let parts = Parts {
-            info: (spec.name, spec.version, spec.description),
-            config: spec.config,
-            reporting: spec.reporting,
+        }
+        if let ([only], true) = (evals.as_slice(), is_alone) {
+            spec.name.clone_from(&only.info.name);
+        }
+        let mut desk = self.session.desk(&scope, &self.dir);
+        let channels = notify::channels(&mut desk, &spec, &node, &self.request.env);
+        self.plan(Parts {
+            spec,
+            node,
             channels,
-            max_regressions: spec.max_regressions,
-            metrics: (spec.metrics, node.get("metrics").cloned()),
             demands,
             evals,
-            temperature_at: temperature_at(&node, &chosen.name),
-            target_name: chosen.name,
-            target: chosen.target,
+            chosen,
             scope,
-        };
-        self.check_ks(&parts, &node);
-        self.plan(parts)
+        })
     }
 
     /// The target by which baselines are told apart. Recordings stand for whatever gave them.
@@ -464,15 +414,6 @@ impl Loader<'_> {
     }
 }
 
-/// Where a suite writes the temperature of the target of that name.
-fn temperature_at(node: &Node, name: &str) -> Option<Span> {
-    let named = node.get("targets").and_then(|targets| targets.get(name));
-    let written = named
-        .or_else(|| node.get("target"))?
-        .get_key("temperature")?;
-    Some(written.span)
-}
-
 /// True when a suite has a target that a run without `--target` uses, whatever others it has.
 fn has_default(document: &Node) -> bool {
     let suite = document.get("eval_suite").unwrap_or(document);
@@ -480,18 +421,6 @@ fn has_default(document: &Node) -> bool {
         .get("targets")
         .filter(|targets| targets.as_map().is_some_and(|all| !all.is_empty()));
     targets.is_some_and(|targets| targets.get("default").is_some() || suite.get("target").is_some())
-}
-
-/// The suite's node under its key again, for what reads whole documents.
-fn wrap(node: &Node) -> Node {
-    let key = super::tree::Key {
-        name: "eval_suite".into(),
-        span: node.span.at_start(),
-    };
-    Node {
-        span: node.span,
-        value: NodeValue::Map(vec![(key, node.clone())]),
-    }
 }
 
 fn count(evals: &[Arc<Eval>]) -> Counts {

@@ -23,7 +23,6 @@ use crate::model::{CommandTarget, HttpTarget, Target};
 use crate::spec::words::ThoughtsMode;
 use crate::spec::{ModelSpec, SkillSpec, TargetSpec};
 use eval_base::files::check_stream;
-use eval_base::nearest::did_you_mean;
 
 /// A target with everything in place; `dir` is the folder of the file that says it.
 pub(super) fn resolve(
@@ -97,18 +96,7 @@ pub(crate) fn check_program(desk: &mut Desk, argv: &[String], at: Span) -> Optio
             "the command holds a NUL",
         ));
     }
-    let found = if program.contains('/') {
-        desk.suite.dir.join(program).is_file()
-    } else {
-        let path = desk
-            .suite
-            .search_path
-            .as_deref()
-            .unwrap_or("/usr/local/bin:/usr/bin:/bin");
-        path.split(':')
-            .any(|dir| Path::new(dir).join(program).is_file())
-    };
-    if !found && !super::template::is_template(program) {
+    if find_program(desk, program).is_none() && !super::template::is_template(program) {
         let hint = if program.contains('/') {
             "a path with a slash is relative to the suite's folder"
         } else {
@@ -122,6 +110,20 @@ pub(crate) fn check_program(desk: &mut Desk, argv: &[String], at: Span) -> Optio
 }
 
 /// The targets that a suite defines, by name, with their nodes.
+/// The file of a program: below the suite's folder, or in the folders where programs are looked
+/// for.
+pub(super) fn find_program(desk: &Desk, program: &str) -> Option<PathBuf> {
+    let suite = desk.suite;
+    if program.contains('/') {
+        return Some(suite.dir.join(program)).filter(|path| path.is_file());
+    }
+    let path = suite.search_path.as_deref();
+    let folders = path.unwrap_or("/usr/local/bin:/usr/bin:/bin").split(':');
+    folders
+        .map(|folder| Path::new(folder).join(program))
+        .find(|file| file.is_file())
+}
+
 pub(super) type Targets = BTreeMap<String, (TargetSpec, Node)>;
 
 /// What the command line says of the target.
@@ -171,13 +173,13 @@ pub(super) fn choose(desk: &mut Desk, targets: &Targets, choice: Choice, suite_a
             Some(found) => Some(found),
             None => {
                 let known: Vec<&str> = targets.keys().map(String::as_str).collect();
-                let hint = match (did_you_mean(name, known.iter().copied()), known.as_slice()) {
-                    (Some(near), _) => format!("did you mean `{near}`?"),
-                    (None, []) => "the suite defines no targets".to_owned(),
-                    (None, known) => format!("the suite's targets are {}", known.join(", ")),
+                let all = match known.as_slice() {
+                    [] => "the suite defines no targets".to_owned(),
+                    known => format!("the suite's targets are {}", known.join(", ")),
                 };
                 let message = format!("`--target`: the suite has no target `{name}`");
-                desk.push(Problem::general(Code::UnknownTarget, message).hint(hint));
+                let problem = Problem::general(Code::UnknownTarget, message);
+                desk.push(problem.near(name, known).or_hint(all));
                 return Chosen::default();
             }
         },

@@ -40,7 +40,7 @@ pub(super) struct Scope {
 #[derive(Debug)]
 pub(super) struct Engine<'s> {
     environment: Environment<'static>,
-    scope: &'s Scope,
+    pub scope: &'s Scope,
     globals: BTreeMap<String, Jinja>,
 }
 
@@ -125,11 +125,13 @@ impl<'s> Engine<'s> {
         Jinja::from_pairs(known.chain(extra.iter().map(|(k, v)| (*k, v.clone()))))
     }
 
-    /// What every template may read, by name.
-    pub fn globals(&self) -> impl Iterator<Item = (&str, &Jinja)> {
-        self.globals
-            .iter()
-            .map(|(name, value)| (name.as_str(), value))
+    /// An environment in which every template may read the scope.
+    pub fn environment(&self, debug: bool) -> Environment<'static> {
+        let mut environment = environment(debug);
+        for (name, value) in &self.globals {
+            environment.add_global(name.clone(), value.clone());
+        }
+        environment
     }
 
     /// The names that a template reads, without what is behind their first dot; empty also for what
@@ -139,14 +141,6 @@ impl<'s> Engine<'s> {
         template
             .map(|template| template.undeclared_variables(false).into_iter().collect())
             .unwrap_or_default()
-    }
-
-    pub fn is_keyless(&self) -> bool {
-        self.scope.keyless
-    }
-
-    pub fn is_idle(&self) -> bool {
-        self.scope.idle
     }
 
     /// True when a text reads listed environment variables that are not set, and lacks nothing
@@ -200,39 +194,18 @@ impl<'s> Engine<'s> {
         sources: &Sources,
         problems: &mut Problems,
     ) {
-        if has_template(node) {
-            let context = self.context(extra);
-            self.render_in(node, &context, extra, sources, problems);
+        if !has_template(node) {
+            return;
         }
-    }
-
-    fn render_in(
-        &self,
-        node: &mut Node,
-        context: &Jinja,
-        extra: &[(&str, Jinja)],
-        sources: &Sources,
-        problems: &mut Problems,
-    ) {
-        match &mut node.value {
-            NodeValue::Text(text) if is_template(text) => {
-                match self.environment.render_str(text, context) {
+        let context = self.context(extra);
+        node.each_text_mut(&mut |text, span| {
+            if is_template(text) {
+                match self.environment.render_str(text, &context) {
                     Ok(rendered) => *text = rendered.into(),
-                    Err(error) => self.explain(&error, text, node.span, extra, sources, problems),
+                    Err(error) => self.explain(&error, text, span, extra, sources, problems),
                 }
             }
-            NodeValue::Seq(items) => {
-                items
-                    .iter_mut()
-                    .for_each(|item| self.render_in(item, context, extra, sources, problems));
-            }
-            NodeValue::Map(entries) => {
-                entries
-                    .iter_mut()
-                    .for_each(|(_, v)| self.render_in(v, context, extra, sources, problems));
-            }
-            _ => {}
-        }
+        });
     }
 
     fn explain(

@@ -71,12 +71,53 @@ impl Node {
         }
     }
 
-    /// A key with its place.
-    pub fn get_key(&self, key: &str) -> Option<&Key> {
-        self.as_map()?
-            .iter()
-            .find(|(k, _)| &*k.name == key)
-            .map(|(k, _)| k)
+    /// Where a key is.
+    pub fn key_place(&self, key: &str) -> Option<Span> {
+        let (key, _) = self.as_map()?.iter().find(|(k, _)| &*k.name == key)?;
+        Some(key.span)
+    }
+
+    /// The elements of the list under a key; none where there is no list.
+    pub fn seq(&self, key: &str) -> &[Node] {
+        self.get(key).and_then(Node::as_seq).unwrap_or(&[])
+    }
+
+    pub fn seq_mut(&mut self, key: &str) -> &mut [Node] {
+        match self.get_mut(key).map(|node| &mut node.value) {
+            Some(NodeValue::Seq(items)) => items,
+            _ => &mut [],
+        }
+    }
+
+    /// The entries of the map under a key; none where there is no map.
+    pub fn map_mut(&mut self, key: &str) -> &mut [(Key, Node)] {
+        match self.get_mut(key).map(|node| &mut node.value) {
+            Some(NodeValue::Map(entries)) => entries,
+            _ => &mut [],
+        }
+    }
+
+    /// Calls `f` for every text at or below the node, with its place.
+    pub fn each_text_mut(&mut self, f: &mut dyn FnMut(&mut Arc<str>, Span)) {
+        match &mut self.value {
+            NodeValue::Text(text) => f(text, self.span),
+            NodeValue::Seq(items) => items.iter_mut().for_each(|item| item.each_text_mut(f)),
+            NodeValue::Map(entries) => {
+                entries
+                    .iter_mut()
+                    .for_each(|(_, value)| value.each_text_mut(f));
+            }
+            _ => {}
+        }
+    }
+
+    /// Adds an entry to a map, at the place of its value.
+    pub fn insert(&mut self, name: &str, value: Node) {
+        if let NodeValue::Map(entries) = &mut self.value {
+            let span = value.span.at_start();
+            let name = Arc::from(name);
+            entries.push((Key { name, span }, value));
+        }
     }
 
     pub fn as_map(&self) -> Option<&[(Key, Node)]> {

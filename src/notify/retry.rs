@@ -12,16 +12,8 @@ const BACKOFF: Backoff = Backoff {
 /// A server that asks for a longer pause is not waited for: a gate hangs on the end of this.
 pub const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// How a try ended.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Tried {
-    /// The status of the answer, and the seconds of its `Retry-After`.
-    Answered {
-        status: u16,
-        retry_after: Option<u64>,
-    },
-    Fault(NetError),
-}
+/// The answer of one try: its status, and the seconds that it asks to wait; or why there is none.
+pub type Tried = Result<(u16, Option<u64>), NetError>;
 
 /// What follows a try.
 #[derive(Debug, Clone, PartialEq)]
@@ -38,19 +30,14 @@ pub enum Next {
 /// channel that is told twice is worse than late. Of answers: 429 and 5xx.
 pub fn next(tried: &Tried, tries: u32, retries: u32) -> Next {
     let why = match tried {
-        Tried::Answered {
-            status: 200..=299, ..
-        } => return Next::Done,
-        Tried::Answered { status, .. } => answered(*status),
-        Tried::Fault(fault) => fault.to_string(),
+        Ok((200..=299, _)) => return Next::Done,
+        Ok((status, _)) => answered(*status),
+        Err(fault) => fault.to_string(),
     };
     let (again, asked) = match tried {
-        Tried::Answered {
-            status,
-            retry_after,
-        } => (matches!(status, 429 | 500..=599), *retry_after),
-        Tried::Fault(NetError::NoAnswer { .. }) => (true, None),
-        Tried::Fault(fault) => (fault.never_arrived(), None),
+        Ok((status, retry_after)) => (matches!(status, 429 | 500..=599), *retry_after),
+        Err(NetError::NoAnswer { .. }) => (true, None),
+        Err(fault) => (fault.never_arrived(), None),
     };
     let asked = asked.map(Duration::from_secs);
     if !again {
@@ -89,12 +76,9 @@ mod tests {
     #[test]
     fn what_may_get_through_is_tried_again_and_nothing_else() {
         let host = || "h:1".to_owned();
-        let answered = |status, retry_after| Tried::Answered {
-            status,
-            retry_after,
-        };
+        let answered = |status, retry_after| Tried::Ok((status, retry_after));
         let late = |phase| {
-            Tried::Fault(NetError::TimedOut {
+            Tried::Err(NetError::TimedOut {
                 host: host(),
                 seconds: 10.0,
                 phase,
@@ -115,26 +99,18 @@ mod tests {
             ("503 with the longest", answered(503, Some(30)), 1),
             ("500, third", answered(500, None), 3),
             ("500, last", answered(500, None), 4),
-            (
-                "refused",
-                Tried::Fault(NetError::Refused { host: host() }),
-                1,
-            ),
+            ("refused", Tried::Err(NetError::Refused { host: host() }), 1),
             (
                 "unknown host",
-                Tried::Fault(NetError::UnknownHost { host: host() }),
+                Tried::Err(NetError::UnknownHost { host: host() }),
                 4,
             ),
-            (
-                "reset",
-                Tried::Fault(NetError::NoAnswer { host: host() }),
-                1,
-            ),
+            ("reset", Tried::Err(NetError::NoAnswer { host: host() }), 1),
             ("no connection in time", late(Phase::Connecting), 1),
             ("no answer in time", late(Phase::Waiting), 1),
             (
                 "no TLS",
-                Tried::Fault(NetError::NoAuthorities { host: host() }),
+                Tried::Err(NetError::NoAuthorities { host: host() }),
                 1,
             ),
         ] {
@@ -165,10 +141,7 @@ mod tests {
 
     #[test]
     fn pauses_have_an_end() {
-        let tried = Tried::Answered {
-            status: 500,
-            retry_after: None,
-        };
+        let tried = Tried::Ok((500, None));
         assert_eq!(next(&tried, 10, 10), Next::After(BACKOFF.longest));
         assert_eq!(
             next(&tried, 1, 0),

@@ -73,7 +73,7 @@ pub async fn send(
 async fn once(clients: &Clients, settings: &Settings, request: &Request) -> (Tried, String) {
     let mut answer = match clients.open(settings, request).await {
         Ok(answer) => answer,
-        Err(fault) => return (Tried::Fault(fault), String::new()),
+        Err(fault) => return (Err(fault), String::new()),
     };
     let status = answer.status();
     let retry_after = answer
@@ -86,10 +86,7 @@ async fn once(clients: &Clients, settings: &Settings, request: &Request) -> (Tri
         let _: Result<bool, NetError> = answer.read(&mut kept, ANSWER).await;
     }
     (
-        Tried::Answered {
-            status,
-            retry_after,
-        },
+        Ok((status, retry_after)),
         String::from_utf8_lossy(&kept).into_owned(),
     )
 }

@@ -127,7 +127,7 @@ impl JsonSchema for RegressionInput {
 }
 
 /// How the present output is compared with the baseline.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ComparisonSpec {
     #[serde(rename = "type")]
@@ -146,7 +146,7 @@ pub struct ComparisonSpec {
     pub options: Option<ComparisonOptions>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ComparisonType {
     /// Equal texts, or equal values.
@@ -157,6 +157,7 @@ pub enum ComparisonType {
     /// Numbers within tolerances; the rest is left out.
     Numeric,
     /// Same structure, with matchers and ignored paths.
+    #[default]
     Structural,
 }
 

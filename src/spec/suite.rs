@@ -24,7 +24,7 @@ pub struct SuiteFile {
 }
 
 /// Evals, a target, graders, thresholds and reporting.
-#[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SuiteSpec {
     #[schemars(length(min = 1))]

@@ -55,6 +55,26 @@ pub struct StructuralSpec {
     pub tolerance: BTreeMap<String, ToleranceSpec>,
 }
 
+impl StructuralSpec {
+    /// The settings with the structure that is compared with.
+    pub(crate) fn against(&self, expected: Value) -> Structural {
+        Structural {
+            expected,
+            allow_additional_fields: self.allow_additional_fields.unwrap_or(!self.strict),
+            allow_field_reordering: self.allow_field_reordering.unwrap_or(false),
+            ignore_fields: self.ignore_fields.clone(),
+            ignore_values: self.ignore_values.clone(),
+            require_keys: self.require_keys.clone(),
+            tolerance: self
+                .tolerance
+                .iter()
+                .map(|(path, t)| (path.clone(), tolerance(*t)))
+                .collect(),
+            likeness: None,
+        }
+    }
+}
+
 impl MethodSettings for StructuralSpec {
     const EXPECTATION: Option<&'static str> = Some("structural");
 
@@ -91,20 +111,7 @@ impl MethodSettings for StructuralSpec {
                 );
             }
         }
-        let structural = Structural {
-            expected: value,
-            allow_additional_fields: self.allow_additional_fields.unwrap_or(!self.strict),
-            allow_field_reordering: self.allow_field_reordering.unwrap_or(false),
-            ignore_fields: self.ignore_fields.clone(),
-            ignore_values: self.ignore_values.clone(),
-            require_keys: self.require_keys.clone(),
-            tolerance: self
-                .tolerance
-                .iter()
-                .map(|(path, t)| (path.clone(), tolerance(*t)))
-                .collect(),
-            likeness: None,
-        };
+        let structural = self.against(value);
         if !check_tolerances(desk, &structural, node.locate("/tolerance")) {
             return None;
         }

@@ -59,10 +59,7 @@ pub(super) fn recipe(
 ) -> Option<Arc<dyn Recipe>> {
     let prompt_at = node.locate("/prompt");
     let engine = Engine::new(&desk.suite.templates);
-    let mut environment = template::environment(false);
-    for (name, value) in engine.globals() {
-        environment.add_global(name.to_owned(), value.clone());
-    }
+    let environment = engine.environment(false);
     if let Some(text) = spec.prompt.as_deref() {
         if !engine.check(text, prompt_at, &["row"], desk.sources, desk.problems) {
             return None;

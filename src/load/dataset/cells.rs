@@ -174,7 +174,7 @@ fn fill_in(cell: &Cell, row: &Value, context: &Jinja, data: bool) -> Result<Node
         Cell::Fixed(node) => node.clone(),
         Cell::Literal(cell) => {
             let mut node = fill_in(cell, row, context, data)?;
-            make_literal(&mut node);
+            node.each_text_mut(&mut |text, _| *text = literal(text).into());
             node
         }
         Cell::Path(path, span) => from_json(lookup(row, path, *span)?, *span),
@@ -226,18 +226,6 @@ fn fill_in(cell: &Cell, row: &Value, context: &Jinja, data: bool) -> Result<Node
             }
         }
     })
-}
-
-/// A row's texts are nobody's matchers.
-fn make_literal(node: &mut Node) {
-    match &mut node.value {
-        NodeValue::Text(text) => *text = literal(text).into(),
-        NodeValue::Seq(items) => items.iter_mut().for_each(make_literal),
-        NodeValue::Map(entries) => entries
-            .iter_mut()
-            .for_each(|(_, value)| make_literal(value)),
-        _ => {}
-    }
 }
 
 pub(super) fn lookup<'r>(row: &'r Value, path: &[String], at: Span) -> Result<&'r Value, Misfit> {

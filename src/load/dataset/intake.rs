@@ -4,15 +4,13 @@
 //! Rows do not depend on each other, so that several threads judge them; what they found is put
 //! together in the file's order.
 
-use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::thread;
 
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
+use rayon::prelude::*;
 use serde_json::Value;
 
 use super::records::{Batch, Records, RecordsError};
@@ -21,16 +19,13 @@ use super::{Make, Misfit};
 use crate::load::cases::Cases;
 use crate::load::problem::{Code, Problem};
 use crate::load::scope::Desk;
-use crate::load::source::{Sources, Span};
+use crate::load::source::Span;
 use crate::model::Outlines;
 
 /// Broken rows that are told one by one; the rest is counted.
 pub(super) const SHOWN: usize = 20;
-/// Batches that are judged before other threads are asked to help: smaller files are through by
-/// then.
-const ALONE: usize = 2;
-/// More threads wait for each other more than they help.
-const MOST_WORKERS: usize = 4;
+/// Batches that are judged at the same time; as many more are read meanwhile.
+const GROUP: usize = 8;
 
 /// What became of the rows of a batch.
 #[derive(Default)]
@@ -75,26 +70,7 @@ impl<'a> Intake<'a> {
 
     /// Reads all rows: their number, good or bad, and at least 1 when there is a problem.
     pub fn read(mut self, desk: &mut Desk, data: &DataFile) -> usize {
-        let sources = desk.sources;
-        let read = data.records().and_then(|mut records| {
-            let Some(mut make) = data.recipe.open(sources, true) else {
-                return Ok(());
-            };
-            for batch in records.by_ref().take(ALONE) {
-                let judged = judge(make.as_mut(), batch?);
-                self.take(desk, judged);
-            }
-            let workers = thread::available_parallelism().map_or(1, |n| n.get().min(MOST_WORKERS));
-            if workers > 1 {
-                self.read_together(desk, data, &mut records, workers)?;
-            }
-            for batch in records {
-                let judged = judge(make.as_mut(), batch?);
-                self.take(desk, judged);
-            }
-            Ok(())
-        });
-        if let Err(error) = read {
+        if let Err(error) = self.read_all(desk, data) {
             let message = format!("`{}` {error}", self.file);
             desk.push(Problem::error(Code::DatasetUnreadable, self.at, message));
             self.rows += 1;
@@ -102,72 +78,39 @@ impl<'a> Intake<'a> {
         self.close(desk)
     }
 
-    /// Lets `workers` threads judge batches; returns early when none can be started.
-    fn read_together(
-        &mut self,
-        desk: &mut Desk,
-        data: &DataFile,
-        records: &mut Records,
-        workers: usize,
-    ) -> Result<(), RecordsError> {
-        let Some(first) = records.next() else {
-            return Ok(());
+    /// One group of batches is judged while what was found in the one before is taken in and the
+    /// next one is read.
+    fn read_all(&mut self, desk: &mut Desk, data: &DataFile) -> Result<(), RecordsError> {
+        let (mut records, sources) = (data.records()?, desk.sources);
+        let idle: Mutex<Vec<Box<dyn Make + '_>>> = Mutex::default();
+        let judged = |batch: Batch| {
+            let line = batch.line(0);
+            let known = idle.lock().ok().and_then(|mut idle| idle.pop());
+            let mut make = known.or_else(|| data.recipe.open(sources, true))?;
+            let judged = catch_unwind(AssertUnwindSafe(|| judge(make.as_mut(), batch)));
+            if let Ok(mut idle) = idle.lock() {
+                idle.push(make);
+            }
+            Some(judged.unwrap_or_else(|_| Judged::fault(line)))
         };
-        let mut batch = Some(first?);
-        let most = workers * 2;
-        let (jobs, waiting) = sync_channel(most);
-        let (results, judged) = sync_channel(most);
-        let (waiting, sources) = (Mutex::new(waiting), desk.sources);
-        thread::scope(|scope| {
-            let mut started = 0;
-            for _ in 0..workers {
-                let (waiting, results) = (&waiting, results.clone());
-                let work = move || work(data, sources, waiting, &results);
-                started += usize::from(thread::Builder::new().spawn_scoped(scope, work).is_ok());
-            }
-            drop(results);
-            if started == 0 {
-                let Some(mut make) = data.recipe.open(sources, true) else {
-                    return Ok(());
-                };
-                batch
-                    .take()
-                    .into_iter()
-                    .for_each(|batch| self.take(desk, judge(make.as_mut(), batch)));
-                return Ok(());
-            }
-            let mut ended = Ok(());
-            let (mut sent, mut next) = (0usize, 0usize);
-            let mut early: BTreeMap<usize, Judged> = BTreeMap::new();
-            loop {
-                while sent - next < most
-                    && let Some(job) = batch.take()
-                {
-                    if jobs.send((sent, job)).is_err() {
-                        break;
-                    }
-                    sent += 1;
-                    match records.next() {
-                        Some(Ok(more)) => batch = Some(more),
-                        Some(Err(error)) => ended = Err(error),
-                        None => {}
-                    }
-                }
-                if next == sent {
-                    break;
-                }
-                let Ok((index, done)) = judged.recv() else {
-                    break;
-                };
-                early.insert(index, done);
-                while let Some(done) = early.remove(&next) {
-                    next += 1;
-                    self.take(desk, done);
-                }
-            }
-            drop(jobs);
-            ended
-        })
+        let read = |records: &mut Records| records.take(GROUP).collect::<Vec<_>>();
+        let (mut ended, mut done) = (Ok(()), Vec::new());
+        let mut group = read(&mut records);
+        while !group.is_empty() {
+            let good = group
+                .into_iter()
+                .map_while(|batch| batch.map_err(|e| ended = Err(e)).ok());
+            let batches: Vec<Batch> = good.collect();
+            (done, group) = rayon::join(
+                || batches.into_par_iter().filter_map(judged).collect(),
+                || {
+                    done.drain(..).for_each(|judged| self.take(desk, judged));
+                    read(&mut records)
+                },
+            );
+        }
+        done.into_iter().for_each(|judged| self.take(desk, judged));
+        ended
     }
 
     fn take(&mut self, desk: &mut Desk, judged: Judged) {
@@ -262,33 +205,13 @@ impl<'a> Intake<'a> {
     }
 }
 
-type Job = (usize, Batch);
-
-/// Judges batches as long as there are any.
-fn work(
-    data: &DataFile,
-    sources: &Sources,
-    waiting: &Mutex<Receiver<Job>>,
-    results: &SyncSender<(usize, Judged)>,
-) {
-    let mut make = data.recipe.open(sources, true);
-    loop {
-        let job = waiting.lock().ok().and_then(|jobs| jobs.recv().ok());
-        let Some((index, batch)) = job else { return };
-        let line = batch.line(0);
-        let judged = catch_unwind(AssertUnwindSafe(|| {
-            make.as_mut().map(|make| judge(make.as_mut(), batch))
-        }));
-        let judged = judged.ok().flatten().unwrap_or_else(|| {
-            let misfit =
-                Misfit::plain("a fault of eval-harness itself in this row or one of the next");
-            Judged {
-                rows: vec![(line, Some(misfit))],
-                outlines: Outlines::default(),
-            }
-        });
-        if results.send((index, judged)).is_err() {
-            return;
+impl Judged {
+    /// Of a batch that begins on `line`, and could not be judged.
+    fn fault(line: usize) -> Judged {
+        let misfit = Misfit::plain("a fault of eval-harness itself in this row or one of the next");
+        Judged {
+            rows: vec![(line, Some(misfit))],
+            ..Judged::default()
         }
     }
 }

@@ -102,12 +102,9 @@ pub(super) fn load(desk: &mut Desk, node: &mut Node, header: &Header, cases: &mu
         DatasetSpec::Mbpp(b) => (&b.path, b.limit, Layout::LinesOrArray),
     };
     let at = node.locate("/path");
-    let file = match existing_file(desk.dir, path, &desk.suite.fence, at) {
-        Ok(file) => file,
-        Err(problem) => {
-            desk.push(problem);
-            return 0;
-        }
+    let file = existing_file(desk.dir, path, &desk.suite.fence, at);
+    let Some(file) = desk.problems.take(file) else {
+        return 0;
     };
     if !file.is_file() {
         let message = format!("`{path}` is no regular file: data is read twice");

@@ -19,7 +19,7 @@ use crate::load::schema::Validator;
 use crate::load::scope::Desk;
 use crate::load::session::case_validator;
 use crate::load::source::{Sources, Span};
-use crate::load::template::{self, Engine, is_template, to_jinja};
+use crate::load::template::{Engine, is_template, to_jinja};
 use crate::load::tree::{Node, NodeValue};
 use crate::model::Case;
 use crate::spec::CaseSpec;
@@ -68,11 +68,7 @@ pub(super) fn recipe(
     if !graders::tell_doubts(desk, shared, kind.filter(|_| !has_own)) {
         return None;
     }
-    let engine = Engine::new(&desk.suite.templates);
-    let mut environment = template::environment(true);
-    for (name, value) in engine.globals() {
-        environment.add_global(name.to_owned(), value.clone());
-    }
+    let environment = Engine::new(&desk.suite.templates).environment(true);
     if let Err(problem) = compile(&environment, case) {
         return desk.refuse(*problem);
     }
@@ -315,7 +311,8 @@ mod tests {
                 dir: "/".into(),
                 header,
             };
-            let (environment, validator) = (template::environment(true), case_validator().unwrap());
+            let (environment, validator) =
+                (crate::load::environment(true), case_validator().unwrap());
             let rows = Rows {
                 setting,
                 environment,

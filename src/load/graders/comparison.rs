@@ -6,7 +6,6 @@ use super::super::problem::{Code, Problem};
 use super::super::scope::Desk;
 use super::super::source::Span;
 use crate::graders::LEAST_LIKENESS;
-use crate::graders::settings::tolerance;
 use crate::graders::structural_match::{check_tolerances, only_numbers, warn_of_vacuous};
 use crate::model::{CodeGrader, Likeness, Similarity, Structural};
 use crate::spec::{ComparisonSpec, ComparisonTolerance, ComparisonType, StructuralSpec};
@@ -62,34 +61,16 @@ pub(in crate::load) fn from_comparison(
 }
 
 fn structural(comparison: &ComparisonSpec, baseline: &Value) -> Structural {
-    let options = comparison.options.clone().unwrap_or_default();
-    let allowed = comparison.tolerance.clone().unwrap_or_default();
-    let join = |a: &[String], b: &[String]| a.iter().chain(b).cloned().collect::<Vec<_>>();
-    let exact = matches!(
-        comparison.kind,
-        ComparisonType::Exact | ComparisonType::Semantic
-    );
-    let strict = options.strict.unwrap_or(exact);
-    Structural {
-        expected: baseline.clone(),
-        allow_additional_fields: allowed
-            .allow_additional_fields
-            .or(options.allow_additional_fields)
-            .unwrap_or(!strict),
-        allow_field_reordering: allowed
-            .allow_field_reordering
-            .or(options.allow_field_reordering)
-            .unwrap_or(false),
-        ignore_fields: join(&comparison.ignore_fields, &options.ignore_fields),
-        ignore_values: join(&comparison.ignore_values, &options.ignore_values),
-        require_keys: join(&comparison.require_keys, &options.require_keys),
-        tolerance: allowed
-            .by_path
-            .iter()
-            .map(|(path, t)| (path.clone(), tolerance(*t)))
-            .collect(),
-        likeness: None,
-    }
+    use ComparisonType::{Exact, Semantic};
+    let written = comparison
+        .options
+        .as_ref()
+        .and_then(|options| options.strict);
+    let spec = StructuralSpec {
+        strict: written.unwrap_or(matches!(comparison.kind, Exact | Semantic)),
+        ..with_paths(comparison, StructuralSpec::default())
+    };
+    spec.against(baseline.clone())
 }
 
 /// A text is compared whole; of JSON the structure is compared as it stands, and every text by its
@@ -210,22 +191,28 @@ pub(in crate::load) fn merged(
     comparison: &ComparisonSpec,
     spec: &StructuralSpec,
 ) -> StructuralSpec {
+    let mut all = with_paths(comparison, spec.clone());
+    all.strict |= comparison
+        .options
+        .as_ref()
+        .and_then(|options| options.strict)
+        == Some(true);
+    if comparison.kind == ComparisonType::Exact {
+        all.allow_additional_fields = all.allow_additional_fields.or(Some(false));
+    }
+    all
+}
+
+/// Adds the paths of a comparison, and what it allows where the settings leave that open.
+fn with_paths(comparison: &ComparisonSpec, mut all: StructuralSpec) -> StructuralSpec {
     let options = comparison.options.clone().unwrap_or_default();
     let allowed = comparison.tolerance.clone().unwrap_or_default();
-    let mut all = spec.clone();
-    let add = |into: &mut Vec<String>, from: [&[String]; 2]| into.extend(from.concat());
-    add(
-        &mut all.ignore_fields,
-        [&comparison.ignore_fields, &options.ignore_fields],
-    );
-    add(
-        &mut all.ignore_values,
-        [&comparison.ignore_values, &options.ignore_values],
-    );
-    add(
-        &mut all.require_keys,
-        [&comparison.require_keys, &options.require_keys],
-    );
+    all.ignore_fields
+        .extend([&*comparison.ignore_fields, &options.ignore_fields].concat());
+    all.ignore_values
+        .extend([&*comparison.ignore_values, &options.ignore_values].concat());
+    all.require_keys
+        .extend([&*comparison.require_keys, &options.require_keys].concat());
     all.allow_additional_fields = all
         .allow_additional_fields
         .or(allowed.allow_additional_fields)
@@ -234,10 +221,6 @@ pub(in crate::load) fn merged(
         .allow_field_reordering
         .or(allowed.allow_field_reordering)
         .or(options.allow_field_reordering);
-    all.strict |= options.strict.unwrap_or(false);
-    if comparison.kind == ComparisonType::Exact {
-        all.allow_additional_fields = all.allow_additional_fields.or(Some(false));
-    }
     for (path, tolerance) in allowed.by_path {
         all.tolerance.entry(path).or_insert(tolerance);
     }

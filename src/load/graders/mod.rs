@@ -21,7 +21,6 @@ use super::tree::Node;
 use crate::graders::settings::{CaseExpectation, Expected};
 use crate::model::{CodeGrader, Combine, Grader, GraderKind, GraderType, Grading};
 use crate::spec::{CombineSpec, CombineWord, ExpectedSpec, GraderRef, GraderSpec, NameOr};
-use eval_base::nearest::did_you_mean;
 
 pub(super) use comparison::{from_comparison, merged};
 
@@ -45,12 +44,12 @@ impl Written {
     ) -> Written {
         if let (Some(_), Some(key)) = (
             &grader,
-            node.get_key("graders").filter(|_| !graders.is_empty()),
+            node.key_place("graders").filter(|_| !graders.is_empty()),
         ) {
             let at = node.key_span("/grader");
             let problem = Problem::error(
                 Code::GraderConflict,
-                key.span,
+                key,
                 "`grader` and `graders` stand side by side",
             );
             desk.push(
@@ -61,7 +60,7 @@ impl Written {
         }
         let mut written: Vec<(GraderRef, Node)> = Vec::new();
         written.extend(grader.and_then(|g| Some((g, node.get("grader")?.clone()))));
-        let nodes = node.get("graders").and_then(Node::as_seq).unwrap_or(&[]);
+        let nodes = node.seq("graders");
         written.extend(graders.into_iter().zip(nodes.iter().cloned()));
         let combine = combine.map(|c| (c, node.key_span("/combine")));
         Written {
@@ -73,11 +72,7 @@ impl Written {
     /// The graders of a template of cases, as far as they can be read before rows fill it.
     pub fn of_template(case: &Node) -> Written {
         let lone = case.get("grader").into_iter();
-        let several = case
-            .get("graders")
-            .and_then(Node::as_seq)
-            .into_iter()
-            .flatten();
+        let several = case.seq("graders");
         let read = |node: &Node| Some((serde_json::from_value(node.to_json()).ok()?, node.clone()));
         Written {
             graders: lone.chain(several).filter_map(read).collect(),
@@ -255,18 +250,15 @@ fn look_up(desk: &mut Desk, written: &Written) -> Option<Vec<Found>> {
 }
 
 fn unknown_grader(desk: &mut Desk, name: &str, at: Span) {
-    let near = did_you_mean(name, desk.suite.shelf.graders.keys().map(String::as_str));
-    let hint = near.map_or_else(
-        || "define it under `graders:` in the suite".to_owned(),
-        |near| format!("did you mean `{near}`?"),
-    );
-    let open = desk.suite.shelf.open;
-    let message = format!("no grader is named `{name}`");
-    desk.push(
-        Problem::error(Code::UnknownGrader, at, message)
-            .hint(hint)
-            .maybe_warning(open),
-    );
+    let shelf = &desk.suite.shelf;
+    let problem = Problem::error(
+        Code::UnknownGrader,
+        at,
+        format!("no grader is named `{name}`"),
+    )
+    .near(name, shelf.graders.keys().map(String::as_str))
+    .or_hint("define it under `graders:` in the suite");
+    desk.push(problem.maybe_warning(shelf.open));
 }
 
 /// Applies `--grader-type`: keeps the graders of that type, or takes the suite's default of that

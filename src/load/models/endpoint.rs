@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::name::Named;
 use super::providers::{self, Provider};
-use super::{Written, key, name, request};
+use super::{Written, key, layered, name, request, settings_of};
 use crate::load::prices;
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::lexical;
@@ -14,7 +14,7 @@ use crate::load::source::Span;
 use crate::load::targets::{authorities, check_base, check_headers};
 use crate::load::template::is_template;
 use crate::model::{Api, Dialect, Endpoint, Limits, Patience};
-use crate::spec::ProviderSpec;
+use crate::spec::{ModelSpec, ProviderSpec};
 use eval_base::redact::is_sensitive_header;
 use eval_models::net;
 
@@ -31,20 +31,25 @@ pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Endpoint> {
         Some((env, at)) => Some(key::read(desk, &env, at)?),
         None => None,
     };
+    let mut below = of.cloned().unwrap_or_default();
+    if elsewhere {
+        // An allowance of one place does not hold at another, and who trusts one blindly does not
+        // trust every other.
+        below.insecure = None;
+        below.max_concurrency = None;
+        below.requests_per_minute = None;
+        below.tokens_per_minute = None;
+    }
+    let joint = layered([settings_of(&below), settings_of(written.spec)]);
     Some(Endpoint {
         api,
         dialect: dialect(desk, written, provider.as_ref(), api)?,
         headers,
         key,
-        limits: limits(desk, written, &named, of, &base_url, elsewhere),
-        patience: patience(desk, written, of),
+        limits: limits(desk, written, &joint, &named, &base_url, elsewhere),
+        patience: patience(desk, &joint),
         ca_file: ca_file(desk, written, of)?,
-        // Who trusts one place blindly does not trust every other.
-        insecure: written
-            .spec
-            .insecure
-            .or(of.filter(|_| !elsewhere).and_then(|p| p.insecure))
-            .unwrap_or(false),
+        insecure: joint.insecure.unwrap_or(false),
         price: {
             let own = written
                 .spec
@@ -209,26 +214,18 @@ fn dialect(
 fn limits(
     desk: &Desk,
     written: &Written,
+    joint: &ModelSpec,
     named: &Named,
-    of: Option<&ProviderSpec>,
     base_url: &str,
     elsewhere: bool,
 ) -> Limits {
-    let spec = written.spec;
-    let usual = desk.suite.workers.unwrap_or(Limits::CONCURRENCY);
-    // An allowance of one place does not hold at another.
-    let of = of.filter(|_| !elsewhere);
-    let max_concurrency = spec
-        .max_concurrency
-        .or(of.and_then(|p| p.max_concurrency))
-        .unwrap_or(usual)
-        .max(1);
-    let requests_per_minute = spec
-        .requests_per_minute
-        .or(of.and_then(|p| p.requests_per_minute));
-    let tokens_per_minute = spec
-        .tokens_per_minute
-        .or(of.and_then(|p| p.tokens_per_minute));
+    let (spec, usual) = (
+        written.spec,
+        desk.suite.workers.unwrap_or(Limits::CONCURRENCY),
+    );
+    let max_concurrency = joint.max_concurrency.unwrap_or(usual).max(1);
+    let (requests_per_minute, tokens_per_minute) =
+        (joint.requests_per_minute, joint.tokens_per_minute);
     let own = spec.max_concurrency.is_some()
         || spec.requests_per_minute.is_some()
         || spec.tokens_per_minute.is_some();
@@ -270,32 +267,16 @@ fn limits(
     }
 }
 
-fn patience(desk: &Desk, written: &Written, of: Option<&ProviderSpec>) -> Patience {
-    let spec = written.spec;
+fn patience(desk: &Desk, joint: &ModelSpec) -> Patience {
     let usual = Patience::default();
-    let first_byte = spec
-        .first_byte_timeout_seconds
-        .or(of.and_then(|p| p.first_byte_timeout_seconds));
-    let total = spec
-        .timeout_seconds
-        .or(of.and_then(|p| p.timeout_seconds))
-        .map(seconds);
-    let connect = spec
-        .connect_timeout_seconds
-        .or(of.and_then(|p| p.connect_timeout_seconds));
+    let total = joint.timeout_seconds.map(seconds);
     Patience {
-        connect: connect.map_or(usual.connect, seconds),
-        first_byte: first_byte.map(seconds),
+        connect: joint.connect_timeout_seconds.map_or(usual.connect, seconds),
+        first_byte: joint.first_byte_timeout_seconds.map(seconds),
         // The command line's wins, which the case has.
         total: total.filter(|_| desk.suite.timeout.is_none()),
-        retries: spec
-            .retries
-            .or(of.and_then(|p| p.retries))
-            .unwrap_or(usual.retries),
-        max_answer_bytes: spec
-            .max_answer_bytes
-            .or(of.and_then(|p| p.max_answer_bytes))
-            .unwrap_or(usual.max_answer_bytes),
+        retries: joint.retries.unwrap_or(usual.retries),
+        max_answer_bytes: joint.max_answer_bytes.unwrap_or(usual.max_answer_bytes),
     }
 }
 

@@ -84,10 +84,7 @@ pub(in crate::load) fn check_keys(
             "{} needs a key, and the environment variable `{env}` is not set",
             endpoint.name()
         );
-        let problem = match places.of(env) {
-            Some(at) => Problem::error(Code::NoApiKey, at, message),
-            None => Problem::general(Code::NoApiKey, message),
-        };
+        let problem = Problem::error(Code::NoApiKey, places.of(env), message);
         problems.push(problem.hint(format!(
             "set `{env}`, or answer without the network: `--replay DIR` with recordings, `--cache only` with a cache"
         )));

@@ -15,6 +15,7 @@ pub(super) use settings::{is_offline, settings};
 use std::collections::HashSet;
 use std::path::Path;
 
+use serde::Serialize;
 use serde_json::Value;
 
 use super::problem::{Code, Problem};
@@ -238,45 +239,44 @@ fn sampling(desk: &mut Desk, written: &Written) -> Sampling {
 /// What is written, and below it what it stands on. A key, the headers that open doors and the word
 /// that any certificate will do stay with the address that they were written for.
 pub(super) fn on_top(own: &ModelSpec, base: &ModelSpec) -> ModelSpec {
-    let (own, base) = (own.clone(), base.clone());
     let elsewhere = own.base_url.is_some() && own.base_url != base.base_url;
     let headers = endpoint::joined(&base.headers, &own.headers, elsewhere);
+    let options = base.options.iter().chain(&own.options);
+    let options = options
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect();
+    let mut base = base.clone();
+    // A price is of a model: another one has its own.
+    base.price = base.price.filter(|_| own.model.is_none());
+    base.api_key_env = base.api_key_env.filter(|_| !elsewhere);
+    base.insecure = base.insecure.filter(|_| !elsewhere);
     ModelSpec {
-        // A price is of a model: another one has its own.
-        price: own.price.or(base.price.filter(|_| own.model.is_none())),
-        model: own.model.or(base.model),
-        api_key_env: own.api_key_env.or(base.api_key_env.filter(|_| !elsewhere)),
-        base_url: own.base_url.or(base.base_url),
-        system: own.system.or(base.system),
-        temperature: own.temperature.or(base.temperature),
-        top_p: own.top_p.or(base.top_p),
-        max_tokens: own.max_tokens.or(base.max_tokens),
-        stop: if own.stop.0.is_empty() {
-            base.stop
-        } else {
-            own.stop
-        },
-        seed: own.seed.or(base.seed),
-        json_schema: own.json_schema.or(base.json_schema),
-        options: base.options.into_iter().chain(own.options).collect(),
-        show_context: own.show_context.or(base.show_context),
-        thoughts: own.thoughts.or(base.thoughts),
-        max_concurrency: own.max_concurrency.or(base.max_concurrency),
-        requests_per_minute: own.requests_per_minute.or(base.requests_per_minute),
-        tokens_per_minute: own.tokens_per_minute.or(base.tokens_per_minute),
-        timeout_seconds: own.timeout_seconds.or(base.timeout_seconds),
-        connect_timeout_seconds: own.connect_timeout_seconds.or(base.connect_timeout_seconds),
-        first_byte_timeout_seconds: own
-            .first_byte_timeout_seconds
-            .or(base.first_byte_timeout_seconds),
-        retries: own.retries.or(base.retries),
         headers,
-        ca_file: own.ca_file.or(base.ca_file),
-        insecure: own.insecure.or(base.insecure.filter(|_| !elsewhere)),
-        max_answer_bytes: own.max_answer_bytes.or(base.max_answer_bytes),
-        replay: own.replay.or(base.replay),
-        request: own.request.or(base.request),
+        options,
+        ..layered([settings_of(&base), settings_of(own)])
     }
+}
+
+/// The settings that a spec writes, by their names.
+pub(super) fn settings_of(spec: &impl Serialize) -> Value {
+    serde_json::to_value(spec).unwrap_or_default()
+}
+
+/// What any of the layers sets of a model; of two that set the same, the later one wins.
+pub(super) fn layered(layers: impl IntoIterator<Item = Value>) -> ModelSpec {
+    let mut all = settings_of(&ModelSpec::default());
+    for layer in layers {
+        let Value::Object(settings) = layer else {
+            continue;
+        };
+        for (name, value) in settings {
+            let is_set = !value.is_null() && value.as_array().is_none_or(|all| !all.is_empty());
+            if let Some(setting) = all.get_mut(&name).filter(|_| is_set) {
+                *setting = value;
+            }
+        }
+    }
+    serde_json::from_value(all).unwrap_or_default()
 }
 
 /// Checks that a model can be told this input.

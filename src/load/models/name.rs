@@ -60,11 +60,9 @@ pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Named> {
         );
     }
     let suite = desk.suite;
-    if suite.providers.contains_key(provider) || BUILT_IN.contains(&provider) {
-        return Some(Named::new(provider, model));
-    }
-    if suite.shelf.open {
-        // The suite that is not known may have it.
+    // The suite that is not known may have it.
+    let is_known = suite.providers.contains_key(provider) || BUILT_IN.contains(&provider);
+    if is_known || suite.shelf.open {
         return Some(Named::new(provider, model));
     }
     let known = suite.providers.keys().map(String::as_str).chain(BUILT_IN);

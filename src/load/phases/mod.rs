@@ -21,7 +21,7 @@ use super::kinds::detect;
 use super::problem::{Code, Problem, Problems, Severity};
 use super::refs::{lexical, project_root};
 use super::request::{LoadRequest, Overrides, Purpose};
-use super::session::{Session, validator};
+use super::session::Session;
 use super::source::{Sources, Span};
 use super::suite::check_vars;
 use super::tree::Node;
@@ -134,13 +134,12 @@ pub fn phase(request: &PhaseRequest) -> LoadedPhase {
 /// in a folder.
 pub(super) fn check(
     session: &mut Session,
-    node: Node,
+    mut node: Node,
     path: &Path,
     named: bool,
     vars: &[(String, String)],
     env: &BTreeMap<String, String>,
 ) {
-    let dir = path.parent().unwrap_or(path).to_path_buf();
     let request = PhaseRequest {
         file: PhaseFileName::Plan(path.to_owned()),
         phase_id: None,
@@ -157,8 +156,15 @@ pub(super) fn check(
         cpus: 1,
     };
     let mut desk = PhaseDesk::new(session, path, path, named);
-    desk.dir = dir;
-    for phase in desk.all(node) {
+    let phases = if detect(&node) == Some(SchemaKind::Phase) {
+        let spec = desk.session.read(SchemaKind::Phase, &mut node);
+        spec.map_or_else(Vec::new, |spec| plan::phases(&mut desk, spec, &node))
+    } else {
+        let spec = desk.session.read(SchemaKind::Trigger, &mut node);
+        let phase = spec.and_then(|spec| trigger::phase(&mut desk, spec, &node, ANY_ID, &[]));
+        phase.into_iter().collect()
+    };
+    for phase in phases {
         suites::load_all(session, &request, &phase);
     }
 }
@@ -170,19 +176,21 @@ struct PlacedPhase {
     places: Vec<StepPlace>,
 }
 
-/// Where an eval step says what. A place that is not written is that of the suite.
+/// Where an eval step says what.
 #[derive(Debug, Clone)]
 struct StepPlace {
-    suite: Span,
-    preset: Option<Span>,
-    target: Option<Span>,
-    samples: Option<Span>,
-    filters: Option<Span>,
-    thresholds: Option<Span>,
+    /// What is said of the suite.
+    node: Node,
     /// Each metric that is to be shown, by its canonical name.
     metrics: Vec<(String, Span)>,
     /// Where somebody asks to be told.
     notification: Option<Span>,
+}
+
+impl StepPlace {
+    fn of(&self, key: &str) -> Option<Span> {
+        self.node.get(key).map(|node| node.span)
+    }
 }
 
 enum Read {
@@ -251,68 +259,14 @@ impl<'a> PhaseDesk<'a> {
             self.problem(Problem::error(Code::UnknownShape, at, message).hint(hint));
             return None;
         }
-        let json = self.checked(wanted, &mut node)?;
-        if wanted == SchemaKind::Phase {
-            let spec = self.spec(json, &node)?;
-            let phases = plan::phases(self, spec, &node);
-            let chosen = plan::choose(self, phases, request.phase_id.as_deref(), &node)?;
-            return Some(Read::Phase(Box::new(PlacedPhase {
-                phase: Phase {
-                    base: request.base.clone().or(chosen.phase.base),
-                    ..chosen.phase
-                },
-                ..chosen
-            })));
+        if wanted == SchemaKind::Trigger {
+            let spec = self.session.read(wanted, &mut node)?;
+            return trigger::read(self, spec, &node, request);
         }
-        let spec = self.spec(json, &node)?;
-        trigger::read(self, spec, &node, request)
-    }
-
-    /// Every phase of a plan, or the one of a trigger.
-    fn all(&mut self, mut node: Node) -> Vec<PlacedPhase> {
-        let Some(kind) = detect(&node) else {
-            return Vec::new();
-        };
-        let Some(json) = self.checked(kind, &mut node) else {
-            return Vec::new();
-        };
-        match kind {
-            SchemaKind::Phase => match self.spec(json, &node) {
-                Some(spec) => plan::phases(self, spec, &node),
-                None => Vec::new(),
-            },
-            _ => match self.spec(json, &node) {
-                Some(spec) => trigger::phase(self, spec, &node, ANY_ID, &[])
-                    .into_iter()
-                    .collect(),
-                None => Vec::new(),
-            },
-        }
-    }
-
-    /// The document as its type. That a schema lets more through than the type takes would be a
-    /// defect; it is told, too.
-    fn spec<T: serde::de::DeserializeOwned>(
-        &mut self,
-        json: serde_json::Value,
-        node: &Node,
-    ) -> Option<T> {
-        let read = serde_json::from_value(json);
-        read.map_err(|error| {
-            self.problem(Problem::error(
-                Code::BadShape,
-                node.span.at_start(),
-                error.to_string(),
-            ));
-        })
-        .ok()
-    }
-
-    /// The document as JSON, when its shape is right.
-    fn checked(&mut self, kind: SchemaKind, node: &mut Node) -> Option<serde_json::Value> {
-        let Session {
-            sources, problems, ..
-        } = &mut *self.session;
-        validator(kind)?.check(sources, node, problems)
+        let spec = self.session.read(wanted, &mut node)?;
+        let phases = plan::phases(self, spec, &node);
+        let mut chosen = plan::choose(self, phases, request.phase_id.as_deref(), &node)?;
+        chosen.phase.base = request.base.clone().or(chosen.phase.base);
+        Some(Read::Phase(Box::new(chosen)))
     }
 }

@@ -8,7 +8,6 @@ use crate::load::source::Span;
 use crate::load::tree::Node;
 use crate::model::{Phase, Work};
 use crate::spec::{PhaseFile, PhaseSpec};
-use eval_base::nearest::did_you_mean;
 
 /// Every phase of a plan that is whole; ids that stand twice are told.
 pub(super) fn phases(desk: &mut PhaseDesk, file: PhaseFile, node: &Node) -> Vec<PlacedPhase> {
@@ -150,12 +149,11 @@ pub(super) fn choose(
         Some(id) => match ids.iter().position(|known| known == id) {
             Some(index) => Some(phases.swap_remove(index)),
             None => {
-                let hint = match did_you_mean(id, ids.iter().map(String::as_str)) {
-                    Some(near) => format!("did you mean `{near}`?"),
-                    None => format!("the phases of this plan are {}", listed()),
-                };
                 let message = format!("no phase has the id `{id}`");
-                desk.problem(Problem::error(Code::UnknownPhase, at, message).hint(hint));
+                let problem = Problem::error(Code::UnknownPhase, at, message)
+                    .near(id, ids.iter().map(String::as_str))
+                    .or_hint(format!("the phases of this plan are {}", listed()));
+                desk.problem(problem);
                 None
             }
         },

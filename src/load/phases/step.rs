@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::asked::{self, Asking};
+use super::asked;
 use super::{PhaseDesk, StepPlace};
 use crate::load::problem::{Code, Problem};
 use crate::load::refs::lexical;
@@ -62,7 +62,8 @@ pub(super) fn read(
     let mut place = None;
     let work = match (kind, command) {
         (StepType::Eval, _) => {
-            let (eval, at) = eval(desk, config, node, notification)?;
+            let config_at = node.get("config")?;
+            let (eval, at) = asked::eval_step(desk, config, config_at, notification)?;
             place = Some(at);
             eval
         }
@@ -97,11 +98,7 @@ fn fitting(desk: &mut PhaseDesk, spec: &StepSpec, node: &Node) {
     let mut refuse = |pointer: &str, message: String, hint: &str| {
         let at = node.key_span(pointer);
         let problem = Problem::error(Code::PhaseSetting, at, message);
-        desk.problem(if hint.is_empty() {
-            problem
-        } else {
-            problem.hint(hint)
-        });
+        desk.problem(problem.maybe_hint(Some(hint).filter(|hint| !hint.is_empty())));
     };
     let config = node.get("config");
     let has = |key: &str| config.is_some_and(|config| config.get(key).is_some());
@@ -237,26 +234,4 @@ pub(super) fn absolute_glob(folder: &Path, text: &str) -> String {
         text = rest;
     }
     format!("{}/{text}", literal.trim_end_matches('/'))
-}
-
-fn eval(
-    desk: &mut PhaseDesk,
-    config: StepConfig,
-    node: &Node,
-    notification: Option<Span>,
-) -> Option<(Work, StepPlace)> {
-    let at = node.get("config")?;
-    let asking = Asking {
-        suite: config.suite?,
-        required_pass_rate: config.required_pass_rate,
-        metrics: config.metrics,
-        thresholds: config.thresholds,
-        preset: config.preset,
-        filters: config.filters,
-        target: config.target,
-        samples: config.samples,
-        vars: config.vars,
-    };
-    let (eval, place) = asked::eval_step(desk, asking, at, notification)?;
-    Some((Work::Eval(Box::new(eval)), place))
 }

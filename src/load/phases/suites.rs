@@ -150,7 +150,7 @@ fn located(mut problem: Problem, place: &StepPlace, request: &PhaseRequest) -> P
     if problem.span.is_some() || problem.path.is_some() {
         return problem;
     }
-    let mut at = place.suite;
+    let mut at = place.node.locate("/suite");
     for (flag, key) in [
         ("category", "categories"),
         ("tag", "tags"),
@@ -159,7 +159,7 @@ fn located(mut problem: Problem, place: &StepPlace, request: &PhaseRequest) -> P
     ] {
         if let Some(rest) = problem.message.strip_prefix(&format!("`--{flag} ")) {
             problem.message = format!("`{key}`: `{rest}");
-            at = place.filters.unwrap_or(at);
+            at = place.of("filters").unwrap_or(at);
         }
     }
     if let Some(rest) = problem
@@ -167,7 +167,7 @@ fn located(mut problem: Problem, place: &StepPlace, request: &PhaseRequest) -> P
         .strip_prefix("the thresholds of the phase: ")
     {
         problem.message = rest.to_owned();
-        at = place.thresholds.unwrap_or(at);
+        at = place.of("thresholds").unwrap_or(at);
     }
     if request.overrides.target.is_none()
         && let Some(rest) = problem.message.strip_prefix("`--target`: ")
@@ -175,13 +175,13 @@ fn located(mut problem: Problem, place: &StepPlace, request: &PhaseRequest) -> P
         problem.message = rest.to_owned();
     }
     match problem.code {
-        Code::UnknownPreset => at = place.preset.unwrap_or(at),
+        Code::UnknownPreset => at = place.of("preset").unwrap_or(at),
         Code::UnknownTarget if request.overrides.target.is_none() => {
-            at = place.target.unwrap_or(at)
+            at = place.of("target").unwrap_or(at)
         }
-        Code::KAboveSamples => at = place.samples.unwrap_or(at),
+        Code::KAboveSamples => at = place.of("samples").unwrap_or(at),
         Code::EmptyCases if problem.message.starts_with("no case fits") => {
-            at = place.filters.unwrap_or(at)
+            at = place.of("filters").unwrap_or(at)
         }
         Code::RecordedOutputs | Code::UnknownTarget => return problem,
         _ => {}

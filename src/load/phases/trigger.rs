@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use super::asked::{self, Asking};
+use super::asked;
 use super::report_path::{self, PLACEHOLDER};
 use super::step::absolute_glob;
 use super::{AFTER_TESTS_PASS, PhaseDesk, PhaseRequest, PlacedPhase, Read};
 use crate::load::problem::{Code, Problem};
 use crate::load::tree::Node;
 use crate::model::{Phase, Step, Work};
-use crate::spec::{FailureAction, StepType, TriggerFile};
+use crate::spec::{FailureAction, StepConfig, StepType, TriggerFile};
 use eval_base::globs::path_glob;
 
 /// How reports call the step of `--junit`.
@@ -121,9 +121,8 @@ pub(super) fn phase(
         .report_path
         .as_deref()
         .and_then(|text| report_path::resolve(desk, text, id, path_at));
-    let asking = Asking {
-        suite: spec.suite,
-        required_pass_rate: None,
+    let config = StepConfig {
+        suite: Some(spec.suite),
         metrics: spec.metrics,
         thresholds: spec.thresholds,
         preset: spec.preset,
@@ -131,9 +130,10 @@ pub(super) fn phase(
         target: spec.target,
         samples: spec.samples,
         vars: spec.vars,
+        ..StepConfig::default()
     };
     let told = told.filter(|_| failure.notification == Some(true));
-    let (eval, place) = asked::eval_step(desk, asking, at, told)?;
+    let (eval, place) = asked::eval_step(desk, config, at, told)?;
     let tests = (!junit.is_empty()).then(|| Step {
         kind: StepType::Test,
         name: TESTS.to_owned(),
@@ -144,7 +144,7 @@ pub(super) fn phase(
         kind: StepType::Eval,
         name: EVALS.to_owned(),
         action: failure.action,
-        work: Work::Eval(Box::new(eval)),
+        work: eval,
     };
     let phase = Phase {
         id: id.to_owned(),

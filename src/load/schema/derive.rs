@@ -2,14 +2,11 @@
 //!
 //! Our own words in a canonical schema:
 //! - `x-aliases: [name, ..]` on a property: other accepted spellings of its key;
-//! - `x-tag-aliases: [name, ..]` on a branch of a `oneOf`: other spellings of its discriminator (or
-//!   of its value, where the branches are plain values);
-//! - `x-keep-null: true` on an optional property: an explicit null means something, it is not the
-//!   same as absent;
+//! - `x-tag-aliases: [name, ..]` on a branch of a `oneOf` of plain values: other spellings of its
+//!   value;
 //! - `x-optional: [name, ..]` on an object: keys that authors may leave out because the loader
 //!   completes them;
-//! - `x-optional-tag: true` on a union: the same for its discriminator;
-//! - `x-expected: "a text or a list of texts"`: how messages describe what a schema takes.
+//! - `x-optional-tag: true` on a union: the same for its discriminator.
 
 use serde_json::{Map, Value, json};
 
@@ -180,10 +177,9 @@ pub(in crate::load) fn null_is_absent(
         return false;
     }
     let flat = flatten(root, property);
-    let constrained = ["type", "enum", "const", "anyOf", "oneOf"]
+    ["type", "enum", "const", "anyOf", "oneOf"]
         .iter()
-        .any(|word| flat.contains_key(*word));
-    constrained && flat.get("x-keep-null") != Some(&Value::Bool(true))
+        .any(|word| flat.contains_key(*word))
 }
 
 /// Applies `f` to every schema directly inside of this one.
@@ -237,11 +233,9 @@ fn rewrite_union(root: &Value, object: &mut Map<String, Value>, word: &str) {
         .cloned()
         .unwrap_or_default();
     let refs: Vec<&Value> = list.iter().collect();
-    let spellings: Vec<&str> = list
-        .iter()
-        .flat_map(|b| aliases(b, "x-tag-aliases"))
-        .collect();
     if let Some(values) = plain_values(root, &refs) {
+        let spellings = list.iter().flat_map(|b| aliases(b, "x-tag-aliases"));
+        let spellings: Vec<&str> = spellings.collect();
         object.remove(word);
         object.insert("x-tag-aliases".into(), json!(spellings));
         object.insert("enum".into(), json!(values.concat()));
@@ -269,10 +263,7 @@ fn rewrite_union(root: &Value, object: &mut Map<String, Value>, word: &str) {
         _ => {}
     }
     if let Value::Object(properties) = object.entry("properties").or_insert_with(|| json!({})) {
-        properties.insert(
-            key,
-            json!({"enum": tags.concat(), "x-tag-aliases": spellings}),
-        );
+        properties.insert(key, json!({"enum": tags.concat()}));
     }
 }
 
@@ -362,15 +353,18 @@ fn publish(root: &Value, schema: &mut Value) {
             required.retain(|r| *r != name);
         }
     }
-    if let Some(Value::Array(tags)) = object.remove("x-tag-aliases") {
-        publish_tag(root, object, &tags);
+    if let Some(Value::Array(spellings)) = object.remove("x-tag-aliases") {
+        let mut options = match (object.remove("const"), object.remove("enum")) {
+            (_, Some(Value::Array(many))) => many,
+            (one, _) => one.into_iter().collect(),
+        };
+        options.extend(spellings);
+        object.insert("enum".into(), Value::Array(options));
     }
     if object.remove("x-optional-tag").is_some() {
         publish_optional_tag(root, object);
     }
-    for word in ["x-expected", "x-keep-null", "x-optional"] {
-        object.remove(word);
-    }
+    object.remove("x-optional");
     // `x-aliases` of a property is still there: its owner expands it.
     publish_properties(object);
 }
@@ -429,85 +423,52 @@ fn accept_null(property: &mut Value) {
     }
 }
 
-fn publish_tag(root: &Value, object: &mut Map<String, Value>, aliases: &[Value]) {
-    let widen = |schema: &mut Map<String, Value>| {
-        let mut options = match (schema.remove("const"), schema.remove("enum")) {
-            (Some(one), _) => vec![one],
-            (None, Some(Value::Array(many))) => many,
-            _ => return,
-        };
-        options.extend(aliases.iter().cloned());
-        schema.insert("enum".into(), Value::Array(options));
-    };
-    if object.contains_key("const") || object.contains_key("enum") {
-        return widen(object);
-    }
-    let this = Value::Object(object.clone());
-    let Some(Tagged { key, .. }) = discriminator(root, &[&this]) else {
+fn publish_properties(object: &mut Map<String, Value>) {
+    let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) else {
         return;
     };
-    if let Some(tag) = object
-        .get_mut("properties")
-        .and_then(|p| p.get_mut(&key))
-        .and_then(Value::as_object_mut)
-    {
-        widen(tag);
-    }
-}
-
-fn publish_properties(object: &mut Map<String, Value>) {
-    let mut either = Vec::new();
-    let mut not_both = Vec::new();
-    if let Some(properties) = object.get_mut("properties").and_then(Value::as_object_mut) {
-        let mut spelled = Vec::new();
-        for (name, property) in properties.iter_mut() {
-            let Some(Value::Array(aliases)) =
-                property.as_object_mut().and_then(|p| p.remove("x-aliases"))
-            else {
-                continue;
-            };
-            let aliases: Vec<String> = aliases
-                .iter()
-                .filter_map(Value::as_str)
-                .map(str::to_owned)
-                .collect();
-            for alias in &aliases {
-                let mut other = property.clone();
-                if let Some(other) = other.as_object_mut() {
-                    other.insert("deprecated".into(), json!(true));
-                    other.insert(
-                        "description".into(),
-                        json!(format!("Another spelling of `{name}`.")),
-                    );
-                }
-                spelled.push((alias.clone(), other));
-            }
-            either.push((name.clone(), aliases));
+    let mut spelled: Vec<Vec<String>> = Vec::new();
+    for (name, property) in properties.iter_mut() {
+        let others = property.as_object_mut().and_then(|p| p.remove("x-aliases"));
+        if let Some(Value::Array(others)) = others {
+            let others = others.iter().filter_map(Value::as_str);
+            spelled.push(
+                std::iter::once(name.as_str())
+                    .chain(others)
+                    .map(str::to_owned)
+                    .collect(),
+            );
         }
-        properties.extend(spelled);
     }
-    let mut demands = Vec::new();
-    for (name, aliases) in either {
-        let names: Vec<&str> = std::iter::once(name.as_str())
-            .chain(aliases.iter().map(String::as_str))
-            .collect();
-        let one_each: Vec<Value> = names.iter().map(|n| json!({"required": [n]})).collect();
-        let was_required = match object.get_mut("required") {
-            Some(Value::Array(required)) => {
-                let before = required.len();
-                required.retain(|r| *r != name.as_str());
-                before != required.len()
-            }
-            _ => false,
+    for names in &spelled {
+        let Some((name, others)) = names.split_first() else {
+            continue;
         };
+        let mut other = properties.get(name).cloned().unwrap_or_default();
+        if let Some(other) = other.as_object_mut() {
+            other.insert("deprecated".into(), json!(true));
+            let description = format!("Another spelling of `{name}`.");
+            other.insert("description".into(), json!(description));
+        }
+        properties.extend(others.iter().map(|alias| (alias.clone(), other.clone())));
+    }
+    let (mut demands, mut not_both) = (Vec::new(), Vec::new());
+    for names in spelled {
+        let mut was_required = false;
+        if let Some(Value::Array(required)) = object.get_mut("required") {
+            let before = required.len();
+            required.retain(|key| names.first().is_none_or(|name| *key != name.as_str()));
+            was_required = before != required.len();
+        }
         if was_required {
+            let one_each: Vec<Value> = names.iter().map(|n| json!({"required": [n]})).collect();
             demands.push(json!({"oneOf": one_each}));
         } else {
-            let pairs = (0..names.len()).flat_map(|i| (i + 1..names.len()).map(move |j| (i, j)));
-            let pairs: Vec<Value> = pairs
-                .filter_map(|(i, j)| Some(json!({"required": [names.get(i)?, names.get(j)?]})))
-                .collect();
-            not_both.push(json!({"not": {"anyOf": pairs}}));
+            let pairs = names.iter().enumerate().flat_map(|(i, name)| {
+                let later = names.iter().skip(i + 1);
+                later.map(move |other| json!({"required": [name, other]}))
+            });
+            not_both.push(json!({"not": {"anyOf": pairs.collect::<Vec<_>>()}}));
         }
     }
     demands.append(&mut not_both);

@@ -121,7 +121,7 @@ impl Explainer<'_> {
                         format!("{name} does not fit: {}", error.masked_with("the value")),
                     )
                 });
-                self.add(at, code, message, expected(&schema));
+                self.add(at, code, message, None);
             }
         }
     }
@@ -137,18 +137,11 @@ impl Explainer<'_> {
     }
 
     fn add(&mut self, at: &str, code: Code, message: String, hint: Option<String>) {
-        let code_wants_key = matches!(
-            self.root.at_pointer(at).map(|n| &n.value),
-            None | Some(NodeValue::Null)
-        );
-        let collection = matches!(
-            self.root.at_pointer(at).map(|n| &n.value),
-            Some(NodeValue::Map(_) | NodeValue::Seq(_))
-        );
-        let span = if code_wants_key || collection {
-            self.root.key_span(at)
-        } else {
-            self.root.locate(at)
+        let span = match self.root.at_pointer(at).map(|n| &n.value) {
+            None | Some(NodeValue::Null | NodeValue::Map(_) | NodeValue::Seq(_)) => {
+                self.root.key_span(at)
+            }
+            Some(_) => self.root.locate(at),
         };
         self.found
             .push((Problem::error(code, span, message).maybe_hint(hint), None));
@@ -179,8 +172,8 @@ impl Explainer<'_> {
             }
         };
         let span = there
-            .and_then(|node| node.get_key(key))
-            .map_or_else(|| self.root.key_span(at), |k| k.span);
+            .and_then(|node| node.key_place(key))
+            .unwrap_or_else(|| self.root.key_span(at));
         let shown = quoted(&Value::String(key.to_owned()));
         let problem = Problem::error(
             Code::UnknownKey,
@@ -257,22 +250,12 @@ impl Explainer<'_> {
 
     fn unknown_value(&mut self, at: &str, options: &[Value], schema: &Map<String, Value>) {
         let Some(text) = self.root.at_pointer(at).and_then(Node::as_text) else {
-            let wanted = expected(schema)
-                .unwrap_or_else(|| format!("one of {}", listed(options.iter().map(quoted))));
+            let wanted = format!("one of {}", listed(options.iter().map(quoted)));
             return self.wrong_type(at, &wanted);
         };
-        let other_spellings = schema
-            .get("x-tag-aliases")
-            .and_then(Value::as_array)
-            .into_iter()
-            .flatten();
-        let near = did_you_mean(
-            text,
-            options
-                .iter()
-                .chain(other_spellings)
-                .filter_map(Value::as_str),
-        );
+        let schema = Value::Object(schema.clone());
+        let known = options.iter().filter_map(Value::as_str);
+        let near = did_you_mean(text, known.chain(aliases(&schema, "x-tag-aliases")));
         let shown = quoted(&Value::String(text.to_owned()));
         let message = match options {
             [only] => format!("{} must be {}, not {shown}", subject(at), quoted(only)),
@@ -373,13 +356,6 @@ fn canonical<'s>(schemas: &[&'s Map<String, Value>], spelling: &'s str) -> &'s s
         .map_or(spelling, |(name, _)| name)
 }
 
-fn expected(schema: &Map<String, Value>) -> Option<String> {
-    schema
-        .get("x-expected")
-        .and_then(Value::as_str)
-        .map(str::to_owned)
-}
-
 /// The values that a schema lists.
 fn fixed(schema: &Map<String, Value>) -> Vec<Value> {
     let one = schema.get("const").cloned();
@@ -443,83 +419,39 @@ fn takes(root: &Value, schema: &Map<String, Value>, node: &Node, depth: usize) -
 /// What to say of a bound that is broken.
 fn bound(kind: &Kind, name: &str, node: Option<&Node>) -> Option<(Code, String)> {
     let number = || node.map_or_else(String::new, |n| format!(", found {}", quoted(&n.to_json())));
-    let count = |n: u64, what: &str| {
-        if n == 1 {
-            format!("{n} {what}")
-        } else {
-            format!("{n} {what}s")
-        }
+    let range = |words: &str, limit: &dyn std::fmt::Display| {
+        let message = format!("{name} must be {words} {limit}{}", number());
+        (Code::OutOfRange, message)
     };
-    let length = match node.map(|n| &n.value) {
-        Some(NodeValue::Text(text)) => text.chars().count(),
-        Some(NodeValue::Seq(items)) => items.len(),
-        Some(NodeValue::Map(entries)) => entries.len(),
-        _ => 0,
+    let size = |words: &str, limit: u64, what: &str| {
+        let length = match node.map(|n| &n.value) {
+            Some(NodeValue::Text(text)) => text.chars().count(),
+            Some(NodeValue::Seq(items)) => items.len(),
+            Some(NodeValue::Map(entries)) => entries.len(),
+            _ => 0,
+        };
+        let s = if limit == 1 { "" } else { "s" };
+        let message = format!("{name} {words} {limit} {what}{s}, and has {length}");
+        (Code::WrongLength, message)
     };
-    let (range, size) = (Code::OutOfRange, Code::WrongLength);
+    let (least, most) = ("needs at least", "may have at most");
     Some(match kind {
-        Kind::Minimum { limit } => (
-            range,
-            format!("{name} must be at least {limit}{}", number()),
-        ),
-        Kind::Maximum { limit } => (range, format!("{name} must be at most {limit}{}", number())),
-        Kind::ExclusiveMinimum { limit } => (
-            range,
-            format!("{name} must be more than {limit}{}", number()),
-        ),
-        Kind::ExclusiveMaximum { limit } => (
-            range,
-            format!("{name} must be less than {limit}{}", number()),
-        ),
-        Kind::MultipleOf { multiple_of } => (
-            range,
-            format!("{name} must be a multiple of {multiple_of}{}", number()),
-        ),
+        Kind::Minimum { limit } => range("at least", limit),
+        Kind::Maximum { limit } => range("at most", limit),
+        Kind::ExclusiveMinimum { limit } => range("more than", limit),
+        Kind::ExclusiveMaximum { limit } => range("less than", limit),
+        Kind::MultipleOf { multiple_of } => range("a multiple of", multiple_of),
         Kind::MinLength { limit: 1 }
         | Kind::MinItems { limit: 1 }
-        | Kind::MinProperties { limit: 1 } => (size, format!("{name} must not be empty")),
-        Kind::MinLength { limit } => (
-            size,
-            format!(
-                "{name} needs at least {}, and has {length}",
-                count(*limit, "character")
-            ),
-        ),
-        Kind::MaxLength { limit } => (
-            size,
-            format!(
-                "{name} may have at most {}, and has {length}",
-                count(*limit, "character")
-            ),
-        ),
-        Kind::MinItems { limit } => (
-            size,
-            format!(
-                "{name} needs at least {}, and has {length}",
-                count(*limit, "element")
-            ),
-        ),
-        Kind::MaxItems { limit } => (
-            size,
-            format!(
-                "{name} may have at most {}, and has {length}",
-                count(*limit, "element")
-            ),
-        ),
-        Kind::MinProperties { limit } => (
-            size,
-            format!(
-                "{name} needs at least {}, and has {length}",
-                count(*limit, "key")
-            ),
-        ),
-        Kind::MaxProperties { limit } => (
-            size,
-            format!(
-                "{name} may have at most {}, and has {length}",
-                count(*limit, "key")
-            ),
-        ),
+        | Kind::MinProperties { limit: 1 } => {
+            (Code::WrongLength, format!("{name} must not be empty"))
+        }
+        Kind::MinLength { limit } => size(least, *limit, "character"),
+        Kind::MaxLength { limit } => size(most, *limit, "character"),
+        Kind::MinItems { limit } => size(least, *limit, "element"),
+        Kind::MaxItems { limit } => size(most, *limit, "element"),
+        Kind::MinProperties { limit } => size(least, *limit, "key"),
+        Kind::MaxProperties { limit } => size(most, *limit, "key"),
         Kind::UniqueItems => (
             Code::BadShape,
             format!("{name} holds the same element twice"),

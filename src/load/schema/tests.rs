@@ -26,7 +26,7 @@ fn schema() -> Value {
         "$defs": {
             "Limits": {"type": "object", "properties": {"wall": {"type": "number", "exclusiveMinimum": 0, "x-aliases": ["seconds"]}, "memory": {"type": ["string", "null"], "pattern": "^[0-9]+MB$"}}, "additionalProperties": false},
             "Grader": {"oneOf": [
-                {"type": "object", "properties": {"type": {"type": "string", "const": "exact_match"}, "expected": {"type": "string", "x-aliases": ["value"]}}, "required": ["type", "expected"], "additionalProperties": false, "x-tag-aliases": ["exact"]},
+                {"type": "object", "properties": {"type": {"type": "string", "const": "exact"}, "expected": {"type": "string", "x-aliases": ["value"]}}, "required": ["type", "expected"], "additionalProperties": false},
                 {"type": "object", "properties": {"type": {"type": "string", "const": "regex"}}, "required": ["type"], "$ref": "#/$defs/Regex", "unevaluatedProperties": false},
                 {"type": "object", "properties": {"type": {"const": "all"}, "of": {"type": "array", "items": {"$ref": "#/$defs/Grader"}}}, "required": ["type", "of"], "additionalProperties": false}
             ]},
@@ -63,7 +63,7 @@ fn checked(text: &str) -> (Option<Value>, Vec<String>) {
 const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "name: x\ngraders:\n  - type: exact\n    value: y\n",
-        "{\"graders\":[{\"expected\":\"y\",\"type\":\"exact_match\"}],\"name\":\"x\"}",
+        "{\"graders\":[{\"expected\":\"y\",\"type\":\"exact\"}],\"name\":\"x\"}",
         &[],
     ),
     (
@@ -96,14 +96,14 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "graders: [{type: exat, value: x}]\nname: x\n",
         "-",
         &[
-            "1:18 unknown-value `exat` is not a value of `type`: it takes `exact_match`, `regex`, `all` | did you mean `exact`?",
+            "1:18 unknown-value `exat` is not a value of `type`: it takes `exact`, `regex`, `all` | did you mean `exact`?",
         ],
     ),
     (
         "name: x\ngraders: [{value: x}]\n",
         "-",
         &[
-            "2:12 missing-key element 1 of `graders` lacks the key `type` | add `type`: one of `exact_match`, `regex`, `all`",
+            "2:12 missing-key element 1 of `graders` lacks the key `type` | add `type`: one of `exact`, `regex`, `all`",
         ],
     ),
     (
@@ -184,7 +184,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     ),
     (
         "level: hi\nname: n\ngraders: [{type: exact, value: x}]\n",
-        "{\"graders\":[{\"expected\":\"x\",\"type\":\"exact_match\"}],\"level\":\"high\",\"name\":\"n\"}",
+        "{\"graders\":[{\"expected\":\"x\",\"type\":\"exact\"}],\"level\":\"high\",\"name\":\"n\"}",
         &[],
     ),
     (
@@ -214,12 +214,12 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     ),
     (
         "limits: ~\nname: n\ngraders: [{type: exact, value: x}]\n",
-        "{\"graders\":[{\"expected\":\"x\",\"type\":\"exact_match\"}],\"name\":\"n\"}",
+        "{\"graders\":[{\"expected\":\"x\",\"type\":\"exact\"}],\"name\":\"n\"}",
         &[],
     ),
     (
         "retries: ~\nname: n\ngraders: [{type: exact, value: x}]\n",
-        "{\"graders\":[{\"expected\":\"x\",\"type\":\"exact_match\"}],\"name\":\"n\"}",
+        "{\"graders\":[{\"expected\":\"x\",\"type\":\"exact\"}],\"name\":\"n\"}",
         &[],
     ),
     (
@@ -231,7 +231,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     ),
     (
         "verbose: ~\nname: n\ngraders: [{type: exact, value: x}]\n",
-        "{\"graders\":[{\"expected\":\"x\",\"type\":\"exact_match\"}],\"name\":\"n\"}",
+        "{\"graders\":[{\"expected\":\"x\",\"type\":\"exact\"}],\"name\":\"n\"}",
         &[],
     ),
     (
@@ -253,12 +253,12 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     ),
     (
         "retries: 3.0\nname: n\ngraders: [{type: exact, value: x}]\n",
-        "{\"graders\":[{\"expected\":\"x\",\"type\":\"exact_match\"}],\"name\":\"n\",\"retries\":3}",
+        "{\"graders\":[{\"expected\":\"x\",\"type\":\"exact\"}],\"name\":\"n\",\"retries\":3}",
         &[],
     ),
     (
         "expected: ~\nname: n\ngraders: [{type: exact, value: x}]\n",
-        "{\"expected\":null,\"graders\":[{\"expected\":\"x\",\"type\":\"exact_match\"}],\"name\":\"n\"}",
+        "{\"expected\":null,\"graders\":[{\"expected\":\"x\",\"type\":\"exact\"}],\"name\":\"n\"}",
         &[],
     ),
     (
@@ -344,7 +344,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     ),
     (
         "tags: ~\nname: n\ngraders: [{type: exact, value: x}]\n",
-        "{\"graders\":[{\"expected\":\"x\",\"type\":\"exact_match\"}],\"name\":\"n\"}",
+        "{\"graders\":[{\"expected\":\"x\",\"type\":\"exact\"}],\"name\":\"n\"}",
         &[],
     ),
     (
@@ -366,7 +366,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     ),
     (
         "level: ~\nname: n\ngraders: [{type: exact, value: x}]\n",
-        "{\"graders\":[{\"expected\":\"x\",\"type\":\"exact_match\"}],\"name\":\"n\"}",
+        "{\"graders\":[{\"expected\":\"x\",\"type\":\"exact\"}],\"name\":\"n\"}",
         &[],
     ),
     (
@@ -440,7 +440,7 @@ mod made_by_schemars {
     #[serde(tag = "type", rename_all = "snake_case")]
     pub enum Grader {
         /// Equal texts.
-        #[schemars(extend("x-tag-aliases" = ["exact"]))]
+        #[serde(rename = "exact")]
         ExactMatch(ExactMatch),
         All(All),
     }

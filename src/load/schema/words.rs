@@ -15,9 +15,6 @@ pub(super) fn describe(root: &Value, schema: &Value) -> String {
 }
 
 fn describe_flat(root: &Value, flat: &Map<String, Value>, depth: usize) -> String {
-    if let Some(own) = flat.get("x-expected").and_then(Value::as_str) {
-        return own.to_owned();
-    }
     if let Some(options) = flat.get("enum").and_then(Value::as_array) {
         return match options.as_slice() {
             [one] => quoted(one),

@@ -4,23 +4,22 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::known;
 use crate::graders::structural_match::check_matchers;
 use crate::load::problem::{Code, Problem, Problems};
 use crate::load::scope::{Desk, SuiteScope};
 use crate::load::source::{FileId, Sources, Span};
 use crate::load::tree::{Node, NodeValue};
 use crate::model::{Standing, baseline_file_name};
-use crate::spec::{BASELINE_VERSION, BaselineFile};
+use crate::spec::BaselineFile;
 use eval_match::validate_matcher;
 
 /// The lines that a merge which met two changes leaves in a file.
-const MARKERS: [&str; 3] = ["<<<<<<<", "=======", ">>>>>>>"];
+const MARKERS: [&str; 2] = ["<<<<<<<", ">>>>>>>"];
 
 /// The first line of an unfinished merge, and what to do.
 pub(in crate::load) fn conflict(sources: &Sources, file: FileId) -> Option<Problem> {
     let text = sources.text(file);
-    if !text.contains(MARKERS[0]) && !text.contains(MARKERS[2]) {
+    if !MARKERS.iter().any(|mark| text.contains(mark)) {
         return None;
     }
     let mut at = 0;
@@ -31,10 +30,7 @@ pub(in crate::load) fn conflict(sources: &Sources, file: FileId) -> Option<Probl
             let rest = line
                 .strip_prefix(**mark)
                 .map(|rest| rest.trim_end_matches(['\n', '\r']));
-            // `=======` alone underlines headings in texts.
-            rest.is_some_and(|rest| {
-                (rest.is_empty() || rest.starts_with(' ')) && **mark != MARKERS[1]
-            })
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
         };
         MARKERS
             .iter()
@@ -47,31 +43,26 @@ pub(in crate::load) fn conflict(sources: &Sources, file: FileId) -> Option<Probl
     )))
 }
 
-/// The version of the format, before anything else is judged: a newer file may hold what we don't
-/// know.
-pub(super) fn version(node: &Node) -> Result<(), Problem> {
-    let Some(at) = node.get("format_version") else {
-        return Ok(());
-    };
+/// What is wrong with the version of the format of a baseline (a `score ` one), before anything else
+/// is judged: a newer file may hold what we don't know.
+pub(in crate::load) fn unknown_version(node: &Node, word: &str, newest: u32) -> Option<Problem> {
+    let at = node.get("format_version")?;
     let NodeValue::Number(number) = &at.value else {
-        return Ok(());
+        return None;
     };
-    match number.as_u64() {
-        Some(version) if known(version) => Ok(()),
-        Some(0) => Err(Problem::error(
-            Code::BadBaseline,
-            at.span,
-            "there is no version 0 of the format of baselines",
-        )
-        .hint(format!("write `format_version: {BASELINE_VERSION}`"))),
-        Some(version) => {
-            let message = format!(
-                "this baseline was written by a newer eval-harness: its format has version {version}, and this \
-                 program knows versions up to {BASELINE_VERSION}"
-            );
-            Err(Problem::error(Code::NewerBaseline, at.span, message).hint("update eval-harness"))
+    match number.as_u64()? {
+        0 => {
+            let message = format!("there is no version 0 of the format of {word}baselines");
+            Some(Problem::error(Code::BadBaseline, at.span, message))
         }
-        None => Ok(()),
+        version if version <= u64::from(newest) => None,
+        version => {
+            let message = format!(
+                "this {word}baseline was written by a newer eval-harness: its format has version {version}, and this \
+                 program knows versions up to {newest}"
+            );
+            Some(Problem::error(Code::NewerBaseline, at.span, message).hint("update eval-harness"))
+        }
     }
 }
 

@@ -17,13 +17,10 @@ impl Loader<'_> {
     /// The target of the run. What evals may take from the suite's targets is put into the scope.
     pub(super) fn target(
         &mut self,
-        spec: Option<&SuiteSpec>,
+        spec: &SuiteSpec,
         node: &Node,
         scope: &mut SuiteScope,
     ) -> Chosen {
-        let Some(spec) = spec else {
-            return Chosen::default();
-        };
         let mut all = Targets::new();
         for (name, target) in &spec.targets {
             let at = node

@@ -14,10 +14,9 @@ use crate::load::scope::{GraderShelf, NamedGrader, SuiteScope};
 use crate::load::session::{Broken, Session, validator};
 use crate::load::template::{Engine, Scope};
 use crate::load::thresholds::WrittenSet;
-use crate::load::tree::{Node, NodeValue};
+use crate::load::tree::Node;
 use crate::model::GraderType;
 use crate::spec::{GradersFile, SchemaKind};
-use eval_base::nearest::did_you_mean;
 
 /// An eval document from its tree to its evals; also for files that are checked alone.
 pub(in crate::load) fn eval_document(
@@ -41,18 +40,10 @@ pub(in crate::load) fn eval_document(
         problems,
     }
     .evals(&mut node, scope.reach.as_deref());
-    let json = validator.validate_filled(&mut node, problems);
+    validator.validate_filled(&mut node, problems);
     let broken = Broken::of(problems);
-    // A template that failed is an error of a part whose shape is fine.
-    let json = json.filter(|_| !broken.any());
     let shelf = baselines::fetch(session, scope, &mut node);
-    build(
-        &mut session.desk(scope, dir),
-        &mut node,
-        &broken,
-        json,
-        shelf,
-    )
+    build(&mut session.desk(scope, dir), &mut node, &broken, shelf)
 }
 
 /// A graders document: completed, checked, read.
@@ -90,17 +81,11 @@ pub(super) fn render_named(
     mut missing: Option<&mut MissingValues>,
 ) {
     let Some(document) = graders else { return };
-    if let Some(Node {
-        value: NodeValue::Map(entries),
-        ..
-    }) = document.get_mut("graders")
-    {
-        for (key, grader) in entries {
-            let part = SparePart::Grader(key.name.to_string());
-            match missing.as_deref_mut() {
-                Some(missing) => pass.spare(part, missing, |pass| pass.grader(grader)),
-                None => pass.grader(grader),
-            }
+    for (key, grader) in document.map_mut("graders") {
+        let part = SparePart::Grader(key.name.to_string());
+        match missing.as_deref_mut() {
+            Some(missing) => pass.spare(part, missing, |pass| pass.grader(grader)),
+            None => pass.grader(grader),
         }
     }
     if let Some(rubrics) = document.get_mut("rubrics") {
@@ -146,10 +131,9 @@ pub(in crate::load) fn shelf(
         let at = node.locate(&format!("/defaults/{word}"));
         match shelf.graders.get(&name) {
             None => {
-                let near = did_you_mean(&name, shelf.graders.keys().map(String::as_str));
-                let hint = near.map(|near| format!("did you mean `{near}`?"));
+                let known = shelf.graders.keys().map(String::as_str);
                 let message = format!("no grader is named `{name}`");
-                problems.push(Problem::error(Code::UnknownGrader, at, message).maybe_hint(hint));
+                problems.push(Problem::error(Code::UnknownGrader, at, message).near(&name, known));
             }
             Some(named) if named.spec.grader_type() != kind => {
                 let message = format!("`{name}` is no grader of type `{word}`");
@@ -161,7 +145,7 @@ pub(in crate::load) fn shelf(
     shelf
 }
 
-pub(super) fn sets(
+pub(in crate::load) fn sets(
     presets: BTreeMap<String, crate::spec::Thresholds>,
     node: Option<&Node>,
 ) -> impl Iterator<Item = (String, WrittenSet)> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::referred::circular;
-use super::{Loader, eval_document};
+use super::{HeadEvals, Loader, eval_document};
 use crate::load::baselines;
 use crate::load::evals::{Built, build};
 use crate::load::kinds::{Part, detect, parts};
@@ -26,7 +26,18 @@ pub(super) struct Gathered {
 }
 
 impl Loader<'_> {
-    pub(super) fn gather(&mut self, evals: Vec<Node>, scope: &SuiteScope) -> Vec<Gathered> {
+    pub(super) fn gather(&mut self, evals: HeadEvals, scope: &SuiteScope) -> Vec<Gathered> {
+        let evals = match evals {
+            HeadEvals::Listed(evals) => evals,
+            HeadEvals::Alone(document) => {
+                let by = document.span.at_start();
+                let built = eval_document(self.session, document, scope, &self.dir);
+                return built
+                    .into_iter()
+                    .map(|built| Gathered { built, by })
+                    .collect();
+            }
+        };
         let mut gathered = Vec::new();
         let broken = Broken::of(&self.session.problems);
         for mut node in evals {
@@ -42,7 +53,7 @@ impl Loader<'_> {
                 None => {
                     let shelf = baselines::fetch(self.session, scope, &mut node);
                     let mut desk = self.session.desk(scope, &self.dir);
-                    let built = build(&mut desk, &mut node, &broken, None, shelf);
+                    let built = build(&mut desk, &mut node, &broken, shelf);
                     gathered.extend(built.into_iter().map(|built| Gathered { built, by }));
                 }
             }
@@ -51,12 +62,9 @@ impl Loader<'_> {
     }
 
     fn referenced(&mut self, text: &str, at: Span, scope: &SuiteScope) -> Vec<Built> {
-        let reference = match refs::resolve(&self.dir, text, &self.session.fence, at) {
-            Ok(reference) => reference,
-            Err(problem) => {
-                self.session.problems.push(problem);
-                return Vec::new();
-            }
+        let reference = refs::resolve(&self.dir, text, &self.session.fence, at);
+        let Some(reference) = self.session.problems.take(reference) else {
+            return Vec::new();
         };
         let mut found = Vec::new();
         let mut evals_seen = false;
@@ -151,7 +159,7 @@ impl Loader<'_> {
             .filter_map(Part::id)
             .map(str::to_owned)
             .collect();
-        let built = self.eval_document(node, scope, &dir);
+        let built = eval_document(self.session, node, scope, &dir);
         let is_built = |id: &String| built.iter().any(|built| built.eval.info.id == *id);
         let unbuilt = ids
             .into_iter()
@@ -160,15 +168,6 @@ impl Loader<'_> {
         self.unbuilt.extend(unbuilt);
         self.files.insert(file.to_owned(), built.clone());
         Some(built)
-    }
-
-    pub(super) fn eval_document(
-        &mut self,
-        node: Node,
-        scope: &SuiteScope,
-        dir: &Path,
-    ) -> Vec<Built> {
-        eval_document(self.session, node, scope, dir)
     }
 
     /// Refuses ids that are taken, and evals that two references bring in.

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use super::variables::unread_vars;
 use super::{Loader, count};
-use crate::load::metrics::{self, WrittenMetrics};
+use crate::load::metrics;
 use crate::load::models;
 use crate::load::prices;
 use crate::load::problem::{Code, Problem, Problems};
@@ -18,35 +18,31 @@ use crate::load::request::{Counts, Purpose};
 use crate::load::scope::{SuiteScope, seconds};
 use crate::load::select::{part_of, select};
 use crate::load::source::Span;
+use crate::load::targets::Chosen;
 use crate::load::thresholds::{self, Resolved};
 use crate::load::tree::Node;
 use crate::model::{
     Channel, Eval, Fingerprint, GateRequirement, GateSpec, Measured, ModelSettings, Plan,
     PlannedSamples, ReportFormat, Reporting, Settings, SuiteInfo, Target,
 };
+use crate::spec::SuiteSpec;
 
 /// Everything of a plan but what the command line still changes.
 pub(super) struct Parts {
-    pub info: (String, Option<String>, Option<String>),
-    pub config: crate::spec::SuiteConfig,
-    pub reporting: crate::spec::ReportingSpec,
+    pub spec: SuiteSpec,
+    pub node: Node,
     pub channels: Vec<Channel>,
-    pub max_regressions: Option<u32>,
-    pub metrics: WrittenMetrics,
     pub demands: Resolved,
     pub evals: Vec<Arc<Eval>>,
-    pub target_name: String,
-    pub target: Option<Target>,
-    /// Where the target's temperature is written.
-    pub temperature_at: Option<Span>,
+    pub chosen: Chosen,
     pub scope: SuiteScope,
 }
 
 impl Loader<'_> {
     /// A `config.k` above the samples that cases have, each by its own `samples` or the suite's: an
     /// error where the suite's are too few, else a warning.
-    pub(super) fn check_ks(&mut self, parts: &Parts, node: &Node) {
-        let Some(k) = parts.config.k.0.iter().copied().max() else {
+    fn check_ks(&mut self, parts: &Parts) {
+        let Some(k) = parts.spec.config.k.0.iter().copied().max() else {
             return;
         };
         let Some(short) = PlannedSamples::of(&parts.evals, |_, case| case.samples).fewer_than(k)
@@ -54,11 +50,11 @@ impl Loader<'_> {
             return;
         };
         let (at, why) = (
-            node.locate("/config/k"),
+            parts.node.locate("/config/k"),
             format!("samples of every case, but {short}"),
         );
         let hint = format!("raise `samples` to {k}, or lower `k`");
-        let problem = match parts.scope.samples.or(parts.config.samples) {
+        let problem = match parts.scope.samples.or(parts.spec.config.samples) {
             Some(n) if n < k => {
                 Problem::error(Code::KAboveSamples, at, format!("pass@{k} needs {k} {why}"))
             }
@@ -72,6 +68,8 @@ impl Loader<'_> {
     }
 
     pub(super) fn plan(&mut self, parts: Parts) -> (Option<Plan>, Counts, Counts) {
+        self.check_ks(&parts);
+        let (spec, target) = (&parts.spec, parts.chosen.target.as_ref());
         let overrides = &self.request.overrides;
         let problems = &mut self.session.problems;
         if parts.evals.is_empty() && !problems.has_errors() {
@@ -86,25 +84,29 @@ impl Loader<'_> {
         }
         let complete = !problems.has_errors();
         let declared = metrics::declared(&parts.evals, problems);
-        let composites = metrics::composites(&parts.metrics, &declared, complete, problems);
-        let typed_most = parts.demands.typed_most;
-        let max_regressions = parts.demands.max_regressions.or(parts.max_regressions);
-        let max_regressions = typed_most.or(overrides.max_regressions).or(max_regressions);
-        let require = parts
-            .demands
-            .typed_require
-            .or(overrides.require)
-            .or(parts.demands.require);
+        let composites = metrics::composites(
+            &spec.metrics,
+            parts.node.get("metrics"),
+            &declared,
+            complete,
+            problems,
+        );
+        let Resolved { set, typed, .. } = &parts.demands;
+        let max_regressions = set.max_regressions.or(spec.max_regressions);
+        let max_regressions = typed
+            .max_regressions
+            .or(overrides.max_regressions)
+            .or(max_regressions);
+        let require = typed.require.or(overrides.require).or(set.require);
         thresholds::check_requirement(require, max_regressions, problems);
         let demands = parts
             .demands
             .settle(&declared, &composites, complete, problems);
-        let target = parts.target.as_ref();
         if complete {
             thresholds::check_parts(&demands, &parts.evals, problems);
         }
         thresholds::check_producible(&demands, &composites, &parts.evals, target, problems);
-        let scope = parts.config.intervals.unwrap_or_default();
+        let scope = parts.spec.config.intervals.unwrap_or_default();
         thresholds::check_evals(&demands, &parts.evals, scope, problems);
         let total = count(&parts.evals);
         let errors_before_filters = problems.has_errors();
@@ -134,11 +136,11 @@ impl Loader<'_> {
             }
         };
         let selected = count(&evals);
-        let config = &parts.config;
+        let config = &spec.config;
         let ks = thresholds::ks(&config.k.0, &overrides.metrics, &demands, &composites);
         warn_of_equal_samples(
             &evals,
-            (parts.target.as_ref(), parts.temperature_at),
+            (target, temperature_at(&parts.node, &parts.chosen.name)),
             &ks,
             problems,
         );
@@ -148,7 +150,7 @@ impl Loader<'_> {
         } else {
             1
         });
-        let models = models::Asked::of(&evals, parts.target.as_ref());
+        let models = models::Asked::of(&evals, target);
         let in_flight = match overrides.jobs.is_some() || !parallel {
             true => max_workers,
             // Those that wait for a model leave room for those that are graded, and for what comes
@@ -181,24 +183,21 @@ impl Loader<'_> {
             problems.push(Problem::general(Code::SuspiciousValue, message).as_warning());
         }
         prices::check_budget(&asked, &may_be_asked, problems);
-        let (name, version, description) = parts.info;
         let plan = Plan {
             suite: SuiteInfo {
-                name,
-                version,
-                description,
+                name: spec.name.clone(),
+                version: spec.version.clone(),
+                description: spec.description.clone(),
                 path: self.request.suite.clone(),
                 dir: self.dir.clone(),
                 root: self.root.clone(),
             },
-            target_name: parts.target_name,
-            target_hash: parts
-                .target
-                .as_ref()
+            target_name: parts.chosen.name,
+            target_hash: target
                 .map(|target| Fingerprint::of(&located(target, &self.root)).to_string())
                 .unwrap_or_default(),
             whole_hash,
-            target: parts.target,
+            target: parts.chosen.target,
             evals,
             whole: if selected == total { Vec::new() } else { all },
             shard: overrides.shard,
@@ -234,14 +233,14 @@ impl Loader<'_> {
                 .collect(),
             again: overrides.filters.only.is_some(),
             reporting: Reporting {
-                formats: formats(overrides.formats.as_ref(), &parts.reporting),
-                output_dir: match (&overrides.output_dir, &parts.reporting.output_dir) {
+                formats: formats(overrides.formats.as_ref(), &spec.reporting),
+                output_dir: match (&overrides.output_dir, &spec.reporting.output_dir) {
                     (Some(dir), _) => lexical(&self.request.cwd.join(dir)),
                     (None, Some(dir)) => lexical(&self.dir.join(dir)),
                     (None, None) => self.root.join("results"),
                 },
-                include_details: parts.reporting.include_details.unwrap_or(true),
-                notify_on_failure: parts.reporting.notify_on_failure.unwrap_or(false),
+                include_details: spec.reporting.include_details.unwrap_or(true),
+                notify_on_failure: spec.reporting.notify_on_failure.unwrap_or(false),
                 channels: parts.channels,
             },
             baselines: parts.scope.baselines,
@@ -260,6 +259,14 @@ impl Loader<'_> {
 
 /// At temperature 0 a model says the same again: of the suite's target, and of evals with models of
 /// their own unless the samples serve other cases. A case that sets no samples has the largest k.
+/// Where a suite writes the temperature of the target of that name.
+fn temperature_at(node: &Node, name: &str) -> Option<Span> {
+    let named = node.get("targets").and_then(|targets| targets.get(name));
+    named
+        .or_else(|| node.get("target"))?
+        .key_place("temperature")
+}
+
 fn warn_of_equal_samples(
     evals: &[Arc<Eval>],
     (target, temperature_at): (Option<&Target>, Option<Span>),
@@ -289,10 +296,8 @@ fn warn_of_equal_samples(
         let message = format!(
             "{samples} samples{of} at `temperature: 0` are as good as one: the model says the same again"
         );
-        let problem = match temperature_at.filter(|_| eval.is_none()) {
-            Some(at) => Problem::warning(Code::SuspiciousValue, at, message),
-            None => Problem::general(Code::SuspiciousValue, message).as_warning(),
-        };
+        let at = temperature_at.filter(|_| eval.is_none());
+        let problem = Problem::warning(Code::SuspiciousValue, at, message);
         problems.push(problem.hint("leave `temperature` out, or set `samples: 1`"));
     }
 }

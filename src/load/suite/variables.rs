@@ -12,12 +12,10 @@ use crate::load::session::Session;
 use crate::load::template::Scope;
 use crate::load::tree::Node;
 use crate::spec::words::CacheMode;
-use eval_base::nearest::did_you_mean;
 
 impl Loader<'_> {
     /// The variables of the suite and the command line, and the environment that the suite lists.
-    pub(super) fn templates(&mut self, node: &Node) -> Scope {
-        let suite = node.get("eval_suite");
+    pub(super) fn templates(&mut self, suite: Option<&Node>) -> Scope {
         let entries = suite
             .and_then(|s| s.get("vars"))
             .and_then(Node::as_map)
@@ -31,10 +29,7 @@ impl Loader<'_> {
             let value = like(vars.get(name), text);
             vars.insert(name.clone(), value);
         }
-        let listed = suite
-            .and_then(|s| s.get("env"))
-            .and_then(Node::as_seq)
-            .unwrap_or(&[]);
+        let listed = suite.map_or(&[][..], |suite| suite.seq("env"));
         let env_listed: BTreeSet<String> = listed
             .iter()
             .filter_map(Node::as_text)
@@ -125,18 +120,16 @@ pub(in crate::load) fn check_vars(
             .iter()
             .map(String::as_str)
             .chain(read.iter().copied());
-        let hint = match did_you_mean(name, known) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None if session.vars.is_empty() => "the suite has no `vars:`".to_owned(),
-            None => {
-                let own: Vec<&str> = session.vars.iter().map(String::as_str).collect();
-                format!("the suite's variables are {}", own.join(", "))
-            }
+        let own: Vec<&str> = session.vars.iter().map(String::as_str).collect();
+        let all = match own.as_slice() {
+            [] => "the suite has no `vars:`".to_owned(),
+            own => format!("the suite's variables are {}", own.join(", ")),
         };
         let message = format!("`--var {name}=...`: no file of the suite reads a variable `{name}`");
+        let problem = Problem::general(Code::UnreadVariable, message);
         found.push(Problem {
             severity,
-            ..Problem::general(Code::UnreadVariable, message).hint(hint)
+            ..problem.near(name, known).or_hint(all)
         });
     }
     session.problems.extend(found);

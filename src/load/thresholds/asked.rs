@@ -1,8 +1,7 @@
 //! What phase files demand of the suites that they run.
 
-use super::read::located;
 use super::{WrittenSet, read_set};
-use crate::load::problem::{Code, Problems};
+use crate::load::problem::{Code, Problem, Problems};
 use crate::load::source::Span;
 use crate::model::{AskedThreshold, Bound, Figure, GateRequirement, Metric, Threshold};
 
@@ -65,17 +64,10 @@ pub(in crate::load) fn required_pass_rate(
         let message = format!(
             "`required_pass_rate` asks for {rate}, and the threshold on `pass_rate` for {word} {value}{of}"
         );
-        let written = set
-            .1
-            .as_ref()
-            .and_then(|node| node.get_key("pass_rate"))
-            .map(|key| key.span);
-        let problem = located(Code::BothSpellings, at, message)
+        let written = set.1.as_ref().and_then(|node| node.key_place("pass_rate"));
+        let problem = Problem::error(Code::BothSpellings, at, message)
             .hint("both speak of the same rate: keep one of them");
-        problems.push(match written {
-            Some(written) => problem.related(written, "the threshold"),
-            None => problem,
-        });
+        problems.push(problem.related(written, "the threshold"));
         return;
     }
     asked.push(AskedThreshold {

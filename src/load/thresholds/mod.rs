@@ -4,6 +4,7 @@
 //! the rest.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 mod asked;
 mod presets;
@@ -15,11 +16,12 @@ mod typed;
 mod unguarded;
 
 use super::metrics::Declared;
+use super::parts::part_of_plan;
 use super::problem::{Code, Problem, Problems};
 use super::source::Span;
 use super::tree::Node;
 use crate::model::{
-    AskedThreshold, Bound, Composite, Figure, Measured, Metric, MetricName, Threshold,
+    AskedThreshold, Bound, Composite, Eval, Figure, Measured, Metric, MetricName, Threshold,
 };
 use crate::spec::Thresholds;
 use crate::spec::words::GateRequirement;
@@ -32,8 +34,8 @@ pub(super) use unguarded::warn_of_unguarded;
 
 pub(super) use presets::built_in_presets;
 use presets::{built_in, unknown_preset};
-use read::{MAX_REGRESSIONS, Set, fault, located, near_built_in, out_of_range};
-use typed::{Typed, override_of};
+use read::{MAX_REGRESSIONS, Set, fault, near_built_in, out_of_range};
+use typed::read_typed;
 
 /// A set of thresholds with the node that it was read from.
 pub(super) type WrittenSet = (Thresholds, Option<Node>);
@@ -41,6 +43,8 @@ pub(super) type WrittenSet = (Thresholds, Option<Node>);
 /// A demand with the place where it is written; none for the command line and the built-in presets.
 #[derive(Debug, Clone)]
 pub(super) struct Demand {
+    /// The metric of the threshold.
+    pub name: MetricName,
     pub threshold: Threshold,
     pub at: Option<Span>,
     /// A number without a word on whether it is a minimum or a maximum; the metric decides.
@@ -58,14 +62,36 @@ pub(super) enum By {
 }
 
 impl Demand {
+    fn new(name: MetricName, bound: Bound, value: f64, on: Figure, by: By) -> Demand {
+        let metric = name.to_string();
+        let threshold = Threshold {
+            metric,
+            bound,
+            value,
+            on,
+        };
+        Demand {
+            name,
+            threshold,
+            at: None,
+            bare: false,
+            by,
+        }
+    }
+
     /// The author's name of the metric; `None` for built-in ones.
-    fn author_name(&self) -> Option<String> {
-        match self.threshold.metric.parse::<MetricName>() {
-            Ok(MetricName {
-                metric: Metric::Named(name),
-                ..
-            }) => Some(name),
+    pub fn author_name(&self) -> Option<&str> {
+        match &self.name.metric {
+            Metric::Named(name) => Some(name),
             _ => None,
+        }
+    }
+
+    /// Those of these evals that the metric is of.
+    pub fn evals(&self, evals: &[Arc<Eval>]) -> Vec<Arc<Eval>> {
+        match &self.name.part {
+            Some(part) => part_of_plan(part, evals),
+            None => evals.to_vec(),
         }
     }
 
@@ -77,26 +103,19 @@ impl Demand {
             By::Phase => format!("the thresholds of the phase: {message}"),
             By::File | By::Preset => message,
         };
-        located(code, self.at, message)
+        Problem::error(code, self.at, message)
     }
 }
 
 /// What was demanded, before it is known what the graders measure.
 #[derive(Debug, Default)]
 pub(super) struct Resolved {
-    demands: Vec<Demand>,
-    /// The command line's, which replace those on the same metric.
-    overrides: Vec<Demand>,
+    /// The set that holds.
+    pub set: Set,
+    /// The command line's, whose demands replace those on the same metric.
+    pub typed: Set,
     /// Demands of all sets, chosen or not, on metrics that are not built in.
     named: Vec<Demand>,
-    /// `max_regressions` of the set that holds.
-    pub max_regressions: Option<u32>,
-    /// `--threshold max_regressions=N`.
-    pub typed_most: Option<u32>,
-    /// `require` of the set that holds.
-    pub require: Option<GateRequirement>,
-    /// `--threshold require=WORD`.
-    pub typed_require: Option<GateRequirement>,
 }
 
 /// Everything that may say thresholds.
@@ -136,11 +155,7 @@ pub(super) fn resolve(sources: &Sources, problems: &mut Problems) -> Resolved {
         (None, Some((name, at))) => Some((name.as_str(), Some(*at))),
         (None, None) => None,
     };
-    let Set {
-        demands,
-        max_regressions,
-        require,
-    } = match wanted {
+    let set = match wanted {
         None => own,
         Some((name, at)) => match named
             .get(name)
@@ -154,34 +169,30 @@ pub(super) fn resolve(sources: &Sources, problems: &mut Problems) -> Resolved {
             }
         },
     };
-    let asked = |ask: &AskedThreshold| Demand {
-        threshold: ask.threshold.clone(),
-        at: None,
-        bare: ask.bare,
-        by: By::Phase,
+    let asked = |ask: &AskedThreshold| {
+        Some(Demand {
+            name: ask.threshold.metric.parse().ok()?,
+            threshold: ask.threshold.clone(),
+            at: None,
+            bare: ask.bare,
+            by: By::Phase,
+        })
     };
-    let mut overrides: Vec<Demand> = sources.asked.iter().map(asked).collect();
-    let (mut typed_most, mut typed_require) = (None, None);
+    let mut typed = Set::default();
+    typed.demands.extend(sources.asked.iter().filter_map(asked));
     for text in sources.overrides {
-        match override_of(text) {
-            Ok(Typed::Demand(demand)) => {
-                problems.extend(fault(&demand.threshold, None));
-                overrides.push(demand);
-            }
-            Ok(Typed::MaxRegressions(most)) => typed_most = Some(most),
-            Ok(Typed::Require(word)) => typed_require = Some(word),
-            Err(problem) => problems.push(*problem),
-        }
+        problems.extend(read_typed(text, &mut typed).err().map(|problem| *problem));
     }
-    mentioned.extend(overrides.iter().filter(is_named).cloned());
+    let of_line = typed
+        .demands
+        .iter()
+        .filter(|demand| demand.by == By::CommandLine);
+    problems.extend(of_line.filter_map(|demand| fault(demand, None)));
+    mentioned.extend(typed.demands.iter().filter(is_named).cloned());
     Resolved {
-        demands,
-        overrides,
+        set,
+        typed,
         named: mentioned,
-        max_regressions,
-        typed_most,
-        require,
-        typed_require,
     }
 }
 
@@ -211,9 +222,9 @@ impl Resolved {
             let Some(name) = demand.author_name() else {
                 continue;
             };
-            match kind(&name) {
-                None if complete || near_built_in(&name).is_some() => {
-                    let unknown = unknown_metric(&name, demand.at, &known);
+            match kind(name) {
+                None if complete || near_built_in(name).is_some() => {
+                    let unknown = unknown_metric(name, demand.at, &known);
                     problems.push(
                         demand
                             .problem(unknown.code, unknown.message.clone())
@@ -232,13 +243,13 @@ impl Resolved {
         }
         let settled = |mut demand: Demand| {
             let name = demand.author_name().filter(|_| demand.bare);
-            if name.is_some_and(|name| kind(&name) == Some(Measured::Rate)) {
+            if name.is_some_and(|name| kind(name) == Some(Measured::Rate)) {
                 demand.threshold.bound = Bound::Max;
             }
             demand
         };
-        let mut demands: Vec<Demand> = self.demands.into_iter().map(settled).collect();
-        for demand in self.overrides.into_iter().map(settled) {
+        let mut demands: Vec<Demand> = self.set.demands.into_iter().map(settled).collect();
+        for demand in self.typed.demands.into_iter().map(settled) {
             let (metric, bound) = (&demand.threshold.metric, demand.threshold.bound);
             demands.retain(|d| d.threshold.metric != *metric || d.threshold.bound != bound);
             demands.push(demand);
@@ -322,10 +333,7 @@ pub(super) fn warn_of_slips((set, node): &WrittenSet, problems: &mut Problems) {
             continue;
         };
         if near_built_in(&name).is_some() {
-            let key = node
-                .as_ref()
-                .and_then(|n| n.get_key(written))
-                .map(|k| k.span);
+            let key = node.as_ref().and_then(|n| n.key_place(written));
             problems.push(unknown_metric(&name, key, &[]).as_warning());
         }
     }

@@ -6,8 +6,7 @@ use super::read::Set;
 use super::{By, Demand};
 use crate::load::problem::{Code, Problem};
 use crate::load::source::Span;
-use crate::model::{Bound, Figure, Metric, Threshold};
-use eval_base::nearest::did_you_mean;
+use crate::model::{Bound, Figure, Metric, MetricName};
 
 /// The table "Common Thresholds": name, pass@1, pass@k, pass^k.
 const PRESETS: [(&str, f64, f64, f64); 4] = [
@@ -30,16 +29,10 @@ pub(super) fn unknown_preset(name: &str, at: Option<Span>, named: &BTreeMap<&str
         .copied()
         .chain(PRESETS.iter().map(|(name, ..)| *name))
         .collect();
-    let hint = match did_you_mean(name, known.iter().copied()) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => format!("known presets: {}", known.join(", ")),
-    };
     let message = format!("no preset is named `{name}`");
-    let problem = match at {
-        Some(at) => Problem::error(Code::UnknownPreset, at, message),
-        None => Problem::general(Code::UnknownPreset, message),
-    };
-    problem.hint(hint)
+    Problem::error(Code::UnknownPreset, at, message)
+        .near(name, known.iter().copied())
+        .or_hint(format!("known presets: {}", known.join(", ")))
 }
 
 pub(super) fn built_in(name: &str, ks: &[u32]) -> Option<Set> {
@@ -50,16 +43,9 @@ pub(super) fn built_in(name: &str, ks: &[u32]) -> Option<Set> {
         .filter(|k| *k > 1)
         .max()
         .unwrap_or(PRESET_K);
-    let demand = |metric: Metric, value: f64| Demand {
-        threshold: Threshold {
-            metric: metric.to_string(),
-            bound: Bound::Min,
-            value,
-            on: Figure::Value,
-        },
-        at: None,
-        bare: false,
-        by: By::Preset,
+    let demand = |metric: Metric, value: f64| {
+        let name = MetricName { metric, part: None };
+        Demand::new(name, Bound::Min, value, Figure::Value, By::Preset)
     };
     let demands = vec![
         demand(Metric::PassAt(1), *one),

@@ -46,18 +46,15 @@ pub(in crate::load) fn check_producible(
     problems: &mut Problems,
 ) {
     for demand in demands {
-        let Ok(MetricName { metric, part }) = demand.threshold.metric.parse() else {
-            continue;
-        };
-        let of_part = part.as_ref().map(|part| part_of_plan(part, evals));
-        if of_part.as_ref().is_some_and(Vec::is_empty) {
+        let MetricName { metric, part } = &demand.name;
+        let evals = demand.evals(evals);
+        if part.is_some() && evals.is_empty() {
             // Told by `check_parts`.
             continue;
         }
-        let evals = of_part.as_deref().unwrap_or(evals);
         let made_of = composites
             .iter()
-            .filter(|c| metric == Metric::Named(c.name.clone()));
+            .filter(|c| demand.author_name() == Some(&c.name));
         let parts = made_of
             .flat_map(|composite| &composite.components)
             .map(|part| part.metric.clone());
@@ -66,9 +63,9 @@ pub(in crate::load) fn check_producible(
                 continue;
             };
             if let Some(k) = metric.k() {
-                check_k(k, &metric, demand, evals, problems);
+                check_k(k, &metric, demand, &evals, problems);
             }
-            if let Some(lack) = lack(&metric, evals, target) {
+            if let Some(lack) = lack(&metric, &evals, target) {
                 let whole = if part.is_some() {
                     "this part of the suite"
                 } else {
@@ -177,12 +174,12 @@ pub(in crate::load) fn check_parts(
         let message = format!(
             "`{}` is of nothing: no {}",
             demand.threshold.metric,
-            having(&part, "of this suite ")
+            having(part, "of this suite ")
         );
         problems.push(
             demand
                 .problem(Code::EmptyCases, message)
-                .hint(hint(&part, evals)),
+                .hint(hint(part, evals)),
         );
     }
 }
@@ -199,7 +196,7 @@ pub(in crate::load) fn check_part_selected(
         let message = format!(
             "`{}` is of nothing: no {}",
             demand.threshold.metric,
-            having(&part, "that is selected ")
+            having(part, "that is selected ")
         );
         let problem = demand.problem(Code::EmptyCases, message);
         problems.push(
@@ -211,17 +208,14 @@ pub(in crate::load) fn check_part_selected(
 }
 
 /// Each part once, with the first demand on it.
-fn empty_parts<'a>(demands: &'a [Demand], evals: &[Arc<Eval>]) -> Vec<(&'a Demand, Part)> {
-    let mut looked: BTreeSet<Part> = BTreeSet::new();
+fn empty_parts<'a>(demands: &'a [Demand], evals: &[Arc<Eval>]) -> Vec<(&'a Demand, &'a Part)> {
+    let mut looked: BTreeSet<&Part> = BTreeSet::new();
     let mut empty = Vec::new();
     for demand in demands {
-        let Ok(MetricName {
-            part: Some(part), ..
-        }) = demand.threshold.metric.parse()
-        else {
-            continue;
-        };
-        if looked.insert(part.clone()) && part_of_plan(&part, evals).is_empty() {
+        if let Some(part) = &demand.name.part
+            && looked.insert(part)
+            && demand.evals(evals).is_empty()
+        {
             empty.push((demand, part));
         }
     }

@@ -35,10 +35,7 @@ pub(in crate::load) fn read_set((set, node): &WrittenSet, problems: &mut Problem
     for (written, spec) in &set.by_metric {
         let node_of = node.as_ref().and_then(|n| n.get(written));
         let place = Place {
-            key: node
-                .as_ref()
-                .and_then(|n| n.get_key(written))
-                .map(|k| k.span),
+            key: node.as_ref().and_then(|n| n.key_place(written)),
             value: node_of.map(|n| n.span),
         };
         if written == MAX_REGRESSIONS {
@@ -48,12 +45,9 @@ pub(in crate::load) fn read_set((set, node): &WrittenSet, problems: &mut Problem
             }
             continue;
         }
-        let name = match metric_name(written, place.key, &[]) {
-            Ok(name) => name,
-            Err(problem) => {
-                problems.push(*problem);
-                continue;
-            }
+        let name = metric_name(written, place.key, &[]).map_err(|problem| *problem);
+        let Some(name) = problems.take(name) else {
+            continue;
         };
         let asks = asks(written, name, spec, node_of, place, problems);
         for ask in asks {
@@ -62,7 +56,7 @@ pub(in crate::load) fn read_set((set, node): &WrittenSet, problems: &mut Problem
                     "`{other}` and `{}` are two names of one metric",
                     ask.written
                 );
-                problems.push(located(Code::BothSpellings, ask.place.key, message));
+                problems.push(Problem::error(Code::BothSpellings, ask.place.key, message));
                 continue;
             }
             taken.insert(ask.name.clone(), ask.written.clone());
@@ -84,7 +78,7 @@ pub(super) fn metric_name(
         Err(NoMetric::Unknown(_)) => return refuse(unknown_metric(text, at, measured)),
         Err(error @ NoMetric::Part { .. }) => {
             let hint = "for example `pass_rate[tag=critical]`";
-            return refuse(located(Code::BadFormat, at, error.to_string()).hint(hint));
+            return refuse(Problem::error(Code::BadFormat, at, error.to_string()).hint(hint));
         }
     };
     match part_fault(&name, at) {
@@ -102,11 +96,11 @@ fn part_fault(name: &MetricName, at: Option<Span>) -> Option<Problem> {
             name.metric
         );
         return Some(
-            located(Code::BadFormat, at, message).hint(format!("write `pass_rate[{part}]`")),
+            Problem::error(Code::BadFormat, at, message).hint(format!("write `pass_rate[{part}]`")),
         );
     }
     let why = PartFilter::new(part).err()?;
-    Some(located(
+    Some(Problem::error(
         Code::BadGlob,
         at,
         format!("`{}` is not a glob: {why}", part.value()),
@@ -180,20 +174,14 @@ fn asks(
     for (key, kind, parts) in groups {
         let group = node.and_then(|node| node.get(key));
         if nested && !parts.is_empty() {
-            let at = node
-                .and_then(|node| node.get_key(key))
-                .map(|key| key.span)
-                .or(place.key);
+            let at = node.and_then(|node| node.key_place(key)).or(place.key);
             let message = format!("`{written}` is of a part already, so that it has no `{key}`");
-            problems.push(located(Code::BadFormat, at, message));
+            problems.push(Problem::error(Code::BadFormat, at, message));
             continue;
         }
         for (value, spec) in parts {
             let place = Place {
-                key: group
-                    .and_then(|group| group.get_key(value))
-                    .map(|key| key.span)
-                    .or(place.key),
+                key: group.and_then(|group| group.key_place(value)).or(place.key),
                 value: group
                     .and_then(|group| group.get(value))
                     .map(|node| node.span)
@@ -220,11 +208,10 @@ fn part_ask(
     problems: &mut Problems,
 ) -> Result<Ask, Box<Problem>> {
     let part = Part::new(kind, value).map_err(|why| {
-        let near = (kind == "type")
-            .then(|| did_you_mean(value, ["capability", "regression"]))
-            .flatten();
-        let hint = near.map(|near| format!("did you mean `{near}`?"));
-        Box::new(located(Code::BadFormat, place.key, why).maybe_hint(hint))
+        let types = ["capability", "regression"]
+            .into_iter()
+            .filter(|_| kind == "type");
+        Box::new(Problem::error(Code::BadFormat, place.key, why).near(value, types))
     })?;
     let name = MetricName {
         metric: metric.clone(),
@@ -264,7 +251,7 @@ fn figure(
         && bound != on
     {
         let message = "`bound` and `on` say the same thing in two spellings, and here they contradict each other";
-        problems.push(located(Code::BothSpellings, at, message).hint("keep `bound`"));
+        problems.push(Problem::error(Code::BothSpellings, at, message).hint("keep `bound`"));
         return None;
     }
     bound.or(on)
@@ -281,25 +268,20 @@ impl Ask {
             figure,
             ..
         } = self;
-        let MetricName { metric, .. } = &name;
-        let one = |bound, value, on| Threshold {
-            metric: name.to_string(),
-            bound,
-            value,
-            on,
-        };
-        let mut thresholds = Vec::new();
-        thresholds.extend(number.map(|value| one(metric.bound(), value, figure)));
-        thresholds.extend(min.map(|value| one(Bound::Min, value, figure)));
-        thresholds.extend(max.map(|value| one(Bound::Max, value, figure)));
-        if thresholds.is_empty() {
+        let metric = &name.metric;
+        let bounds = [
+            number.map(|value| (metric.bound(), value)),
+            min.map(|value| (Bound::Min, value)),
+            max.map(|value| (Bound::Max, value)),
+        ];
+        if bounds.iter().all(Option::is_none) {
             let message = format!("the threshold on `{name}` has neither `min` nor `max`");
-            problems.push(located(Code::MissingKey, place.value, message));
+            problems.push(Problem::error(Code::MissingKey, place.value, message));
         }
         if let (Some(min), Some(max)) = (min, max)
             && min > max
         {
-            problems.push(located(
+            problems.push(Problem::error(
                 Code::OutOfRange,
                 place.value,
                 format!("no value is between {min} and {max}"),
@@ -307,16 +289,16 @@ impl Ask {
         }
         if figure != Figure::Value && !metric.may_have_interval() {
             let message = format!("`{name}` has no interval for `bound` to look at");
-            problems.push(located(Code::UnknownMetric, place.value, message));
+            problems.push(Problem::error(Code::UnknownMetric, place.value, message));
         }
-        for threshold in thresholds {
-            problems.extend(fault(&threshold, place.value));
-            demands.push(Demand {
-                threshold,
+        for (bound, value) in bounds.into_iter().flatten() {
+            let demand = Demand {
                 at: place.key,
                 bare: number.is_some(),
-                by: By::File,
-            });
+                ..Demand::new(name.clone(), bound, value, figure, By::File)
+            };
+            problems.extend(fault(&demand, place.value));
+            demands.push(demand);
         }
     }
 }
@@ -339,33 +321,27 @@ fn max_regressions(spec: &ThresholdSpec) -> Option<u32> {
 fn no_count(at: Option<Span>) -> Problem {
     let message =
         "`max_regressions` is a whole number: how many failed regressions the gate forgives";
-    located(Code::OutOfRange, at, message).hint("for example `max_regressions: 2`")
-}
-
-pub(super) fn located(code: Code, at: Option<Span>, message: impl Into<String>) -> Problem {
-    match at {
-        Some(at) => Problem::error(code, at, message),
-        None => Problem::general(code, message),
-    }
+    Problem::error(Code::OutOfRange, at, message).hint("for example `max_regressions: 2`")
 }
 
 /// `measured`: the names that this suite's graders and composites give to metrics.
 pub(in crate::load) fn unknown_metric(name: &str, at: Option<Span>, measured: &[&str]) -> Problem {
     let known = measured.iter().copied().chain(built_in_names());
-    let hint = match did_you_mean(name, known) {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => {
-            let plain = PLAIN_METRICS.iter().map(|(_, name)| *name);
-            let all: Vec<&str> = plain.chain(measured.iter().copied()).collect();
-            format!("metrics are pass_at_K, pass_hat_K, {}", all.join(", "))
-        }
-    };
-    located(Code::UnknownMetric, at, format!("`{name}` is not a metric")).hint(hint)
+    let plain = PLAIN_METRICS.iter().map(|(_, name)| *name);
+    let all: Vec<&str> = plain.chain(measured.iter().copied()).collect();
+    Problem::error(Code::UnknownMetric, at, format!("`{name}` is not a metric"))
+        .near(name, known)
+        .or_hint(format!(
+            "metrics are pass_at_K, pass_hat_K, {}",
+            all.join(", ")
+        ))
 }
 
 /// A demand that is out of the metric's range, or that every run meets.
-pub(super) fn fault(threshold: &Threshold, at: Option<Span>) -> Option<Problem> {
-    let name: MetricName = threshold.metric.parse().ok()?;
+pub(super) fn fault(demand: &Demand, at: Option<Span>) -> Option<Problem> {
+    let Demand {
+        name, threshold, ..
+    } = demand;
     let Threshold { value, bound, .. } = *threshold;
     let metric = &name.metric;
     if matches!(metric, Metric::Named(_)) && value.is_finite() {
@@ -391,7 +367,7 @@ pub(super) fn fault(threshold: &Threshold, at: Option<Span>) -> Option<Problem> 
     idle.then(|| {
         let word = if bound == Bound::Min { "least" } else { "most" };
         let message = format!("`{name}` of at {word} {value} is met by every run");
-        located(Code::SuspiciousValue, at, message).as_warning()
+        Problem::error(Code::SuspiciousValue, at, message).as_warning()
     })
 }
 
@@ -401,7 +377,7 @@ pub(super) fn out_of_range(metric: &str, value: f64, share: bool, at: Option<Spa
     } else {
         "at least 0"
     };
-    let problem = located(
+    let problem = Problem::error(
         Code::OutOfRange,
         at,
         format!("a threshold on `{metric}` is {range}, not {value}"),

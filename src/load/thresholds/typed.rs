@@ -1,21 +1,14 @@
 //! `--threshold METRIC=VALUE`.
 
-use super::read::{MAX_REGRESSIONS, REQUIRE, metric_name};
+use super::read::{MAX_REGRESSIONS, REQUIRE, Set, metric_name};
 use super::{By, Demand};
 use crate::load::problem::{Code, Problem};
-use crate::model::{Bound, Figure, GateRequirement, Threshold};
-
-/// What the command line demands.
-pub(super) enum Typed {
-    Demand(Demand),
-    MaxRegressions(u32),
-    Require(GateRequirement),
-}
+use crate::model::{Bound, Figure};
 
 /// `METRIC=VALUE`, or with the direction: `METRIC>=VALUE`, `METRIC<=VALUE`. The metric may be of a
 /// part of the run: `pass_rate[tag=critical]=1`. `VALUE@lower` and `VALUE@upper` look at an end of
 /// the interval.
-pub(super) fn override_of(text: &str) -> Result<Typed, Box<Problem>> {
+pub(super) fn read_typed(text: &str, set: &mut Set) -> Result<(), Box<Problem>> {
     let wrong = |message: String| Box::new(Problem::general(Code::UnknownMetric, message));
     let (name, direction, value) = parts(text).ok_or_else(|| {
         let problem = wrong(format!("`--threshold {text}` is not METRIC=VALUE"));
@@ -24,21 +17,23 @@ pub(super) fn override_of(text: &str) -> Result<Typed, Box<Problem>> {
     let no_number = || wrong(format!("`--threshold {text}`: `{value}` is not a number"));
     if name == MAX_REGRESSIONS {
         let most = value.parse().ok().filter(|_| direction != Some(Bound::Min));
-        return most.map(Typed::MaxRegressions).ok_or_else(|| {
+        set.max_regressions = Some(most.ok_or_else(|| {
             wrong(format!(
                 "`--threshold {text}`: `{MAX_REGRESSIONS}` is a whole number, the most that is forgiven"
             ))
-        });
+        })?);
+        return Ok(());
     }
     if name == REQUIRE {
         let word = serde_json::from_value(value.into())
             .ok()
             .filter(|_| direction.is_none());
-        return word.map(Typed::Require).ok_or_else(|| {
+        set.require = Some(word.ok_or_else(|| {
             wrong(format!(
                 "`--threshold {text}`: `{REQUIRE}` is `all_evals` or `thresholds`"
             ))
-        });
+        })?);
+        return Ok(());
     }
     let name = metric_name(name, None, &[]).map_err(|mut problem| {
         problem.message = format!("`--threshold`: {}", problem.message);
@@ -51,18 +46,11 @@ pub(super) fn override_of(text: &str) -> Result<Typed, Box<Problem>> {
     };
     let value: f64 = value.parse().map_err(|_| no_number())?;
     let bound = direction.unwrap_or(name.metric.bound());
-    let threshold = Threshold {
-        metric: name.to_string(),
-        bound,
-        value,
-        on,
-    };
-    Ok(Typed::Demand(Demand {
-        threshold,
-        at: None,
+    set.demands.push(Demand {
         bare: direction.is_none(),
-        by: By::CommandLine,
-    }))
+        ..Demand::new(name, bound, value, on, By::CommandLine)
+    });
+    Ok(())
 }
 
 /// Name, direction and value. What stands in brackets belongs to the name, whatever it holds; no

@@ -4,11 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::Demand;
-use crate::load::parts::part_of_plan;
 use crate::load::problem::{Code, Problems};
-use crate::model::{
-    Bound, Composite, Eval, EvalType, Figure, GraderOutline, Metric, MetricName, Threshold,
-};
+use crate::model::{Bound, Composite, Eval, EvalType, Figure, GraderOutline, Metric};
 use eval_stats::{reaches, stays_within};
 
 /// Thresholds that a message names.
@@ -30,7 +27,7 @@ pub(in crate::load) fn warn_of_unguarded(
     };
     let guarded = demands
         .iter()
-        .any(|demand| guards(&demand.threshold, composites, evals));
+        .any(|demand| guards(demand, composites, evals));
     if guarded || are_measured(demands, composites, evals) {
         return;
     }
@@ -71,13 +68,9 @@ fn is_capability(eval: &Eval) -> bool {
 }
 
 /// True when the threshold is missed while all capability evals fail and all regressions pass.
-fn guards(threshold: &Threshold, composites: &[Composite], evals: &[Arc<Eval>]) -> bool {
-    let Ok(MetricName { metric, part }) = threshold.metric.parse() else {
-        return false;
-    };
-    let of_part = part.as_ref().map(|part| part_of_plan(part, evals));
-    let evals = of_part.as_deref().unwrap_or(evals);
-    match (&metric, threshold.bound) {
+fn guards(demand: &Demand, composites: &[Composite], evals: &[Arc<Eval>]) -> bool {
+    let (threshold, evals) = (&demand.threshold, &demand.evals(evals));
+    match (&demand.name.metric, threshold.bound) {
         (Metric::FailedSamples, Bound::Max) => {
             let failing = evals.iter().filter(|eval| is_capability(eval));
             let samples = failing.flat_map(|eval| eval.cases.outlines());
@@ -91,7 +84,7 @@ fn guards(threshold: &Threshold, composites: &[Composite], evals: &[Arc<Eval>]) 
         (metric, Bound::Min) => {
             let composite = composites
                 .iter()
-                .find(|composite| *metric == Metric::Named(composite.name.clone()));
+                .find(|composite| demand.author_name() == Some(&composite.name));
             let left = match composite {
                 Some(composite) => composite_left(composite, evals),
                 None => share_left(metric, evals),

@@ -4,14 +4,13 @@
 use std::collections::BTreeMap;
 
 use super::rubric::{self, Item};
-use super::scoring::check_range;
+use super::scoring::{check_range, unknown_category};
 use crate::load::problem::{Code, Problem};
 use crate::load::scope::Desk;
 use crate::load::source::Span;
 use crate::load::tree::Node;
 use crate::model::{Criterion, Scoring, folded_name};
 use crate::spec::CriterionSpec;
-use eval_base::nearest::did_you_mean;
 
 /// The criterion of a rubric that is judged as a whole.
 pub(super) const OVERALL: &str = "overall";
@@ -148,19 +147,7 @@ fn stray_level(level: &str, scoring: &Scoring, scale: Option<[f64; 2]>) -> Optio
                 Some(_) => None,
             }
         }
-        Scoring::Categorical { categories } => {
-            let known = || categories.iter().map(|category| category.name.as_str());
-            let hint = || match did_you_mean(level, known()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!(
-                    "the categories are {}",
-                    known().collect::<Vec<_>>().join(", ")
-                ),
-            };
-            let message = format!("`{level}` is no category");
-            (!known().any(|name| name == level))
-                .then(|| Problem::general(Code::UnknownValue, message).hint(hint()))
-        }
+        Scoring::Categorical { categories } => unknown_category(level, categories),
         Scoring::Boolean => {
             let message = format!("`{level}` is neither `true` nor `false`");
             (!["true", "false"].contains(&level))

@@ -31,6 +31,7 @@ pub(super) fn resolve(
     node: &Node,
     dir: &Path,
 ) -> Option<Vec<ModelTarget>> {
+    let common = models::layered([models::settings_of(config)]);
     let models = match (&config.model, config.models.as_slice()) {
         (Some(_), [_, ..]) => {
             let at = node.key_span("/models");
@@ -50,7 +51,7 @@ pub(super) fn resolve(
             let hint = "add `model: \"openai:gpt-4o-mini\"`, or several under `models:`";
             return desk.refuse(Problem::error(Code::MissingKey, node.span, message).hint(hint));
         }
-        (Some(_), []) => vec![models::resolve(desk, &common(config), node, dir)?],
+        (Some(_), []) => vec![models::resolve(desk, &common, node, dir)?],
         (None, several) => panel(desk, config, several, node, dir)?,
     };
     warn_of_equal_votes(desk, config, &models, node);
@@ -64,7 +65,8 @@ fn panel(
     node: &Node,
     dir: &Path,
 ) -> Option<Vec<ModelTarget>> {
-    let nodes = node.get("models").and_then(Node::as_seq).unwrap_or(&[]);
+    let nodes = node.seq("models");
+    let common = models::layered([models::settings_of(config)]);
     let mut found: Vec<ModelTarget> = Vec::new();
     let mut whole = true;
     for (i, model) in several.iter().enumerate() {
@@ -80,7 +82,7 @@ fn panel(
         // What is said beside `models` is said of each of them.
         let spec = ModelSpec {
             price,
-            ..models::on_top(&of_own(spec), &common(config))
+            ..models::on_top(&models::layered([models::settings_of(&spec)]), &common)
         };
         let Some(model) = models::resolve(desk, &spec, &joined(own, node), dir) else {
             whole = false;
@@ -173,46 +175,6 @@ fn warn_of_equal_votes(
         );
         let hint = "leave `temperature` out, or ask several `models`";
         desk.push(Problem::warning(Code::SuspiciousValue, node.key_span(at), message).hint(hint));
-    }
-}
-
-/// What the settings of a judge say of its model, or of each of them.
-fn common(config: &ModelGraderConfig) -> ModelSpec {
-    let config = config.clone();
-    ModelSpec {
-        model: config.model,
-        base_url: config.base_url,
-        api_key_env: config.api_key_env,
-        system: config.system,
-        temperature: config.temperature,
-        top_p: config.top_p,
-        max_tokens: config.max_tokens,
-        seed: config.seed,
-        options: config.options,
-        headers: config.headers,
-        price: config.price,
-        max_concurrency: config.max_concurrency,
-        requests_per_minute: config.requests_per_minute,
-        tokens_per_minute: config.tokens_per_minute,
-        timeout_seconds: config.timeout_seconds,
-        retries: config.retries,
-        replay: config.replay,
-        request: config.request,
-        ..ModelSpec::default()
-    }
-}
-
-fn of_own(own: JudgeModelSpec) -> ModelSpec {
-    ModelSpec {
-        model: Some(own.model),
-        base_url: own.base_url,
-        api_key_env: own.api_key_env,
-        temperature: own.temperature,
-        max_tokens: own.max_tokens,
-        options: own.options,
-        price: own.price,
-        replay: own.replay,
-        ..ModelSpec::default()
     }
 }
 

@@ -7,7 +7,6 @@ use crate::load::scope::Desk;
 use crate::load::tree::Node;
 use crate::model::{Category, Criterion, Judge, JudgeExample, Scoring, folded_name};
 use crate::spec::{ModelGraderConfig, ScoringKind, ScoringSpec};
-use eval_base::nearest::did_you_mean;
 use eval_stats::reaches;
 
 /// `None` after saying what is wrong. `usual` is what nobody wrote.
@@ -222,14 +221,10 @@ fn by_criterion(
                 );
             }
             None => {
-                let near = did_you_mean(
-                    name,
-                    criteria.iter().map(|criterion| criterion.name.as_str()),
-                );
+                let known = criteria.iter().map(|criterion| criterion.name.as_str());
                 let message = format!("no criterion is named `{name}`");
                 let problem = Problem::error(Code::UnknownKey, node.key_span(&place), message);
-                problems
-                    .push(problem.maybe_hint(near.map(|near| format!("did you mean `{near}`?"))));
+                problems.push(problem.near(name, known));
             }
         }
     }
@@ -249,6 +244,18 @@ fn by_criterion(
     problems
 }
 
+/// Why a name is none of the categories'.
+pub(super) fn unknown_category(name: &str, categories: &[Category]) -> Option<Problem> {
+    let known: Vec<&str> = categories
+        .iter()
+        .map(|category| category.name.as_str())
+        .collect();
+    let problem = Problem::general(Code::UnknownValue, format!("`{name}` is no category"))
+        .near(name, known.iter().copied())
+        .or_hint(format!("the categories are {}", known.join(", ")));
+    (!known.contains(&name)).then_some(problem)
+}
+
 /// Why a score is none of the scale.
 fn misfit(score: &Value, scoring: &Scoring, scale: Option<[f64; 2]>) -> Option<Problem> {
     let shown = || serde_json::to_string(score).unwrap_or_default();
@@ -259,20 +266,7 @@ fn misfit(score: &Value, scoring: &Scoring, scale: Option<[f64; 2]>) -> Option<P
             format!("{} is neither true nor false", shown()),
         )),
         (Scoring::Categorical { categories }, Value::String(name)) => {
-            let known = || categories.iter().map(|category| category.name.as_str());
-            if known().any(|category| category == name) {
-                return None;
-            }
-            let hint = match did_you_mean(name, known()) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => format!(
-                    "the categories are {}",
-                    known().collect::<Vec<_>>().join(", ")
-                ),
-            };
-            Some(
-                Problem::general(Code::UnknownValue, format!("`{name}` is no category")).hint(hint),
-            )
+            unknown_category(name, categories)
         }
         (Scoring::Categorical { .. }, _) => Some(Problem::general(
             Code::WrongType,

@@ -64,20 +64,15 @@ fn look_up(desk: &mut Desk, kind: &Kind, written: &str, at: Span) -> Option<Stri
         return Some(written.to_owned());
     }
     let Kind { word, named, own } = kind;
-    let near = did_you_mean(name, named.keys().map(String::as_str));
-    let hint = near.map_or_else(
-        || {
-            format!(
-                "define it under `graders: {{{word}s: ...}}` in the suite, or write the {own} here"
-            )
-        },
-        |near| format!("did you mean `{near}`?"),
+    let hint = format!(
+        "define it under `graders: {{{word}s: ...}}` in the suite, or write the {own} here"
     );
     let open = desk.suite.shelf.open && !desk.suite.shelf.texts_known;
     let message = format!("no {word} is named `{name}`");
     desk.push(
         Problem::error(Code::UnknownRubric, at, message)
-            .hint(hint)
+            .near(name, named.keys().map(String::as_str))
+            .or_hint(hint)
             .maybe_warning(open),
     );
     open.then(|| name.to_owned())
@@ -165,21 +160,12 @@ fn of_template(desk: &mut Desk, text: &str, at: Span) -> Option<Vec<String>> {
         let at = text
             .find(name.as_str())
             .map_or(at, |start| place(desk, start..start + name.len()));
-        let hint = match did_you_mean(name, NAMES) {
-            Some(near) => format!("did you mean `{near}`?"),
-            None => format!(
-                "a judge's prompt has {}; write `{{% raw %}}{{{{ ... }}}}{{% endraw %}}` for literal braces",
-                NAMES.join(", ")
-            ),
-        };
-        desk.push(
-            Problem::error(
-                Code::UndefinedVariable,
-                at,
-                format!("a prompt has no `{name}`"),
-            )
-            .hint(hint),
-        );
+        let message = format!("a prompt has no `{name}`");
+        let problem = Problem::error(Code::UndefinedVariable, at, message).near(name, NAMES);
+        desk.push(problem.or_hint(format!(
+            "a judge's prompt has {}; write `{{% raw %}}{{{{ ... }}}}{{% endraw %}}` for literal braces",
+            NAMES.join(", ")
+        )));
         whole = false;
     }
     // Filters and functions are looked for only when the template runs. Whatever it shows is a
