@@ -26,9 +26,10 @@ use sha2::{Digest, Sha256};
 use crate::model::{Fingerprint, LostRecords, Output};
 use eval_base::blocks::{BlockError, Blocks, Expect};
 use eval_base::files::{open_file, open_stream};
+use eval_base::unique_keys::JsonShape;
 
 use super::TargetError;
-use super::line::{LineFault, Shape, parse_record};
+use super::line::{LineFault, parse_record};
 pub(super) use asked::Asked;
 use index::{Entry, Index};
 use scan::{Ended, LONGEST, Scan, Sound, TOO_LONG, Wrong, too_long};
@@ -87,11 +88,17 @@ enum Form {
 }
 
 impl Form {
-    fn place(self, number: u32) -> Place {
+    /// What a place is called, for messages.
+    fn noun(self) -> &'static str {
         match self {
-            Form::Lines => Place::Line(number),
-            Form::Array => Place::Record(number),
+            Form::Lines => "line",
+            Form::Array => "record",
         }
+    }
+
+    /// Where a record is, for messages.
+    fn place(self, number: u32) -> String {
+        format!("{} {number}", self.noun())
     }
 
     /// A problem of a whole record.
@@ -107,32 +114,6 @@ impl Form {
                 column: None,
                 message: format!("record {place}: {message}"),
             },
-        }
-    }
-}
-
-/// Where a record stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Line(u32),
-    /// The n-th element of an array, from 1.
-    Record(u32),
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Place::Line(n) => write!(f, "{n}"),
-            Place::Record(n) => write!(f, "record {n}"),
-        }
-    }
-}
-
-impl Place {
-    fn words(self) -> String {
-        match self {
-            Place::Line(n) => format!("line {n}"),
-            Place::Record(n) => format!("record {n}"),
         }
     }
 }
@@ -347,7 +328,7 @@ impl Recording {
 
     fn record(&self, entry: &Entry, eval: &str, case: &str, sample: u32) -> Result<Output, String> {
         let name = &self.name;
-        let place = self.form.place(entry.place);
+        let place = || self.form.place(entry.place);
         let cannot = |fault: LineFault| {
             let column = fault.column.filter(|_| self.form == Form::Lines);
             let column = column
@@ -355,7 +336,7 @@ impl Recording {
                 .unwrap_or_default();
             format!(
                 "{} of {name} cannot be read{column}: {}",
-                place.words(),
+                place(),
                 fault.message
             )
         };
@@ -368,7 +349,7 @@ impl Recording {
         let changed = || {
             format!(
                 "{name} has changed since it was checked, so its {} is not used",
-                place.words()
+                place()
             )
         };
         let piece = self
@@ -377,16 +358,22 @@ impl Recording {
             .map_err(|error| match error {
                 BlockError::Changed => changed(),
                 BlockError::Io(error) => {
-                    format!("cannot read {} of {name} again: {error}", place.words())
+                    format!("cannot read {} of {name} again: {error}", place())
                 }
             })?;
         // A value that is read keeps the last of two keys; only the check finds both.
-        if let Err(fault) = parse_record::<Shape>(piece.bytes()) {
+        if let Err(fault) = parse_record::<JsonShape>(piece.bytes()) {
             return Err(cannot(fault));
         }
         match read_again(piece.bytes(), eval, case, sample) {
             RecordRead::Output(Some(output)) => Ok(*output),
-            RecordRead::Output(None) => Err(format!("{name}:{place} records no output (null)")),
+            RecordRead::Output(None) => {
+                let at = match self.form {
+                    Form::Lines => entry.place.to_string(),
+                    Form::Array => place(),
+                };
+                Err(format!("{name}:{at} records no output (null)"))
+            }
             RecordRead::Unreadable(fault) => Err(cannot(fault)),
             RecordRead::OtherSample => Err(changed()),
         }
@@ -396,10 +383,7 @@ impl Recording {
     fn lost_words(&self) -> Option<String> {
         let LostRecords { first, count } = &self.lost;
         let named: Vec<String> = first.iter().take(3).map(ToString::to_string).collect();
-        let noun = match self.form {
-            Form::Lines => "line",
-            Form::Array => "record",
-        };
+        let noun = self.form.noun();
         let plural = if *count == 1 { "" } else { "s" };
         let more = count.saturating_sub(named.len());
         let more = if more > 0 {

@@ -102,10 +102,7 @@ enum FaultKind {
 impl Fault {
     /// What is wrong, in words.
     pub fn words(&self, asked: &Asked, form: Form) -> String {
-        let (case, first) = (
-            sanitize(asked.case_of(self.slot)),
-            form.place(self.first).words(),
-        );
+        let (case, first) = (sanitize(asked.case_of(self.slot)), form.place(self.first));
         match self.kind {
             FaultKind::Twice(sample) => {
                 format!("sample {sample} of case `{case}` was already recorded at {first}")

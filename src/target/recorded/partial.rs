@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::super::line::{MAX_SAMPLE, number_id};
+use super::super::line::MAX_SAMPLE;
 
 /// Bytes of the longest key that can be one of [`KEYS`], with room for escapes.
 const LONGEST_KEY: usize = 64;
@@ -266,7 +266,7 @@ fn sample_name([case, task, eval, sample]: [Found; 4]) -> Option<SampleName> {
     let ids = [case, task].map(|found| match found {
         Found::Absent => Ok(None),
         Found::Value(Value::String(text)) => Ok(Some(text)),
-        Found::Value(Value::Number(number)) => Ok(Some(number_id(&number))),
+        Found::Value(Value::Number(number)) => Ok(Some(number.to_string())),
         Found::Value(_) | Found::Unclear => Err(()),
     });
     let [Ok(case), Ok(task)] = ids else {

@@ -5,12 +5,13 @@ use std::io::{self, BufRead, Read};
 use crate::model::LostRecords;
 use eval_base::blocks::{BlockError, Blocks};
 use eval_base::nearest::did_you_mean;
+use eval_base::unique_keys::JsonShape;
 
-use super::super::line::{Line, LineFault, Object, Shape, parse_record, shown, without_position};
+use super::super::line::{Line, LineFault, Object, parse_record, shown, without_position};
 use super::asked::{Asked, Fit};
 use super::index::{Entry, Index, MAX_RECORDS};
 use super::partial::{PartialReader, PartialRecord};
-use super::{Form, Place, Problem};
+use super::{Form, Problem};
 
 /// Problems that are listed one by one; the others are counted.
 const LISTED: usize = 20;
@@ -94,7 +95,7 @@ pub(super) struct Scan<'a> {
     /// Place of the record that was counted last among the lost ones.
     last_lost: Option<u32>,
     /// The first records that fit no case: place and what they name.
-    unknown: Vec<(Place, String)>,
+    unknown: Vec<(u32, String)>,
     unknown_count: usize,
     /// Number of the case that the record before named.
     last: u32,
@@ -177,7 +178,7 @@ impl<'a> Scan<'a> {
             offset,
             length: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
         };
-        match parse_record::<Shape>(bytes) {
+        match parse_record::<JsonShape>(bytes) {
             Ok(record) => self.take(record, span),
             Err(mut fault) => {
                 if place == 1 && offset > 0 {
@@ -239,7 +240,7 @@ impl<'a> Scan<'a> {
                 length: u32::try_from(element.range.len()).unwrap_or(u32::MAX),
             };
             let record = content.get(element.range).unwrap_or_default();
-            match parse_record::<Shape>(record) {
+            match parse_record::<JsonShape>(record) {
                 Ok(record) if element.is_whole => self.take(record, span),
                 Ok(_) => {
                     let message = "the array is cut or goes on after its end".to_owned();
@@ -286,7 +287,7 @@ impl<'a> Scan<'a> {
         );
     }
 
-    fn take(&mut self, record: Line<Shape>, span: Span) {
+    fn take(&mut self, record: Line<JsonShape>, span: Span) {
         let record = match record.check() {
             Ok(record) => record,
             Err(message) => {
@@ -310,7 +311,7 @@ impl<'a> Scan<'a> {
                     Err(_) => Entry::unreadable(offset, length, place, slot, record.sample),
                 });
             }
-            Fit::None => self.not_of_the_suite(span.place, record.case.into_owned()),
+            Fit::None => self.not_of_the_suite(span.place, record.case),
             Fit::Several(first, second) => {
                 let message = format!(
                     "case {} is in the evals {} and {}: say which with `eval`",
@@ -376,7 +377,7 @@ impl<'a> Scan<'a> {
     fn not_of_the_suite(&mut self, place: u32, case: String) {
         self.unknown_count += 1;
         if self.unknown.len() < NAMED {
-            self.unknown.push((self.form.place(place), case));
+            self.unknown.push((place, case));
         }
     }
 
@@ -451,7 +452,7 @@ impl<'a> Scan<'a> {
                     .message
                     .strip_prefix(&of_record)
                     .unwrap_or(&problem.message);
-                format!("{}{column}: {message}", self.form.place(*place).words())
+                format!("{}{column}: {message}", self.form.place(*place))
             })
             .collect();
         let more = count - named.len();
@@ -485,7 +486,11 @@ impl<'a> Scan<'a> {
             let hint = closest
                 .map(|id| format!(", did you mean {}?", shown(id)))
                 .unwrap_or_default();
-            named.push(format!("{} ({}{hint})", shown(case), place.words()));
+            named.push(format!(
+                "{} ({}{hint})",
+                shown(case),
+                self.form.place(*place)
+            ));
         }
         let more = self.unknown_count - named.len();
         let more = if more > 0 {
@@ -585,7 +590,7 @@ fn array_fault(content: &[u8]) -> Option<Problem> {
             });
         }
     };
-    let error = serde_json::from_str::<Vec<Object<Shape>>>(text).err()?;
+    let error = serde_json::from_str::<Vec<Object<JsonShape>>>(text).err()?;
     Some(Problem {
         line: Some(error.line()),
         column: Some(error.column().max(1)),
