@@ -10,7 +10,7 @@ use eval_base::unique_keys::JsonShape;
 use super::super::line::{Line, LineFault, Object, parse_record, shown, without_position};
 use super::asked::{Asked, Fit};
 use super::index::{Entry, Index, MAX_RECORDS};
-use super::partial::{PartialReader, PartialRecord};
+use super::partial::PartialRecord;
 use super::{Form, Problem};
 
 /// Problems that are listed one by one; the others are counted.
@@ -184,7 +184,7 @@ impl<'a> Scan<'a> {
                 if place == 1 && offset > 0 {
                     fault.column = fault.column.map(|column| column + BOM.len());
                 }
-                self.broken(fault, span, PartialReader::read(bytes));
+                self.broken(fault, span, PartialRecord::read(bytes.iter().copied()));
             }
         }
     }
@@ -250,7 +250,7 @@ impl<'a> Scan<'a> {
                             message,
                         },
                         span,
-                        PartialReader::read(record),
+                        PartialRecord::read(record.iter().copied()),
                     );
                 }
                 Err(fault) => self.broken(
@@ -259,7 +259,7 @@ impl<'a> Scan<'a> {
                         ..fault
                     },
                     span,
-                    PartialReader::read(record),
+                    PartialRecord::read(record.iter().copied()),
                 ),
             }
             // What followed it is not known.
@@ -528,14 +528,14 @@ fn without_line_end(line: &[u8]) -> &[u8] {
 
 /// Reads which sample a line belongs to that is too long to be read whole.
 fn partial_record(length: u64, offset: u64, blocks: &Blocks) -> Result<PartialRecord, BlockError> {
-    let mut partial = PartialReader::new();
-    let mut at = 0;
-    while at < length {
+    let mut failed = None;
+    let pieces = (0..length).step_by(HELD).map_while(|at| {
         let size = usize::try_from(length - at).unwrap_or(usize::MAX).min(HELD);
-        partial.push(blocks.read(offset + at, size)?.bytes());
-        at += size as u64;
-    }
-    Ok(partial.finish())
+        let piece = blocks.read(offset + at, size);
+        piece.map_err(|error| failed = Some(error)).ok()
+    });
+    let partial = PartialRecord::read(pieces.flat_map(|piece| piece.bytes().to_vec()));
+    failed.map_or(Ok(partial), Err)
 }
 
 /// A line that was not held.
