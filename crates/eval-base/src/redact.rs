@@ -253,17 +253,11 @@ impl Redactor {
     pub fn of_environment(env: &[(OsString, OsString)]) -> Redactor {
         let is_secret = |name: &str| {
             let name = name.to_ascii_uppercase();
+            // Beside what names of parameters end with.
             let ends = [
                 "TOKEN",
-                "SECRET",
-                "PASSWORD",
-                "PASSWD",
                 "PASSPHRASE",
                 "CREDENTIALS",
-                "APIKEY",
-                "API_KEY",
-                "ACCESS_KEY",
-                "PRIVATE_KEY",
                 "WEBHOOK",
                 "WEBHOOK_URL",
             ];
