@@ -255,7 +255,7 @@ impl Targets {
         for (path, number) in &self.paths {
             if let Some(recording) = self.recordings.get(*number) {
                 let (bytes, fingerprint) = recording.content;
-                all.push((path.as_path(), bytes, fingerprint, &recording.lost));
+                all.push((path.as_path(), bytes, fingerprint, &recording.records.lost));
             }
         }
         all.sort_unstable_by_key(|(path, ..)| *path);

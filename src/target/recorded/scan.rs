@@ -1,6 +1,7 @@
 //! The one pass over a recording: every record is checked, and its place in the file is kept.
 
 use std::io::{self, BufRead, Read};
+use std::path::Path;
 
 use crate::model::LostRecords;
 use eval_base::blocks::{BlockError, Blocks};
@@ -9,9 +10,9 @@ use eval_base::unique_keys::JsonShape;
 
 use super::super::line::{Line, LineFault, Object, parse_record, shown, without_position};
 use super::asked::{Asked, Fit};
-use super::index::{Entry, Index, MAX_RECORDS};
+use super::index::{Entry, Index, MAX_RECORDS, Span};
 use super::partial::PartialRecord;
-use super::{Form, Problem};
+use super::{Form, Problem, RecordingProblems};
 
 /// Problems that are listed one by one; the others are counted.
 const LISTED: usize = 20;
@@ -40,20 +41,13 @@ pub(super) enum Ended {
     Array,
 }
 
-/// A file whose readable records are without contradictions.
-pub(super) struct Sound {
-    pub index: Index,
-    pub form: Form,
+/// The records of a file whose readable ones are without contradictions.
+#[derive(Debug)]
+pub(in crate::target) struct Records {
+    pub(super) index: Index,
+    pub(super) form: Form,
+    /// Records that can't be read and whose case is not known.
     pub lost: LostRecords,
-    pub warnings: Vec<String>,
-}
-
-/// What is wrong with a file.
-pub(super) struct Wrong {
-    /// The first ones, in the order of the file.
-    pub problems: Vec<Problem>,
-    /// How many more there are.
-    pub more: usize,
 }
 
 /// Problems of which the first ones are kept, with the number of their place.
@@ -70,14 +64,6 @@ impl Problems {
             self.first.push((place, problem));
         }
     }
-}
-
-/// Where a record is: its number, its first byte in the file and its length.
-#[derive(Clone, Copy)]
-struct Span {
-    place: u32,
-    offset: u64,
-    length: u32,
 }
 
 pub(super) struct Scan<'a> {
@@ -158,11 +144,8 @@ impl<'a> Scan<'a> {
                 self.long_line(&long, number, start, blocks)?;
             }
             if number == MAX_RECORDS {
-                self.problem(
-                    number,
-                    None,
-                    format!("a recording may have up to {MAX_RECORDS} lines"),
-                );
+                let message = format!("a recording may have up to {MAX_RECORDS} lines");
+                self.wrong(number, message);
                 return Ok(Ended::AtTheEnd);
             }
         }
@@ -276,39 +259,23 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn problem(&mut self, place: u32, column: Option<usize>, message: String) {
-        self.problems.add(
-            place,
-            Problem {
-                line: Some(place as usize),
-                column,
-                message,
-            },
-        );
+    fn wrong(&mut self, place: u32, message: String) {
+        self.problems.add(place, self.form.problem(place, message));
     }
 
     fn take(&mut self, record: Line<JsonShape>, span: Span) {
         let record = match record.check() {
             Ok(record) => record,
-            Err(message) => {
-                return self
-                    .problems
-                    .add(span.place, self.form.problem(span.place, message));
-            }
+            Err(message) => return self.wrong(span.place, message),
         };
         match self
             .asked
             .fit(record.eval.as_deref(), &record.case, &mut self.last)
         {
             Fit::Slot(slot) => {
-                let Span {
-                    place,
-                    offset,
-                    length,
-                } = span;
                 self.entries.push(match record.content {
-                    Ok(_) => Entry::new(offset, length, place, slot, record.sample),
-                    Err(_) => Entry::unreadable(offset, length, place, slot, record.sample),
+                    Ok(_) => Entry::new(span, slot, record.sample),
+                    Err(_) => Entry::unreadable(span, slot, record.sample),
                 });
             }
             Fit::None => self.not_of_the_suite(span.place, record.case),
@@ -319,8 +286,7 @@ impl<'a> Scan<'a> {
                     shown(first),
                     shown(second)
                 );
-                self.problems
-                    .add(span.place, self.form.problem(span.place, message));
+                self.wrong(span.place, message);
             }
         }
         match record.content {
@@ -333,11 +299,7 @@ impl<'a> Scan<'a> {
 
     /// A record that can't be read: its sample is there all the same when it says which one it is.
     fn broken(&mut self, fault: LineFault, span: Span, partial: PartialRecord) {
-        let Span {
-            place,
-            offset,
-            length,
-        } = span;
+        let place = span.place;
         let problem = Problem {
             column: fault.column,
             ..self.form.problem(place, fault.message)
@@ -351,8 +313,7 @@ impl<'a> Scan<'a> {
                 .fit(name.eval.as_deref(), &name.case, &mut self.last)
             {
                 Fit::Slot(slot) => {
-                    self.entries
-                        .push(Entry::unreadable(offset, length, place, slot, name.index));
+                    self.entries.push(Entry::unreadable(span, slot, name.index));
                 }
                 Fit::None => self.not_of_the_suite(place, name.case.clone()),
                 Fit::Several(..) => is_lost = true,
@@ -382,8 +343,7 @@ impl<'a> Scan<'a> {
     }
 
     /// What was found, at the end of the file. A file without any readable record is not a recording.
-    pub fn finish(self, name: &str) -> Result<Sound, Wrong> {
-        let warnings = self.warnings(name);
+    pub fn finish(self, path: &Path) -> Result<Records, RecordingProblems> {
         let Scan {
             asked,
             form,
@@ -397,12 +357,7 @@ impl<'a> Scan<'a> {
         let is_recording = readable > 0 || unreadable.count == 0;
         match Index::build(entries, asked.slots(), LISTED) {
             Ok(index) if problems.count == 0 && is_recording => {
-                return Ok(Sound {
-                    index,
-                    form,
-                    lost,
-                    warnings,
-                });
+                return Ok(Records { index, form, lost });
             }
             Ok(_) => {}
             Err(faults) => {
@@ -421,13 +376,15 @@ impl<'a> Scan<'a> {
         first.sort_by_key(|(place, _)| *place);
         first.truncate(LISTED);
         let more = count - first.len();
-        Err(Wrong {
+        Err(RecordingProblems {
+            path: path.to_owned(),
             problems: first.into_iter().map(|(_, problem)| problem).collect(),
             more,
         })
     }
 
-    fn warnings(&self, name: &str) -> Vec<String> {
+    /// What people should know of the file, one sentence each.
+    pub fn warnings(&self, name: &str) -> Vec<String> {
         self.unknown_warning(name)
             .into_iter()
             .chain(self.unreadable_warning(name))
