@@ -179,8 +179,11 @@ fn attempt(file: &Path, make: bool) -> Result<Opened, CacheError> {
     }
 }
 
-/// Prepares the file for reading and writing, or says why it is none of ours.
-fn prepared(connection: &Connection) -> rusqlite::Result<Option<fn(PathBuf) -> CacheError>> {
+/// Why a sound database is not a cache of this version.
+type Unfit = fn(PathBuf) -> CacheError;
+
+/// Prepares the database for reading and writing; `None` when it is a cache of this version.
+fn prepared(connection: &Connection) -> rusqlite::Result<Option<Unfit>> {
     let odd = |file| CacheError::Damaged {
         file,
         reason: format!("its tables are not those of version {VERSION}"),
