@@ -5,7 +5,7 @@ use serde_json_path::JsonPath;
 
 use crate::model::{Extract, JsonMode, OutputValue, Which};
 use eval_base::json::is_deeper;
-use eval_base::unique_keys::UniqueKeys;
+use eval_base::unique_keys::JsonShape;
 use eval_match::MAX_DEPTH;
 
 use super::grader_process::TaskFailure;
@@ -143,8 +143,8 @@ fn value_of(text: &str) -> Result<Option<Value>, Nothing> {
     if is_deeper(&value, MAX_DEPTH) {
         return Err(too_deep());
     }
-    match serde_json::from_str::<UniqueKeys>(text) {
-        Ok(UniqueKeys) => Ok(Some(value)),
+    match serde_json::from_str::<JsonShape>(text) {
+        Ok(_) => Ok(Some(value)),
         Err(error) => Err(Nothing::Absent {
             what: format!("ambiguous JSON ({error})"),
             code: false,

@@ -20,7 +20,7 @@ use super::{CodeGrader, CodeMethod, MethodSettings, Resolved};
 use crate::isolation::CommandSandbox;
 use crate::load::{Code, Desk, Node, Problem, check_program, seconds};
 use crate::model::{Case, Cause, CommandVerdict, Grade, GraderType, OutputValue};
-use eval_base::unique_keys::UniqueKeys;
+use eval_base::unique_keys::JsonShape;
 use eval_sandbox::process_tree::{self, TreeCommand, TreeEnd, TreeOutput, printable, signal_name};
 
 const METHOD: &str = "command";
@@ -262,7 +262,7 @@ fn parse(stdout: &[u8], names: &[String]) -> Result<Grade, String> {
     let mut verdict: Map<String, Value> =
         serde_json::from_slice(stdout).map_err(|error| error.to_string())?;
     // Of two values the later one would be believed.
-    let UniqueKeys = serde_json::from_slice(stdout).map_err(|error| error.to_string())?;
+    serde_json::from_slice::<JsonShape>(stdout).map_err(|error| error.to_string())?;
     let passed = match verdict.remove("passed") {
         Some(Value::Bool(passed)) => passed,
         Some(other) => {

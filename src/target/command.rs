@@ -8,7 +8,9 @@ use std::path::{Path, PathBuf};
 
 use crate::input::Rendered;
 use crate::isolation::{CommandSandbox, PRIVATE_FOLDER};
-use crate::model::{Case, Cause, CommandTarget, OnError, Output, OutputFormat, OutputValue};
+use crate::model::{
+    Case, Cause, CommandTarget, OnError, Output, OutputFormat, OutputValue, SkillTarget,
+};
 use eval_base::placeholders::fill;
 use eval_base::unique_keys;
 use eval_sandbox::process_tree::{self, StartError, TreeCommand, TreeEnd, TreeOutput, signal_name};
@@ -25,50 +27,15 @@ const KEEP_STDERR: usize = 4 << 10;
 /// The file that `{{ input_file }}` names.
 const INPUT_FILE: &str = "input.json";
 
-/// What fills the words of a command besides `{{ input_file }}`.
-pub(super) trait Words: Sync {
-    /// True when some word names the input file.
-    fn want_file(&self) -> bool;
-
-    /// Fills the words that are its own; the places of those are returned, and nobody fills them again.
-    fn fill(
-        &self,
-        argv: &mut [String],
-        input: &Rendered,
-        file: &str,
-    ) -> Result<Vec<usize>, TargetFailure>;
-}
-
-/// The words of a plain command, none of which is anybody's.
-pub(super) struct Plain;
-
-impl Words for Plain {
-    fn want_file(&self) -> bool {
-        false
-    }
-
-    fn fill(&self, _: &mut [String], _: &Rendered, _: &str) -> Result<Vec<usize>, TargetFailure> {
-        Ok(Vec::new())
-    }
-}
-
-/// Runs the command once; `inside` is the sandbox of those that ask for it.
+/// Runs the command once, with the words of a skill if it is one; `inside` is the sandbox of those
+/// that ask for it.
 pub(super) async fn ask(
     target: &CommandTarget,
-    words: &impl Words,
+    skill: Option<&SkillTarget>,
     case: &Case,
     inside: Option<&CommandSandbox>,
-) -> Answer {
-    let prepared = match prepare(target, words, case).await {
-        Ok(prepared) => prepared,
-        Err(failure) => {
-            return Answer {
-                result: Err(failure),
-                latency: None,
-                call: None,
-            };
-        }
-    };
+) -> Result<Answer, TargetFailure> {
+    let prepared = prepare(target, skill, case).await?;
     let ended = match (target.sandbox, inside) {
         (false, _) => process_tree::run(&prepared.command).await,
         (true, Some(inside)) => inside.run(&prepared.command, prepared.files).await,
@@ -76,21 +43,13 @@ pub(super) async fn ask(
             reason: "the sandbox of the target was not opened".to_owned(),
         }),
     };
-    match ended {
-        Err(error) => Answer {
-            result: Err(TargetFailure::new(Cause::TargetUnreachable, error.reason)),
-            latency: None,
-            call: None,
-        },
-        Ok(ended) => {
-            let latency = Some(ended.elapsed);
-            Answer {
-                result: judge_ending(target, prepared.command.timeout.as_secs_f64(), ended),
-                latency,
-                call: None,
-            }
-        }
-    }
+    let ended =
+        ended.map_err(|error| TargetFailure::new(Cause::TargetUnreachable, error.reason))?;
+    Ok(Answer {
+        latency: Some(ended.elapsed),
+        result: judge_ending(target, prepared.command.timeout.as_secs_f64(), ended),
+        call: None,
+    })
 }
 
 struct Prepared {
@@ -103,7 +62,7 @@ struct Prepared {
 
 async fn prepare(
     target: &CommandTarget,
-    words: &impl Words,
+    skill: Option<&SkillTarget>,
     case: &Case,
 ) -> Result<Prepared, TargetFailure> {
     let rendered = Rendered::of(&case.input).await?;
@@ -112,7 +71,9 @@ async fn prepare(
     let named =
         |word: &str, path: &str| fill(word, |name| (name == "input_file").then(|| path.to_owned()));
     let mut path = String::new();
-    if words.want_file() || argv.iter().any(|word| named(word, "").is_some()) {
+    if skill.is_some_and(SkillTarget::wants_file)
+        || argv.iter().any(|word| named(word, "").is_some())
+    {
         path = if target.sandbox {
             files.push((
                 INPUT_FILE.to_owned(),
@@ -127,7 +88,10 @@ async fn prepare(
             folder.insert(made).input_file()
         };
     }
-    let filled = words.fill(&mut argv, &rendered, &path)?;
+    let filled = match skill {
+        Some(skill) => skill.fill(&mut argv, &rendered, &path)?,
+        None => Vec::new(),
+    };
     for (_, word) in argv
         .iter_mut()
         .enumerate()

@@ -34,20 +34,13 @@ struct Call {
 }
 
 /// Makes the request once.
-pub(super) async fn ask(target: &HttpTarget, case: &Case, clients: &Clients) -> Answer {
-    let request = match call_of(target, &case.input)
-        .await
-        .and_then(|call| request(target, call, case))
-    {
-        Ok(request) => request,
-        Err(failure) => {
-            return Answer {
-                result: Err(failure),
-                latency: None,
-                call: None,
-            };
-        }
-    };
+pub(super) async fn ask(
+    target: &HttpTarget,
+    case: &Case,
+    clients: &Clients,
+) -> Result<Answer, TargetFailure> {
+    let call = call_of(target, &case.input).await?;
+    let request = request(target, call, case)?;
     let settings = Settings {
         connect_timeout: target.connect_timeout,
         ca_file: target.ca_file.clone(),
@@ -56,11 +49,11 @@ pub(super) async fn ask(target: &HttpTarget, case: &Case, clients: &Clients) -> 
     };
     let started = Instant::now();
     let result = exchange(clients, &settings, &request, target.max_body_bytes).await;
-    Answer {
+    Ok(Answer {
         result,
         latency: Some(started.elapsed()),
         call: None,
-    }
+    })
 }
 
 async fn exchange(
@@ -73,24 +66,22 @@ async fn exchange(
         .open(settings, request)
         .await
         .map_err(|error| failure(error, &request.method))?;
-    let head = Head {
-        status: answer.status(),
-        headers: headers(answer.headers()),
-    };
+    let (status, headers) = (answer.status(), headers(answer.headers()));
     let limit = usize::try_from(limit).unwrap_or(usize::MAX);
     let mut body = Vec::new();
     let read = answer.read(&mut body, limit).await;
+    let kind = headers.get("content-type").map_or("", String::as_str);
+    let whole = json!({ "status": status, "headers": headers, "body": read_body(kind, &body) });
     let output = |truncated| Output {
         truncated,
-        ..Output::json(head.output(&body))
+        ..Output::json(whole)
     };
     match read {
         Ok(truncated) => Ok(output(truncated)),
-        Err(error) => {
-            let mut failure = failure(error, &request.method);
-            failure.output = Some(Box::new(output(true)));
-            Err(failure)
-        }
+        Err(error) => Err(TargetFailure {
+            output: Some(Box::new(output(true))),
+            ..failure(error, &request.method)
+        }),
     }
 }
 
@@ -122,7 +113,7 @@ async fn call_of(target: &HttpTarget, input: &Input) -> Result<Call, TargetFailu
         return Err(TargetFailure::new(Cause::Harness, why));
     };
     let rendered = Rendered::of(input).await?;
-    let encoded = |name: &str| Some(percent::encode(&value_of(&rendered, name)?.into_text()));
+    let encoded = |name: &str| Some(percent::encode(&filling(&rendered, name)?));
     let endpoint = fill(endpoint, encoded).unwrap_or_else(|| endpoint.clone());
     let body = body
         .as_ref()
@@ -136,35 +127,22 @@ async fn call_of(target: &HttpTarget, input: &Input) -> Result<Call, TargetFailu
     })
 }
 
-/// A value that a placeholder stands for: a text, or data.
-enum Filling {
-    Text(String),
-    Data(Value),
-}
-
-impl Filling {
-    fn into_text(self) -> String {
-        match self {
-            Filling::Text(text) | Filling::Data(Value::String(text)) => text,
-            Filling::Data(data) => data.to_string(),
-        }
-    }
-
-    fn into_value(self) -> Value {
-        match self {
-            Filling::Text(text) => Value::String(text),
-            Filling::Data(data) => data,
-        }
-    }
-}
-
-fn value_of(input: &Rendered, name: &str) -> Option<Filling> {
+/// What a placeholder stands for.
+fn value_of(input: &Rendered, name: &str) -> Option<Value> {
     match name {
-        "prompt" => input.text.clone().map(Filling::Text),
-        "input" => Some(Filling::Data(input.whole.clone())),
-        "messages" | "context" => input.whole.get(name).cloned().map(Filling::Data),
+        "prompt" => input.text.clone().map(Value::String),
+        "input" => Some(input.whole.clone()),
+        "messages" | "context" => input.whole.get(name).cloned(),
         _ => None,
     }
+}
+
+/// The same within a text.
+fn filling(input: &Rendered, name: &str) -> Option<String> {
+    Some(match value_of(input, name)? {
+        Value::String(text) => text,
+        data => data.to_string(),
+    })
 }
 
 /// The body with its placeholders filled; one that this input has nothing for is a fault of the eval.
@@ -177,14 +155,11 @@ fn filled(body: &OrderedValue, input: &Rendered) -> Result<OrderedValue, TargetF
     };
     Ok(match body {
         OrderedValue::Plain(Value::String(text)) => match lone(text) {
-            Some(name) => value_of(input, name)
-                .ok_or_else(|| lacking(name))?
-                .into_value()
-                .into(),
+            Some(name) => value_of(input, name).ok_or_else(|| lacking(name))?.into(),
             None => {
                 let mut lack = None;
                 let value = fill(text, |name| {
-                    let value = value_of(input, name).map(Filling::into_text);
+                    let value = filling(input, name);
                     if value.is_none() {
                         lack = Some(lacking(name));
                     }
@@ -282,22 +257,6 @@ fn failure(error: NetError, method: &str) -> TargetFailure {
     TargetFailure {
         retryable: again,
         ..TargetFailure::new(cause, reason)
-    }
-}
-
-struct Head {
-    status: u16,
-    headers: BTreeMap<String, String>,
-}
-
-impl Head {
-    fn output(&self, body: &[u8]) -> Value {
-        let kind = self
-            .headers
-            .get("content-type")
-            .map(String::as_str)
-            .unwrap_or_default();
-        json!({ "status": self.status, "headers": self.headers, "body": read_body(kind, body) })
     }
 }
 

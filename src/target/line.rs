@@ -1,20 +1,19 @@
 //! One record of a recording: its keys, and what they may hold.
 //!
-//! Read twice: when a recording is opened its outputs are checked and not kept ([`Shape`]); when a sample is asked for, its
+//! Read twice: when a recording is opened its outputs are checked and not kept ([`JsonShape`]); when a sample is asked for, its
 //! record is read whole ([`Value`]). Both ways run through the same parser, so that what was checked is what is read.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Error, MapAccess, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use crate::model::{Output, OutputValue, Usage};
 use eval_base::text::sanitize;
-use eval_base::unique_keys::UniqueKeySet;
+use eval_base::unique_keys::JsonShape;
 
 /// Sample indexes from here on are refused: one stray number would plan as many samples.
 pub(super) const MAX_SAMPLE: u32 = 1_000_000;
@@ -22,13 +21,13 @@ pub(super) const MAX_SAMPLE: u32 = 1_000_000;
 /// A record as it is written. Unknown keys are skipped without being kept.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "V: Deserialize<'de>"))]
-pub(super) struct Line<'a, V> {
-    #[serde(default, borrow)]
-    case: Option<Short<'a>>,
-    #[serde(default, borrow)]
-    task_id: Option<Short<'a>>,
-    #[serde(default, borrow)]
-    eval: Option<Short<'a>>,
+pub(super) struct Line<V> {
+    #[serde(default)]
+    case: Option<Value>,
+    #[serde(default)]
+    task_id: Option<Value>,
+    #[serde(default)]
+    eval: Option<Value>,
     #[serde(default)]
     sample: Option<Value>,
     #[serde(default, deserialize_with = "present")]
@@ -41,8 +40,8 @@ pub(super) struct Line<'a, V> {
     solution: Option<V>,
     #[serde(default)]
     usage: Option<Value>,
-    #[serde(default, borrow)]
-    model: Option<Short<'a>>,
+    #[serde(default)]
+    model: Option<Value>,
     #[serde(default)]
     truncated: Option<Value>,
 }
@@ -55,19 +54,19 @@ fn present<'de, V: Deserialize<'de>, D: Deserializer<'de>>(
 }
 
 /// A [`Line`] from an object and from nothing else: a derived struct would take an array's elements by position.
-pub(super) struct Object<'a, V>(pub Line<'a, V>);
+pub(super) struct Object<V>(pub Line<V>);
 
-impl<'de: 'a, 'a, V: Deserialize<'de>> Deserialize<'de> for Object<'a, V> {
+impl<'de, V: Deserialize<'de>> Deserialize<'de> for Object<V> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ObjectVisitor<'a, V>(PhantomData<(&'a (), V)>);
-        impl<'de: 'a, 'a, V: Deserialize<'de>> Visitor<'de> for ObjectVisitor<'a, V> {
-            type Value = Object<'a, V>;
+        struct ObjectVisitor<V>(PhantomData<V>);
+        impl<'de, V: Deserialize<'de>> Visitor<'de> for ObjectVisitor<V> {
+            type Value = Object<V>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a JSON object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<'a, V>, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<V>, A::Error> {
                 Line::deserialize(MapAccessDeserializer::new(map)).map(Object)
             }
         }
@@ -75,168 +74,49 @@ impl<'de: 'a, 'a, V: Deserialize<'de>> Deserialize<'de> for Object<'a, V> {
     }
 }
 
-/// A value that is mostly a text, and then is not copied.
-enum Short<'a> {
-    Text(Cow<'a, str>),
-    Other(Value),
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Short<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ShortVisitor;
-        impl<'de> Visitor<'de> for ShortVisitor {
-            type Value = Short<'de>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("any valid JSON value")
-            }
-
-            fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Short<'de>, E> {
-                Ok(Short::Text(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E: Error>(self, text: &str) -> Result<Short<'de>, E> {
-                Ok(Short::Text(Cow::Owned(text.to_owned())))
-            }
-
-            fn visit_unit<E: Error>(self) -> Result<Short<'de>, E> {
-                Ok(Short::Other(Value::Null))
-            }
-
-            fn visit_bool<E: Error>(self, value: bool) -> Result<Short<'de>, E> {
-                Ok(Short::Other(Value::Bool(value)))
-            }
-
-            fn visit_u64<E: Error>(self, value: u64) -> Result<Short<'de>, E> {
-                Ok(Short::Other(Value::from(value)))
-            }
-
-            fn visit_i64<E: Error>(self, value: i64) -> Result<Short<'de>, E> {
-                Ok(Short::Other(Value::from(value)))
-            }
-
-            fn visit_f64<E: Error>(self, value: f64) -> Result<Short<'de>, E> {
-                Ok(Short::Other(Value::from(value)))
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, seq: A) -> Result<Short<'de>, A::Error> {
-                Value::deserialize(SeqAccessDeserializer::new(seq)).map(Short::Other)
-            }
-
-            /// Numbers that a machine's don't hold exactly come here, too: that is how their digits are kept.
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Short<'de>, A::Error> {
-                Value::deserialize(MapAccessDeserializer::new(map)).map(Short::Other)
-            }
-        }
-        deserializer.deserialize_any(ShortVisitor)
-    }
-}
-
-/// What kind of value stands there; the value itself was checked and dropped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Shape {
-    Null,
-    Text,
-    Json,
-}
-
-impl<'de> Deserialize<'de> for Shape {
-    /// Not `IgnoredAny`, which accepts what can't be read later: lone surrogates, and nesting without bound. A key that its object
-    /// has twice is refused.
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct ShapeVisitor;
-        impl<'de> Visitor<'de> for ShapeVisitor {
-            type Value = Shape;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("any valid JSON value")
-            }
-
-            fn visit_str<E: Error>(self, _: &str) -> Result<Shape, E> {
-                Ok(Shape::Text)
-            }
-
-            fn visit_unit<E: Error>(self) -> Result<Shape, E> {
-                Ok(Shape::Null)
-            }
-
-            fn visit_bool<E: Error>(self, _: bool) -> Result<Shape, E> {
-                Ok(Shape::Json)
-            }
-
-            fn visit_u64<E: Error>(self, _: u64) -> Result<Shape, E> {
-                Ok(Shape::Json)
-            }
-
-            fn visit_i64<E: Error>(self, _: i64) -> Result<Shape, E> {
-                Ok(Shape::Json)
-            }
-
-            fn visit_f64<E: Error>(self, _: f64) -> Result<Shape, E> {
-                Ok(Shape::Json)
-            }
-
-            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Shape, A::Error> {
-                while seq.next_element::<Shape>()?.is_some() {}
-                Ok(Shape::Json)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Shape, A::Error> {
-                let mut keys = UniqueKeySet::default();
-                while let Some(key) = map.next_key::<String>()? {
-                    let _: Shape = map.next_value()?;
-                    keys.insert(key)?;
-                }
-                Ok(Shape::Json)
-            }
-        }
-        deserializer.deserialize_any(ShapeVisitor)
-    }
-}
-
 /// What an output was read as.
 pub(super) trait Content {
-    fn shape(&self) -> Shape;
+    fn shape(&self) -> JsonShape;
 }
 
-impl Content for Shape {
-    fn shape(&self) -> Shape {
+impl Content for JsonShape {
+    fn shape(&self) -> JsonShape {
         *self
     }
 }
 
 impl Content for Value {
-    fn shape(&self) -> Shape {
+    fn shape(&self) -> JsonShape {
         match self {
-            Value::Null => Shape::Null,
-            Value::String(_) => Shape::Text,
-            _ => Shape::Json,
+            Value::Null => JsonShape::Null,
+            Value::String(_) => JsonShape::Text,
+            _ => JsonShape::Other,
         }
     }
 }
 
 /// A record whose keys name a sample.
-pub(super) struct Checked<'a, V> {
-    pub case: Cow<'a, str>,
-    pub eval: Option<Cow<'a, str>>,
+pub(super) struct Checked<V> {
+    pub case: String,
+    pub eval: Option<String>,
     pub sample: Option<u32>,
     /// What was recorded of the sample, or why that can't be used.
-    pub content: Result<RecordContent<'a, V>, String>,
+    pub content: Result<RecordContent<V>, String>,
 }
 
 /// What a record holds beside the name of its sample.
-pub(super) struct RecordContent<'a, V> {
+pub(super) struct RecordContent<V> {
     /// A whole program.
     program: bool,
     output: V,
     usage: Option<Usage>,
-    model: Option<Cow<'a, str>>,
+    model: Option<String>,
     truncated: bool,
 }
 
-impl<'a, V: Content> Line<'a, V> {
+impl<V: Content> Line<V> {
     /// Fails when the record does not name a sample: that is a fault of the file, whatever a target answered.
-    pub fn check(self) -> Result<Checked<'a, V>, String> {
+    pub fn check(self) -> Result<Checked<V>, String> {
         let case = case_of(self.case, self.task_id)?;
         let sample = self.sample.map(sample_of).transpose()?;
         let eval = self.eval.map(|eval| text_of(eval, "eval")).transpose()?;
@@ -256,12 +136,12 @@ impl<'a, V: Content> Line<'a, V> {
     }
 }
 
-fn record_content<'a, V: Content>(
+fn record_content<V: Content>(
     outputs: [(&'static str, Option<V>); 4],
     usage: Option<Value>,
-    model: Option<Short<'a>>,
+    model: Option<Value>,
     truncated: Option<Value>,
-) -> Result<RecordContent<'a, V>, String> {
+) -> Result<RecordContent<V>, String> {
     let (key, output) = content_of(outputs)?;
     let usage = usage.map(usage_of).transpose()?;
     let model = model.map(|model| text_of(model, "model")).transpose()?;
@@ -279,7 +159,7 @@ fn record_content<'a, V: Content>(
     })
 }
 
-impl RecordContent<'_, Value> {
+impl RecordContent<Value> {
     /// The output; `None` when it is an explicit null.
     pub fn output(self) -> Option<Output> {
         let value = match self.output {
@@ -288,21 +168,15 @@ impl RecordContent<'_, Value> {
             Value::String(text) => OutputValue::Text(text),
             value => OutputValue::Json(value),
         };
-        let model = self.model.map(Cow::into_owned);
         Some(Output {
             value,
             truncated: self.truncated,
             usage: self.usage,
-            model,
+            model: self.model,
             finish: None,
             thoughts: None,
         })
     }
-}
-
-/// An id that is written as a number.
-pub(super) fn number_id(number: &serde_json::Number) -> String {
-    number.to_string()
 }
 
 /// Why a line is not a record.
@@ -314,9 +188,7 @@ pub(super) struct LineFault {
 }
 
 /// The record that a line or an element of an array holds.
-pub(super) fn parse_record<'a, V: Deserialize<'a>>(
-    bytes: &'a [u8],
-) -> Result<Line<'a, V>, LineFault> {
+pub(super) fn parse_record<'a, V: Deserialize<'a>>(bytes: &'a [u8]) -> Result<Line<V>, LineFault> {
     let text = std::str::from_utf8(bytes).map_err(|error| LineFault {
         column: Some(error.valid_up_to() + 1),
         message: "the file is not UTF-8 here".to_owned(),
@@ -352,11 +224,11 @@ pub(super) fn shown(id: &str) -> String {
     format!("`{}`", sanitize(id))
 }
 
-fn case_of<'a>(case: Option<Short<'a>>, task: Option<Short<'a>>) -> Result<Cow<'a, str>, String> {
-    let read = |value: Short<'a>, key: &str| match value {
-        Short::Text(text) => Ok(text),
-        Short::Other(Value::Number(number)) => Ok(Cow::Owned(number_id(&number))),
-        Short::Other(_) => Err(format!("`{key}` must be a text or a number")),
+fn case_of(case: Option<Value>, task: Option<Value>) -> Result<String, String> {
+    let read = |value: Value, key: &str| match value {
+        Value::String(text) => Ok(text),
+        Value::Number(number) => Ok(number.to_string()),
+        _ => Err(format!("`{key}` must be a text or a number")),
     };
     let case = case.map(|value| read(value, "case")).transpose()?;
     let task = task.map(|value| read(value, "task_id")).transpose()?;
@@ -384,16 +256,16 @@ fn content_of<V: Content>(
     if let Some((other, _)) = given.next() {
         return Err(format!("has both `{key}` and `{other}`"));
     }
-    if value.shape() == Shape::Json && key != "output" {
+    if value.shape() == JsonShape::Other && key != "output" {
         return Err(format!("`{key}` must be a text"));
     }
     Ok((key, value))
 }
 
-fn text_of<'a>(value: Short<'a>, key: &str) -> Result<Cow<'a, str>, String> {
+fn text_of(value: Value, key: &str) -> Result<String, String> {
     match value {
-        Short::Text(text) => Ok(text),
-        Short::Other(_) => Err(format!("`{key}` must be a text")),
+        Value::String(text) => Ok(text),
+        _ => Err(format!("`{key}` must be a text")),
     }
 }
 

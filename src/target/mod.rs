@@ -255,7 +255,7 @@ impl Targets {
         for (path, number) in &self.paths {
             if let Some(recording) = self.recordings.get(*number) {
                 let (bytes, fingerprint) = recording.content;
-                all.push((path.as_path(), bytes, fingerprint, &recording.lost));
+                all.push((path.as_path(), bytes, fingerprint, &recording.records.lost));
             }
         }
         all.sort_unstable_by_key(|(path, ..)| *path);
@@ -297,42 +297,42 @@ impl Targets {
     /// answer of its own. Dropping the future ends what it started.
     pub async fn ask(&self, eval_id: &str, case: &Case, sample: u32, attempt: u32) -> Answer {
         let started = Instant::now();
-        let result = match self.target_of(case) {
-            None => Err(TargetFailure::new(
-                Cause::TargetUnreachable,
-                "the suite names no target",
-            )),
+        let uncalled = |result, latency| Answer {
+            result,
+            latency,
+            call: None,
+        };
+        let asked = match self.target_of(case) {
+            None => {
+                let why = "the suite names no target";
+                let result = Err(TargetFailure::new(Cause::TargetUnreachable, why));
+                Ok(uncalled(result, Some(started.elapsed())))
+            }
             Some(Target::Recorded {
                 path,
                 separate_thoughts,
             }) => {
                 let result = self.recorded(path, eval_id, case, sample);
-                let result = if *separate_thoughts {
-                    result.and_then(thoughts::apart)
-                } else {
-                    result
+                let result = match separate_thoughts {
+                    true => result.and_then(thoughts::apart),
+                    false => result,
                 };
-                return Answer {
-                    result,
-                    latency: None,
-                    call: None,
-                };
+                Ok(uncalled(result, None))
             }
-            Some(Target::Echo) => input::echo(&case.input).await,
+            Some(Target::Echo) => {
+                let result = input::echo(&case.input).await;
+                Ok(uncalled(result, Some(started.elapsed())))
+            }
             Some(Target::Command(target)) => {
-                return command::ask(target, &command::Plain, case, self.commands.get()).await;
+                command::ask(target, None, case, self.commands.get()).await
             }
-            Some(Target::Skill(target)) => return skill::ask(target, case).await,
-            Some(Target::Http(target)) => return http::ask(target, case, &self.clients).await,
+            Some(Target::Skill(target)) => skill::ask(target, case).await,
+            Some(Target::Http(target)) => http::ask(target, case, &self.clients).await,
             Some(Target::Model(target)) => {
-                return model::ask(target, case, sample, attempt, &self.models).await;
+                model::ask(target, case, sample, attempt, &self.models).await
             }
         };
-        Answer {
-            result,
-            latency: Some(started.elapsed()),
-            call: None,
-        }
+        asked.unwrap_or_else(|failure| uncalled(Err(failure), None))
     }
 
     /// Further tries of a call that did not get through, where the author of the case's target may say it; at least 0.

@@ -16,18 +16,9 @@ pub(super) async fn ask(
     sample: u32,
     attempt: u32,
     models: &Models,
-) -> Answer {
+) -> Result<Answer, TargetFailure> {
     let shown = target.show_context && !case.context_told;
-    let messages = match messages_of(&case.input, shown).await {
-        Ok(messages) => messages,
-        Err(error) => {
-            return Answer {
-                result: Err(error.into()),
-                latency: None,
-                call: None,
-            };
-        }
-    };
+    let messages = messages_of(&case.input, shown).await?;
     let call = Call {
         system: target.system.clone(),
         messages,
@@ -55,7 +46,7 @@ pub(super) async fn ask(
             }
         }
     }
-    asked.0
+    Ok(asked.0)
 }
 
 /// One answer, and its key in the cache.

@@ -26,12 +26,13 @@ use sha2::{Digest, Sha256};
 use crate::model::{Fingerprint, LostRecords, Output};
 use eval_base::blocks::{BlockError, Blocks, Expect};
 use eval_base::files::{open_file, open_stream};
+use eval_base::unique_keys::JsonShape;
 
 use super::TargetError;
-use super::line::{LineFault, Shape, parse_record};
+use super::line::{LineFault, parse_record};
 pub(super) use asked::Asked;
-use index::{Entry, Index};
-use scan::{Ended, LONGEST, Scan, Sound, TOO_LONG, Wrong, too_long};
+use index::Entry;
+use scan::{Ended, LONGEST, Records, Scan, TOO_LONG, too_long};
 
 /// Bytes of the largest file that is one array, and of what comes through a pipe: they are read whole.
 const LARGEST_WHOLE: u64 = 1 << 30;
@@ -87,11 +88,17 @@ enum Form {
 }
 
 impl Form {
-    fn place(self, number: u32) -> Place {
+    /// What a place is called, for messages.
+    fn noun(self) -> &'static str {
         match self {
-            Form::Lines => Place::Line(number),
-            Form::Array => Place::Record(number),
+            Form::Lines => "line",
+            Form::Array => "record",
         }
+    }
+
+    /// Where a record is, for messages.
+    fn place(self, number: u32) -> String {
+        format!("{} {number}", self.noun())
     }
 
     /// A problem of a whole record.
@@ -111,43 +118,14 @@ impl Form {
     }
 }
 
-/// Where a record stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    Line(u32),
-    /// The n-th element of an array, from 1.
-    Record(u32),
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Place::Line(n) => write!(f, "{n}"),
-            Place::Record(n) => write!(f, "record {n}"),
-        }
-    }
-}
-
-impl Place {
-    fn words(self) -> String {
-        match self {
-            Place::Line(n) => format!("line {n}"),
-            Place::Record(n) => format!("record {n}"),
-        }
-    }
-}
-
 /// A file of recorded outputs.
 #[derive(Debug)]
 pub(super) struct Recording {
     name: String,
-    form: Form,
+    pub records: Records,
     asked: Asked,
-    index: Index,
     blocks: Blocks,
     longest: usize,
-    /// Records that can't be read and whose case is not known.
-    pub lost: LostRecords,
     /// Its length and the fingerprint of its content.
     pub content: (u64, Fingerprint),
 }
@@ -288,39 +266,23 @@ impl Recording {
             }
             (blocks, content)
         };
-        let Sound {
-            index,
-            form,
-            lost,
-            warnings,
-        } = scan.finish(&name).map_err(|wrong| {
-            let Wrong { problems, more } = wrong;
-            RecordingProblems {
-                path: path.to_owned(),
-                problems,
-                more,
-            }
-        })?;
-        Ok((
-            Recording {
-                name,
-                form,
-                asked,
-                index,
-                blocks,
-                longest,
-                lost,
-                content,
-            },
-            warnings,
-        ))
+        let warnings = scan.warnings(&name);
+        let recording = Recording {
+            name,
+            records: scan.finish(path)?,
+            asked,
+            blocks,
+            longest,
+            content,
+        };
+        Ok((recording, warnings))
     }
 
     /// How many samples of a case can be asked for: one more than the highest index.
     pub fn samples(&self, eval: &str, case: &str) -> u32 {
         self.asked
             .slot(eval, case)
-            .map_or(0, |slot| self.index.samples(slot))
+            .map_or(0, |slot| self.records.index.samples(slot))
     }
 
     /// The output of a sample, or why there is none.
@@ -329,7 +291,7 @@ impl Recording {
         let found = self
             .asked
             .slot(eval, case)
-            .map_or(Err(0), |slot| self.index.find(slot, sample));
+            .map_or(Err(0), |slot| self.records.index.find(slot, sample));
         let entry = found.map_err(|held| {
             let missing = match held {
                 0 => format!("{name} holds no output of this case"),
@@ -347,19 +309,19 @@ impl Recording {
 
     fn record(&self, entry: &Entry, eval: &str, case: &str, sample: u32) -> Result<Output, String> {
         let name = &self.name;
-        let place = self.form.place(entry.place);
+        let place = || self.records.form.place(entry.span.place);
         let cannot = |fault: LineFault| {
-            let column = fault.column.filter(|_| self.form == Form::Lines);
+            let column = fault.column.filter(|_| self.records.form == Form::Lines);
             let column = column
                 .map(|column| format!(" (column {column})"))
                 .unwrap_or_default();
             format!(
                 "{} of {name} cannot be read{column}: {}",
-                place.words(),
+                place(),
                 fault.message
             )
         };
-        if entry.length == TOO_LONG {
+        if entry.span.length == TOO_LONG {
             return Err(cannot(LineFault {
                 column: None,
                 message: too_long(self.longest),
@@ -368,25 +330,31 @@ impl Recording {
         let changed = || {
             format!(
                 "{name} has changed since it was checked, so its {} is not used",
-                place.words()
+                place()
             )
         };
         let piece = self
             .blocks
-            .read(entry.offset, entry.length as usize)
+            .read(entry.span.offset, entry.span.length as usize)
             .map_err(|error| match error {
                 BlockError::Changed => changed(),
                 BlockError::Io(error) => {
-                    format!("cannot read {} of {name} again: {error}", place.words())
+                    format!("cannot read {} of {name} again: {error}", place())
                 }
             })?;
         // A value that is read keeps the last of two keys; only the check finds both.
-        if let Err(fault) = parse_record::<Shape>(piece.bytes()) {
+        if let Err(fault) = parse_record::<JsonShape>(piece.bytes()) {
             return Err(cannot(fault));
         }
         match read_again(piece.bytes(), eval, case, sample) {
             RecordRead::Output(Some(output)) => Ok(*output),
-            RecordRead::Output(None) => Err(format!("{name}:{place} records no output (null)")),
+            RecordRead::Output(None) => {
+                let at = match self.records.form {
+                    Form::Lines => entry.span.place.to_string(),
+                    Form::Array => place(),
+                };
+                Err(format!("{name}:{at} records no output (null)"))
+            }
             RecordRead::Unreadable(fault) => Err(cannot(fault)),
             RecordRead::OtherSample => Err(changed()),
         }
@@ -394,12 +362,9 @@ impl Recording {
 
     /// `its line 3`, `its lines 3, 7 and 2 more`; `None` when every record says its case.
     fn lost_words(&self) -> Option<String> {
-        let LostRecords { first, count } = &self.lost;
+        let LostRecords { first, count } = &self.records.lost;
         let named: Vec<String> = first.iter().take(3).map(ToString::to_string).collect();
-        let noun = match self.form {
-            Form::Lines => "line",
-            Form::Array => "record",
-        };
+        let noun = self.records.form.noun();
         let plural = if *count == 1 { "" } else { "s" };
         let more = count.saturating_sub(named.len());
         let more = if more > 0 {

@@ -10,32 +10,22 @@ use crate::input::Rendered;
 use crate::load::{environment, to_jinja};
 use crate::model::{Case, Cause, SkillTarget};
 
-use super::command::{self, Words};
+use super::command;
 use super::{Answer, TargetFailure};
 
 /// Runs the skill once.
-pub(super) async fn ask(target: &SkillTarget, case: &Case) -> Answer {
-    if target.skill_name.is_none() {
-        let failure = TargetFailure::new(Cause::Harness, "nothing says which skill is to be run");
-        return Answer {
-            result: Err(failure),
-            latency: None,
-            call: None,
-        };
-    }
-    if target.command.argv.is_empty() {
-        let failure = TargetFailure::new(Cause::Harness, "nothing says how skills are run");
-        return Answer {
-            result: Err(failure),
-            latency: None,
-            call: None,
-        };
-    }
-    command::ask(&target.command, target, case, None).await
+pub(super) async fn ask(target: &SkillTarget, case: &Case) -> Result<Answer, TargetFailure> {
+    let missing = match target {
+        _ if target.skill_name.is_none() => "nothing says which skill is to be run",
+        _ if target.command.argv.is_empty() => "nothing says how skills are run",
+        _ => return command::ask(&target.command, Some(target), case, None).await,
+    };
+    Err(TargetFailure::new(Cause::Harness, missing))
 }
 
-impl Words for SkillTarget {
-    fn want_file(&self) -> bool {
+impl SkillTarget {
+    /// True when some word of its own names the input file.
+    pub(super) fn wants_file(&self) -> bool {
         let late = self
             .late
             .iter()
@@ -43,7 +33,9 @@ impl Words for SkillTarget {
         late.into_iter().any(|word| word.contains("input_file"))
     }
 
-    fn fill(
+    /// Fills the words that are its own; the places of those are returned, and nobody fills them
+    /// again.
+    pub(super) fn fill(
         &self,
         argv: &mut [String],
         input: &Rendered,

@@ -5,17 +5,12 @@ use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
-/// Bytes that are read when nothing speaks for reading on.
-const FIRST: usize = 4 << 10;
+use super::sync::lock;
 
-/// Bytes that are read ahead at most; a longer piece is read by itself and not kept.
-const LARGEST: usize = 64 << 10;
-
-/// Blocks that are kept: 2 MiB at most, and as many places of a file that are read on from in
-/// turns.
-const KEPT: usize = 32;
+/// Bytes that are read ahead; a longer piece is read alone and not kept.
+const AHEAD: usize = 64 << 10;
 
 /// Why a piece can't be had.
 #[derive(Debug, thiserror::Error)]
@@ -35,85 +30,94 @@ pub enum Expect {
     Growth,
 }
 
-/// What tells a file from another one, and from itself after a change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Identity {
-    device: u64,
-    inode: u64,
-    length: u64,
-    /// Seconds and nanoseconds.
-    modified: (i64, i64),
-}
-
-impl Identity {
-    fn of(metadata: &Metadata) -> Self {
-        Identity {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            length: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-        }
-    }
-
-    fn still(&self, now: &Metadata, expect: Expect) -> bool {
-        let now = Identity::of(now);
-        match expect {
-            Expect::Unchanged => now == *self,
-            Expect::Growth => {
-                (now.device, now.inode) == (self.device, self.inode) && now.length >= self.length
-            }
-        }
-    }
-}
-
 /// A file (or bytes that came through a pipe) whose pieces are read by offset, from any thread.
 #[derive(Debug)]
 pub struct Blocks {
-    source: Source,
-    identity: Identity,
+    /// `None` when the last block holds all that there is.
+    source: Option<Source>,
+    last: Mutex<Piece>,
+}
+
+#[derive(Debug)]
+struct Source {
+    path: PathBuf,
+    /// `None` opens the file for each block, so that a thousand of them need no thousand
+    /// descriptors.
+    held: Option<File>,
+    /// As the file was when it was opened.
+    metadata: Metadata,
     expect: Expect,
-    kept: Mutex<Vec<Block>>,
 }
 
-#[derive(Debug)]
-enum Source {
-    Held(File),
-    /// Opened for each block, so that a thousand of them need no thousand descriptors.
-    Closed(PathBuf),
-    Memory(Arc<Vec<u8>>),
-}
-
-#[derive(Debug)]
-struct Block {
-    start: u64,
-    bytes: Arc<Vec<u8>>,
-    /// How much to read when somebody reads on from here.
-    window: usize,
-}
-
-impl Block {
-    /// Where a piece lies in this block.
-    fn place(&self, offset: u64, length: usize) -> Option<usize> {
-        let at = usize::try_from(offset.checked_sub(self.start)?).ok()?;
-        (at.checked_add(length)? <= self.bytes.len()).then_some(at)
+impl Source {
+    fn check(&self, now: &Metadata) -> Result<(), BlockError> {
+        let before = &self.metadata;
+        let is_same = (before.dev(), before.ino()) == (now.dev(), now.ino());
+        let is_as_expected = match self.expect {
+            Expect::Unchanged => {
+                before.len() == now.len()
+                    && (before.mtime(), before.mtime_nsec()) == (now.mtime(), now.mtime_nsec())
+            }
+            Expect::Growth => before.len() <= now.len(),
+        };
+        match is_same && is_as_expected {
+            true => Ok(()),
+            false => Err(BlockError::Changed),
+        }
     }
 
-    /// The piece starts in this block or soon after it.
-    fn leads_to(&self, offset: u64) -> bool {
-        let end = (self.bytes.len() + self.window) as u64;
-        offset.checked_sub(self.start).is_some_and(|at| at <= end)
+    fn read(&self, offset: u64, length: usize) -> Result<Piece, BlockError> {
+        let opened;
+        let file = match &self.held {
+            Some(file) => file,
+            None => {
+                opened = File::open(&self.path)?;
+                &opened
+            }
+        };
+        let mut bytes = vec![0; length];
+        if let Err(error) = file.read_exact_at(&mut bytes, offset) {
+            return Err(match error.kind() {
+                io::ErrorKind::UnexpectedEof => BlockError::Changed,
+                _ => error.into(),
+            });
+        }
+        // Asked after reading, so that what was read is from before any change.
+        self.check(&file.metadata()?)?;
+        Ok(Piece::of(offset, bytes))
     }
 }
 
 /// A part of a file; the bytes are shared with other parts.
 #[derive(Debug, Clone)]
 pub struct Piece {
+    offset: u64,
     bytes: Arc<Vec<u8>>,
     start: usize,
     length: usize,
 }
 
 impl Piece {
+    fn of(offset: u64, bytes: Vec<u8>) -> Piece {
+        Piece {
+            offset,
+            start: 0,
+            length: bytes.len(),
+            bytes: Arc::new(bytes),
+        }
+    }
+
+    /// A part of this piece; `None` when it isn't all in it.
+    fn part(&self, offset: u64, length: usize) -> Option<Piece> {
+        let at = usize::try_from(offset.checked_sub(self.offset)?).ok()?;
+        (at.checked_add(length)? <= self.length).then(|| Piece {
+            offset,
+            bytes: Arc::clone(&self.bytes),
+            start: self.start + at,
+            length,
+        })
+    }
+
     pub fn bytes(&self) -> &[u8] {
         self.bytes
             .get(self.start..self.start + self.length)
@@ -122,146 +126,60 @@ impl Piece {
 }
 
 impl Blocks {
-    /// `file` as it is now. Without `hold` it is opened again by its path for each read.
+    /// `file` as it is now. Without `hold` it is opened again by its path for each block.
     pub fn of_file(file: File, path: &Path, expect: Expect, hold: bool) -> io::Result<Blocks> {
-        let identity = Identity::of(&file.metadata()?);
-        let source = if hold {
-            Source::Held(file)
-        } else {
-            Source::Closed(path.to_owned())
-        };
+        let metadata = file.metadata()?;
         Ok(Blocks {
-            source,
-            identity,
-            expect,
-            kept: Mutex::default(),
+            source: Some(Source {
+                path: path.to_owned(),
+                held: hold.then_some(file),
+                metadata,
+                expect,
+            }),
+            last: Mutex::new(Piece::of(0, Vec::new())),
         })
     }
 
     pub fn of_memory(bytes: Vec<u8>) -> Blocks {
-        let identity = Identity {
-            device: 0,
-            inode: 0,
-            length: bytes.len() as u64,
-            modified: (0, 0),
-        };
-        let source = Source::Memory(Arc::new(bytes));
         Blocks {
-            source,
-            identity,
-            expect: Expect::Unchanged,
-            kept: Mutex::default(),
+            source: None,
+            last: Mutex::new(Piece::of(0, bytes)),
         }
     }
 
     /// Fails when the file is not what it was.
     pub fn check(&self) -> Result<(), BlockError> {
-        let now = match &self.source {
-            Source::Held(file) => file.metadata()?,
-            Source::Closed(path) => std::fs::metadata(path)?,
-            Source::Memory(_) => return Ok(()),
-        };
-        if self.identity.still(&now, self.expect) {
-            Ok(())
-        } else {
-            Err(BlockError::Changed)
+        match &self.source {
+            Some(source) => source.check(&match &source.held {
+                Some(file) => file.metadata()?,
+                None => std::fs::metadata(&source.path)?,
+            }),
+            None => Ok(()),
         }
     }
 
     /// The bytes from `offset` on.
     pub fn read(&self, offset: u64, length: usize) -> Result<Piece, BlockError> {
-        if let Source::Memory(bytes) = &self.source {
-            let start = usize::try_from(offset).map_err(|_| BlockError::Changed)?;
-            if start
-                .checked_add(length)
-                .is_none_or(|end| end > bytes.len())
-            {
-                return Err(BlockError::Changed);
-            }
-            return Ok(Piece {
-                bytes: Arc::clone(bytes),
-                start,
-                length,
-            });
-        }
-        if length > LARGEST {
-            let bytes = Arc::new(self.fresh(offset, length)?);
-            return Ok(Piece {
-                bytes,
-                start: 0,
-                length,
-            });
-        }
         // Held while a block is read: the other threads most likely want the same one.
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = kept
-            .iter()
-            .enumerate()
-            .rev()
-            .find_map(|(n, b)| Some((n, b.place(offset, length)?)));
-        if let Some((n, start)) = known {
-            if n + 1 < kept.len() {
-                // The last one is the one used last.
-                kept.get_mut(n..).unwrap_or_default().rotate_left(1);
-            }
-            let bytes = kept
-                .last()
-                .map(|block| Arc::clone(&block.bytes))
-                .unwrap_or_default();
-            return Ok(Piece {
-                bytes,
-                start,
-                length,
-            });
+        let mut last = lock(&self.last);
+        if let Some(piece) = last.part(offset, length) {
+            return Ok(piece);
         }
-        let leads = kept
-            .iter()
-            .filter(|block| block.leads_to(offset))
-            .map(|block| block.window * 4)
-            .max();
-        let window = leads.unwrap_or(FIRST).min(LARGEST);
-        let left =
-            usize::try_from(self.identity.length.saturating_sub(offset)).unwrap_or(usize::MAX);
-        let bytes = Arc::new(self.fresh(offset, window.min(left).max(length))?);
-        if kept.len() >= KEPT {
-            kept.remove(0);
+        let source = self.source.as_ref().ok_or(BlockError::Changed)?;
+        if length > AHEAD {
+            drop(last);
+            return source.read(offset, length);
         }
-        kept.push(Block {
-            start: offset,
-            bytes: Arc::clone(&bytes),
-            window,
-        });
-        Ok(Piece {
-            bytes,
-            start: 0,
-            length,
-        })
-    }
-
-    fn fresh(&self, offset: u64, length: usize) -> Result<Vec<u8>, BlockError> {
-        let opened;
-        let file = match &self.source {
-            Source::Held(file) => file,
-            Source::Closed(path) => {
-                opened = File::open(path)?;
-                &opened
-            }
-            // Answered before.
-            Source::Memory(_) => return Err(BlockError::Changed),
+        // A piece that starts in the last block or soon after it is read on from.
+        let reach = (last.length + AHEAD) as u64;
+        let reads_on = (last.offset..=last.offset + reach).contains(&offset);
+        let left = usize::try_from(source.metadata.len().saturating_sub(offset));
+        let ahead = match reads_on {
+            true => AHEAD.min(left.unwrap_or(AHEAD)),
+            false => 0,
         };
-        let mut bytes = vec![0; length];
-        if let Err(error) = file.read_exact_at(&mut bytes, offset) {
-            return match error.kind() {
-                io::ErrorKind::UnexpectedEof => Err(BlockError::Changed),
-                _ => Err(error.into()),
-            };
-        }
-        // Asked after reading, so that what was read is from before any change.
-        if self.identity.still(&file.metadata()?, self.expect) {
-            Ok(bytes)
-        } else {
-            Err(BlockError::Changed)
-        }
+        *last = source.read(offset, length.max(ahead))?;
+        last.part(offset, length).ok_or(BlockError::Changed)
     }
 }
 
@@ -300,7 +218,7 @@ mod tests {
                     None => proptest::prop_assert!(matches!(got, Err(BlockError::Changed))),
                 }
             }
-            proptest::prop_assert!(blocks.kept.lock().unwrap().len() <= KEPT);
+            proptest::prop_assert!(blocks.last.lock().unwrap().length <= AHEAD);
         }
     }
 
@@ -314,26 +232,14 @@ mod tests {
                 ahead.read(offset, 64).unwrap().bytes(),
                 &content[offset as usize..offset as usize + 64]
             );
+            let last = ahead.last.lock().unwrap();
+            assert_eq!((last.offset % AHEAD as u64, last.length), (0, AHEAD));
         }
-        let kept = ahead.kept.lock().unwrap();
-        // 4, 16 and 64 KiB, then 64 each.
-        assert_eq!(kept.len(), 18);
-        assert_eq!(
-            kept.last().unwrap().bytes.len(),
-            (1 << 20) - (4 << 10) - (16 << 10) - 15 * (64 << 10)
-        );
         let (_, jumping) = blocks(dir.path(), &content, true);
-        for offset in (0..content.len() as u64).step_by(10_000) {
+        for offset in (200_000..content.len() as u64).step_by(150_000) {
             jumping.read(offset, 64).unwrap();
+            assert_eq!(jumping.last.lock().unwrap().length, 64);
         }
-        assert!(
-            jumping
-                .kept
-                .lock()
-                .unwrap()
-                .iter()
-                .all(|block| block.bytes.len() <= FIRST)
-        );
     }
 
     #[test]

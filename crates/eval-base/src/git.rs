@@ -194,60 +194,52 @@ pub enum Committed {
 /// `dir` is absolute and need not exist any more.
 pub fn folder(dir: &Path, commit: &str) -> Result<BTreeMap<String, Committed>, GitError> {
     let (there, inside) = place(dir)?;
-    let mut args = vec!["ls-tree", "-z", "--full-tree", commit];
-    let inside = format!("{inside}/");
-    if inside != "/" {
-        args.extend(["--", &inside]);
-    }
-    let listing = call(&there, &args)?.stdout;
-    let mut files = BTreeMap::new();
-    let mut wanted = Vec::new();
-    for row in listing.split(|byte| *byte == 0) {
-        let row = String::from_utf8_lossy(row);
-        let Some((about, path)) = row.split_once('\t') else {
-            continue;
-        };
-        let mut about = about.split(' ');
-        let (mode, kind, object) = (about.next(), about.next(), about.next());
-        let name = path.rsplit('/').next().unwrap_or(path).to_owned();
-        match (mode, kind, object) {
-            (Some("120000"), _, _) => drop(files.insert(name, Committed::Link)),
-            (_, Some("blob"), Some(object)) => wanted.push((name, object.to_owned())),
-            _ => {}
-        }
-    }
-    let objects: Vec<&str> = wanted.iter().map(|(_, object)| object.as_str()).collect();
-    let contents = blobs(&there, &objects)?;
-    files.extend(
-        wanted
-            .iter()
-            .zip(contents)
-            .map(|((name, _), bytes)| (name.clone(), Committed::File(bytes))),
-    );
-    Ok(files)
+    let inside = (!inside.is_empty()).then(|| format!("{inside}/"));
+    let rows = listed(&there, commit, inside.as_deref())?;
+    let name = |row: &TreeRow| row.path.rsplit('/').next().unwrap_or_default().to_owned();
+    let (links, rest): (Vec<_>, Vec<_>) = rows.iter().partition(|row| row.mode == "120000");
+    let blobs: Vec<&TreeRow> = rest.into_iter().filter(|row| row.kind == "blob").collect();
+    let contents = contents(&there, &blobs)?.into_iter().map(Committed::File);
+    let files = blobs.into_iter().map(name).zip(contents);
+    let links = links.into_iter().map(|row| (name(row), Committed::Link));
+    Ok(links.chain(files).collect())
 }
 
 /// A file as it was at a commit; `None` when it was not there. `path` is absolute and need not
 /// exist any more.
 pub fn file(path: &Path, commit: &str) -> Result<Option<Vec<u8>>, GitError> {
     let (there, inside) = place(path)?;
-    let rows = call(
-        &there,
-        &["ls-tree", "-z", "--full-tree", commit, "--", &inside],
-    )?
-    .stdout;
-    let row = String::from_utf8_lossy(&rows).into_owned();
-    let mut about = row
-        .split(['\0', '\t'])
-        .next()
-        .unwrap_or_default()
-        .split(' ');
-    match (about.next(), about.next(), about.next()) {
-        (Some("100644" | "100755"), Some("blob"), Some(object)) => {
-            Ok(blobs(&there, &[object])?.pop())
-        }
-        _ => Ok(None),
-    }
+    let rows = listed(&there, commit, Some(&inside))?;
+    let is_file = |row: &&TreeRow| matches!(row.mode.as_str(), "100644" | "100755");
+    let file: Vec<&TreeRow> = rows.iter().take(1).filter(is_file).collect();
+    Ok(contents(&there, &file)?.pop())
+}
+
+/// An entry of a folder at a commit, as git lists it.
+struct TreeRow {
+    mode: String,
+    kind: String,
+    object: String,
+    path: String,
+}
+
+/// What lies at a path of a commit, or at its top.
+fn listed(dir: &Path, commit: &str, path: Option<&str>) -> Result<Vec<TreeRow>, GitError> {
+    let mut args = vec!["ls-tree", "-z", "--full-tree", commit];
+    args.extend(path.iter().flat_map(|path| ["--", path]));
+    let listing = call(dir, &args)?.stdout;
+    let row = |row: &[u8]| {
+        let row = String::from_utf8_lossy(row);
+        let (about, path) = row.split_once('\t')?;
+        let mut about = about.split(' ').map(str::to_owned);
+        Some(TreeRow {
+            mode: about.next()?,
+            kind: about.next()?,
+            object: about.next()?,
+            path: path.to_owned(),
+        })
+    };
+    Ok(listing.split(|byte| *byte == 0).filter_map(row).collect())
 }
 
 /// True when the path lies in a git repository; it need not exist.
@@ -275,21 +267,21 @@ fn place(path: &Path) -> Result<(PathBuf, String), GitError> {
     Ok((there.to_owned(), inside.trim_end_matches('/').to_owned()))
 }
 
-/// The contents of objects, in their order.
-fn blobs(dir: &Path, objects: &[&str]) -> Result<Vec<Vec<u8>>, GitError> {
-    if objects.is_empty() {
+/// The contents of files, in their order.
+fn contents(dir: &Path, rows: &[&TreeRow]) -> Result<Vec<Vec<u8>>, GitError> {
+    if rows.is_empty() {
         return Ok(Vec::new());
     }
-    let mut asked = objects.join("\n").into_bytes();
-    asked.push(b'\n');
+    let asked: String = rows.iter().map(|row| format!("{}\n", row.object)).collect();
+    let asked = asked.into_bytes();
     let answer = call_with(dir, &["cat-file", "--batch"], Some(asked), MAX_FILES)?.stdout;
     let broken = |said: String| GitError::Failed {
         what: "cat-file".to_owned(),
         said,
     };
     let mut rest = answer.as_slice();
-    let mut contents = Vec::with_capacity(objects.len());
-    for object in objects {
+    let mut contents = Vec::with_capacity(rows.len());
+    for TreeRow { object, .. } in rows {
         let end = rest.iter().position(|byte| *byte == b'\n');
         let end = end.ok_or_else(|| broken(format!("the object {object} is missing")))?;
         let head = String::from_utf8_lossy(&rest[..end]).into_owned();

@@ -34,12 +34,9 @@ pub fn escaped(json: &str) -> Cow<'_, str> {
         return Cow::Borrowed(json);
     }
     let mut out = Vec::with_capacity(bytes.len() + 64);
-    match write_escaped(bytes, &mut out) {
-        Ok(()) => match String::from_utf8(out) {
-            Ok(text) => Cow::Owned(text),
-            Err(_) => Cow::Borrowed(json),
-        },
-        Err(_) => Cow::Borrowed(json),
+    match write_escaped(bytes, &mut out).map(|()| String::from_utf8(out)) {
+        Ok(Ok(text)) => Cow::Owned(text),
+        _ => Cow::Borrowed(json),
     }
 }
 

@@ -44,14 +44,6 @@ impl TextArena {
         self.ends.reserve(count);
     }
 
-    /// Adds empty texts until there are `count`.
-    pub fn pad_to(&mut self, count: usize) {
-        let end = self.ends.last().copied().unwrap_or(0);
-        if self.ends.len() < count {
-            self.ends.resize(count, end);
-        }
-    }
-
     /// Gives back the room that no text takes.
     pub fn shrink_to_fit(&mut self) {
         self.text.shrink_to_fit();

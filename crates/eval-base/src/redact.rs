@@ -26,16 +26,6 @@ pub const REDACTED: &str = "[redacted]";
 /// Secrets shorter than this are not looked for: they would match by chance.
 pub const SHORTEST_SECRET: usize = 6;
 
-/// Headers whose values are secrets.
-const SENSITIVE: [&str; 6] = [
-    "authorization",
-    "proxy-authorization",
-    "cookie",
-    "set-cookie",
-    "x-api-key",
-    "api-key",
-];
-
 /// True when the value of a header of this name (in any case) is a secret: it authorises, or its
 /// name says so. The key of `Idempotency-Key` opens nothing.
 pub fn is_sensitive_header(name: &str) -> bool {
@@ -46,7 +36,7 @@ pub fn is_sensitive_header(name: &str) -> bool {
             .any(|word| matches!(word, "auth" | "authorization" | "session"))
     };
     name != "idempotency-key"
-        && (SENSITIVE.contains(&name.as_str())
+        && (matches!(name.as_str(), "cookie" | "set-cookie")
             || tells.iter().any(|word| name.contains(word))
             || authorises())
 }
@@ -143,21 +133,15 @@ pub fn secrets_of_query(endpoint: &str) -> Vec<String> {
 
 /// An endpoint without the values of its query's sensitive parameters.
 pub fn without_secret_parameters(endpoint: &str) -> String {
-    let mut out = endpoint.to_owned();
-    let secret = |pair: &&str| {
-        pair.split_once('=')
-            .is_some_and(|(name, _)| is_sensitive_parameter(name))
+    let Some((path, rest)) = endpoint.split_once('?') else {
+        return endpoint.to_owned();
     };
-    if parameters(endpoint).any(|pair| secret(&pair)) {
-        let (path, rest) = endpoint.split_once('?').unwrap_or((endpoint, ""));
-        let (query, fragment) = rest.split_at(rest.find('#').unwrap_or(rest.len()));
-        let kept = query.split('&').map(|pair| match pair.split_once('=') {
-            Some((name, _)) if is_sensitive_parameter(name) => format!("{name}="),
-            _ => pair.to_owned(),
-        });
-        out = format!("{path}?{}{fragment}", kept.collect::<Vec<_>>().join("&"));
-    }
-    out
+    let (query, fragment) = rest.split_at(rest.find('#').unwrap_or(rest.len()));
+    let kept = query.split('&').map(|pair| match pair.split_once('=') {
+        Some((name, _)) if is_sensitive_parameter(name) => format!("{name}="),
+        _ => pair.to_owned(),
+    });
+    format!("{path}?{}{fragment}", kept.collect::<Vec<_>>().join("&"))
 }
 
 fn parameters(endpoint: &str) -> impl Iterator<Item = &str> {
@@ -269,17 +253,11 @@ impl Redactor {
     pub fn of_environment(env: &[(OsString, OsString)]) -> Redactor {
         let is_secret = |name: &str| {
             let name = name.to_ascii_uppercase();
+            // Beside what names of parameters end with.
             let ends = [
                 "TOKEN",
-                "SECRET",
-                "PASSWORD",
-                "PASSWD",
                 "PASSPHRASE",
                 "CREDENTIALS",
-                "APIKEY",
-                "API_KEY",
-                "ACCESS_KEY",
-                "PRIVATE_KEY",
                 "WEBHOOK",
                 "WEBHOOK_URL",
             ];

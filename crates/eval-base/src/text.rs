@@ -29,7 +29,7 @@ const MAX_CONTROL_STRING: usize = 4096;
 /// writing are shown by their code point (`⟨U+202E⟩`), since a reader must be able to see why two
 /// texts differ. Joiners and variation selectors stay where they shape an emoji or a letter.
 pub fn sanitize(text: &str) -> Cow<'_, str> {
-    if text.chars().all(is_plain) {
+    if text.chars().all(is_visible) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len());
@@ -48,7 +48,7 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
             '\u{1b}' | '\u{80}'..='\u{9f}' => after_sequence(c, after),
             _ if c.is_control() => after,
             _ => {
-                if is_plain(c) || shapes_its_neighbour(&out, c, after) {
+                if is_visible(c) || shapes_its_neighbour(&out, c, after) {
                     out.push(c);
                 } else {
                     let _ = write!(out, "⟨U+{:04X}⟩", u32::from(c));
@@ -63,11 +63,6 @@ pub fn sanitize(text: &str) -> Cow<'_, str> {
 /// True for a character that a reader sees: neither a control character (but `\n` and `\t`) nor one
 /// that hides or turns the direction of writing.
 pub fn is_visible(c: char) -> bool {
-    is_plain(c)
-}
-
-/// Neither a control character nor one that hides.
-fn is_plain(c: char) -> bool {
     match c {
         '\n' | '\t' | ' '..='~' => true,
         _ => !c.is_control() && !is_hidden(c),
@@ -182,7 +177,7 @@ pub fn exact_line(text: &str) -> String {
             ' ' => out.push(c),
             '\t' => out.push('⇥'),
             _ if !(c.is_control() || c.is_whitespace())
-                && (is_plain(c) || shapes_its_neighbour(&out, c, after)) =>
+                && (is_visible(c) || shapes_its_neighbour(&out, c, after)) =>
             {
                 out.push(c);
             }
@@ -206,7 +201,7 @@ pub fn quoted(text: &str) -> String {
             '\n' => out.push_str("\\n"),
             '\r' => out.push_str("\\r"),
             '\t' => out.push_str("\\t"),
-            _ if is_plain(c) => out.push(c),
+            _ if is_visible(c) => out.push(c),
             _ => {
                 let _ = write!(out, "\\u{{{:x}}}", u32::from(c));
             }

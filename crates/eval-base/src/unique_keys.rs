@@ -13,86 +13,80 @@ use super::text::shortened;
 /// Characters of a key in a message.
 const SHOWN: usize = 80;
 
-/// Reads any JSON, keeps nothing of it, and fails at a key that its object has twice.
-#[derive(Debug)]
-pub struct UniqueKeys;
+/// What kind of value a JSON text holds, which is read and dropped. Not `IgnoredAny`, which accepts
+/// what can't be read later: lone surrogates, and nesting without bound. A key that its object has
+/// twice is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JsonShape {
+    Null,
+    Text,
+    Other,
+}
 
-impl<'de> Deserialize<'de> for UniqueKeys {
+impl<'de> Deserialize<'de> for JsonShape {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(UniqueKeysVisitor)
+        deserializer.deserialize_any(ShapeVisitor)
     }
 }
 
-struct UniqueKeysVisitor;
+struct ShapeVisitor;
 
-impl<'de> Visitor<'de> for UniqueKeysVisitor {
-    type Value = UniqueKeys;
+impl<'de> Visitor<'de> for ShapeVisitor {
+    type Value = JsonShape;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
+        f.write_str("any valid JSON value")
     }
 
-    fn visit_unit<E: Error>(self) -> Result<UniqueKeys, E> {
-        Ok(UniqueKeys)
+    fn visit_unit<E: Error>(self) -> Result<JsonShape, E> {
+        Ok(JsonShape::Null)
     }
 
-    fn visit_bool<E: Error>(self, _: bool) -> Result<UniqueKeys, E> {
-        Ok(UniqueKeys)
+    fn visit_bool<E: Error>(self, _: bool) -> Result<JsonShape, E> {
+        Ok(JsonShape::Other)
     }
 
-    fn visit_i64<E: Error>(self, _: i64) -> Result<UniqueKeys, E> {
-        Ok(UniqueKeys)
+    fn visit_i64<E: Error>(self, _: i64) -> Result<JsonShape, E> {
+        Ok(JsonShape::Other)
     }
 
-    fn visit_u64<E: Error>(self, _: u64) -> Result<UniqueKeys, E> {
-        Ok(UniqueKeys)
+    fn visit_u64<E: Error>(self, _: u64) -> Result<JsonShape, E> {
+        Ok(JsonShape::Other)
     }
 
-    fn visit_f64<E: Error>(self, _: f64) -> Result<UniqueKeys, E> {
-        Ok(UniqueKeys)
+    fn visit_f64<E: Error>(self, _: f64) -> Result<JsonShape, E> {
+        Ok(JsonShape::Other)
     }
 
-    fn visit_str<E: Error>(self, _: &str) -> Result<UniqueKeys, E> {
-        Ok(UniqueKeys)
+    fn visit_str<E: Error>(self, _: &str) -> Result<JsonShape, E> {
+        Ok(JsonShape::Text)
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<UniqueKeys, A::Error> {
-        while let Some(UniqueKeys) = seq.next_element()? {}
-        Ok(UniqueKeys)
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<JsonShape, A::Error> {
+        while seq.next_element::<JsonShape>()?.is_some() {}
+        Ok(JsonShape::Other)
     }
 
     /// Numbers come here, too: as an object of one key, which is how their digits are kept.
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<UniqueKeys, A::Error> {
-        let mut keys = UniqueKeySet::default();
-        while let Some(key) = map.next_key::<String>()? {
-            let UniqueKeys = map.next_value()?;
-            keys.insert(key)?;
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonShape, A::Error> {
+        let mut keys = BTreeSet::<String>::new();
+        while let Some(key) = map.next_key()? {
+            map.next_value::<JsonShape>()?;
+            if let Some(again) = keys.replace(key) {
+                let again = shortened(&again, SHOWN);
+                return Err(A::Error::custom(format!(
+                    "the key `{again}` is there twice"
+                )));
+            }
         }
-        Ok(UniqueKeys)
-    }
-}
-
-/// The keys of one object, for a reader that must see each of them once.
-#[derive(Debug, Default)]
-pub struct UniqueKeySet(BTreeSet<String>);
-
-impl UniqueKeySet {
-    /// Fails with the error of a deserializer when the key is already in the object.
-    pub fn insert<E: Error>(&mut self, key: String) -> Result<(), E> {
-        match self.0.replace(key) {
-            None => Ok(()),
-            Some(again) => Err(E::custom(format!(
-                "the key `{}` is there twice",
-                shortened(&again, SHOWN)
-            ))),
-        }
+        Ok(JsonShape::Other)
     }
 }
 
 /// Reads a JSON text in which every object has each of its keys once.
 pub fn from_str(text: &str) -> serde_json::Result<Value> {
     let value = serde_json::from_str(text)?;
-    let UniqueKeys = serde_json::from_str(text)?;
+    serde_json::from_str::<JsonShape>(text)?;
     Ok(value)
 }
 
@@ -103,7 +97,7 @@ mod tests {
     #[test]
     fn every_object_is_looked_at() {
         let why = |text: &str| {
-            serde_json::from_str::<UniqueKeys>(text)
+            serde_json::from_str::<JsonShape>(text)
                 .err()
                 .map(|error| error.to_string())
         };

@@ -18,7 +18,7 @@ pub fn is_leftover(name: &str) -> bool {
 /// place stays.
 #[derive(Debug)]
 pub struct WholeFile {
-    out: Option<BufWriter<File>>,
+    out: BufWriter<File>,
     fresh: PathBuf,
     path: PathBuf,
 }
@@ -58,44 +58,34 @@ impl WholeFile {
             .write(true)
             .create_new(true)
             .open(&fresh)?;
-        let out = Some(BufWriter::with_capacity(1 << 16, file));
         Ok(WholeFile {
-            out,
+            out: BufWriter::with_capacity(1 << 16, file),
             fresh,
             path: path.to_owned(),
         })
     }
 
     /// Puts it in its place.
-    pub fn keep(self) -> io::Result<()> {
-        self.finish(false)
+    pub fn keep(mut self) -> io::Result<()> {
+        self.out.flush()?;
+        std::fs::rename(&self.fresh, &self.path)
     }
 
     /// Puts it in its place once the device has it.
-    pub fn keep_durably(self) -> io::Result<()> {
-        self.finish(true)
-    }
-
-    fn finish(mut self, durably: bool) -> io::Result<()> {
-        if let Some(mut out) = self.out.take() {
-            out.flush()?;
-            if durably {
-                out.get_ref().sync_all()?;
-            }
-        }
-        std::fs::rename(&self.fresh, &self.path)
+    pub fn keep_durably(mut self) -> io::Result<()> {
+        self.out.flush()?;
+        self.out.get_ref().sync_all()?;
+        self.keep()
     }
 }
 
 impl Write for WholeFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.out
-            .as_mut()
-            .map_or(Ok(bytes.len()), |out| out.write(bytes))
+        self.out.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.as_mut().map_or(Ok(()), |out| out.flush())
+        self.out.flush()
     }
 }
 

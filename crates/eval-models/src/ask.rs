@@ -1,7 +1,6 @@
 //! The models of a run, and the whole way of a question to one.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiff::Timestamp;
 
@@ -31,8 +30,6 @@ pub struct Models {
     traffic: Traffic,
     purse: Purse,
     kept: KeptAnswers,
-    /// Answers from the cache or a recording.
-    found: AtomicU64,
 }
 
 /// Tries over the network.
@@ -71,7 +68,6 @@ impl Models {
                 clients: Clients::default(),
                 clock,
             },
-            found: AtomicU64::new(0),
         }
     }
 
@@ -112,7 +108,7 @@ impl Models {
     async fn answer(&self, endpoint: &Endpoint, call: &Call, from_cache: bool) -> Answer {
         let asked = match self.kept.look(endpoint, call, from_cache).await {
             Ok(Look::Found(found, source, key)) => {
-                self.found.fetch_add(1, Ordering::Relaxed);
+                self.traffic.count(|now| now.kept += 1);
                 let made = ModelCall {
                     source,
                     // Who writes a recording by hand may not know when.
@@ -168,7 +164,6 @@ impl Models {
     pub fn now(&self) -> TrafficNow {
         let spent = self.purse.spent();
         TrafficNow {
-            kept: self.found.load(Ordering::Relaxed),
             tokens: spent.tokens,
             usd: spent.usd,
             ..self.traffic.now()

@@ -148,13 +148,6 @@ impl Purse {
     /// Waits until a try may be made; `None` when the run may spend no more. A hold that is dropped
     /// counts nothing.
     pub async fn admit(&self, endpoint: &Endpoint, call: &Call) -> Option<Hold<'_>> {
-        if self.budget == Budget::default() {
-            return Some(Hold {
-                purse: self,
-                number: 0,
-                question: 0,
-            });
-        }
         let question = about_question(call);
         loop {
             // Asked for before the look, so that no news between the two is lost.

@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use super::{Call, Message};
 use crate::{Api, Dialect, Endpoint, Sampling};
 use eval_base::redact::{is_sensitive_header, without_secret_parameters, without_userinfo};
+use eval_base::text::{hex, unhex};
 
 /// Raised when the same question gets another key; then old answers are not found any more.
 const VERSION: u32 = 1;
@@ -26,21 +27,8 @@ impl Key {
 
     /// From 64 hex digits in lower case.
     pub fn parse(text: &str) -> Option<Key> {
-        let digits = text.as_bytes();
-        let digit = |byte: u8| match byte {
-            b'0'..=b'9' => Some(byte - b'0'),
-            b'a'..=b'f' => Some(byte - b'a' + 10),
-            _ => None,
-        };
-        let mut bytes = [0; 32];
-        let (pairs, rest) = digits.as_chunks::<2>();
-        if pairs.len() != bytes.len() || !rest.is_empty() {
-            return None;
-        }
-        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
-            *byte = digit(*high)? << 4 | digit(*low)?;
-        }
-        Some(Key(bytes))
+        let bytes = unhex(text).filter(|bytes| hex(bytes) == text)?;
+        bytes.try_into().ok().map(Key)
     }
 
     #[cfg(test)]
@@ -51,7 +39,7 @@ impl Key {
 
 impl fmt::Display for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&hex(&self.0))
     }
 }
 

@@ -3,6 +3,7 @@
 //! Tails are sums of their own terms, never 1 minus what is large, so that small chances keep their
 //! digits.
 
+use super::bisection::bisected;
 use super::interval::normal_quantile;
 
 /// P(X = k) for X binomial of `n` trials of chance `p`.
@@ -118,19 +119,13 @@ pub(super) fn t_quantile(p: f64, freedom: f64) -> f64 {
         return normal + (normal.powi(3) + normal) / (4.0 * freedom);
     }
     let above = |t: f64| 0.5 * incomplete_beta(freedom / (freedom + t * t), freedom / 2.0, 0.5);
-    let (mut low, mut high) = (0.0, 2.0);
-    while above(high) > 1.0 - p && high < 1e12 {
+    let is_low = |t: f64| above(t) > 1.0 - p;
+    let mut high = 2.0;
+    while is_low(high) && high < 1e12 {
         high *= 2.0;
     }
-    for _ in 0..80 {
-        let middle = (low + high) / 2.0;
-        if above(middle) > 1.0 - p {
-            low = middle
-        } else {
-            high = middle
-        }
-    }
-    (low + high) / 2.0
+    let (low, high) = bisected(0.0, high, 80, is_low);
+    low.midpoint(high)
 }
 
 /// The regularised incomplete beta function by its continued fraction (Abramowitz & Stegun 26.5.8),

@@ -5,6 +5,24 @@
 
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::{Rng, SeedableRng};
+use rayon::prelude::*;
+
+/// What so many resamples give, one value each. Each chunk of them has a stream of its own, from
+/// the `first` on, so that the digits don't depend on who draws which.
+pub(super) fn resampled(
+    resamples: usize,
+    (seed, first): (u64, u64),
+    chunk: usize,
+    draw: impl Fn(&mut Draws) -> f64 + Sync,
+) -> Vec<f64> {
+    let of_chunk = |number: usize| {
+        let mut draws = Draws::stream(seed, first + number as u64);
+        let these = chunk.min(resamples - number * chunk);
+        (0..these).map(|_| draw(&mut draws)).collect()
+    };
+    let chunks = (0..resamples.div_ceil(chunk)).into_par_iter();
+    chunks.map(of_chunk).collect::<Vec<Vec<f64>>>().concat()
+}
 
 /// Unbiased indices from a fixed stream.
 pub(super) struct Draws(ChaCha8Rng);

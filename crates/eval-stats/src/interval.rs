@@ -1,6 +1,7 @@
 //! A confidence interval, and the normal distribution.
 
 use super::Undefined;
+use super::bisection::bisected;
 
 /// A confidence interval and how it was made.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -78,16 +79,8 @@ pub fn normal_quantile(p: f64) -> f64 {
             _ => f64::NAN,
         };
     }
-    let (mut low, mut high) = (-9.0, 9.0);
-    for _ in 0..64 {
-        let middle = (low + high) / 2.0;
-        if normal_cdf(middle) < p {
-            low = middle;
-        } else {
-            high = middle;
-        }
-    }
-    (low + high) / 2.0
+    let (low, high) = bisected(-9.0, 9.0, 64, |x| normal_cdf(x) < p);
+    low.midpoint(high)
 }
 
 /// Phi(x) = 1/2 + phi(x) (x + x³/3 + x⁵/(3·5) + ...): Abramowitz & Stegun 26.2.11. Far from 0,

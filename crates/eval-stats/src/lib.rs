@@ -21,6 +21,7 @@
 
 mod agreement;
 mod binomial;
+mod bisection;
 mod distributions;
 mod draws;
 mod interval;

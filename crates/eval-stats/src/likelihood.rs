@@ -14,6 +14,7 @@
 //! docs/statistics.md has the coverage.
 
 use super::Undefined;
+use super::bisection::bisected;
 use super::distributions::t_quantile;
 use super::interval::{Interval, Method, two_sided_quantile};
 use super::pass_rates::Curve;
@@ -24,7 +25,7 @@ use super::pass_rates::Curve;
 const UNSEEN: f64 = 0.55;
 /// -ln 0.035: units that all pass with a smaller chance are not likely to.
 const UNLIKELY: f64 = 3.352_407_217_492_723;
-/// Halvings of a bracket: enough for all digits of an f64.
+/// Halvings of a bracket, and steps of a search.
 const HALVINGS: usize = 64;
 
 /// So many units with the same values: their sum and their number, such as the cases of an eval. A
@@ -132,16 +133,7 @@ pub fn of_counts(passed: f64, n: f64, level: f64) -> Result<Interval, Undefined>
         let failed = n - passed + UNSEEN;
         let best = passed / (passed + failed);
         let lost = |t: f64| passed * (best / t).ln() + failed * ((1.0 - best) / (1.0 - t)).ln();
-        let (mut out, mut within) = (0.0, best);
-        for _ in 0..HALVINGS {
-            let middle = f64::midpoint(out, within);
-            if lost(middle) > z * z / 2.0 {
-                out = middle
-            } else {
-                within = middle
-            }
-        }
-        within
+        bisected(0.0, best, HALVINGS, |t| lost(t) > z * z / 2.0).1
     };
     let (low, high) = (lower(passed), 1.0 - lower(n - passed));
     Ok(Interval {
@@ -205,35 +197,12 @@ impl Stratum {
 
     /// The same with so many times the units.
     pub fn times(&self, times: f64) -> Stratum {
-        match &self.units {
-            Units::Levels(levels) => {
-                let more = |level: &Level| Level {
-                    count: level.count * times,
-                    ..*level
-                };
-                Stratum {
-                    units: Units::Levels(levels.iter().map(more).collect()),
-                    ..self.clone()
-                }
-            }
-            Units::Samples {
-                n,
-                passed,
-                curve,
-                times: before,
-            } => {
-                let units = Units::Samples {
-                    n: *n,
-                    passed: *passed,
-                    curve: *curve,
-                    times: before * times,
-                };
-                Stratum {
-                    units,
-                    ..self.clone()
-                }
-            }
+        let mut more = self.clone();
+        match &mut more.units {
+            Units::Levels(levels) => levels.iter_mut().for_each(|level| level.count *= times),
+            Units::Samples { times: before, .. } => *before *= times,
         }
+        more
     }
 
     fn size(&self) -> f64 {
@@ -312,16 +281,7 @@ fn equal_units(mut sizes: Vec<(f64, f64)>) -> f64 {
 /// The least ratio of sums whose log-likelihood is within `c` of the best; between `least`, the
 /// smallest ratio of a unit, and the observed.
 fn least_mean(levels: &[Level], least: f64, observed: f64, c: f64) -> f64 {
-    let (mut out, mut within) = (least, observed);
-    for _ in 0..HALVINGS {
-        let middle = out.midpoint(within);
-        if loss(levels, middle) > c {
-            out = middle
-        } else {
-            within = middle
-        }
-    }
-    within
+    bisected(least, observed, HALVINGS, |t| loss(levels, t) > c).1
 }
 
 /// How much log-likelihood it costs that the ratio of sums is `t`, below the observed one: the
@@ -431,18 +391,9 @@ fn stratified(strata: &[Stratum], end: End, level: f64) -> Result<f64, Undefined
     if has_samples {
         return Ok(bounded(&strata, several, units, c));
     }
-    // ln of the price: the loss falls with it.
-    let (mut low, mut high) = (-60.0, 60.0);
-    for _ in 0..HALVINGS {
-        let middle = f64::midpoint(low, high);
-        let point = Point::at(&strata, several, units, f64::exp(middle));
-        if point.loss > c {
-            low = middle
-        } else {
-            high = middle
-        }
-    }
-    let point = Point::at(&strata, several, units, f64::exp(high));
+    let at = |ln_price: f64| Point::at(&strata, several, units, ln_price.exp());
+    // The loss falls with the price.
+    let point = at(bisected(-60.0, 60.0, HALVINGS, |ln_price| at(ln_price).loss > c).1);
     Ok((point.mean + point.price * (point.loss - c)).max(0.0))
 }
 

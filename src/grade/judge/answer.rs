@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::form::{Check, scale_of, short};
 use super::found::{Last, last_object, objects, parsable};
 use crate::model::{Criterion, Judge, ReplyFault, Scoring, folded_name};
-use eval_base::unique_keys::UniqueKeys;
+use eval_base::unique_keys::JsonShape;
 use eval_models::SplitAnswer;
 
 /// Bytes of a justification, and of one point of feedback, that are kept.
@@ -176,7 +176,7 @@ fn object(reply: &str, cut: bool) -> Result<Map<String, Value>, Unusable> {
     let Ok(Value::Object(fields)) = serde_json::from_str::<Value>(text) else {
         return unusable(ReplyFault::NoJson, "its last JSON object is broken");
     };
-    if serde_json::from_str::<UniqueKeys>(text).is_err() {
+    if serde_json::from_str::<JsonShape>(text).is_err() {
         return unusable(
             ReplyFault::DuplicateKey,
             "a key stands twice in its JSON object",

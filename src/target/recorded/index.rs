@@ -19,45 +19,37 @@ const DROPPED: u32 = u32::MAX;
 /// Records that can be numbered.
 pub(super) const MAX_RECORDS: u32 = (1 << 31) - 1;
 
-/// One record: 24 bytes, whatever it holds.
+/// Where a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(super) struct Span {
+    /// Number of its line, or of the element of an array; from 1.
+    pub place: u32,
     /// Of its first byte in the file.
     pub offset: u64,
     pub length: u32,
-    /// Number of its line, or of the element of an array; from 1.
-    pub place: u32,
+}
+
+/// One record: 24 bytes, whatever it holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub span: Span,
     pub slot: u32,
     sample: u32,
 }
 
 impl Entry {
     /// `sample` is the index that the record says.
-    pub fn new(offset: u64, length: u32, place: u32, slot: u32, sample: Option<u32>) -> Self {
+    pub fn new(span: Span, slot: u32, sample: Option<u32>) -> Self {
         Entry {
-            offset,
-            length,
-            place,
+            span,
             slot,
             sample: sample.map_or(IMPLIED, |n| n.min(IMPLIED - 1)),
         }
     }
 
     /// A record of a case whose output can't be read. Its index counts where no readable record has the same.
-    pub fn unreadable(
-        offset: u64,
-        length: u32,
-        place: u32,
-        slot: u32,
-        sample: Option<u32>,
-    ) -> Self {
-        let entry = Entry::new(
-            offset,
-            length,
-            place,
-            slot,
-            sample.map(|n| n.min(UNREADABLE - 1)),
-        );
+    pub fn unreadable(span: Span, slot: u32, sample: Option<u32>) -> Self {
+        let entry = Entry::new(span, slot, sample.map(|n| n.min(UNREADABLE - 1)));
         Entry {
             sample: entry.sample | UNREADABLE,
             ..entry
@@ -100,12 +92,18 @@ enum FaultKind {
 }
 
 impl Fault {
+    fn of(record: &Entry, first: &Entry, kind: FaultKind) -> Fault {
+        Fault {
+            place: record.span.place,
+            first: first.span.place,
+            slot: record.slot,
+            kind,
+        }
+    }
+
     /// What is wrong, in words.
     pub fn words(&self, asked: &Asked, form: Form) -> String {
-        let (case, first) = (
-            sanitize(asked.case_of(self.slot)),
-            form.place(self.first).words(),
-        );
+        let (case, first) = (sanitize(asked.case_of(self.slot)), form.place(self.first));
         match self.kind {
             FaultKind::Twice(sample) => {
                 format!("sample {sample} of case `{case}` was already recorded at {first}")
@@ -156,7 +154,7 @@ impl Index {
             ..Faults::default()
         };
         // Records that lie in the order of the cases, the usual thing, are in order already.
-        entries.sort_unstable_by_key(|entry| (entry.slot, entry.place));
+        entries.sort_unstable_by_key(|entry| (entry.slot, entry.span.place));
         for records in entries.chunk_by_mut(|a, b| a.slot == b.slot) {
             settle(records, &mut faults);
         }
@@ -220,13 +218,7 @@ fn settle(records: &mut [Entry], faults: &mut Faults) {
     let mut next = 0;
     for record in records.iter_mut() {
         if !record.is_unreadable() && record.says_its_sample() != first_says {
-            let kind = FaultKind::Mixed { first_says };
-            faults.push(Fault {
-                place: record.place,
-                first: first.place,
-                slot: record.slot,
-                kind,
-            });
+            faults.push(Fault::of(record, &first, FaultKind::Mixed { first_says }));
             record.sample = DROPPED;
         } else if !first_says {
             record.sample = next;
@@ -237,7 +229,7 @@ fn settle(records: &mut [Entry], faults: &mut Faults) {
         return;
     }
     number_unreadable(records);
-    records.sort_unstable_by_key(|record| (record.sample, record.place));
+    records.sort_unstable_by_key(|record| (record.sample, record.span.place));
     for same in records.chunk_by(|a, b| a.sample == b.sample) {
         let Some((first, others)) = same
             .split_first()
@@ -246,13 +238,7 @@ fn settle(records: &mut [Entry], faults: &mut Faults) {
             continue;
         };
         for record in others {
-            let kind = FaultKind::Twice(record.sample);
-            faults.push(Fault {
-                place: record.place,
-                first: first.place,
-                slot: record.slot,
-                kind,
-            });
+            faults.push(Fault::of(record, first, FaultKind::Twice(record.sample)));
         }
     }
 }

@@ -3,9 +3,11 @@
 //!
 //! The line may be of any length, nested to any depth, cut, or hold bytes that are not UTF-8.
 
+use std::iter::Peekable;
+
 use serde_json::Value;
 
-use super::super::line::{MAX_SAMPLE, number_id};
+use super::super::line::MAX_SAMPLE;
 
 /// Bytes of the longest key that can be one of [`KEYS`], with room for escapes.
 const LONGEST_KEY: usize = 64;
@@ -32,47 +34,6 @@ pub(super) struct SampleName {
     pub index: Option<u32>,
 }
 
-/// Where the reader is in the object of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    BeforeObject,
-    /// After `{` or a comma.
-    BeforeKey,
-    Key {
-        escaped: bool,
-    },
-    AfterKey,
-    BeforeValue,
-    Text {
-        escaped: bool,
-    },
-    /// A number, a word, or what should be one.
-    Bare,
-    /// In an array or an object: how many are open.
-    Nested {
-        open: u64,
-    },
-    NestedText {
-        open: u64,
-        escaped: bool,
-    },
-    AfterValue,
-    AfterObject,
-    /// What comes can't be read.
-    Lost,
-}
-
-/// Reads a line in pieces.
-#[derive(Debug)]
-pub(super) struct PartialReader {
-    place: Place,
-    /// The key or the value that is being read, as it is written; `None` when nothing of it is kept.
-    kept: Option<Vec<u8>>,
-    /// Which of [`KEYS`] the value belongs to.
-    key: Option<usize>,
-    found: [Found; KEYS.len()],
-}
-
 #[derive(Debug, Default)]
 enum Found {
     #[default]
@@ -82,182 +43,138 @@ enum Found {
     Unclear,
 }
 
-impl PartialReader {
-    pub fn new() -> Self {
-        PartialReader {
-            place: Place::BeforeObject,
-            kept: None,
-            key: None,
+/// Why the reader goes no further.
+enum Stop {
+    End,
+    /// What comes can't be read.
+    Lost,
+}
+
+/// A text or a value as it is written; `None` when it is too long to be kept.
+type Written = Option<Vec<u8>>;
+
+fn keep(written: &mut Written, byte: u8, most: usize) {
+    match written {
+        Some(kept) if kept.len() < most => kept.push(byte),
+        _ => *written = None,
+    }
+}
+
+impl PartialRecord {
+    /// Reads the whole of a line, which has no line end.
+    pub fn read(line: impl Iterator<Item = u8>) -> PartialRecord {
+        let mut reader = PartialReader {
+            bytes: line.peekable(),
             found: Default::default(),
-        }
-    }
-
-    /// Reads the whole of a line.
-    pub fn read(line: &[u8]) -> PartialRecord {
-        let mut reader = PartialReader::new();
-        reader.push(line);
-        reader.finish()
-    }
-
-    /// Takes the next piece of the line, which has no line end.
-    pub fn push(&mut self, mut bytes: &[u8]) {
-        while let Some((&byte, rest)) = bytes.split_first() {
-            match self.place {
-                Place::Text { escaped: false } | Place::NestedText { escaped: false, .. } => {
-                    // Most of a large line is in one text.
-                    let plain = bytes
-                        .iter()
-                        .position(|b| matches!(b, b'"' | b'\\'))
-                        .unwrap_or(bytes.len());
-                    if plain > 0 {
-                        let (text, rest) = bytes.split_at(plain);
-                        self.keep(text, LONGEST_ID);
-                        bytes = rest;
-                        continue;
-                    }
-                }
-                Place::Lost => return,
-                _ => {}
-            }
-            self.step(byte);
-            bytes = rest;
-        }
-    }
-
-    fn step(&mut self, byte: u8) {
-        let blank = byte.is_ascii_whitespace();
-        self.place = match self.place {
-            place @ (Place::BeforeObject
-            | Place::BeforeKey
-            | Place::AfterKey
-            | Place::BeforeValue
-            | Place::AfterValue
-            | Place::AfterObject)
-                if blank =>
-            {
-                place
-            }
-            Place::BeforeObject if byte == b'{' => Place::BeforeKey,
-            Place::BeforeKey if byte == b'"' => {
-                self.kept = Some(vec![byte]);
-                Place::Key { escaped: false }
-            }
-            Place::BeforeKey | Place::AfterValue if byte == b'}' => Place::AfterObject,
-            Place::Key { escaped } => {
-                self.keep(&[byte], LONGEST_KEY);
-                if byte == b'"' && !escaped {
-                    self.end_key();
-                    Place::AfterKey
-                } else {
-                    Place::Key {
-                        escaped: byte == b'\\' && !escaped,
-                    }
-                }
-            }
-            Place::AfterKey if byte == b':' => Place::BeforeValue,
-            Place::BeforeValue => self.begin_value(byte),
-            Place::Text { escaped } => {
-                self.keep(&[byte], LONGEST_ID);
-                if byte == b'"' && !escaped {
-                    self.end_value();
-                    Place::AfterValue
-                } else {
-                    Place::Text {
-                        escaped: byte == b'\\' && !escaped,
-                    }
-                }
-            }
-            Place::Bare if blank || matches!(byte, b',' | b'}') => {
-                self.end_value();
-                self.place = Place::AfterValue;
-                return self.step(byte);
-            }
-            Place::Bare => {
-                self.keep(&[byte], LONGEST_ID);
-                Place::Bare
-            }
-            Place::Nested { open } => match byte {
-                b'"' => Place::NestedText {
-                    open,
-                    escaped: false,
-                },
-                b'[' | b'{' => Place::Nested {
-                    open: open.saturating_add(1),
-                },
-                b']' | b'}' if open == 1 => {
-                    self.end_value();
-                    Place::AfterValue
-                }
-                b']' | b'}' => Place::Nested { open: open - 1 },
-                _ => Place::Nested { open },
-            },
-            Place::NestedText {
-                open,
-                escaped: false,
-            } if byte == b'"' => Place::Nested { open },
-            Place::NestedText { open, escaped } => Place::NestedText {
-                open,
-                escaped: byte == b'\\' && !escaped,
-            },
-            Place::AfterValue if byte == b',' => Place::BeforeKey,
-            _ => Place::Lost,
         };
-    }
-
-    fn begin_value(&mut self, byte: u8) -> Place {
-        let of_key = self.key.is_some();
-        match byte {
-            b'"' => {
-                self.kept = of_key.then(|| vec![byte]);
-                Place::Text { escaped: false }
-            }
-            b'[' | b'{' => {
-                self.kept = None;
-                Place::Nested { open: 1 }
-            }
-            b',' | b'}' | b']' | b':' => Place::Lost,
-            _ => {
-                self.kept = of_key.then(|| vec![byte]);
-                Place::Bare
-            }
-        }
-    }
-
-    fn keep(&mut self, bytes: &[u8], most: usize) {
-        if let Some(kept) = &mut self.kept {
-            if kept.len() + bytes.len() > most {
-                self.kept = None;
-            } else {
-                kept.extend_from_slice(bytes);
-            }
-        }
-    }
-
-    fn end_key(&mut self) {
-        let key = self
-            .kept
-            .take()
-            .and_then(|raw| serde_json::from_slice::<String>(&raw).ok());
-        self.key = key.and_then(|key| KEYS.iter().position(|known| *known == key));
-    }
-
-    fn end_value(&mut self) {
-        let kept = self.kept.take();
-        let Some(found) = self.key.take().and_then(|key| self.found.get_mut(key)) else {
-            return;
-        };
-        let value = kept.and_then(|raw| serde_json::from_slice::<Value>(&raw).ok());
-        *found = match (&found, value) {
-            (Found::Absent, Some(value)) => Found::Value(value),
-            _ => Found::Unclear,
-        };
-    }
-
-    pub fn finish(self) -> PartialRecord {
-        let holds_more = self.place == Place::Lost;
+        let stop = reader.object();
         PartialRecord {
-            sample: sample_name(self.found),
-            holds_more,
+            sample: sample_name(reader.found),
+            holds_more: matches!(stop, Stop::Lost),
+        }
+    }
+}
+
+struct PartialReader<I: Iterator<Item = u8>> {
+    bytes: Peekable<I>,
+    /// The values of [`KEYS`].
+    found: [Found; KEYS.len()],
+}
+
+impl<I: Iterator<Item = u8>> PartialReader<I> {
+    fn object(&mut self) -> Stop {
+        let members = self.mark().and_then(|mark| match mark {
+            b'{' => self.members(),
+            _ => Err(Stop::Lost),
+        });
+        match members.and_then(|()| self.mark()) {
+            Ok(_) => Stop::Lost,
+            Err(stop) => stop,
+        }
+    }
+
+    /// What stands between the braces of an object, and the last brace.
+    fn members(&mut self) -> Result<(), Stop> {
+        loop {
+            match self.mark()? {
+                b'"' => {}
+                b'}' => return Ok(()),
+                _ => return Err(Stop::Lost),
+            }
+            let key = self.text(LONGEST_KEY)?;
+            let key = key.and_then(|raw| serde_json::from_slice::<String>(&raw).ok());
+            if self.mark()? != b':' {
+                return Err(Stop::Lost);
+            }
+            let value = self.value()?;
+            let known = key.and_then(|key| KEYS.iter().position(|known| *known == key));
+            if let Some(found) = known.and_then(|known| self.found.get_mut(known)) {
+                let value = value.and_then(|raw| serde_json::from_slice(&raw).ok());
+                *found = match (&found, value) {
+                    (Found::Absent, Some(value)) => Found::Value(value),
+                    _ => Found::Unclear,
+                };
+            }
+            match self.mark()? {
+                b',' => {}
+                b'}' => return Ok(()),
+                _ => return Err(Stop::Lost),
+            }
+        }
+    }
+
+    fn next(&mut self) -> Result<u8, Stop> {
+        self.bytes.next().ok_or(Stop::End)
+    }
+
+    /// The next byte that is not blank.
+    fn mark(&mut self) -> Result<u8, Stop> {
+        let mark = self.bytes.find(|byte| !byte.is_ascii_whitespace());
+        mark.ok_or(Stop::End)
+    }
+
+    /// A text whose first quote was read.
+    fn text(&mut self, most: usize) -> Result<Written, Stop> {
+        let (mut written, mut escaped) = (Some(vec![b'"']), false);
+        loop {
+            let byte = self.next()?;
+            keep(&mut written, byte, most);
+            if byte == b'"' && !escaped {
+                return Ok(written);
+            }
+            escaped = byte == b'\\' && !escaped;
+        }
+    }
+
+    /// Of arrays and objects nothing is kept.
+    fn value(&mut self) -> Result<Written, Stop> {
+        match self.mark()? {
+            b'"' => self.text(LONGEST_ID),
+            b'[' | b'{' => {
+                let mut open = 1u64;
+                while open > 0 {
+                    match self.next()? {
+                        b'"' => _ = self.text(0)?,
+                        b'[' | b'{' => open += 1,
+                        b']' | b'}' => open -= 1,
+                        _ => {}
+                    }
+                }
+                Ok(None)
+            }
+            b',' | b'}' | b']' | b':' => Err(Stop::Lost),
+            // A number or a word, or what should be one.
+            first => {
+                let is_in = |byte: &u8| !byte.is_ascii_whitespace() && !matches!(byte, b',' | b'}');
+                let mut written = Some(vec![first]);
+                while let Some(byte) = self.bytes.next_if(is_in) {
+                    keep(&mut written, byte, LONGEST_ID);
+                }
+                match self.bytes.peek() {
+                    Some(_) => Ok(written),
+                    None => Err(Stop::End),
+                }
+            }
         }
     }
 }
@@ -266,7 +183,7 @@ fn sample_name([case, task, eval, sample]: [Found; 4]) -> Option<SampleName> {
     let ids = [case, task].map(|found| match found {
         Found::Absent => Ok(None),
         Found::Value(Value::String(text)) => Ok(Some(text)),
-        Found::Value(Value::Number(number)) => Ok(Some(number_id(&number))),
+        Found::Value(Value::Number(number)) => Ok(Some(number.to_string())),
         Found::Value(_) | Found::Unclear => Err(()),
     });
     let [Ok(case), Ok(task)] = ids else {
@@ -298,11 +215,7 @@ mod tests {
     use super::*;
 
     fn read(line: &[u8]) -> String {
-        // In one piece and byte by byte the same is found.
-        let whole = PartialReader::read(line);
-        let mut reader = PartialReader::new();
-        line.chunks(1).for_each(|piece| reader.push(piece));
-        assert_eq!(reader.finish(), whole);
+        let whole = PartialRecord::read(line.iter().copied());
         let more = if whole.holds_more { " +" } else { "" };
         match whole.sample {
             None => format!("?{more}"),

@@ -1,16 +1,18 @@
 //! The one pass over a recording: every record is checked, and its place in the file is kept.
 
 use std::io::{self, BufRead, Read};
+use std::path::Path;
 
 use crate::model::LostRecords;
 use eval_base::blocks::{BlockError, Blocks};
 use eval_base::nearest::did_you_mean;
+use eval_base::unique_keys::JsonShape;
 
-use super::super::line::{Line, LineFault, Object, Shape, parse_record, shown, without_position};
+use super::super::line::{Line, LineFault, Object, parse_record, shown, without_position};
 use super::asked::{Asked, Fit};
-use super::index::{Entry, Index, MAX_RECORDS};
-use super::partial::{PartialReader, PartialRecord};
-use super::{Form, Place, Problem};
+use super::index::{Entry, Index, MAX_RECORDS, Span};
+use super::partial::PartialRecord;
+use super::{Form, Problem, RecordingProblems};
 
 /// Problems that are listed one by one; the others are counted.
 const LISTED: usize = 20;
@@ -39,20 +41,13 @@ pub(super) enum Ended {
     Array,
 }
 
-/// A file whose readable records are without contradictions.
-pub(super) struct Sound {
-    pub index: Index,
-    pub form: Form,
+/// The records of a file whose readable ones are without contradictions.
+#[derive(Debug)]
+pub(in crate::target) struct Records {
+    pub(super) index: Index,
+    pub(super) form: Form,
+    /// Records that can't be read and whose case is not known.
     pub lost: LostRecords,
-    pub warnings: Vec<String>,
-}
-
-/// What is wrong with a file.
-pub(super) struct Wrong {
-    /// The first ones, in the order of the file.
-    pub problems: Vec<Problem>,
-    /// How many more there are.
-    pub more: usize,
 }
 
 /// Problems of which the first ones are kept, with the number of their place.
@@ -71,14 +66,6 @@ impl Problems {
     }
 }
 
-/// Where a record is: its number, its first byte in the file and its length.
-#[derive(Clone, Copy)]
-struct Span {
-    place: u32,
-    offset: u64,
-    length: u32,
-}
-
 pub(super) struct Scan<'a> {
     asked: &'a Asked,
     form: Form,
@@ -94,7 +81,7 @@ pub(super) struct Scan<'a> {
     /// Place of the record that was counted last among the lost ones.
     last_lost: Option<u32>,
     /// The first records that fit no case: place and what they name.
-    unknown: Vec<(Place, String)>,
+    unknown: Vec<(u32, String)>,
     unknown_count: usize,
     /// Number of the case that the record before named.
     last: u32,
@@ -157,11 +144,8 @@ impl<'a> Scan<'a> {
                 self.long_line(&long, number, start, blocks)?;
             }
             if number == MAX_RECORDS {
-                self.problem(
-                    number,
-                    None,
-                    format!("a recording may have up to {MAX_RECORDS} lines"),
-                );
+                let message = format!("a recording may have up to {MAX_RECORDS} lines");
+                self.wrong(number, message);
                 return Ok(Ended::AtTheEnd);
             }
         }
@@ -177,13 +161,13 @@ impl<'a> Scan<'a> {
             offset,
             length: u32::try_from(bytes.len()).unwrap_or(u32::MAX),
         };
-        match parse_record::<Shape>(bytes) {
+        match parse_record::<JsonShape>(bytes) {
             Ok(record) => self.take(record, span),
             Err(mut fault) => {
                 if place == 1 && offset > 0 {
                     fault.column = fault.column.map(|column| column + BOM.len());
                 }
-                self.broken(fault, span, PartialReader::read(bytes));
+                self.broken(fault, span, PartialRecord::read(bytes.iter().copied()));
             }
         }
     }
@@ -239,7 +223,7 @@ impl<'a> Scan<'a> {
                 length: u32::try_from(element.range.len()).unwrap_or(u32::MAX),
             };
             let record = content.get(element.range).unwrap_or_default();
-            match parse_record::<Shape>(record) {
+            match parse_record::<JsonShape>(record) {
                 Ok(record) if element.is_whole => self.take(record, span),
                 Ok(_) => {
                     let message = "the array is cut or goes on after its end".to_owned();
@@ -249,7 +233,7 @@ impl<'a> Scan<'a> {
                             message,
                         },
                         span,
-                        PartialReader::read(record),
+                        PartialRecord::read(record.iter().copied()),
                     );
                 }
                 Err(fault) => self.broken(
@@ -258,7 +242,7 @@ impl<'a> Scan<'a> {
                         ..fault
                     },
                     span,
-                    PartialReader::read(record),
+                    PartialRecord::read(record.iter().copied()),
                 ),
             }
             // What followed it is not known.
@@ -275,42 +259,26 @@ impl<'a> Scan<'a> {
         }
     }
 
-    fn problem(&mut self, place: u32, column: Option<usize>, message: String) {
-        self.problems.add(
-            place,
-            Problem {
-                line: Some(place as usize),
-                column,
-                message,
-            },
-        );
+    fn wrong(&mut self, place: u32, message: String) {
+        self.problems.add(place, self.form.problem(place, message));
     }
 
-    fn take(&mut self, record: Line<Shape>, span: Span) {
+    fn take(&mut self, record: Line<JsonShape>, span: Span) {
         let record = match record.check() {
             Ok(record) => record,
-            Err(message) => {
-                return self
-                    .problems
-                    .add(span.place, self.form.problem(span.place, message));
-            }
+            Err(message) => return self.wrong(span.place, message),
         };
         match self
             .asked
             .fit(record.eval.as_deref(), &record.case, &mut self.last)
         {
             Fit::Slot(slot) => {
-                let Span {
-                    place,
-                    offset,
-                    length,
-                } = span;
                 self.entries.push(match record.content {
-                    Ok(_) => Entry::new(offset, length, place, slot, record.sample),
-                    Err(_) => Entry::unreadable(offset, length, place, slot, record.sample),
+                    Ok(_) => Entry::new(span, slot, record.sample),
+                    Err(_) => Entry::unreadable(span, slot, record.sample),
                 });
             }
-            Fit::None => self.not_of_the_suite(span.place, record.case.into_owned()),
+            Fit::None => self.not_of_the_suite(span.place, record.case),
             Fit::Several(first, second) => {
                 let message = format!(
                     "case {} is in the evals {} and {}: say which with `eval`",
@@ -318,8 +286,7 @@ impl<'a> Scan<'a> {
                     shown(first),
                     shown(second)
                 );
-                self.problems
-                    .add(span.place, self.form.problem(span.place, message));
+                self.wrong(span.place, message);
             }
         }
         match record.content {
@@ -332,11 +299,7 @@ impl<'a> Scan<'a> {
 
     /// A record that can't be read: its sample is there all the same when it says which one it is.
     fn broken(&mut self, fault: LineFault, span: Span, partial: PartialRecord) {
-        let Span {
-            place,
-            offset,
-            length,
-        } = span;
+        let place = span.place;
         let problem = Problem {
             column: fault.column,
             ..self.form.problem(place, fault.message)
@@ -350,8 +313,7 @@ impl<'a> Scan<'a> {
                 .fit(name.eval.as_deref(), &name.case, &mut self.last)
             {
                 Fit::Slot(slot) => {
-                    self.entries
-                        .push(Entry::unreadable(offset, length, place, slot, name.index));
+                    self.entries.push(Entry::unreadable(span, slot, name.index));
                 }
                 Fit::None => self.not_of_the_suite(place, name.case.clone()),
                 Fit::Several(..) => is_lost = true,
@@ -376,13 +338,12 @@ impl<'a> Scan<'a> {
     fn not_of_the_suite(&mut self, place: u32, case: String) {
         self.unknown_count += 1;
         if self.unknown.len() < NAMED {
-            self.unknown.push((self.form.place(place), case));
+            self.unknown.push((place, case));
         }
     }
 
     /// What was found, at the end of the file. A file without any readable record is not a recording.
-    pub fn finish(self, name: &str) -> Result<Sound, Wrong> {
-        let warnings = self.warnings(name);
+    pub fn finish(self, path: &Path) -> Result<Records, RecordingProblems> {
         let Scan {
             asked,
             form,
@@ -396,12 +357,7 @@ impl<'a> Scan<'a> {
         let is_recording = readable > 0 || unreadable.count == 0;
         match Index::build(entries, asked.slots(), LISTED) {
             Ok(index) if problems.count == 0 && is_recording => {
-                return Ok(Sound {
-                    index,
-                    form,
-                    lost,
-                    warnings,
-                });
+                return Ok(Records { index, form, lost });
             }
             Ok(_) => {}
             Err(faults) => {
@@ -420,13 +376,15 @@ impl<'a> Scan<'a> {
         first.sort_by_key(|(place, _)| *place);
         first.truncate(LISTED);
         let more = count - first.len();
-        Err(Wrong {
+        Err(RecordingProblems {
+            path: path.to_owned(),
             problems: first.into_iter().map(|(_, problem)| problem).collect(),
             more,
         })
     }
 
-    fn warnings(&self, name: &str) -> Vec<String> {
+    /// What people should know of the file, one sentence each.
+    pub fn warnings(&self, name: &str) -> Vec<String> {
         self.unknown_warning(name)
             .into_iter()
             .chain(self.unreadable_warning(name))
@@ -451,7 +409,7 @@ impl<'a> Scan<'a> {
                     .message
                     .strip_prefix(&of_record)
                     .unwrap_or(&problem.message);
-                format!("{}{column}: {message}", self.form.place(*place).words())
+                format!("{}{column}: {message}", self.form.place(*place))
             })
             .collect();
         let more = count - named.len();
@@ -485,7 +443,11 @@ impl<'a> Scan<'a> {
             let hint = closest
                 .map(|id| format!(", did you mean {}?", shown(id)))
                 .unwrap_or_default();
-            named.push(format!("{} ({}{hint})", shown(case), place.words()));
+            named.push(format!(
+                "{} ({}{hint})",
+                shown(case),
+                self.form.place(*place)
+            ));
         }
         let more = self.unknown_count - named.len();
         let more = if more > 0 {
@@ -523,14 +485,14 @@ fn without_line_end(line: &[u8]) -> &[u8] {
 
 /// Reads which sample a line belongs to that is too long to be read whole.
 fn partial_record(length: u64, offset: u64, blocks: &Blocks) -> Result<PartialRecord, BlockError> {
-    let mut partial = PartialReader::new();
-    let mut at = 0;
-    while at < length {
+    let mut failed = None;
+    let pieces = (0..length).step_by(HELD).map_while(|at| {
         let size = usize::try_from(length - at).unwrap_or(usize::MAX).min(HELD);
-        partial.push(blocks.read(offset + at, size)?.bytes());
-        at += size as u64;
-    }
-    Ok(partial.finish())
+        let piece = blocks.read(offset + at, size);
+        piece.map_err(|error| failed = Some(error)).ok()
+    });
+    let partial = PartialRecord::read(pieces.flat_map(|piece| piece.bytes().to_vec()));
+    failed.map_or(Ok(partial), Err)
 }
 
 /// A line that was not held.
@@ -585,7 +547,7 @@ fn array_fault(content: &[u8]) -> Option<Problem> {
             });
         }
     };
-    let error = serde_json::from_str::<Vec<Object<Shape>>>(text).err()?;
+    let error = serde_json::from_str::<Vec<Object<JsonShape>>>(text).err()?;
     Some(Problem {
         line: Some(error.line()),
         column: Some(error.column().max(1)),

@@ -436,7 +436,7 @@ fn a_long_line_is_scanned_and_not_held() {
     r.jsonl holds no output of this case; its line 5 cannot be read and may be the one
     ");
     assert_eq!(
-        recording.lost,
+        recording.records.lost,
         LostRecords {
             first: vec![5],
             count: 1
@@ -492,6 +492,6 @@ proptest::proptest! {
         let unreadable = answers.iter().filter(|answer| answer.as_ref().is_err_and(|why| why.starts_with("line ")));
         proptest::prop_assert_eq!(unreadable.count(), of_case);
         let lost = broken.iter().filter(|(kind, _)| *kind >= 3).count();
-        proptest::prop_assert_eq!(recording.lost.count, lost);
+        proptest::prop_assert_eq!(recording.records.lost.count, lost);
     }
 }

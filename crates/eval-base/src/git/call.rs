@@ -3,7 +3,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use super::GitError;
@@ -63,21 +63,18 @@ pub(super) fn bounded(
     };
     let mut command = Command::new(program);
     command.arg("-C").arg(dir).arg("--no-pager").args(args);
-    // Paths are paths, whatever characters they hold.
-    command
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .env("GIT_TERMINAL_PROMPT", "0")
-        .env("LC_ALL", "C");
     for name in ELSEWHERE {
         command.env_remove(name);
     }
-    command.env("GIT_LITERAL_PATHSPECS", "1");
-    command.stdin(if input.is_some() {
-        Stdio::piped()
-    } else {
-        Stdio::null()
-    });
-    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("LC_ALL", "C")
+        // Paths are paths, whatever characters they hold.
+        .env("GIT_LITERAL_PATHSPECS", "1")
+        .stdin(input.as_ref().map_or_else(Stdio::null, |_| Stdio::piped()))
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| match error.kind() {
         ErrorKind::NotFound => GitError::NotInstalled,
         _ => GitError::Failed {
@@ -94,49 +91,40 @@ pub(super) fn bounded(
         gather(child.stdout.take(), most),
         gather(child.stderr.take(), 1 << 20),
     );
-    let ended = |from: &Receiver<(Vec<u8>, bool)>| {
-        from.recv_timeout(until.saturating_duration_since(Instant::now()))
-    };
     let late = || GitError::TimedOut {
         what: what(),
         seconds: longest.as_secs(),
     };
-    let answers = ended(&stdout).and_then(|out| Ok((out, ended(&stderr)?)));
-    let ((stdout, cut), (said, _)) = match answers {
-        Ok(answers) => answers,
-        Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-            end(&mut child);
-            return Err(late());
-        }
+    let ended = |from: Receiver<(Vec<u8>, bool)>| {
+        let left = until.saturating_duration_since(Instant::now());
+        from.recv_timeout(left).map_err(|_| late())
     };
-    if cut {
-        end(&mut child);
-        return Err(GitError::TooMuch {
-            what: what(),
-            bytes: most,
-        });
-    }
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break status,
-            Ok(None) if Instant::now() < until => std::thread::sleep(Duration::from_millis(1)),
-            _ => {
-                end(&mut child);
-                return Err(late());
+    let wait = |child: &mut Child| {
+        let ((stdout, cut), (said, _)) = (ended(stdout)?, ended(stderr)?);
+        if cut {
+            return Err(GitError::TooMuch {
+                what: what(),
+                bytes: most,
+            });
+        }
+        loop {
+            match child.try_wait() {
+                Ok(Some(status)) => return Ok((status, stdout, said)),
+                Ok(None) if Instant::now() < until => std::thread::sleep(Duration::from_millis(1)),
+                _ => return Err(late()),
             }
         }
     };
+    let (status, stdout, said) = wait(&mut child).inspect_err(|_| {
+        let _ = child.kill();
+        let _ = child.wait();
+    })?;
     let stderr = String::from_utf8_lossy(&said).trim().to_owned();
     if status.success() {
         Ok(Answer { stdout, stderr })
     } else {
         Err(failure(dir, what(), stderr))
     }
-}
-
-fn end(child: &mut Child) {
-    let _ = child.kill();
-    let _ = child.wait();
 }
 
 /// Reads a pipe to its end in a thread of its own; `true` when there was more than `most`.
@@ -162,13 +150,12 @@ fn failure(dir: &Path, what: String, said: String) -> GitError {
     if said.contains("not a git repository") {
         return GitError::NotARepository { dir };
     }
-    let said = said.trim_start_matches("fatal: ").to_owned();
+    let said = match said.trim_start_matches("fatal: ") {
+        "" => "it did not say why",
+        said => said,
+    };
     GitError::Failed {
         what,
-        said: if said.is_empty() {
-            "it did not say why".to_owned()
-        } else {
-            said
-        },
+        said: said.to_owned(),
     }
 }

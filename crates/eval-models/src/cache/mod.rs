@@ -25,7 +25,7 @@ use eval_base::sync::lock;
 pub use open::CacheError;
 pub use upkeep::{Freed, ModelShare, Stats, clear, prune, stats};
 
-use open::{Opened, reader};
+use open::Opened;
 use writer::Writer;
 
 /// Connections for reading.
@@ -172,17 +172,13 @@ impl Cache {
 
     fn read(&self, key: &Key) -> rusqlite::Result<Option<StoredRow>> {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed) % self.readers.len();
-        let (before, from) = self.readers.split_at(turn);
-        let free = from
-            .iter()
-            .chain(before)
-            .find_map(|reader| reader.try_lock().ok());
-        let Some(mut guard) = free.or_else(|| Some(lock(from.first()?))) else {
+        let Some(reader) = self.readers.get(turn) else {
             return Ok(None);
         };
+        let mut guard = lock(reader);
         let connection = match &mut *guard {
             Some(connection) => connection,
-            closed => closed.insert(reader(&self.file)?),
+            closed => closed.insert(open::reader(&self.file)?),
         };
         let sql = "SELECT answered_at, used_day, digest, answer FROM answers WHERE key = ?1";
         let mut statement = connection.prepare(sql)?;

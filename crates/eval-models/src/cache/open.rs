@@ -1,13 +1,15 @@
 //! Opening the file of the cache, whatever lies there.
 
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use jiff::Timestamp;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+use eval_base::files::{self, LockState};
 
 /// "evha" in the file's header: it is ours.
 const APPLICATION_ID: i64 = 0x6576_6861;
@@ -161,18 +163,13 @@ fn attempt(file: &Path, make: bool) -> Result<Opened, CacheError> {
     let opened = Connection::open_with_flags(file, flags)
         .and_then(|connection| Ok((prepared(&connection)?, connection)));
     match opened {
-        Ok((State::Ours, connection)) => Ok(Opened {
+        Ok((None, connection)) => Ok(Opened {
             connection,
             writable: true,
             warning: None,
             identity,
         }),
-        Ok((State::Foreign, _)) => Err(CacheError::Foreign(file.to_owned())),
-        Ok((State::Newer, _)) => Err(CacheError::Newer(file.to_owned())),
-        Ok((State::Odd, _)) => Err(CacheError::Damaged {
-            file: file.to_owned(),
-            reason: format!("its tables are not those of version {VERSION}"),
-        }),
+        Ok((Some(unfit), _)) => Err(unfit(file.to_owned())),
         Err(error) => match error.sqlite_error_code() {
             Some(ErrorCode::ReadOnly | ErrorCode::CannotOpen | ErrorCode::PermissionDenied) => {
                 read_only(file, &error.to_string())
@@ -182,14 +179,15 @@ fn attempt(file: &Path, make: bool) -> Result<Opened, CacheError> {
     }
 }
 
-enum State {
-    Ours,
-    Foreign,
-    Newer,
-    Odd,
-}
+/// Why a sound database is not a cache of this version.
+type Unfit = fn(PathBuf) -> CacheError;
 
-fn prepared(connection: &Connection) -> rusqlite::Result<State> {
+/// Prepares the database for reading and writing; `None` when it is a cache of this version.
+fn prepared(connection: &Connection) -> rusqlite::Result<Option<Unfit>> {
+    let odd = |file| CacheError::Damaged {
+        file,
+        reason: format!("its tables are not those of version {VERSION}"),
+    };
     connection.busy_timeout(PATIENCE)?;
     let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
     let (application, version) = (number("application_id")?, number("user_version")?);
@@ -197,7 +195,7 @@ fn prepared(connection: &Connection) -> rusqlite::Result<State> {
         let tables: i64 =
             connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;
         if tables > 0 {
-            return Ok(State::Foreign);
+            return Ok(Some(CacheError::Foreign));
         }
         // With WAL those who read and the one who writes don't wait for each other. NORMAL: a
         // commit is with the system, so that no end of a process loses it; a loss of power may cost
@@ -207,19 +205,19 @@ fn prepared(connection: &Connection) -> rusqlite::Result<State> {
             "BEGIN IMMEDIATE; {SCHEMA} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {VERSION}; COMMIT;"
         ))?;
     } else if application != APPLICATION_ID {
-        return Ok(State::Foreign);
+        return Ok(Some(CacheError::Foreign));
     } else if version > VERSION {
-        return Ok(State::Newer);
+        return Ok(Some(CacheError::Newer));
     } else if version < VERSION {
-        return Ok(State::Odd);
+        return Ok(Some(odd));
     }
     connection.pragma_update(None, "synchronous", "normal")?;
     // A table of other columns is found here and not in mid-run.
     let columns =
         "SELECT key, model, answered_at, used_day, bytes, digest, answer FROM answers LIMIT 1";
     match connection.prepare(columns) {
-        Ok(_) => Ok(State::Ours),
-        Err(rusqlite::Error::SqlInputError { .. }) => Ok(State::Odd),
+        Ok(_) => Ok(None),
+        Err(rusqlite::Error::SqlInputError { .. }) => Ok(Some(odd)),
         Err(error) => Err(error),
     }
 }
@@ -272,28 +270,24 @@ pub(super) fn read_only(file: &Path, reason: &str) -> Result<Opened, CacheError>
 }
 
 fn lock_file(file: &Path) -> io::Result<File> {
-    let mut name = file.file_name().unwrap_or_default().to_owned();
-    name.push(".lock");
-    let path = file.with_file_name(name);
     let lock = OpenOptions::new()
         .write(true)
         .create(true)
         .truncate(false)
         .mode(0o600)
-        .open(path)?;
-    let begun = Instant::now();
-    loop {
-        match lock.try_lock() {
-            Ok(()) => return Ok(lock),
-            Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            Err(TryLockError::WouldBlock) => {
-                return Err(io::Error::other("another process holds it"));
-            }
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
+        .open(beside(file, ".lock"))?;
+    match files::lock(&lock, PATIENCE, Duration::from_millis(5))? {
+        LockState::Held => Ok(lock),
+        LockState::Busy => Err(io::Error::other("another process holds it")),
+        LockState::Unsupported => Err(io::ErrorKind::Unsupported.into()),
     }
+}
+
+/// The path with something more at the end of its name.
+pub(super) fn beside(file: &Path, end: &str) -> PathBuf {
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(end);
+    file.with_file_name(name)
 }
 
 /// Sets a file aside unless another has taken its place.
@@ -308,27 +302,17 @@ pub(super) fn set_aside_if(file: &Path, identity: Option<u64>, now: Timestamp) {
 
 /// Renames the file, and what lies beside it, to a name that tells when; gives the new one.
 fn set_aside(file: &Path, now: Timestamp) -> io::Result<PathBuf> {
-    let name = file
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
     let time = now.strftime("%Y%m%d-%H%M%S").to_string();
     let aside = (1..100)
         .map(|n| match n {
-            1 => file.with_file_name(format!("{name}.damaged-{time}")),
-            n => file.with_file_name(format!("{name}.damaged-{time}-{n}")),
+            1 => beside(file, &format!(".damaged-{time}")),
+            n => beside(file, &format!(".damaged-{time}-{n}")),
         })
         .find(|path| !path.exists())
         .ok_or_else(|| io::Error::other("too many damaged files"))?;
     std::fs::rename(file, &aside)?;
     for end in ["-wal", "-shm"] {
-        let beside = |path: &Path| {
-            let mut name = path.file_name().unwrap_or_default().to_owned();
-            name.push(end);
-            path.with_file_name(name)
-        };
-        match std::fs::rename(beside(file), beside(&aside)) {
+        match std::fs::rename(beside(file, end), beside(&aside, end)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }

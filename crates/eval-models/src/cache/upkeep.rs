@@ -5,7 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, ErrorCode};
 use serde::Serialize;
 
-use super::open::{CacheError, open_present};
+use super::open::{CacheError, beside, open_present};
 
 /// What lies in a cache.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
@@ -235,14 +235,7 @@ fn with<T>(
 }
 
 fn file_bytes(file: &Path) -> u64 {
-    let name = file
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    let size = |end: &str| {
-        std::fs::metadata(file.with_file_name(format!("{name}{end}"))).map_or(0, |m| m.len())
-    };
+    let size = |end: &str| std::fs::metadata(beside(file, end)).map_or(0, |m| m.len());
     ["", "-wal"].into_iter().map(size).sum()
 }
 

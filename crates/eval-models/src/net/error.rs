@@ -21,7 +21,7 @@ pub enum NetError {
     #[error("{host} cannot be reached: {why}")]
     Unreachable { host: String, why: String },
     #[error("no TLS connection to {host}: {fault}")]
-    Tls { host: String, fault: TlsFault },
+    Tls { host: String, fault: String },
     #[error(
         "this machine has no certificates of authorities to know {host} by; install them (the package is often called \
          `ca-certificates`), or name a file of them with `ca_file` or SSL_CERT_FILE"
@@ -78,29 +78,6 @@ impl fmt::Display for Phase {
             }
         }
     }
-}
-
-/// Why there is no TLS.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum TlsFault {
-    #[error(
-        "its certificate is signed by an authority that is not known here; name the authority's certificate with `ca_file`"
-    )]
-    UnknownAuthority,
-    #[error(
-        "its certificate is its own authority and is not the one in `ca_file`; name that very certificate with `ca_file`"
-    )]
-    SelfSigned,
-    #[error("its certificate has expired")]
-    Expired,
-    #[error("its certificate is not valid yet; is the clock of this machine right?")]
-    NotYetValid,
-    #[error("its certificate is for another name")]
-    WrongName,
-    #[error("it does not speak TLS; is it an `http://` address?")]
-    NotTls,
-    #[error("{0}")]
-    Other(String),
 }
 
 impl NetError {
@@ -199,26 +176,31 @@ fn causes(error: &reqwest::Error) -> Vec<&(dyn StdError + 'static)> {
     found
 }
 
-fn tls_fault(error: &rustls::Error) -> TlsFault {
-    match error {
-        rustls::Error::InvalidCertificate(certificate) => match certificate {
-            // An authority of the same name with another key is another authority.
-            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-                TlsFault::UnknownAuthority
-            }
-            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-                TlsFault::Expired
-            }
-            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-                TlsFault::NotYetValid
-            }
-            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
-                TlsFault::WrongName
-            }
-            CertificateError::Other(why) if why.to_string() == CA_AS_SERVER => TlsFault::SelfSigned,
-            other => TlsFault::Other(format!("its certificate is not accepted: {other}")),
-        },
-        rustls::Error::InvalidMessage(_) => TlsFault::NotTls,
-        other => TlsFault::Other(other.to_string()),
-    }
+/// Why there is no TLS.
+fn tls_fault(error: &rustls::Error) -> String {
+    let certificate = match error {
+        rustls::Error::InvalidCertificate(certificate) => certificate,
+        rustls::Error::InvalidMessage(_) => {
+            return "it does not speak TLS; is it an `http://` address?".to_owned();
+        }
+        other => return other.to_string(),
+    };
+    let why = match certificate {
+        // An authority of the same name with another key is another authority.
+        CertificateError::UnknownIssuer | CertificateError::BadSignature => {
+            "is signed by an authority that is not known here; name the authority's certificate with `ca_file`"
+        }
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "has expired",
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
+            "is not valid yet; is the clock of this machine right?"
+        }
+        CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. } => {
+            "is for another name"
+        }
+        CertificateError::Other(why) if why.to_string() == CA_AS_SERVER => {
+            "is its own authority and is not the one in `ca_file`; name that very certificate with `ca_file`"
+        }
+        other => return format!("its certificate is not accepted: {other}"),
+    };
+    format!("its certificate {why}")
 }

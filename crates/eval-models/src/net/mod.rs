@@ -13,6 +13,6 @@ mod trust;
 
 pub use address::{JoinError, host_of, join, lone_user, read_base, read_url, secrets_of_address};
 pub use client::{Answer, Clients, Settings};
-pub use error::{NetError, Phase, TlsFault};
+pub use error::{NetError, Phase};
 pub use request::{HeaderFault, Request, check_header, check_method};
 pub use trust::certificates;

@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use super::words::finish;
 use super::{
-    Fields, Spoken, count, count_or_none, fields, misshapen, plain, stop, text_of, thoughts_of,
-    tokens,
+    Spoken, count, count_or_none, fields, misshapen, plain, stop, text_of, thoughts_of, tokens,
 };
 use crate::{Call, Completion, Endpoint, Fault, FaultKind, Finish, Message, Tokens};
 use eval_base::ordered::OrderedValue;
@@ -16,15 +15,10 @@ const VERSION: &str = "2023-06-01";
 /// The API wants a limit of tokens; this is it when nobody says one.
 pub(crate) const MAX_TOKENS: u64 = 4096;
 
+/// A `seed` is not sent: the API has none.
 pub(super) fn speak(endpoint: &Endpoint, call: &Call, key: Option<&str>) -> Result<Spoken, Fault> {
     let mut headers = vec![("anthropic-version", VERSION.to_owned())];
     headers.extend(key.map(|key| ("x-api-key", key.to_owned())));
-    let fields = body(endpoint, call);
-    Spoken::post("messages", headers, fields, &call.sampling.options)
-}
-
-/// A `seed` is not sent: the API has none.
-fn body(endpoint: &Endpoint, call: &Call) -> Fields {
     let sampling = &call.sampling;
     let spoken = |message: &&Message| message.role != "system";
     let messages: Vec<Value> = call
@@ -38,7 +32,7 @@ fn body(endpoint: &Endpoint, call: &Call) -> Fields {
             OrderedValue::map([("type", "json_schema".into()), ("schema", schema.clone())]);
         OrderedValue::map([("format", format)])
     };
-    fields([
+    let fields = fields([
         ("model", plain(Some(endpoint.model.clone()))),
         ("messages", plain(Some(messages))),
         (
@@ -50,7 +44,8 @@ fn body(endpoint: &Endpoint, call: &Call) -> Fields {
         ("top_p", plain(sampling.top_p)),
         ("stop_sequences", plain(stop(sampling))),
         ("output_config", sampling.json_schema.as_ref().map(format)),
-    ])
+    ]);
+    Spoken::post("messages", headers, fields, &sampling.options)
 }
 
 /// The system prompt and the messages of that role, which the API does not know: one text, or

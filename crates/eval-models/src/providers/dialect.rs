@@ -42,18 +42,19 @@ pub(super) fn speak(
     if let OrderedValue::Map(fields) = &mut body {
         with_options(fields, &call.sampling.options);
     }
-    let body = match &body {
+    let body = match body {
         OrderedValue::Plain(Value::Null) => None,
-        OrderedValue::Plain(Value::String(text)) => {
-            Some(("text/plain; charset=utf-8", text.clone().into_bytes()))
-        }
-        data => Some(("application/json", data.to_string().into_bytes())),
+        OrderedValue::Plain(Value::String(text)) => Some(("text/plain; charset=utf-8", text)),
+        data => Some(("application/json", data.to_string())),
     };
+    let kind = body
+        .iter()
+        .map(|(kind, _)| ("content-type", (*kind).to_owned()));
     Ok(Spoken {
         method: dialect.method.clone(),
         path: path.unwrap_or_else(|| dialect.path.clone()),
-        headers: bearer(key),
-        body,
+        headers: kind.chain(bearer(key)).collect(),
+        body: body.map(|(_, text)| text.into_bytes()),
     })
 }
 

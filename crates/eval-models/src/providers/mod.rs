@@ -187,15 +187,14 @@ struct Spoken {
     path: String,
     /// The provider's own headers; those that somebody wrote win over them.
     headers: Vec<(&'static str, String)>,
-    /// With its type.
-    body: Option<(&'static str, Vec<u8>)>,
+    body: Option<Vec<u8>>,
 }
 
 impl Spoken {
     /// A POST of JSON, its fields sorted by name; those of `options` win.
     fn post(
         path: &str,
-        headers: Vec<(&'static str, String)>,
+        mut headers: Vec<(&'static str, String)>,
         mut fields: Fields,
         options: &BTreeMap<String, OrderedValue>,
     ) -> Result<Spoken, Fault> {
@@ -208,11 +207,12 @@ impl Spoken {
                     format!("the request cannot be written: {error}"),
                 )
             })?;
+        headers.insert(0, ("content-type", "application/json".to_owned()));
         Ok(Spoken {
             method: "POST".to_owned(),
             path: path.to_owned(),
             headers,
-            body: Some(("application/json", body)),
+            body: Some(body),
         })
     }
 }
@@ -249,17 +249,13 @@ fn request(endpoint: &Endpoint, call: &Call) -> Result<Request, Fault> {
     };
     let url = net::join(&endpoint.base_url, &spoken.path)
         .map_err(|error| Fault::new(FaultKind::Settings, error.to_string()))?;
-    let owned = |(name, value): (&'static str, String)| (name.to_owned(), value);
-    let content_type = spoken
-        .body
-        .iter()
-        .map(|(kind, _)| ("content-type", (*kind).to_owned()));
-    let headers = content_type.chain(spoken.headers).map(owned);
+    let headers = spoken.headers.into_iter();
+    let headers = headers.map(|(name, value)| (name.to_owned(), value));
     Ok(Request {
         method: spoken.method,
         url,
         headers: headers.chain(endpoint.headers.clone()).collect(),
-        body: spoken.body.map(|(_, bytes)| bytes),
+        body: spoken.body,
         timeout: endpoint.patience.total.unwrap_or(call.timeout),
         first_byte: endpoint.patience.first_byte,
         redirects: REDIRECTS,

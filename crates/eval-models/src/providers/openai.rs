@@ -4,26 +4,16 @@ use serde_json::{Value, json};
 
 use super::words::error_in;
 use super::{
-    Fields, Spoken, bearer, classify, count, count_or_none, fields, misshapen, plain, stop,
-    text_of, thoughts_of, tokens,
+    Spoken, bearer, classify, count, count_or_none, fields, misshapen, plain, stop, text_of,
+    thoughts_of, tokens,
 };
 use crate::thoughts::kept;
 use crate::{Call, Completion, Endpoint, Fault, Finish, Tokens};
 use eval_base::ordered::OrderedValue;
 
 pub(super) fn speak(endpoint: &Endpoint, call: &Call, key: Option<&str>) -> Result<Spoken, Fault> {
-    let fields = body(endpoint, call);
-    Spoken::post(
-        "chat/completions",
-        bearer(key),
-        fields,
-        &call.sampling.options,
-    )
-}
-
-fn body(endpoint: &Endpoint, call: &Call) -> Fields {
     let sampling = &call.sampling;
-    fields([
+    let fields = fields([
         ("model", plain(Some(endpoint.model.clone()))),
         ("messages", plain(Some(messages(call)))),
         ("temperature", plain(sampling.temperature)),
@@ -35,7 +25,8 @@ fn body(endpoint: &Endpoint, call: &Call) -> Fields {
             "response_format",
             sampling.json_schema.as_ref().map(response_format),
         ),
-    ])
+    ]);
+    Spoken::post("chat/completions", bearer(key), fields, &sampling.options)
 }
 
 /// The system prompt in front, then the messages as they are.

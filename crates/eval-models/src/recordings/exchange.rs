@@ -23,30 +23,18 @@ pub(super) enum Cut {
     Answer,
 }
 
-/// As it is written.
-#[derive(Debug, Serialize)]
-pub(super) struct Exchange<'a> {
-    pub format_version: u32,
-    pub key: String,
-    pub request: Question,
-    pub answer: Completion,
-    pub answered_at: &'a str,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub redacted: Vec<Cut>,
-}
-
-/// As it is read: people may have written it, with no more than a request and an answer.
-#[derive(Debug, Deserialize)]
+/// What the file holds. People may have written it, with no more than a request and an answer,
+/// which is a [`Completion`] or its text alone.
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
-    format_version: Option<u32>,
-    key: Option<String>,
-    request: Question,
-    /// A completion, or its text alone.
-    answer: Value,
-    answered_at: Option<String>,
-    #[serde(default)]
-    redacted: Vec<Cut>,
+pub(super) struct Exchange<A> {
+    pub format_version: Option<u32>,
+    pub key: Option<String>,
+    pub request: Question,
+    pub answer: A,
+    pub answered_at: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub redacted: Vec<Cut>,
 }
 
 /// A sound recording.
@@ -58,21 +46,15 @@ pub(super) struct Recorded {
     pub is_cut: bool,
 }
 
-impl<'a> Exchange<'a> {
+impl Exchange<Completion> {
     /// The exchange without secrets.
-    pub fn of(
-        key: &Key,
-        question: &Question,
-        completion: &Completion,
-        answered_at: &'a str,
-        redactor: &Redactor,
-    ) -> Exchange<'a> {
+    pub fn of(key: &Key, question: &Question, kept: &Kept, redactor: &Redactor) -> Self {
         let mut exchange = Exchange {
-            format_version: FORMAT_VERSION,
-            key: key.to_string(),
+            format_version: Some(FORMAT_VERSION),
+            key: Some(key.to_string()),
             request: question.clone(),
-            answer: completion.clone(),
-            answered_at,
+            answer: kept.completion.clone(),
+            answered_at: Some(kept.answered_at.clone()),
             redacted: Vec::new(),
         };
         if redactor.is_empty() {
@@ -109,14 +91,14 @@ impl<'a> Exchange<'a> {
 
     /// True when a file says the same, whenever it was written.
     pub fn is_in(&self, there: &[u8]) -> bool {
-        let Ok(there) = serde_json::from_slice::<Written>(there) else {
+        let Ok(there) = serde_json::from_slice::<Exchange<Value>>(there) else {
             return false;
         };
         let answer = serde_json::to_value(&self.answer).is_ok_and(|answer| answer == there.answer);
         answer
             && there.answered_at.is_some()
-            && there.format_version == Some(FORMAT_VERSION)
-            && there.key.as_ref() == Some(&self.key)
+            && there.format_version == self.format_version
+            && there.key == self.key
             && there.redacted == self.redacted
             && there.request == self.request
     }
@@ -179,7 +161,8 @@ fn cut_value(value: &mut Value, redactor: &Redactor) -> bool {
 
 /// Reads the file of an exchange; the error is one sentence without the file's name.
 pub(super) fn read(bytes: &[u8]) -> Result<Recorded, String> {
-    let written: Written = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+    let written: Exchange<Value> =
+        serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if let Some(version) = written
         .format_version
         .filter(|version| *version != FORMAT_VERSION)

@@ -86,13 +86,7 @@ impl Recorder {
         key: &Key,
         kept: &Kept,
     ) -> io::Result<()> {
-        let exchange = Exchange::of(
-            key,
-            question,
-            &kept.completion,
-            &kept.answered_at,
-            &self.redactor,
-        );
+        let exchange = Exchange::of(key, question, kept, &self.redactor);
         let there = self.there.get_or_init(|| places(&self.dir));
         let path = match there.get(key) {
             Some(path) => path.clone(),
@@ -101,7 +95,7 @@ impl Recorder {
                     "{}-{}",
                     endpoint.provider, exchange.request.model
                 ));
-                let digits: String = exchange.key.chars().take(DIGITS).collect();
+                let digits: String = key.to_string().chars().take(DIGITS).collect();
                 let name = match slug(&exchange.request.beginning()) {
                     slug if slug.is_empty() => format!("{digits}.json"),
                     slug => format!("{slug}-{digits}.json"),

@@ -5,7 +5,6 @@
 //! and room takes its turn without waiting at all.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
@@ -18,7 +17,7 @@ use super::fatal::Fatal;
 use super::guess::{Guess, Seen};
 use super::outage::Outage;
 use super::pause::{Jitter, LONGEST};
-use super::window::{Receipt, Window};
+use super::window::Window;
 use crate::providers::ToldLimits;
 use crate::{Fault, FaultKind, Limits, Tokens};
 use eval_base::sync::lock;
@@ -28,7 +27,6 @@ use eval_base::sync::lock;
 pub(super) struct Lane {
     epoch: Instant,
     state: Mutex<State>,
-    waiting: AtomicUsize,
 }
 
 #[derive(Debug)]
@@ -76,9 +74,6 @@ impl Throttled {
     }
 }
 
-/// What a call waits for, at the longest until a time. It is woken when a call ends.
-struct Wait(Option<Duration>);
-
 /// What a call asks a turn for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Wanted<'a> {
@@ -111,7 +106,6 @@ impl Lane {
         Lane {
             epoch: Instant::now(),
             state: Mutex::new(state),
-            waiting: AtomicUsize::new(0),
         }
     }
 
@@ -132,7 +126,7 @@ impl Lane {
     /// Adds what the lane does now.
     pub fn add_to(&self, now: &mut TrafficNow) {
         let state = self.lock();
-        now.waiting += self.waiting.load(Ordering::Relaxed);
+        now.waiting += state.queue.len();
         now.in_flight += state.in_flight;
         now.allowed += state.calls.allowed();
         now.throttled |= state.throttled.since.is_some();
@@ -156,7 +150,7 @@ impl Lane {
                     return Err(fault);
                 }
                 let now = self.now();
-                let Err(Wait(until)) = state.gate(now, wanted) else {
+                let Err(until) = state.gate(now, wanted) else {
                     let turn = state.take(self, now, wanted);
                     let before = place.as_ref().map(|place| place.throttled);
                     let total = state.throttled.total(now);
@@ -165,7 +159,6 @@ impl Lane {
                 let place = place.get_or_insert_with(|| {
                     let woken = Arc::new(Notify::new());
                     state.queue.insert(wanted.ticket, Arc::clone(&woken));
-                    self.waiting.fetch_add(1, Ordering::Relaxed);
                     Place {
                         lane: self,
                         ticket: wanted.ticket,
@@ -198,14 +191,15 @@ impl Lane {
 }
 
 impl State {
-    /// Whether the call may go now.
-    fn gate(&mut self, now: Duration, wanted: Wanted<'_>) -> Result<(), Wait> {
+    /// Whether the call may go now; else until when it waits at the longest. It is woken when a call
+    /// ends.
+    fn gate(&mut self, now: Duration, wanted: Wanted<'_>) -> Result<(), Option<Duration>> {
         if self
             .queue
             .first_key_value()
             .is_some_and(|(oldest, _)| *oldest < wanted.ticket)
         {
-            return Err(Wait(None));
+            return Err(None);
         }
         let guess = self.seen.guess(wanted.text, wanted.max_tokens);
         let held = Some(self.held_until).filter(|at| *at > now);
@@ -227,9 +221,9 @@ impl State {
         let full = self.in_flight >= allowed;
         self.throttled.set(now, limited.is_some() && !full);
         match until {
-            _ if full => Err(Wait(None)),
+            _ if full => Err(None),
             None => Ok(()),
-            until => Err(Wait(until)),
+            until => Err(until),
         }
     }
 
@@ -277,7 +271,6 @@ struct Place<'a> {
 
 impl Drop for Place<'_> {
     fn drop(&mut self) {
-        self.lane.waiting.fetch_sub(1, Ordering::Relaxed);
         let mut state = self.lane.lock();
         // Not there when the turn came.
         if state.queue.remove(&self.ticket).is_some() {
@@ -308,8 +301,9 @@ pub(super) struct Turn<'a> {
     began: Duration,
     guess: Guess,
     text: u64,
-    request: Option<Receipt>,
-    tokens: Option<Receipt>,
+    /// Numbers of what was taken of each window.
+    request: Option<u64>,
+    tokens: Option<u64>,
     sent: bool,
     /// What the server is known to have counted.
     took: Option<u64>,
@@ -329,7 +323,7 @@ impl Turn<'_> {
         state.calls.answered(in_flight);
         state.outage.answered(now);
         state.silent_since = None;
-        fatal_of(&mut state.doors, door).answered();
+        state.doors.entry(door.to_owned()).or_default().answered();
         state.obey(now, told);
         self.took = Some(match tokens {
             Some(tokens) => {
@@ -392,7 +386,7 @@ impl Turn<'_> {
             None => Some(self.guess.input),
         };
         let in_flight = state.in_flight;
-        let row = fatal_of(&mut state.doors, door);
+        let row = state.doors.entry(door.to_owned()).or_default();
         // Other refusals (413, 422) are about one question.
         let given_up = match fault.kind {
             FaultKind::BadRequest if fault.status == Some(400) => row.refused(fault, in_flight),
@@ -406,14 +400,6 @@ impl Turn<'_> {
         }
         state.silent_since.map(|since| now.saturating_sub(since))
     }
-}
-
-/// The lookup makes no text for a door that is known.
-fn fatal_of<'a>(doors: &'a mut HashMap<String, Fatal>, door: &str) -> &'a mut Fatal {
-    if !doors.contains_key(door) {
-        doors.insert(door.to_owned(), Fatal::default());
-    }
-    doors.entry(door.to_owned()).or_default()
 }
 
 impl State {
@@ -439,14 +425,14 @@ impl Drop for Turn<'_> {
     fn drop(&mut self) {
         let mut state = self.lane.lock();
         state.in_flight = state.in_flight.saturating_sub(1);
-        if let (Some(window), Some(receipt)) = (&mut state.requests, self.request)
+        if let (Some(window), Some(taking)) = (&mut state.requests, self.request)
             && !self.sent
         {
-            window.settle(receipt, 0);
+            window.settle(taking, 0);
         }
-        if let (Some(window), Some(receipt)) = (&mut state.tokens, self.tokens) {
+        if let (Some(window), Some(taking)) = (&mut state.tokens, self.tokens) {
             let unknown = if self.sent { self.guess.input } else { 0 };
-            window.settle(receipt, self.took.unwrap_or(unknown));
+            window.settle(taking, self.took.unwrap_or(unknown));
         }
         state.wake_first();
     }

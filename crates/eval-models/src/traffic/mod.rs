@@ -68,19 +68,15 @@ impl Traffic {
         }
     }
 
-    fn count(&self, count: impl FnOnce(&mut TrafficNow)) {
+    pub fn count(&self, count: impl FnOnce(&mut TrafficNow)) {
         count(&mut lock(&self.counts));
     }
 
     /// The lane of these limits; who comes first says what they are.
     fn lane(&self, limits: &Limits) -> Arc<Lane> {
         let mut lanes = lock(&self.lanes);
-        if let Some(lane) = lanes.get(&limits.lane) {
-            return Arc::clone(lane);
-        }
-        let lane = Arc::new(Lane::new(limits));
-        lanes.insert(limits.lane.clone(), Arc::clone(&lane));
-        lane
+        let lane = lanes.entry(limits.lane.clone());
+        Arc::clone(lane.or_insert_with(|| Arc::new(Lane::new(limits))))
     }
 
     fn all(&self) -> Vec<Arc<Lane>> {
@@ -92,7 +88,7 @@ impl Traffic {
         self.all().iter().for_each(|lane| lane.wake_all());
     }
 
-    /// What the lanes know; what was spent and kept they don't.
+    /// What the lanes know; what was spent they don't.
     pub fn now(&self) -> TrafficNow {
         let mut now = lock(&self.counts).clone();
         self.all().iter().for_each(|lane| lane.add_to(&mut now));

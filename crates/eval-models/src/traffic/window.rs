@@ -37,10 +37,6 @@ struct Taken {
     paced: f64,
 }
 
-/// A taking that can be corrected.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Receipt(u64);
-
 impl Window {
     /// At least 1 in a minute.
     pub fn new(allowance: u64) -> Window {
@@ -78,8 +74,8 @@ impl Window {
     }
 
     /// Takes: `amount` counts against the allowance, `paced` (what is expected to be left of it)
-    /// sets the pace.
-    pub fn take(&mut self, now: Duration, amount: u64, paced: f64) -> Receipt {
+    /// sets the pace. Returns the number of the taking, by which it can be corrected.
+    pub fn take(&mut self, now: Duration, amount: u64, paced: f64) -> u64 {
         let paced = paced.min(self.allowance as f64);
         self.sum = self.sum.saturating_add(amount);
         self.log.push_back(Taken {
@@ -88,13 +84,13 @@ impl Window {
             paced,
         });
         self.due = self.due.max(now.as_secs_f64()) + self.share(paced);
-        Receipt(self.first + self.log.len() as u64 - 1)
+        self.first + self.log.len() as u64 - 1
     }
 
     /// What was taken turned out to be this much.
-    pub fn settle(&mut self, receipt: Receipt, amount: u64) {
+    pub fn settle(&mut self, taking: u64, amount: u64) {
         // What has left the window no longer matters.
-        let Some(at) = receipt.0.checked_sub(self.first) else {
+        let Some(at) = taking.checked_sub(self.first) else {
             return;
         };
         let (share, pace) = (self.share(1.0), amount.min(self.allowance) as f64);

@@ -9,9 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use rayon::prelude::*;
-
-use crate::draws::Draws;
+use crate::draws::{Draws, resampled};
 use crate::interval::normal_cdf;
 use crate::power::{CaseFigure, Samples};
 
@@ -281,21 +279,12 @@ impl<'a> Sums<'a> {
 
     /// (1/2 + how many resamples) / (1 + resamples): the observed deal is one of them.
     fn drawn(&self, resamples: usize, seed: u64) -> (f64, f64) {
-        let of_chunk = |chunk: usize| {
-            let mut draws = Draws::stream(seed, FIRST_STREAM + chunk as u64);
-            let these = CHUNK.min(resamples - chunk * CHUNK);
-            let sums = (0..these).map(|_| {
-                let each = self
-                    .open
-                    .iter()
-                    .flat_map(|(deal, n)| (0..*n).map(move |_| deal));
-                (each.map(|deal| deal.draw(&mut draws)).sum::<f64>(), 1.0)
-            });
-            self.tails(sums)
-        };
-        let add = |a: (f64, f64), b: (f64, f64)| (a.0 + b.0, a.1 + b.1);
-        let chunks = (0..resamples.div_ceil(CHUNK)).into_par_iter();
-        let (low, high) = chunks.map(of_chunk).reduce(|| (0.0, 0.0), add);
+        let sums = resampled(resamples, (seed, FIRST_STREAM), CHUNK, |draws| {
+            let open = self.open.iter();
+            let each = open.flat_map(|(deal, n)| (0..*n).map(move |_| deal));
+            each.map(|deal| deal.draw(draws)).sum()
+        });
+        let (low, high) = self.tails(sums.into_iter().map(|sum| (sum, 1.0)));
         let p = |count: f64| (count + 0.5) / (resamples as f64 + 1.0);
         (p(low), p(high))
     }

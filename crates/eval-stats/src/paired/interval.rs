@@ -1,12 +1,10 @@
 //! The interval of a mean of paired differences.
 
-use rayon::prelude::*;
-
 use super::tango::tango;
 use crate::Undefined;
 use crate::binomial::binomial;
 use crate::distributions::t_quantile;
-use crate::draws::Draws;
+use crate::draws::{Draws, resampled};
 use crate::interval::{Interval, Method};
 
 /// Resamples that share a stream of the generator.
@@ -130,13 +128,13 @@ fn standard_error(ratios: &[(f64, f64)], resamples: usize, seed: u64) -> (f64, M
     } else {
         histogram(ratios, first_weight)
     };
+    let means_of =
+        |mean: &(dyn Fn(&mut Draws) -> f64 + Sync)| resampled(resamples, (seed, 0), CHUNK, mean);
     let means = if let Some(histogram) = histogram.filter(|values| values.len() * BINOMIAL_COST < n)
     {
-        in_chunks(resamples, seed, |draws| {
-            mean_by_value(draws, &histogram, n as u64)
-        })
+        means_of(&|draws| mean_by_value(draws, &histogram, n as u64))
     } else if weighted {
-        in_chunks(resamples, seed, |draws| {
+        means_of(&|draws| {
             let (mut sum, mut weight) = (0.0, 0.0);
             for _ in 0..n {
                 let (s, w) = ratios[draws.below(n as u32) as usize];
@@ -146,7 +144,7 @@ fn standard_error(ratios: &[(f64, f64)], resamples: usize, seed: u64) -> (f64, M
         })
     } else {
         let values: Vec<f64> = ratios.iter().map(|(sum, weight)| sum / weight).collect();
-        in_chunks(resamples, seed, |draws| {
+        means_of(&|draws| {
             (0..n)
                 .map(|_| values[draws.below(n as u32) as usize])
                 .sum::<f64>()
@@ -154,21 +152,6 @@ fn standard_error(ratios: &[(f64, f64)], resamples: usize, seed: u64) -> (f64, M
         })
     };
     (deviation(&means), Method::Bootstrap)
-}
-
-/// One mean a resample. Each chunk has a stream of its own, so that the digits don't depend on who
-/// draws which.
-fn in_chunks(resamples: usize, seed: u64, mean: impl Fn(&mut Draws) -> f64 + Sync) -> Vec<f64> {
-    let of_chunk = |chunk: usize| {
-        let mut draws = Draws::stream(seed, chunk as u64);
-        let these = CHUNK.min(resamples - chunk * CHUNK);
-        (0..these).map(|_| mean(&mut draws)).collect::<Vec<f64>>()
-    };
-    let chunks: Vec<Vec<f64>> = (0..resamples.div_ceil(CHUNK))
-        .into_par_iter()
-        .map(of_chunk)
-        .collect();
-    chunks.concat()
 }
 
 /// The mean of a resample of `n` values given as (value, how often): how often each is drawn is
@@ -248,7 +231,7 @@ mod tests {
         let ratios: Vec<(f64, f64)> = few.iter().map(|value| (*value, 1.0)).collect();
         let theory = error_of_theory(&ratios);
         let by_value = histogram(&ratios, 1.0).unwrap();
-        let counted = deviation(&in_chunks(20_000, 4, |draws| {
+        let counted = deviation(&resampled(20_000, (4, 0), CHUNK, |draws| {
             mean_by_value(draws, &by_value, 1_000)
         }));
         assert!((counted / theory - 1.0).abs() < 0.02, "{counted} {theory}");

@@ -1,8 +1,6 @@
 //! The sign-flip test.
 
-use rayon::prelude::*;
-
-use crate::draws::Draws;
+use crate::draws::{Draws, resampled};
 use crate::interval::normal_cdf;
 
 /// Units that differ up to which every pattern of signs is looked at.
@@ -32,11 +30,6 @@ pub(super) fn sign_flip(units: &[f64], resamples: usize, seed: u64) -> (f64, f64
     let observed: f64 = units.iter().sum();
     let size = units.iter().map(|unit| unit.abs()).sum::<f64>();
     let slack = SLACK * size;
-    let is_low = |sum: f64| sum <= observed + slack;
-    let is_high = |sum: f64| sum >= observed - slack;
-    let count = |(low, high): (u64, u64), sum: f64| {
-        (low + u64::from(is_low(sum)), high + u64::from(is_high(sum)))
-    };
     if units.len() <= ENUMERATED {
         let (first, second) = units.split_at(units.len() / 2);
         let halves = [first, second].map(all_sums);
@@ -59,18 +52,13 @@ pub(super) fn sign_flip(units: &[f64], resamples: usize, seed: u64) -> (f64, f64
         let tail = |z: f64| normal_cdf(z).clamp(f64::MIN_POSITIVE, 1.0);
         return (tail(z), tail(-z));
     };
-    let of_chunk = |chunk: usize| {
-        let mut draws = Draws::stream(seed, FIRST_STREAM + chunk as u64);
-        let these = CHUNK.min(resamples - chunk * CHUNK);
-        (0..these).fold((0, 0), |counts, _| count(counts, signs.sum(&mut draws)))
-    };
-    let add = |a: (u64, u64), b: (u64, u64)| (a.0 + b.0, a.1 + b.1);
-    let (low, high) = (0..resamples.div_ceil(CHUNK))
-        .into_par_iter()
-        .map(of_chunk)
-        .reduce(|| (0, 0), add);
+    let sums = resampled(resamples, (seed, FIRST_STREAM), CHUNK, |draws| {
+        signs.sum(draws)
+    });
+    let low = sums.iter().filter(|sum| **sum <= observed + slack).count();
+    let high = sums.iter().filter(|sum| **sum >= observed - slack).count();
     let all = resamples as f64 + 1.0;
-    let p = |count: u64, z: f64| match count {
+    let p = |count: usize, z: f64| match count {
         0 if z < 0.0 => (1.0 / all).min((-z * z / 2.0).exp()).max(f64::MIN_POSITIVE),
         count => (count + 1) as f64 / all,
     };

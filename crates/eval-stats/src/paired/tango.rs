@@ -1,6 +1,7 @@
 //! Tango's score interval of a difference of paired proportions.
 
 use crate::Undefined;
+use crate::bisection::bisected;
 use crate::interval::{Interval, Method, two_sided_quantile};
 
 /// The differences `d` that the score test doesn't reject: those with |T(d)| <= z, where T(d) =
@@ -19,31 +20,10 @@ pub(super) fn tango(lost: f64, gained: f64, n: f64, level: f64) -> Result<Interv
     let observed = ((gained - lost) / n).clamp(-1.0, 1.0);
     // T falls from the lower end of what is possible to the upper one, and is 0 at the observed
     // difference.
-    let end = |edge: f64, is_beyond: &dyn Fn(f64) -> bool| {
-        let (mut inside, mut outside) = (observed, edge);
-        for _ in 0..100 {
-            let middle = (inside + outside) / 2.0;
-            if is_beyond(score(middle, lost, gained, n)) {
-                outside = middle
-            } else {
-                inside = middle
-            }
-        }
-        inside
-    };
-    let low = if observed <= -1.0 {
-        -1.0
-    } else {
-        end(-1.0, &|t| t > z)
-    };
-    let high = if observed >= 1.0 {
-        1.0
-    } else {
-        end(1.0, &|t| t < -z)
-    };
+    let score = |d: f64| score(d, lost, gained, n);
     Ok(Interval {
-        low,
-        high,
+        low: bisected(-1.0, observed, 100, |d| score(d) > z).1,
+        high: bisected(1.0, observed, 100, |d| score(d) < -z).1,
         level,
         method: Method::Tango,
     })
