@@ -429,14 +429,16 @@ pub fn interval_notes(summary: &Summary) -> Vec<String> {
         .collect();
     reasons.sort_unstable();
     reasons.dedup();
-    notes.extend(reasons.into_iter().map(|reason| {
-        let mut letters = reason.chars();
-        letters
-            .next()
-            .map(|first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
-            .unwrap_or_default()
-    }));
+    reasons.retain(|reason| !reason.is_empty());
+    notes.extend(reasons.into_iter().map(|reason| capitalized(reason) + "."));
     notes
+}
+
+/// Words as they begin a sentence.
+pub fn capitalized(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
 }
 
 /// A threshold as every report shows it.
