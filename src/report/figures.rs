@@ -321,17 +321,18 @@ pub fn telling_metrics(summary: &Summary) -> Vec<&str> {
     names
 }
 
+/// The number of a metric.
+pub fn value_of(summary: &Summary, metric: &str) -> Option<f64> {
+    let measured = summary.metrics.get(metric).copied().flatten();
+    measured.or_else(|| summary.estimates.get(metric)?.value)
+}
+
 /// One metric of a summary.
 pub fn metric_row(summary: &Summary, metric: &str) -> MetricRow {
     let samples = &summary.summary.samples;
     let ungraded = samples.errored + samples.skipped + samples.pending > 0;
     let estimate = summary.estimates.get(metric);
-    let value = summary
-        .metrics
-        .get(metric)
-        .copied()
-        .flatten()
-        .or(estimate.and_then(|e| e.value));
+    let value = value_of(summary, metric);
     MetricRow {
         name: metric_name(metric),
         value: figure_or_none(metric, value),

@@ -5,7 +5,7 @@ use std::io::Write;
 use serde_json::{Map, Value, json};
 
 use super::Sides;
-use crate::report::ReportError;
+use crate::report::{ReportError, figures};
 
 /// The version of this form.
 const FORMAT_VERSION: u32 = 1;
@@ -56,12 +56,7 @@ fn report(sides: &Sides) -> Value {
                     return Value::Null;
                 };
                 let estimate = run.estimates.get(metric);
-                let value = run
-                    .metrics
-                    .get(metric)
-                    .copied()
-                    .flatten()
-                    .or(estimate.and_then(|e| e.value));
+                let value = figures::value_of(run, metric);
                 json!({
                     "value": value,
                     "ci": estimate.and_then(|estimate| estimate.ci),

@@ -32,12 +32,6 @@ const SHOWN: Shown = Shown {
 pub fn of(eval: &EvalStepResult, room: &mut usize) -> Value {
     let summary = &eval.eval_report;
     let decision = summary.gate.decision;
-    let notices: Vec<Value> = notices::notices(summary)
-        .into_iter()
-        .map(|notice| {
-            json!({ "loud": notice.loud, "headline": notice.headline, "notes": notice.notes, "command": notice.command })
-        })
-        .collect();
     let mut told = Told::new(summary, room);
     let kinds: Vec<Value> = [EvalType::Capability, EvalType::Regression]
         .into_iter()
@@ -49,7 +43,7 @@ pub fn of(eval: &EvalStepResult, room: &mut usize) -> Value {
         "journal": eval.journal,
         "decision": { "name": decision.name(), "label": figures::decision_label(decision) },
         "reasons": summary.gate.reasons,
-        "notices": notices,
+        "notices": notices::notices(summary),
         "level": figures::interval_label(summary).replace("CI", "interval"),
         "interval_notes": figures::interval_notes(summary),
         "metrics": table::rows(eval).iter().map(|row| metric(summary, row)).collect::<Vec<_>>(),
@@ -61,12 +55,7 @@ pub fn of(eval: &EvalStepResult, room: &mut usize) -> Value {
 /// A line of the table; what is drawn of it only where it is a share.
 fn metric(summary: &Summary, row: &Row) -> Value {
     let estimate = summary.estimates.get(&row.metric);
-    let value = summary
-        .metrics
-        .get(&row.metric)
-        .copied()
-        .flatten()
-        .or(estimate.and_then(|e| e.value));
+    let value = figures::value_of(summary, &row.metric);
     let is_share = Unit::of_metric(&row.metric) == Unit::Rate
         && value.is_some_and(|v| (0.0..=1.0).contains(&v));
     let threshold = summary.gate.thresholds.iter().find(|threshold| {

@@ -46,7 +46,7 @@ pub(super) fn of(summary: &Summary) -> impl Serialize {
             "name": decision.name(), "label": figures::decision_label(decision), "exit_code": summary.gate.exit_code,
         },
         "gate": gate(summary),
-        "notices": notices(summary),
+        "notices": notices::notices(summary),
         "counts": counts(summary),
         "unknown": unknown(summary),
         "metrics": metrics::of(summary),
@@ -125,16 +125,6 @@ fn meaning(summary: &Summary) -> &'static str {
 
 fn without_grade(counts: &Counts) -> usize {
     counts.errored + counts.skipped + counts.pending
-}
-
-fn notices(summary: &Summary) -> Vec<Value> {
-    let all = notices::notices(summary).into_iter();
-    all.map(|notice| {
-        json!({
-            "loud": notice.loud, "headline": notice.headline, "notes": notice.notes, "command": notice.command,
-        })
-    })
-    .collect()
 }
 
 /// Counts by outcome, as numbers of things.
