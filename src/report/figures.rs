@@ -207,6 +207,16 @@ pub fn count(value: f64) -> String {
         .unwrap_or_else(|| format!("{value:e}"))
 }
 
+/// A whole number, with its digits in groups.
+pub fn number(n: u64) -> String {
+    text::group_digits(usize::try_from(n).unwrap_or(usize::MAX))
+}
+
+/// So many of something.
+pub fn plural(n: u64, noun: &str) -> String {
+    text::plural(usize::try_from(n).unwrap_or(usize::MAX), noun)
+}
+
 /// A metric's name as people say it: `pass_at_3` is `pass@3`, `pass_hat_3` is `pass^3`; of a part
 /// of the run with what names it, `pass@3 [tag=critical]`.
 pub fn metric_name(metric: &str) -> String {
@@ -260,19 +270,11 @@ pub(crate) fn order_of(metric: &str) -> (u8, &str, u64) {
             .and_then(|k| k.parse().ok())
             .unwrap_or(u64::MAX)
     };
-    if let Some(rest) = metric.strip_prefix("pass_at_") {
-        return (
-            1,
-            rest.split_once('_').map_or("", |(_, variant)| variant),
-            k_of(rest),
-        );
-    }
-    if let Some(rest) = metric.strip_prefix("pass_hat_") {
-        return (
-            2,
-            rest.split_once('_').map_or("", |(_, variant)| variant),
-            k_of(rest),
-        );
+    for (place, prefix) in [(1, "pass_at_"), (2, "pass_hat_")] {
+        if let Some(rest) = metric.strip_prefix(prefix) {
+            let variant = rest.split_once('_').map_or("", |(_, variant)| variant);
+            return (place, variant, k_of(rest));
+        }
     }
     match Unit::of_metric(metric) {
         Unit::Rate if metric.contains("pass_rate") => (0, metric, 0),
@@ -556,6 +558,19 @@ pub fn eval_counts(totals: &Totals) -> Counts {
         pass_rate: totals.pass_rate,
     }
 }
+
+/// The order in which outcomes are to be looked at: from what failed to what passed.
+pub fn urgency(outcome: Outcome) -> Option<usize> {
+    URGENCY.iter().position(|urgent| *urgent == outcome)
+}
+
+pub const URGENCY: [Outcome; 5] = [
+    Outcome::Failed,
+    Outcome::Errored,
+    Outcome::Pending,
+    Outcome::Skipped,
+    Outcome::Passed,
+];
 
 /// How many ended so.
 pub fn count_of(counts: &Counts, outcome: Outcome) -> usize {

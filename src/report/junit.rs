@@ -25,7 +25,7 @@ use crate::report::annotations::without_commands;
 use crate::report::comparison::words;
 use crate::report::page::{Evidence, Shown};
 use crate::report::values::Comparison;
-use crate::report::{figures, notices};
+use crate::report::{Failures, figures, notices};
 use eval_base::text;
 
 /// How much of expected and actual values is written.
@@ -55,12 +55,7 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     let mut of_run = run_suite(summary);
     of_run.name = names.unique(of_run.name.as_str());
     report.add_test_suite(of_run);
-    let failures: Failures = summary
-        .failures
-        .iter()
-        .rev()
-        .map(|failure| (key(failure), failure))
-        .collect();
+    let failures = super::failures(summary);
     for eval in &summary.evals {
         let mut suite = eval_suite(eval, names.unique(&eval.id), &failures);
         if unsandboxed {
@@ -113,13 +108,6 @@ impl Names {
         }
         XmlString::new(fresh)
     }
-}
-
-/// Failures by eval, case and outcome: a case that failed may have errored samples too.
-type Failures<'a> = HashMap<(&'a str, &'a str, Outcome), &'a Failure>;
-
-fn key(failure: &Failure) -> (&str, &str, Outcome) {
-    (&failure.eval_id, &failure.case_id, failure.outcome)
 }
 
 /// Sanitised, with blanks for tabs, which the XML writer would drop.

@@ -1,8 +1,6 @@
 //! What a suite came to: metrics against their thresholds, every eval, and what was wrong with
 //! those that did not pass.
 
-use std::collections::HashMap;
-
 use serde_json::{Value, json};
 
 use crate::model::{
@@ -11,9 +9,9 @@ use crate::model::{
 use crate::phase::report::figures::{self as table, Row};
 use crate::phase::report::suite::ungraded_words;
 use crate::report::figures::{self, Unit};
-use crate::report::notices;
 use crate::report::page::{Evidence, Shown};
 use crate::report::values::{Comparison, Excerpt};
+use crate::report::{Failures, failures, notices};
 use eval_base::text;
 
 /// Bytes of a reason where there is no more room.
@@ -137,15 +135,14 @@ fn item(eval: &EvalResult, told: &mut Told<'_>) -> Value {
 
 /// What is told of failures, as long as there is room.
 struct Told<'a> {
-    failures: HashMap<(&'a str, &'a str, Outcome), &'a Failure>,
+    failures: Failures<'a>,
     room: &'a mut usize,
 }
 
 impl<'a> Told<'a> {
     fn new(summary: &'a Summary, room: &'a mut usize) -> Self {
-        let key = |f: &'a Failure| ((f.eval_id.as_str(), f.case_id.as_str(), f.outcome), f);
         Told {
-            failures: summary.failures.iter().map(key).collect(),
+            failures: failures(summary),
             room,
         }
     }

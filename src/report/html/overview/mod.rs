@@ -330,11 +330,11 @@ fn models_used(summary: &Summary) -> Option<Value> {
         .iter()
         .take(MODELS)
         .map(|told| {
-            json!({
-                "name": told.name, "role": told.role, "answers": told.answers, "retries": told.retries,
-                "waited": told.waited, "latency": told.latency, "tokens": told.tokens, "cost": told.cost,
-                "spent": told.spent, "remarks": told.remarks,
-            })
+            let mut row = json!({ "name": told.name, "role": told.role, "remarks": told.remarks });
+            for (label, words) in &told.lines {
+                row[*label] = json!(words);
+            }
+            row
         })
         .collect();
     Some(json!({ "rows": rows, "more": all.len().saturating_sub(MODELS) }))
