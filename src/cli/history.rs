@@ -9,7 +9,7 @@ use super::{Exit, Failure, report, suite};
 use crate::gate::ExitCode;
 use crate::load::{self, LoadRequest, Overrides, Purpose};
 use crate::model::Plan;
-use crate::report::history::{self as page, EvalFilter, Shown};
+use crate::report::history::{self as page, Shown};
 use crate::run::history::{self, History, HistoryRequest};
 use eval_base::globs::IdGlobs;
 
@@ -34,7 +34,7 @@ pub fn history(console: &Console, args: &HistoryArgs) -> Exit {
         wanted.check(&known)?;
     }
     let shown = Shown {
-        evals: wanted.as_ref().map(|wanted| wanted as &dyn EvalFilter),
+        evals: wanted.as_ref().map(|wanted| &wanted.0),
     };
     let mut out = Vec::new();
     match args.format {
@@ -47,7 +47,7 @@ pub fn history(console: &Console, args: &HistoryArgs) -> Exit {
                 .flat_map(|run| &run.evals);
             if !seen
                 .into_iter()
-                .any(|eval| wanted.as_ref().is_none_or(|wanted| wanted.takes(&eval.id)))
+                .any(|eval| wanted.as_ref().is_none_or(|wanted| wanted.0.fit(&eval.id)))
             {
                 out.extend(nothing(&asked, wanted.is_some()).as_bytes());
             }
@@ -148,11 +148,5 @@ impl Wanted {
             Some(pattern) => Err(Failure::wrong(format!("no eval fits `--eval {pattern}`"))
                 .hint("`eval-harness list` shows the suite's evals, `eval-harness history` those that ran")),
         }
-    }
-}
-
-impl EvalFilter for Wanted {
-    fn takes(&self, id: &str) -> bool {
-        self.0.fit(id)
     }
 }

@@ -30,70 +30,31 @@ const LOOKED_AT: usize = 8000;
 /// Why nobody can tell what changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChangesError {
-    /// The base that was asked for can't be used.
     #[error("cannot tell what changed since `{base}`: {error}")]
     Base { base: String, error: GitError },
     #[error(
         "cannot tell what changed since `{base}`: it has no commit in common with HEAD in this shallow clone"
     )]
     Shallow { base: String },
-    /// Nobody asked for a base, and git failed.
-    #[error("cannot tell what changed: {0}")]
-    Git(GitError),
 }
 
-impl ChangesError {
-    /// What to do about it.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            ChangesError::Base { error: GitError::NotARepository { .. } | GitError::NotInstalled, .. } => {
-                Some("a base needs git: leave it out, or run this in a checkout".to_owned())
-            }
-            ChangesError::Base { error, .. } | ChangesError::Git(error) => match error {
-                GitError::Ownership { dir, .. } => {
-                    Some(format!("git config --global --add safe.directory {}", dir.display()))
-                }
-                other => other.hint(),
-            },
-            ChangesError::Shallow { .. } => Some(
-                "fetch more of it: `git fetch --unshallow` (in GitHub Actions: `fetch-depth: 0` of actions/checkout)"
-                    .to_owned(),
-            ),
-        }
-    }
-}
-
-/// What changed at or below `root` since `base`, or what is not committed when nobody named a base.
-/// `None` when there is no git, no repository or no commit yet, and nobody named a base.
+/// What changed at or below `root` since `base`.
 ///
 /// Paths at or below those of `leave_out` (absolute: the results and reports that this program
 /// writes) don't count.
 ///
 /// # Errors
-/// With a base, whatever keeps it from being used: an error of the command line. Without one, a git
-/// that is there and fails.
+/// Whatever keeps the base from being used.
 pub fn since(
     root: &Path,
-    base: Option<&str>,
+    base: &str,
     leave_out: &[PathBuf],
-) -> Result<Option<Implementation>, ChangesError> {
-    let start = match base {
-        Some(base) => start_of(root, base)?,
-        None => match git::is_unborn(root) {
-            Ok(false) => git::commit_of(root, "HEAD").map_err(ChangesError::Git)?,
-            Ok(true) | Err(GitError::NotInstalled | GitError::NotARepository { .. }) => {
-                return Ok(None);
-            }
-            Err(error) => return Err(ChangesError::Git(error)),
-        },
+) -> Result<Implementation, ChangesError> {
+    let failed = |error| ChangesError::Base {
+        base: base.to_owned(),
+        error,
     };
-    let failed = |error| match base {
-        Some(base) => ChangesError::Base {
-            base: base.to_owned(),
-            error,
-        },
-        None => ChangesError::Git(error),
-    };
+    let start = start_of(root, base)?;
     let mut files: BTreeMap<Vec<u8>, Option<(usize, usize)>> = BTreeMap::new();
     for file in git::differing(root, &start).map_err(failed)? {
         files.insert(file.path, file.lines);
@@ -115,7 +76,7 @@ pub fn since(
         );
     }
     files.retain(|path, _| kept.holds(path));
-    Ok(Some(told(base.unwrap_or("HEAD"), start, &files)))
+    Ok(told(base, start, &files))
 }
 
 /// The commit that is measured from.

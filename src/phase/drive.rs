@@ -293,28 +293,17 @@ fn implementation(
     root: &Path,
     begun: Option<&Begun>,
     leave_out: &[PathBuf],
-) -> (Option<Implementation>, Vec<String>) {
+) -> (Option<Implementation>, Option<String>) {
     let Some(begun) = begun else {
-        return (None, Vec::new());
+        return (None, None);
     };
-    match changes::since(root, Some(&begun.commit), leave_out) {
-        Ok(found) => (
-            found.map(|found| Implementation {
-                base: begun.base.clone(),
-                ..found
-            }),
-            Vec::new(),
-        ),
-        Err(error) => (
-            None,
-            vec![format!(
-                "the changes since `{}` are unknown: {error}{}",
-                begun.base,
-                error
-                    .hint()
-                    .map_or_else(String::new, |hint| format!(" ({hint})"))
-            )],
-        ),
+    let base = begun.base.clone();
+    match changes::since(root, &begun.commit, leave_out) {
+        Ok(found) => (Some(Implementation { base, ..found }), None),
+        Err(error) => {
+            let note = format!("the changes since `{base}` are unknown: {error}");
+            (None, Some(note))
+        }
     }
 }
 

@@ -200,45 +200,42 @@ fn arguments(request: &LoadRequest, unread_vars: &BTreeSet<String>) -> Vec<Strin
     let mut words = vec!["--suite".to_owned(), request.suite.display().to_string()];
     let overrides = &request.overrides;
     let filters = &overrides.filters;
-    let mut say = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
-    let lists = [
-        ("--category", &filters.category),
-        ("--tag", &filters.tag),
-        ("--eval", &filters.eval),
-        ("--case", &filters.case),
-    ];
-    for (flag, values) in lists {
-        values.iter().for_each(|value| say(flag, value.clone()));
-    }
-    filters
-        .difficulty
-        .iter()
-        .for_each(|level| say("--difficulty", word(level)));
-    filters
-        .criticality
-        .iter()
-        .for_each(|level| say("--criticality", word(level)));
-    overrides
-        .target
-        .iter()
-        .for_each(|name| say("--target", name.clone()));
-    overrides
-        .outputs
-        .iter()
-        .for_each(|path| say("--outputs", path.display().to_string()));
-    let read = overrides
-        .vars
-        .iter()
-        .filter(|(name, _)| !unread_vars.contains(name));
-    read.for_each(|(name, value)| say("--var", format!("{name}={value}")));
-    overrides
-        .samples
-        .iter()
-        .for_each(|n| say("--samples", n.to_string()));
-    overrides
-        .preset
-        .iter()
-        .for_each(|name| say("--preset", name.clone()));
+    let mut say = |flag: &str, values: Vec<String>| {
+        for value in values {
+            words.extend([flag.to_owned(), value]);
+        }
+    };
+    say("--category", filters.category.clone());
+    say("--tag", filters.tag.clone());
+    say("--eval", filters.eval.clone());
+    say("--case", filters.case.clone());
+    say(
+        "--difficulty",
+        filters.difficulty.iter().map(word).collect(),
+    );
+    say(
+        "--criticality",
+        filters.criticality.iter().map(word).collect(),
+    );
+    say("--target", overrides.target.iter().cloned().collect());
+    let outputs = overrides.outputs.iter();
+    say(
+        "--outputs",
+        outputs.map(|path| path.display().to_string()).collect(),
+    );
+    let read = overrides.vars.iter();
+    let read = read.filter(|(name, _)| !unread_vars.contains(name));
+    say(
+        "--var",
+        read.map(|(name, value)| format!("{name}={value}"))
+            .collect(),
+    );
+    say(
+        "--samples",
+        overrides.samples.iter().map(ToString::to_string).collect(),
+    );
+    say("--preset", overrides.preset.iter().cloned().collect());
+    let mut thresholds = Vec::new();
     for demand in &overrides.asked {
         let threshold = &demand.threshold;
         let sign = match threshold.bound {
@@ -252,23 +249,18 @@ fn arguments(request: &LoadRequest, unread_vars: &BTreeSet<String>) -> Vec<Strin
             Figure::CiLower => "@lower",
             Figure::CiUpper => "@upper",
         };
-        say(
-            "--threshold",
-            format!("{}{sign}{}{on}", threshold.metric, threshold.value),
-        );
+        thresholds.push(format!("{}{sign}{}{on}", threshold.metric, threshold.value));
     }
-    overrides
-        .max_regressions
-        .iter()
-        .for_each(|n| say("--threshold", format!("max_regressions={n}")));
-    overrides
-        .require
-        .iter()
-        .for_each(|one| say("--threshold", format!("require={}", word(one))));
-    overrides
-        .output_dir
-        .iter()
-        .for_each(|dir| say("--output-dir", dir.display().to_string()));
+    let regressions = overrides.max_regressions.iter();
+    thresholds.extend(regressions.map(|n| format!("max_regressions={n}")));
+    let required = overrides.require.iter();
+    thresholds.extend(required.map(|one| format!("require={}", word(one))));
+    say("--threshold", thresholds);
+    let dirs = overrides.output_dir.iter();
+    say(
+        "--output-dir",
+        dirs.map(|dir| dir.display().to_string()).collect(),
+    );
     if overrides.allow_unsandboxed {
         words.push("--allow-unsandboxed".to_owned());
     }

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 
 use super::report;
 use crate::model::{Phase, PhaseReport};
-use crate::report::ReportError;
+use crate::report::{ReportError, write_file};
 use eval_base::text::escape_path_component;
-use eval_base::whole_file::{WholeFile, write_whole};
+use eval_base::whole_file::WholeFile;
 
 /// The files of a report.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -165,13 +165,9 @@ fn try_file(path: &Path, begins: &str) -> Result<(), Unwritten> {
 
 fn one(
     path: &Path,
-    write: impl FnOnce(&mut WholeFile) -> Result<(), ReportError>,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), ReportError>,
 ) -> Result<(), Unwritten> {
-    let done = write_whole(path, |file| {
-        write(file)?;
-        Ok::<(), ReportError>(file.flush()?)
-    });
-    done.map_err(|error| Unwritten {
+    write_file(path, write).map_err(|error| Unwritten {
         path: path.to_owned(),
         error,
     })

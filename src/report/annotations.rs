@@ -11,7 +11,7 @@ use crate::model::{
     CaseFlip, CaseResult, Comparison, Decision, EvalResult, Failure, Outcome, Place, Summary,
 };
 use crate::report::comparison::words;
-use crate::report::figures;
+use crate::report::{Failures, figures};
 use crate::spec::words::FailOn;
 use eval_base::text;
 
@@ -88,11 +88,7 @@ pub fn of_run(summary: &Summary) -> Vec<Annotation> {
             .iter()
             .filter_map(|comparison| of_verdict(summary, comparison)),
     );
-    let failures: Failures<'_> = summary
-        .failures
-        .iter()
-        .map(|f| ((f.eval_id.as_str(), f.case_id.as_str(), f.outcome), f))
-        .collect();
+    let failures = super::failures(summary);
     for eval in summary
         .evals
         .iter()
@@ -204,9 +200,6 @@ fn missed(status: Decision) -> &'static str {
         _ => "undecided",
     }
 }
-
-/// What is told by eval, case and outcome: a case that passed may have samples that did not.
-type Failures<'a> = HashMap<(&'a str, &'a str, Outcome), &'a Failure>;
 
 fn of_eval(eval: &EvalResult, failures: &Failures<'_>, level: Level) -> Annotation {
     let mut message = match eval.counts.total {

@@ -207,6 +207,16 @@ pub fn count(value: f64) -> String {
         .unwrap_or_else(|| format!("{value:e}"))
 }
 
+/// A whole number, with its digits in groups.
+pub fn number(n: u64) -> String {
+    text::group_digits(usize::try_from(n).unwrap_or(usize::MAX))
+}
+
+/// So many of something.
+pub fn plural(n: u64, noun: &str) -> String {
+    text::plural(usize::try_from(n).unwrap_or(usize::MAX), noun)
+}
+
 /// A metric's name as people say it: `pass_at_3` is `pass@3`, `pass_hat_3` is `pass^3`; of a part
 /// of the run with what names it, `pass@3 [tag=critical]`.
 pub fn metric_name(metric: &str) -> String {
@@ -260,19 +270,11 @@ pub(crate) fn order_of(metric: &str) -> (u8, &str, u64) {
             .and_then(|k| k.parse().ok())
             .unwrap_or(u64::MAX)
     };
-    if let Some(rest) = metric.strip_prefix("pass_at_") {
-        return (
-            1,
-            rest.split_once('_').map_or("", |(_, variant)| variant),
-            k_of(rest),
-        );
-    }
-    if let Some(rest) = metric.strip_prefix("pass_hat_") {
-        return (
-            2,
-            rest.split_once('_').map_or("", |(_, variant)| variant),
-            k_of(rest),
-        );
+    for (place, prefix) in [(1, "pass_at_"), (2, "pass_hat_")] {
+        if let Some(rest) = metric.strip_prefix(prefix) {
+            let variant = rest.split_once('_').map_or("", |(_, variant)| variant);
+            return (place, variant, k_of(rest));
+        }
     }
     match Unit::of_metric(metric) {
         Unit::Rate if metric.contains("pass_rate") => (0, metric, 0),
@@ -321,17 +323,18 @@ pub fn telling_metrics(summary: &Summary) -> Vec<&str> {
     names
 }
 
+/// The number of a metric.
+pub fn value_of(summary: &Summary, metric: &str) -> Option<f64> {
+    let measured = summary.metrics.get(metric).copied().flatten();
+    measured.or_else(|| summary.estimates.get(metric)?.value)
+}
+
 /// One metric of a summary.
 pub fn metric_row(summary: &Summary, metric: &str) -> MetricRow {
     let samples = &summary.summary.samples;
     let ungraded = samples.errored + samples.skipped + samples.pending > 0;
     let estimate = summary.estimates.get(metric);
-    let value = summary
-        .metrics
-        .get(metric)
-        .copied()
-        .flatten()
-        .or(estimate.and_then(|e| e.value));
+    let value = value_of(summary, metric);
     MetricRow {
         name: metric_name(metric),
         value: figure_or_none(metric, value),
@@ -429,14 +432,16 @@ pub fn interval_notes(summary: &Summary) -> Vec<String> {
         .collect();
     reasons.sort_unstable();
     reasons.dedup();
-    notes.extend(reasons.into_iter().map(|reason| {
-        let mut letters = reason.chars();
-        letters
-            .next()
-            .map(|first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
-            .unwrap_or_default()
-    }));
+    reasons.retain(|reason| !reason.is_empty());
+    notes.extend(reasons.into_iter().map(|reason| capitalized(reason) + "."));
     notes
+}
+
+/// Words as they begin a sentence.
+pub fn capitalized(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
 }
 
 /// A threshold as every report shows it.
@@ -553,6 +558,19 @@ pub fn eval_counts(totals: &Totals) -> Counts {
         pass_rate: totals.pass_rate,
     }
 }
+
+/// The order in which outcomes are to be looked at: from what failed to what passed.
+pub fn urgency(outcome: Outcome) -> Option<usize> {
+    URGENCY.iter().position(|urgent| *urgent == outcome)
+}
+
+pub const URGENCY: [Outcome; 5] = [
+    Outcome::Failed,
+    Outcome::Errored,
+    Outcome::Pending,
+    Outcome::Skipped,
+    Outcome::Passed,
+];
 
 /// How many ended so.
 pub fn count_of(counts: &Counts, outcome: Outcome) -> usize {

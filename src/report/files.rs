@@ -14,8 +14,16 @@ pub fn write_report(
     format: ReportFormat,
     summary: &Summary,
 ) -> Result<(), ReportError> {
+    write_file(path, |file| render(format, summary, file))
+}
+
+/// Writes what `write` writes, whole or not at all.
+pub(crate) fn write_file(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> Result<(), ReportError>,
+) -> Result<(), ReportError> {
     write_whole(path, |file| {
-        render(format, summary, file)?;
+        write(file)?;
         Ok(file.flush()?)
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::model::{JudgeHealth, JudgeVotes};
-use crate::report::figures;
+use crate::report::figures::{self, number, plural};
 use eval_base::text;
 
 /// What is told of all judges together, or of one: labels with words, and what should make people
@@ -12,14 +12,6 @@ use eval_base::text;
 pub struct Told {
     pub lines: Vec<(&'static str, String)>,
     pub remarks: Vec<String>,
-}
-
-impl Told {
-    pub fn lines(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.lines
-            .iter()
-            .map(|(label, words)| (*label, words.as_str()))
-    }
 }
 
 /// What concerns verdicts and not single judges.
@@ -130,14 +122,6 @@ pub fn of_judge(votes: &JudgeVotes) -> Told {
         ));
     }
     told
-}
-
-fn number(n: u64) -> String {
-    text::group_digits(usize::try_from(n).unwrap_or(usize::MAX))
-}
-
-fn plural(n: u64, noun: &str) -> String {
-    text::plural(usize::try_from(n).unwrap_or(usize::MAX), noun)
 }
 
 fn share(part: u64, whole: u64) -> String {

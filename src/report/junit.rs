@@ -9,9 +9,10 @@
 //! Servers look at test cases only. A gate that no case explains (a missed threshold) is therefore
 //! a test case of the run's suite, so that such a run is not shown as passed.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::io::{self, Write};
+use std::io::Write;
 use std::time::Duration;
 
 use quick_junit::{
@@ -24,7 +25,7 @@ use crate::report::annotations::without_commands;
 use crate::report::comparison::words;
 use crate::report::page::{Evidence, Shown};
 use crate::report::values::Comparison;
-use crate::report::{figures, notices};
+use crate::report::{Failures, figures, notices};
 use eval_base::text;
 
 /// How much of expected and actual values is written.
@@ -54,12 +55,7 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
     let mut of_run = run_suite(summary);
     of_run.name = names.unique(of_run.name.as_str());
     report.add_test_suite(of_run);
-    let failures: Failures = summary
-        .failures
-        .iter()
-        .rev()
-        .map(|failure| (key(failure), failure))
-        .collect();
+    let failures = super::failures(summary);
     for eval in &summary.evals {
         let mut suite = eval_suite(eval, names.unique(&eval.id), &failures);
         if unsandboxed {
@@ -68,57 +64,27 @@ pub fn render(summary: &Summary, out: &mut dyn Write) -> Result<(), ReportError>
         report.add_test_suite(suite);
     }
     let mut written = Vec::new();
-    report.serialize(RootTag {
-        out: &mut written,
-        head: Some(Vec::new()),
-    })?;
-    let written = without_commands(&String::from_utf8_lossy(&written));
+    report.serialize(&mut written)?;
+    let written = without_commands(&without_skipped(&String::from_utf8_lossy(&written)));
     Ok(out.write_all(written.as_bytes())?)
 }
 
-const TAG: &[u8] = b"<testsuites";
-
-/// Takes `skipped` out of the root's tag and lets the rest through.
-struct RootTag<'a> {
-    out: &'a mut dyn Write,
-    /// What came so far, until the tag has ended.
-    head: Option<Vec<u8>>,
-}
-
-impl Write for RootTag<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let Some(mut head) = self.head.take() else {
-            return self.out.write(bytes);
-        };
-        head.extend_from_slice(bytes);
-        let start = head.windows(TAG.len()).position(|window| window == TAG);
-        // In values `>` is escaped.
-        let end = start.and_then(|start| {
-            Some(start + head.get(start..)?.iter().position(|byte| *byte == b'>')?)
-        });
-        match end.and_then(|end| head.split_at_checked(end)) {
-            Some((tag, rest)) => {
-                self.out
-                    .write_all(without_skipped(&String::from_utf8_lossy(tag)).as_bytes())?;
-                self.out.write_all(rest)?;
-            }
-            None => self.head = Some(head),
+/// The report without the attribute `skipped` of its root, which stands after the name. In values
+/// `>` and quotes are escaped.
+fn without_skipped(report: &str) -> Cow<'_, str> {
+    let begins = report.find("<testsuites").unwrap_or_default();
+    let ends = report[begins..]
+        .find('>')
+        .map_or(report.len(), |at| begins + at);
+    match report[..ends].split_once(" skipped=\"") {
+        None => Cow::Borrowed(report),
+        Some((before, value)) => {
+            let after = value
+                .find('"')
+                .map_or(ends, |at| before.len() + 10 + at + 1);
+            Cow::Owned(format!("{before}{}", &report[after..]))
         }
-        Ok(bytes.len())
     }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
-    }
-}
-
-/// The attribute stands after the name, whose quotes are escaped.
-fn without_skipped(tag: &str) -> String {
-    let Some((before, after)) = tag.split_once(" skipped=\"") else {
-        return tag.to_owned();
-    };
-    let after = after.split_once('"').map_or("", |(_, after)| after);
-    format!("{before}{after}")
 }
 
 /// A name that no other has: servers take two of one name for one.
@@ -142,13 +108,6 @@ impl Names {
         }
         XmlString::new(fresh)
     }
-}
-
-/// Failures by eval, case and outcome: a case that failed may have errored samples too.
-type Failures<'a> = HashMap<(&'a str, &'a str, Outcome), &'a Failure>;
-
-fn key(failure: &Failure) -> (&str, &str, Outcome) {
-    (&failure.eval_id, &failure.case_id, failure.outcome)
 }
 
 /// Sanitised, with blanks for tabs, which the XML writer would drop.

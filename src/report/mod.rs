@@ -31,12 +31,14 @@ pub(crate) mod values;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
-use crate::model::{ReportFormat, Summary};
+use crate::model::{Failure, Outcome, ReportFormat, Summary};
 use page::View;
 use page::markdown::Options;
 
+pub(crate) use files::write_file;
 pub use files::{write_report, write_reports};
 pub use page::lines::TerminalOptions;
 
@@ -84,6 +86,16 @@ pub fn terminal(
 ) -> io::Result<()> {
     let page = run::page(summary, &View::terminal(options), written);
     page::terminal::write(&page, options, out)
+}
+
+/// Failures by eval, case and outcome: a case that failed may have errored samples too.
+pub(crate) type Failures<'a> = HashMap<(&'a str, &'a str, Outcome), &'a Failure>;
+
+pub(crate) fn failures(summary: &Summary) -> Failures<'_> {
+    let failures = summary.failures.iter();
+    failures
+        .map(|f| ((f.eval_id.as_str(), f.case_id.as_str(), f.outcome), f))
+        .collect()
 }
 
 /// What follows the dot of a report's file name; `None` for the terminal, which has no file.

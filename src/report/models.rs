@@ -1,26 +1,18 @@
 //! What is said of the models of a run: the same words in every format.
 
 use crate::model::{ModelUsed, ModelsUsed, Summary};
-use crate::report::figures;
+use crate::report::figures::{self, number, plural};
 use eval_base::text;
 
-/// What one model took, in words; what there is nothing to say of is empty.
+/// What one model took, in words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Told {
     /// Not escaped.
     pub name: String,
     /// What it was asked as, where that is not as the target; else empty.
     pub role: &'static str,
-    pub answers: String,
-    /// Retries with what went wrong.
-    pub retries: String,
-    /// How long calls waited.
-    pub waited: String,
-    pub latency: String,
-    pub tokens: String,
-    pub cost: String,
-    /// What the run itself took of the network, where that is not what its answers took.
-    pub spent: String,
+    /// Labels and words; what there is nothing to say of is empty.
+    pub lines: [(&'static str, String); 7],
     pub remarks: Vec<String>,
 }
 
@@ -32,23 +24,6 @@ impl Told {
         } else {
             format!(" ({})", self.role)
         }
-    }
-
-    /// Labels and words, without what is empty.
-    pub fn lines(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        let lines = [
-            ("answers", &self.answers),
-            ("retries", &self.retries),
-            ("waited", &self.waited),
-            ("latency", &self.latency),
-            ("tokens", &self.tokens),
-            ("cost", &self.cost),
-            ("spent", &self.spent),
-        ];
-        lines
-            .into_iter()
-            .map(|(label, words)| (label, words.as_str()))
-            .filter(|(_, words)| !words.is_empty())
     }
 }
 
@@ -81,26 +56,24 @@ fn one(name: &str, role: &'static str, used: &ModelUsed) -> Told {
     Told {
         name: name.to_owned(),
         role,
-        answers: answers(used),
-        retries: retries(used),
-        waited: waited(used),
-        latency: used.latency_ms.map_or(String::new(), |latency| {
-            let [p50, p95, p99] = [latency.p50, latency.p95, latency.p99].map(figures::duration_ms);
-            format!("p50 {p50}, p95 {p95}, p99 {p99}")
-        }),
-        tokens: tokens(used),
-        cost: cost(used),
-        spent: spent(used),
+        lines: [
+            ("answers", answers(used)),
+            ("retries", retries(used)),
+            ("waited", waited(used)),
+            ("latency", latency(used)),
+            ("tokens", tokens(used)),
+            ("cost", cost(used)),
+            ("spent", spent(used)),
+        ],
         remarks: remarks(used),
     }
 }
 
-fn number(n: u64) -> String {
-    text::group_digits(usize::try_from(n).unwrap_or(usize::MAX))
-}
-
-fn plural(n: u64, noun: &str) -> String {
-    text::plural(usize::try_from(n).unwrap_or(usize::MAX), noun)
+fn latency(used: &ModelUsed) -> String {
+    used.latency_ms.map_or(String::new(), |latency| {
+        let [p50, p95, p99] = [latency.p50, latency.p95, latency.p99].map(figures::duration_ms);
+        format!("p50 {p50}, p95 {p95}, p99 {p99}")
+    })
 }
 
 fn answers(used: &ModelUsed) -> String {

@@ -1,38 +1,9 @@
 //! What every report must say beside the numbers, so that no format forgets it.
 
 use crate::model::{Shard, Summary, Trust};
+use crate::report::page::Notice;
 use crate::report::{commands, models};
 use eval_base::text;
-
-/// A remark on the run as a whole.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
-    /// True for what must not be missed: the numbers can't be trusted as usual.
-    pub loud: bool,
-    pub headline: String,
-    /// Further sentences.
-    pub notes: Vec<String>,
-    /// What to run next.
-    pub command: Option<String>,
-}
-
-impl Notice {
-    fn quiet(headline: impl Into<String>) -> Self {
-        Notice {
-            loud: false,
-            headline: headline.into(),
-            notes: Vec::new(),
-            command: None,
-        }
-    }
-
-    fn loud(headline: impl Into<String>) -> Self {
-        Notice {
-            loud: true,
-            ..Notice::quiet(headline)
-        }
-    }
-}
 
 /// The headline of a run whose code was not isolated.
 pub const NOT_SANDBOXED: &str = "SANDBOX NOT ENFORCED";

@@ -7,26 +7,9 @@
 use serde_json::Value;
 
 use crate::report::emphasis::{self, Marks};
+use crate::report::page::Shown;
 use eval_base::text;
 use eval_match::diff::{self, DiffTag, group_diff_ops};
-
-/// How much of a value is shown.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    pub lines: usize,
-    /// Bytes of one side, or of the diff.
-    pub bytes: usize,
-    /// Unchanged lines around a change.
-    pub context: usize,
-    /// False where only ASCII can be shown; it changes our own marks, never a text.
-    pub unicode: bool,
-}
-
-impl Limits {
-    fn ellipsis(&self) -> &'static str {
-        if self.unicode { text::ELLIPSIS } else { "..." }
-    }
-}
 
 /// Bytes of a value that are looked at.
 const MAX_READ: usize = 1 << 20;
@@ -97,7 +80,7 @@ impl LineKind {
 }
 
 /// Holds what was expected against what came.
-pub fn compare(expected: Option<&Value>, actual: Option<&Value>, limits: Limits) -> Comparison {
+pub fn compare(expected: Option<&Value>, actual: Option<&Value>, limits: Shown) -> Comparison {
     let (Some(expected), Some(actual)) = (expected, actual) else {
         if expected.is_none() && actual.is_none() {
             return Comparison::Nothing;
@@ -239,7 +222,7 @@ fn unmistakable(value: &Value) -> String {
 }
 
 /// Two long lines without most of what they begin with alike.
-fn from_first_difference(a: &str, b: &str, limits: Limits) -> (String, String) {
+fn from_first_difference(a: &str, b: &str, limits: Shown) -> (String, String) {
     let same = a.chars().zip(b.chars()).take_while(|(x, y)| x == y).count();
     if same <= LEAD * 2 {
         return (a.to_owned(), b.to_owned());
@@ -254,7 +237,7 @@ fn from_first_difference(a: &str, b: &str, limits: Limits) -> (String, String) {
     (tail(a), tail(b))
 }
 
-fn excerpt(shown: &str, limits: Limits) -> Excerpt {
+fn excerpt(shown: &str, limits: Shown) -> Excerpt {
     let bounded = text::truncate_bytes(shown, limits.bytes);
     let cut = bounded.len() < shown.len();
     let mut lines: Vec<&str> = bounded.lines().take(limits.lines).collect();
@@ -274,7 +257,7 @@ fn excerpt(shown: &str, limits: Limits) -> Excerpt {
 }
 
 /// The lines in which two texts differ, with how many more changed lines there are.
-fn diff(old: &str, new: &str, limits: Limits) -> (Vec<DiffLine>, usize) {
+fn diff(old: &str, new: &str, limits: Shown) -> (Vec<DiffLine>, usize) {
     let (old, new): (Vec<&str>, Vec<&str>) = (old.lines().collect(), new.lines().collect());
     // Far apart texts would take quadratic time, and what comes late would never be seen.
     let same = old.iter().zip(&new).take_while(|(a, b)| a == b).count();
@@ -363,7 +346,7 @@ fn same_line(line: &str) -> DiffLine {
 }
 
 /// Blanks at the end of a changed line may be all that changed, so they are shown.
-fn changed_line(kind: LineKind, line: &str, limits: Limits) -> DiffLine {
+fn changed_line(kind: LineKind, line: &str, limits: Shown) -> DiffLine {
     let body = line.trim_end_matches([' ', '\t']);
     let [blank, tab] = if limits.unicode {
         ['·', '→']
@@ -412,10 +395,12 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    const LIMITS: Limits = Limits {
+    const LIMITS: Shown = Shown {
         lines: 12,
         bytes: 2000,
         context: 1,
+        places: 0,
+        columns: 0,
         unicode: true,
     };
 
@@ -516,7 +501,7 @@ mod tests {
         #[test]
         fn every_excerpt_is_clean_and_bounded(a in "(?s).{0,200}", b in "(?s).{0,200}") {
             let (a, b) = (json!(a), json!(b));
-            let limits = Limits { lines: 5, bytes: 100, context: 1, unicode: true };
+            let limits = Shown { lines: 5, bytes: 100, ..LIMITS };
             let texts: Vec<String> = match compare(Some(&a), Some(&b), limits) {
                 Comparison::Nothing => Vec::new(),
                 Comparison::Sides { expected, actual } => {

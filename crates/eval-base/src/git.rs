@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use call::{call, call_with};
-pub use diff::{Differs, differing, is_shallow, is_unborn, merge_base, untracked};
+pub use diff::{Differs, differing, is_shallow, merge_base, untracked};
 
 /// The most that the files of one folder at a revision may hold together, in bytes.
 const MAX_FILES: u64 = 1 << 30;

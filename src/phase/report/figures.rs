@@ -71,17 +71,13 @@ pub fn rows(eval: &EvalStepResult) -> Vec<Row> {
 }
 
 fn unbounded(summary: &Summary, metric: &str) -> Row {
-    let estimate = summary.estimates.get(metric);
-    let value = summary
-        .metrics
-        .get(metric)
-        .copied()
-        .flatten()
-        .or(estimate.and_then(|e| e.value));
     Row {
         metric: metric.to_owned(),
         name: metric_name(metric),
-        value: brief(metric, &figure_or_none(metric, value)),
+        value: brief(
+            metric,
+            &figure_or_none(metric, figures::value_of(summary, metric)),
+        ),
         interval: interval_of(summary, metric),
         threshold: NO_THRESHOLD.to_owned(),
         status: NO_THRESHOLD,

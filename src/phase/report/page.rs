@@ -68,13 +68,8 @@ fn named(report: &PhaseReport) -> Text {
 
 fn interrupted(page: &mut Page, report: &PhaseReport) {
     if report.gate.interrupted {
-        page.push(Block::Notice(Notice {
-            loud: true,
-            headline: "INTERRUPTED: the phase was ended early; the remaining steps were not run"
-                .into(),
-            notes: Vec::new(),
-            command: None,
-        }));
+        let words = "INTERRUPTED: the phase was ended early; the remaining steps were not run";
+        page.push(Block::Notice(Notice::loud(words)));
     }
 }
 

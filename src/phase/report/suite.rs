@@ -1,18 +1,16 @@
 //! What a suite of a phase found: metrics, and every eval with a box; expected and actual of those
 //! that did not pass.
 
-use std::collections::HashMap;
-
 use super::figures;
 use crate::model::{
-    CaseResult, Cause, EvalResult, EvalStepResult, EvalType, Failure, Outcome, PhaseReport, Summary,
+    CaseResult, Cause, EvalResult, EvalStepResult, EvalType, Outcome, PhaseReport, Summary,
 };
 use crate::report::figures as numbers;
 use crate::report::page::{
     Block, Column, Evidence, Item, Mark, Page, Table, Text, Tone, View, bold, code, dim, mark,
     outside, own, signed, text,
 };
-use crate::report::run;
+use crate::report::{Failures, failures, run};
 use eval_base::text::{group_digits, plural};
 
 /// Cases that are listed below an eval.
@@ -37,10 +35,7 @@ pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, vie
     page.list(reasons.map(Item::dash));
     metrics(page, eval);
     page.words(own(ungraded_words(summary).unwrap_or_default()));
-    let failures = summary.failures.iter();
-    let failures: Failures = failures
-        .map(|f| ((f.eval_id.as_str(), f.case_id.as_str(), f.outcome), f))
-        .collect();
+    let failures = failures(summary);
     if view.is_terminal() {
         let open = |eval: &&EvalResult| eval.outcome != Outcome::Passed;
         let open: Vec<&EvalResult> = summary.evals.iter().filter(open).collect();
@@ -54,8 +49,6 @@ pub fn section(page: &mut Page, report: &PhaseReport, eval: &EvalStepResult, vie
         list(page, summary, kind, &failures, view);
     }
 }
-
-type Failures<'a> = HashMap<(&'a str, &'a str, Outcome), &'a Failure>;
 
 fn metrics(page: &mut Page, eval: &EvalStepResult) {
     let summary = &eval.eval_report;
@@ -136,7 +129,7 @@ fn list(page: &mut Page, summary: &Summary, kind: EvalType, failures: &Failures,
         .iter()
         .map(|eval| item(eval, failures, view))
         .collect();
-    let more = URGENCY.into_iter().filter_map(|outcome| {
+    let more = numbers::URGENCY.into_iter().filter_map(|outcome| {
         let more = ended(&evals, outcome) - ended(&listed, outcome);
         (more > 0).then(|| format!("{} {outcome}", group_digits(more)))
     });
@@ -151,19 +144,10 @@ fn list(page: &mut Page, summary: &Summary, kind: EvalType, failures: &Failures,
     page.list(items);
 }
 
-const URGENCY: [Outcome; 5] = [
-    Outcome::Failed,
-    Outcome::Errored,
-    Outcome::Pending,
-    Outcome::Skipped,
-    Outcome::Passed,
-];
-
 /// Those that are listed, in the suite's order: when there are too many, the most urgent.
 fn chosen<'a>(evals: &[&'a EvalResult], most: usize) -> Vec<&'a EvalResult> {
-    let urgency = |eval: &EvalResult| URGENCY.iter().position(|urgent| *urgent == eval.outcome);
     let mut order: Vec<(usize, &EvalResult)> = evals.iter().copied().enumerate().collect();
-    order.sort_by_key(|(_, eval)| urgency(eval));
+    order.sort_by_key(|(_, eval)| numbers::urgency(eval.outcome));
     order.truncate(most);
     order.sort_unstable_by_key(|(at, _)| *at);
     order.into_iter().map(|(_, eval)| eval).collect()

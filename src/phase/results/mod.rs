@@ -69,6 +69,15 @@ impl Tally {
         });
     }
 
+    /// Notes that there was more than one summary of a runner.
+    fn note_sum(&mut self, summaries: usize, runner: &str) {
+        if summaries > 1 {
+            let summaries = plural(summaries, "summary");
+            self.notes
+                .push(format!("{summaries} of {runner} were added up"));
+        }
+    }
+
     /// Adds what another source says.
     pub fn add(&mut self, other: Tally) {
         let numbers = [

@@ -90,7 +90,15 @@ fn title(page: &mut Page, all: &[Comparison], view: &View) {
                 .map(Headline::of)
                 .min_by_key(|headline| rank(*headline));
             let worst = worst.unwrap_or(Headline::NoEvidence);
-            text![symbol(worst), " ", worst.title(), ": ", suite, ", ", about]
+            text![
+                symbol(worst),
+                " ",
+                own(worst.title()),
+                ": ",
+                suite,
+                ", ",
+                about
+            ]
         }
     });
 }
@@ -213,20 +221,15 @@ fn candidate(page: &mut Page, one: &Comparison, view: &View) {
 
 /// A difference with its sign where it is more than chance.
 fn difference(row: &MetricRow) -> Text {
-    let leaning = if row.moved {
-        row.leaning
-    } else {
-        Leaning::Neither
-    };
-    leant(leaning, &row.difference)
+    leant(row.leaning.filter(|_| row.moved), &row.difference)
 }
 
-fn leant(leaning: Leaning, difference: &str) -> Text {
+fn leant(leaning: Option<Leaning>, difference: &str) -> Text {
     let difference = own(difference);
     match leaning {
-        Leaning::Worse => text![WORSE, " ", difference].toned(Tone::Bad),
-        Leaning::Better => text![BETTER, " ", difference].toned(Tone::Good),
-        Leaning::Neither => difference,
+        Some(Leaning::Worse) => text![WORSE, " ", difference].toned(Tone::Bad),
+        Some(Leaning::Better) => text![BETTER, " ", difference].toned(Tone::Good),
+        None => difference,
     }
 }
 
@@ -347,9 +350,9 @@ fn group(kind: &Groups, comparison: &Comparison, view: &View) -> Block {
     for group in kind.shown.iter().take(most) {
         let row = words::row(&group.metric, comparison);
         let leaning = match group.verdict {
-            ComparisonVerdict::None => Leaning::Neither,
-            ComparisonVerdict::Regression => Leaning::Worse,
-            ComparisonVerdict::Improvement => Leaning::Better,
+            ComparisonVerdict::None => None,
+            ComparisonVerdict::Regression => Some(Leaning::Worse),
+            ComparisonVerdict::Improvement => Some(Leaning::Better),
         };
         let difference = leant(leaning, &row.difference);
         let mut cells = metric_cells(outside(&group.group), difference, &row);
@@ -509,16 +512,16 @@ fn columns(page: &mut Page, candidates: &[Comparison], view: &View) {
         &|one| one.cases.compared,
         true,
     );
-    for (kind, name, tone) in [
-        (Kind::Broken, "broken", Tone::Bad),
-        (Kind::Fixed, "fixed", Tone::Good),
-        (Kind::StillFailing, "still failing", Tone::Plain),
-        (Kind::Ungraded, "without a grade", Tone::Warn),
-        (Kind::Changed, "changed", Tone::Plain),
-        (Kind::New, "new", Tone::Plain),
-        (Kind::Gone, "gone", Tone::Plain),
+    for (kind, tone) in [
+        (Kind::Broken, Tone::Bad),
+        (Kind::Fixed, Tone::Good),
+        (Kind::StillFailing, Tone::Plain),
+        (Kind::Ungraded, Tone::Warn),
+        (Kind::Changed, Tone::Plain),
+        (Kind::New, Tone::Plain),
+        (Kind::Gone, Tone::Plain),
     ] {
-        count(name, tone, &|one| kind.of(&one.cases).count, false);
+        count(kind.name(), tone, &|one| kind.of(&one.cases).count, false);
     }
     let drop = |one: &Comparison| {
         let found = one.detectable.as_ref();

@@ -1,6 +1,5 @@
 //! A history for programs. Numbers are as in reports, and `null` where there is none.
 
-use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{Shown, cause};
@@ -101,12 +100,13 @@ fn run(run: &PastRun) -> Value {
 }
 
 /// Where and when, for a run that is spoken of.
-fn reference(run: Option<&PastRun>) -> Value {
-    run.map_or(Value::Null, |run| {
-        let git = run.environment.git.as_ref();
+fn reference(run: Option<&PastRun>) -> Option<Value> {
+    let run = run?;
+    let git = run.environment.git.as_ref();
+    Some(
         json!({"run_id": run.run_id, "timestamp": run.timestamp, "commit": git.map(|git| &git.commit),
-               "dirty": git.map(|git| git.dirty)})
-    })
+           "dirty": git.map(|git| git.dirty)}),
+    )
 }
 
 fn eval(group: &Group, eval: &EvalHistory, with_cases: bool) -> Value {
@@ -117,7 +117,10 @@ fn eval(group: &Group, eval: &EvalHistory, with_cases: bool) -> Value {
             .filter(|of_run| of_run.id == latest.id)
             .map(move |of_run| (run, of_run))
     });
-    let mut value = json!({
+    let outcomes: Vec<Value> = of_runs
+        .map(|(run, eval)| outcome(run, eval, with_cases))
+        .collect();
+    json!({
         "id": *latest.id,
         "name": *latest.name,
         "type": latest.kind,
@@ -127,23 +130,8 @@ fn eval(group: &Group, eval: &EvalHistory, with_cases: bool) -> Value {
         "failure_count": eval.counts.failed,
         "last_passed": reference(eval.last(Outcome::Passed)),
         "last_failed": reference(eval.last(Outcome::Failed)),
-    });
-    let outcomes: Vec<Value> = of_runs
-        .map(|(run, eval)| outcome(run, eval, with_cases))
-        .collect();
-    if let Value::Object(fields) = &mut value {
-        fields.insert("outcomes".to_owned(), Value::Array(outcomes));
-    }
-    value
-}
-
-#[derive(Serialize)]
-struct CaseOutcome<'a> {
-    id: &'a str,
-    outcome: Outcome,
-    score: Option<f64>,
-    cause: Option<crate::model::Cause>,
-    flaky: bool,
+        "outcomes": outcomes,
+    })
 }
 
 fn outcome(run: &PastRun, eval: &PastEval, with_cases: bool) -> Value {
@@ -157,18 +145,12 @@ fn outcome(run: &PastRun, eval: &PastEval, with_cases: bool) -> Value {
         "latency_p50_ms": eval.median_latency_ms(),
     });
     if with_cases {
-        let cases: Vec<CaseOutcome> = eval
-            .cases
-            .iter()
-            .map(|case| CaseOutcome {
-                id: &case.id,
-                outcome: case.outcome,
-                score: case.score,
-                cause: case.cause,
-                flaky: case.flaky,
+        let cases = eval.cases.iter().map(|case| {
+            json!({
+                "id": *case.id, "outcome": case.outcome, "score": case.score, "cause": case.cause, "flaky": case.flaky,
             })
-            .collect();
-        value["case_outcomes"] = json!(cases);
+        });
+        value["case_outcomes"] = cases.collect();
     }
     value
 }

@@ -15,23 +15,19 @@ use crate::model::Cause;
 use crate::report::TerminalOptions;
 use crate::report::page::{View, terminal};
 use crate::run::history::{EvalHistory, Group, History, PastEval, PastRun};
+use eval_base::globs::IdGlobs;
 use eval_base::text;
 
 /// What of a history is shown.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Shown<'a> {
     /// Only evals whose id it takes; `None` takes all.
-    pub evals: Option<&'a dyn EvalFilter>,
-}
-
-/// Says which evals are meant.
-pub trait EvalFilter: std::fmt::Debug {
-    fn takes(&self, id: &str) -> bool;
+    pub evals: Option<&'a IdGlobs>,
 }
 
 impl Shown<'_> {
     fn takes(&self, id: &str) -> bool {
-        self.evals.is_none_or(|filter| filter.takes(id))
+        self.evals.is_none_or(|globs| globs.fit(id))
     }
 
     /// The evals of a group that are shown, by id.

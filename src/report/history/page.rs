@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Shown, cause, commit, day};
-use crate::model::{Counts, Criticality, EvalType, Outcome};
+use crate::model::{Counts, EvalType, Outcome};
 use crate::report::page::{
     Block, Column, Page, Row, Symbol, Table, Text, Tone, View, bold, dim, mark, outside, own,
     place, span, text,
@@ -197,20 +197,11 @@ fn order(eval: &EvalHistory) -> impl Ord {
     let rate = eval.counts.pass_rate.map_or(0, |rate| (rate * 1e9) as u64);
     (
         latest.kind != EvalType::Regression,
-        std::cmp::Reverse(latest.criticality.map(rank)),
+        std::cmp::Reverse(latest.criticality),
         sound,
         rate,
         latest.id.to_string(),
     )
-}
-
-fn rank(criticality: Criticality) -> u8 {
-    match criticality {
-        Criticality::Low => 0,
-        Criticality::Medium => 1,
-        Criticality::High => 2,
-        Criticality::Critical => 3,
-    }
 }
 
 /// What a part of the table is called.

@@ -102,13 +102,8 @@ fn page(shown: Shown<'_>, options: &TerminalOptions) -> String {
     text
 }
 
-#[derive(Debug)]
-struct Only(&'static str);
-
-impl EvalFilter for Only {
-    fn takes(&self, id: &str) -> bool {
-        id == self.0
-    }
+fn only(id: &str) -> IdGlobs {
+    IdGlobs::new(&[id.to_owned()]).expect("a glob")
 }
 
 #[test]
@@ -148,7 +143,7 @@ fn the_page_of_a_suite() {
 #[test]
 fn the_page_of_one_eval() {
     let shown = Shown {
-        evals: Some(&Only("reg-users")),
+        evals: Some(&only("reg-users")),
     };
     let options = TerminalOptions {
         unicode: false,
@@ -189,7 +184,7 @@ fn a_narrow_page_is_no_wider_than_it_may_be() {
         page(Shown::default(), &options);
         page(
             Shown {
-                evals: Some(&Only("cap-a-capability-with-a-long-name")),
+                evals: Some(&only("cap-a-capability-with-a-long-name")),
             },
             &options,
         );
@@ -232,7 +227,7 @@ fn the_json_names_everything_and_undefined_is_null() {
     json(
         &history(),
         Shown {
-            evals: Some(&Only("reg-users")),
+            evals: Some(&only("reg-users")),
         },
         &mut out,
     )

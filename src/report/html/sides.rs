@@ -66,12 +66,7 @@ fn metric(sides: &Sides<'_>, metric: &str) -> Value {
         .iter()
         .map(|run| {
             let estimate = run.estimates.get(metric);
-            let value = run
-                .metrics
-                .get(metric)
-                .copied()
-                .flatten()
-                .or(estimate.and_then(|e| e.value));
+            let value = figures::value_of(run, metric);
             (
                 value,
                 estimate

@@ -7,7 +7,7 @@ use super::view::Shown;
 use crate::model::Failure;
 use crate::report::differences::{self, Rows};
 use crate::report::values::{self, Comparison, LineKind};
-use eval_base::text::plural;
+use eval_base::text::{self, plural};
 
 #[derive(Debug, Clone, PartialEq)]
 pub enum Evidence {
@@ -22,7 +22,7 @@ impl Evidence {
             return Some(Evidence::ByPath(rows));
         }
         let (expected, actual) = (failure.expected.as_ref(), failure.actual.as_ref());
-        match values::compare(expected, actual, shown.values()) {
+        match values::compare(expected, actual, shown) {
             Comparison::Nothing => None,
             values => Some(Evidence::Values(values)),
         }
@@ -54,16 +54,11 @@ impl Evidence {
 }
 
 impl Shown {
-    fn values(self) -> values::Limits {
-        values::Limits {
-            lines: self.lines,
-            bytes: self.bytes,
-            context: self.context,
-            unicode: self.unicode,
-        }
+    pub fn ellipsis(self) -> &'static str {
+        if self.unicode { text::ELLIPSIS } else { "..." }
     }
 
-    pub fn places(self) -> differences::Limits {
+    fn places(self) -> differences::Limits {
         differences::Limits {
             rows: self.places,
             columns: self.columns,

@@ -308,7 +308,7 @@ fn summary(text: &Text) -> String {
 // Blocks.
 
 fn quote(notice: &Notice) -> String {
-    let headline = inner(&notice.headline);
+    let headline = inner(&super::outside(&notice.headline));
     let mut out = match notice.loud {
         true => format!("> [!CAUTION]\n> **{headline}**\n"),
         false => format!("> [!NOTE]\n> {headline}\n"),
@@ -317,7 +317,7 @@ fn quote(notice: &Notice) -> String {
         out.push_str(">\n");
     }
     for note in &notice.notes {
-        out.push_str(&format!("> - {}\n", words(note)));
+        out.push_str(&format!("> - {}\n", words(&super::outside(note))));
     }
     if let Some(command) = &notice.command {
         out.push_str(&format!(">\n> {}\n", code_whole(command)));

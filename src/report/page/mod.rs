@@ -12,6 +12,8 @@ pub mod terminal;
 mod text;
 mod view;
 
+use serde::Serialize;
+
 pub use cut::cut;
 pub use evidence::Evidence;
 pub(crate) use text::text;
@@ -58,13 +60,33 @@ pub enum Block {
 }
 
 /// A remark that concerns the whole page, or what is around it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Notice {
-    /// True for what must not be missed.
+    /// True for what must not be missed: the numbers can't be trusted as usual.
     pub loud: bool,
-    pub headline: Text,
-    pub notes: Vec<Text>,
+    pub headline: String,
+    /// Further sentences.
+    pub notes: Vec<String>,
+    /// What to run next.
     pub command: Option<String>,
+}
+
+impl Notice {
+    pub fn quiet(headline: impl Into<String>) -> Self {
+        Notice {
+            loud: false,
+            headline: headline.into(),
+            notes: Vec::new(),
+            command: None,
+        }
+    }
+
+    pub fn loud(headline: impl Into<String>) -> Self {
+        Notice {
+            loud: true,
+            ..Notice::quiet(headline)
+        }
+    }
 }
 
 /// A titled part of a page.

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::lines::{Lines, Pieces, TerminalOptions, pad_right, width_of};
 use super::{
     Block, Column, Evidence, Item, Mark, Narrow, Notice, Page, Row, Table, Text, Tone, bold, dim,
-    plain, span, text,
+    outside, plain, span, text,
 };
 use crate::report::differences::Side;
 use crate::report::values::{Comparison, Excerpt, LineKind};
@@ -154,11 +154,11 @@ impl Writer<'_> {
         };
         let mut first = margin(indent);
         first.push((tone, mark.to_owned()));
-        self.wrapped(first, &notice.headline.clone().toned(tone))?;
+        self.wrapped(first, &outside(&notice.headline).toned(tone))?;
         for note in &notice.notes {
             let mut first = margin(indent + 3);
             first.push((Tone::Plain, "- ".to_owned()));
-            self.wrapped(first, &note.clone().toned(Tone::Warn))?;
+            self.wrapped(first, &outside(note).toned(Tone::Warn))?;
         }
         Ok(())
     }

@@ -182,10 +182,7 @@ impl Text {
     }
 
     pub fn line_break() -> Text {
-        Text(vec![Span {
-            tone: Tone::Plain,
-            content: Content::Break,
-        }])
+        Content::Break.into()
     }
 
     /// A text of one tone with ranges of it that are marked. It is clean, and its blanks count.
@@ -216,6 +213,13 @@ macro_rules! text {
 }
 pub(crate) use text;
 
+impl From<Content> for Text {
+    fn from(content: Content) -> Text {
+        let tone = Tone::Plain;
+        Text(vec![Span { tone, content }])
+    }
+}
+
 impl From<&'static str> for Text {
     /// What is written in the source is the program's own.
     fn from(own: &'static str) -> Text {
@@ -225,10 +229,7 @@ impl From<&'static str> for Text {
 
 impl From<String> for Text {
     fn from(outside: String) -> Text {
-        Text(vec![Span {
-            tone: Tone::Plain,
-            content: Content::Outside(outside),
-        }])
+        Content::Outside(outside).into()
     }
 }
 
@@ -246,10 +247,7 @@ impl From<Span> for Text {
 
 impl From<Symbol> for Text {
     fn from(symbol: Symbol) -> Text {
-        Text(vec![Span {
-            tone: Tone::Plain,
-            content: Content::Symbol(symbol),
-        }])
+        Content::Symbol(symbol).into()
     }
 }
 
@@ -294,10 +292,7 @@ pub fn outside(text: &str) -> Text {
 }
 
 pub fn code(text: &str) -> Text {
-    Text(vec![Span {
-        tone: Tone::Plain,
-        content: Content::Code(text.to_owned()),
-    }])
+    Content::Code(text.to_owned()).into()
 }
 
 pub fn bold(text: impl Into<Text>) -> Text {

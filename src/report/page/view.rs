@@ -47,6 +47,7 @@ pub struct Limits {
 #[derive(Debug, Clone, Copy)]
 pub struct Shown {
     pub lines: usize,
+    /// Bytes of one side, or of the diff.
     pub bytes: usize,
     /// Unchanged lines around a change.
     pub context: usize,
@@ -54,6 +55,7 @@ pub struct Shown {
     pub places: usize,
     /// Columns of one side of a place.
     pub columns: usize,
+    /// False where only ASCII can be shown; it changes our own marks, never a text.
     pub unicode: bool,
 }
 

@@ -44,7 +44,7 @@ fn counts_table(head: &'static str, rows: Vec<(Text, &Counts)>) -> Table {
     let outcomes: Vec<Outcome> = Outcome::ALL.into_iter().filter(had).collect();
     let names = outcomes
         .iter()
-        .map(|outcome| Column::right(capital(outcome.name())));
+        .map(|outcome| Column::right(own(figures::capitalized(outcome.name()))));
     let columns = [
         Column::left(head),
         Column::right("Total"),
@@ -69,13 +69,6 @@ fn counts_table(head: &'static str, rows: Vec<(Text, &Counts)>) -> Table {
         table.row(cells);
     }
     table
-}
-
-/// A word of the program at the beginning of a line.
-pub fn capital(word: &str) -> Text {
-    let mut letters = word.chars();
-    let first = letters.next().map(|first| first.to_uppercase().to_string());
-    own(first.unwrap_or_default() + letters.as_str())
 }
 
 /// Counts by type and category, causes, and what verdicts over code rest on.

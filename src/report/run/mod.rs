@@ -164,15 +164,10 @@ pub fn target(target: &str, kind: &str) -> Option<Text> {
 /// Remarks on the run as a whole; a comment has only those that must not be missed.
 pub fn remarks(page: &mut Page, summary: &Summary, view: &View) {
     for notice in notices::notices(summary) {
-        let whole = view.medium != Medium::Comment;
-        if whole || notice.loud {
-            let notes = notice.notes.iter().filter(|_| whole);
-            page.push(Block::Notice(Notice {
-                loud: notice.loud,
-                headline: outside(&notice.headline),
-                notes: notes.map(|note| outside(note)).collect(),
-                command: notice.command.filter(|_| whole),
-            }));
+        if view.medium != Medium::Comment {
+            page.push(Block::Notice(notice));
+        } else if notice.loud {
+            page.push(Block::Notice(Notice::loud(notice.headline)));
         }
     }
 }

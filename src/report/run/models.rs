@@ -15,21 +15,21 @@ pub fn section(page: &mut Page, summary: &Summary, view: &View) {
         let all = models::told(used);
         page.list(all.iter().take(view.limits.notes).map(|model| {
             let name = text![bold(outside(&model.name)), dim(own(model.role_words()))];
-            described(Item::dash(name), model.lines(), &model.remarks)
+            described(Item::dash(name), &model.lines, &model.remarks)
         }));
         page.more(view, all.len().saturating_sub(view.limits.notes), "model");
     }
     if let Some(health) = &summary.judges {
         page.section("Judges");
         let all = judges::of_all(health);
-        let item = described(Item::dash(""), all.lines(), &all.remarks);
+        let item = described(Item::dash(""), &all.lines, &all.remarks);
         page.blocks.extend(item.below);
         let listed = health.by_model.iter().take(view.limits.notes);
         page.list(listed.map(|(name, votes)| {
             let judge = judges::of_judge(votes);
             described(
                 Item::dash(bold(outside(name))),
-                judge.lines(),
+                &judge.lines,
                 &judge.remarks,
             )
         }));
@@ -39,13 +39,10 @@ pub fn section(page: &mut Page, summary: &Summary, view: &View) {
 }
 
 /// An item with labelled lines below it, and what should make people look.
-fn described<'a>(
-    mut item: Item,
-    lines: impl Iterator<Item = (&'static str, &'a str)>,
-    remarks: &[String],
-) -> Item {
+fn described(mut item: Item, lines: &[(&'static str, String)], remarks: &[String]) -> Item {
     let mut below = Page::default();
-    below.facts(lines.map(|(label, words)| (Text::from(label), outside(words))));
+    let lines = lines.iter().filter(|(_, words)| !words.is_empty());
+    below.facts(lines.map(|(label, words)| (Text::from(*label), outside(words))));
     let warn = Text::from(Symbol::of(crate::model::Outcome::Errored)).toned(Tone::Warn);
     let remark =
         |words: &String| Item::new(Mark::Sign(warn.clone()), outside(words).toned(Tone::Warn));

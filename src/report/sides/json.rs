@@ -5,15 +5,13 @@ use std::io::Write;
 use serde_json::{Map, Value, json};
 
 use super::Sides;
-use crate::report::ReportError;
+use crate::report::{ReportError, figures, json};
 
 /// The version of this form.
 const FORMAT_VERSION: u32 = 1;
 
 pub fn render(sides: &Sides, out: &mut dyn Write) -> Result<(), ReportError> {
-    eval_base::json::to_writer_pretty(&mut *out, &report(sides)).map_err(ReportError::Json)?;
-    writeln!(out)?;
-    Ok(())
+    json::write(&report(sides), out)
 }
 
 fn report(sides: &Sides) -> Value {
@@ -56,12 +54,7 @@ fn report(sides: &Sides) -> Value {
                     return Value::Null;
                 };
                 let estimate = run.estimates.get(metric);
-                let value = run
-                    .metrics
-                    .get(metric)
-                    .copied()
-                    .flatten()
-                    .or(estimate.and_then(|e| e.value));
+                let value = figures::value_of(run, metric);
                 json!({
                     "value": value,
                     "ci": estimate.and_then(|estimate| estimate.ci),

@@ -7,7 +7,7 @@
 mod json;
 mod page;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -15,9 +15,8 @@ use crate::journal::RunPaths;
 use crate::model::{CaseResult, EvalResult, ReportFormat, Summary};
 use crate::report::page::{View, markdown, terminal};
 use crate::report::{ReportError, TerminalOptions};
-use crate::report::{commands, figures, html};
+use crate::report::{commands, figures, html, write_file};
 use eval_base::text::plural;
-use eval_base::whole_file::write_whole;
 
 /// Cases that are listed at most.
 const MAX_CASES: usize = 200;
@@ -102,26 +101,10 @@ impl<'a> Sides<'a> {
 
     /// Each eval of any run, in the order of the first that has it, with what each run says of it.
     pub(crate) fn evals(&self) -> Vec<EvalLine<'a>> {
-        let mut order: Vec<&str> = Vec::new();
-        let mut found: HashMap<&str, Vec<Option<&'a EvalResult>>> = HashMap::new();
-        for (at, run) in self.runs.iter().enumerate() {
-            for eval in &run.evals {
-                let line = found.entry(&eval.id).or_insert_with(|| {
-                    order.push(&eval.id);
-                    vec![None; self.runs.len()]
-                });
-                if let Some(slot) = line.get_mut(at) {
-                    *slot = Some(eval);
-                }
-            }
-        }
-        let line = |id: &&'a str| {
-            Some(EvalLine {
-                id,
-                runs: found.remove(id)?,
-            })
-        };
-        order.iter().filter_map(line).collect()
+        let runs = self.runs.iter();
+        let runs = runs.map(|run| run.evals.iter().map(|eval| (eval.id.as_str(), eval)));
+        let lines = lined_up(runs).into_iter();
+        lines.map(|(id, runs)| EvalLine { id, runs }).collect()
     }
 
     /// Cases whose outcomes differ; `None` when a run has more cases than its summary lists.
@@ -142,31 +125,18 @@ impl<'a> Sides<'a> {
     }
 
     fn cases_of(&self, eval: &EvalLine<'a>) -> Vec<CaseLine<'a>> {
-        let mut order: Vec<&str> = Vec::new();
-        let mut found: BTreeMap<&str, Vec<Option<&'a CaseResult>>> = BTreeMap::new();
-        for (at, run) in eval.runs.iter().enumerate() {
-            for case in run.iter().flat_map(|eval| &eval.cases) {
-                let line = found.entry(&case.id).or_insert_with(|| {
-                    order.push(&case.id);
-                    vec![None; self.runs.len()]
-                });
-                if let Some(slot) = line.get_mut(at) {
-                    *slot = Some(case);
-                }
-            }
-        }
-        let line = |id: &'a str| {
-            Some(CaseLine {
-                eval: eval.id,
-                case: id,
-                runs: found.remove(id)?,
-            })
-        };
-        order
-            .into_iter()
-            .filter_map(line)
-            .filter(CaseLine::differs)
-            .collect()
+        let runs = eval.runs.iter();
+        let runs = runs.map(|eval| {
+            let cases = eval.iter().flat_map(|eval| &eval.cases);
+            cases.map(|case| (case.id.as_str(), case))
+        });
+        let lines = lined_up(runs).into_iter();
+        let lines = lines.map(|(case, runs)| CaseLine {
+            eval: eval.id,
+            case,
+            runs,
+        });
+        lines.filter(CaseLine::differs).collect()
     }
 
     /// The command that tests the others against the first.
@@ -184,11 +154,7 @@ impl<'a> Sides<'a> {
                 .map(|eval| (eval.id.clone(), eval.counts.total));
             (evals.collect::<BTreeSet<_>>(), run.metadata.filters.clone())
         };
-        if self
-            .runs
-            .windows(2)
-            .any(|pair| matches!(pair, [a, b] if extent(a) != extent(b)))
-        {
+        if differ(&self.runs, |run| extent(run)) {
             said.push(
                 "the runs did not have the same cases: their figures are not comparable".to_owned(),
             );
@@ -244,17 +210,37 @@ impl<'a> Sides<'a> {
         let asked = |format| format != ReportFormat::Html || formats.contains(&ReportFormat::Html);
         for (format, extension) in all.into_iter().filter(|(format, _)| asked(*format)) {
             let path = first.report(extension);
-            let result = write_whole(&path, |file| {
-                self.write(format, file)?;
-                Ok::<(), ReportError>(file.flush()?)
-            });
-            match result {
+            match write_file(&path, |file| self.write(format, file)) {
                 Ok(()) => written.push(path),
                 Err(error) => failed.push(format!("{}: {error}", path.display())),
             }
         }
         (written, failed)
     }
+}
+
+/// Each id that a run has, in the order of their first appearance, with what each run has of it.
+fn lined_up<'a, T>(
+    runs: impl ExactSizeIterator<Item = impl Iterator<Item = (&'a str, &'a T)>>,
+) -> Vec<(&'a str, Vec<Option<&'a T>>)> {
+    let all = runs.len();
+    let mut lines: Vec<(&str, Vec<Option<&T>>)> = Vec::new();
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for (run, entries) in runs.enumerate() {
+        for (id, entry) in entries {
+            let place = *places.entry(id).or_insert_with(|| {
+                lines.push((id, vec![None; all]));
+                lines.len() - 1
+            });
+            lines[place].1[run] = Some(entry);
+        }
+    }
+    lines
+}
+
+/// True when neighbours differ in something.
+fn differ<T, K: PartialEq>(all: &[T], of: impl Fn(&T) -> K) -> bool {
+    all.windows(2).any(|pair| of(&pair[0]) != of(&pair[1]))
 }
 
 /// True when a run has a number for the metric, or owes one to a threshold.
@@ -276,12 +262,9 @@ pub(crate) struct EvalLine<'a> {
 impl EvalLine<'_> {
     /// True when not every run says the same of it.
     pub(crate) fn differs(&self) -> bool {
-        let told = |eval: &Option<&EvalResult>| {
+        differ(&self.runs, |eval| {
             eval.map(|eval| (eval.outcome, eval.counts.passed, eval.counts.total))
-        };
-        self.runs
-            .windows(2)
-            .any(|pair| matches!(pair, [a, b] if told(a) != told(b)))
+        })
     }
 }
 
@@ -294,10 +277,7 @@ pub(crate) struct CaseLine<'a> {
 
 impl CaseLine<'_> {
     fn differs(&self) -> bool {
-        let told = |case: &Option<&CaseResult>| case.map(|case| case.outcome);
-        self.runs
-            .windows(2)
-            .any(|pair| matches!(pair, [a, b] if told(a) != told(b)))
+        differ(&self.runs, |case| case.map(|case| case.outcome))
     }
 
     /// The eval's id, and the case's where it has one of its own.

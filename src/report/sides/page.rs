@@ -22,12 +22,7 @@ pub fn page(sides: &Sides, view: &View) -> Page {
     let title = own(format!(": {targets} side by side"));
     page.title(text![name.unwrap_or_default(), title]);
     for caution in sides.cautions() {
-        page.push(Block::Notice(Notice {
-            loud: false,
-            headline: outside(&caution),
-            notes: Vec::new(),
-            command: None,
-        }));
+        page.push(Block::Notice(Notice::quiet(caution)));
     }
     figures(&mut page, sides, view);
     evals(&mut page, sides, view);

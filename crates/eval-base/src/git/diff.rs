@@ -121,12 +121,3 @@ pub fn is_shallow(dir: &Path) -> bool {
     call(dir, &["rev-parse", "--is-shallow-repository"])
         .is_ok_and(|answer| line(answer.stdout) == "true")
 }
-
-/// True before the first commit.
-pub fn is_unborn(dir: &Path) -> Result<bool, GitError> {
-    match call(dir, &["rev-parse", "--verify", "--quiet", "HEAD"]) {
-        Ok(_) => Ok(false),
-        Err(GitError::Failed { .. }) => Ok(true),
-        Err(error) => Err(error),
-    }
-}

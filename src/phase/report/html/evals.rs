@@ -1,8 +1,6 @@
 //! What a suite came to: metrics against their thresholds, every eval, and what was wrong with
 //! those that did not pass.
 
-use std::collections::HashMap;
-
 use serde_json::{Value, json};
 
 use crate::model::{
@@ -11,9 +9,9 @@ use crate::model::{
 use crate::phase::report::figures::{self as table, Row};
 use crate::phase::report::suite::ungraded_words;
 use crate::report::figures::{self, Unit};
-use crate::report::notices;
 use crate::report::page::{Evidence, Shown};
 use crate::report::values::{Comparison, Excerpt};
+use crate::report::{Failures, failures, notices};
 use eval_base::text;
 
 /// Bytes of a reason where there is no more room.
@@ -32,12 +30,6 @@ const SHOWN: Shown = Shown {
 pub fn of(eval: &EvalStepResult, room: &mut usize) -> Value {
     let summary = &eval.eval_report;
     let decision = summary.gate.decision;
-    let notices: Vec<Value> = notices::notices(summary)
-        .into_iter()
-        .map(|notice| {
-            json!({ "loud": notice.loud, "headline": notice.headline, "notes": notice.notes, "command": notice.command })
-        })
-        .collect();
     let mut told = Told::new(summary, room);
     let kinds: Vec<Value> = [EvalType::Capability, EvalType::Regression]
         .into_iter()
@@ -49,7 +41,7 @@ pub fn of(eval: &EvalStepResult, room: &mut usize) -> Value {
         "journal": eval.journal,
         "decision": { "name": decision.name(), "label": figures::decision_label(decision) },
         "reasons": summary.gate.reasons,
-        "notices": notices,
+        "notices": notices::notices(summary),
         "level": figures::interval_label(summary).replace("CI", "interval"),
         "interval_notes": figures::interval_notes(summary),
         "metrics": table::rows(eval).iter().map(|row| metric(summary, row)).collect::<Vec<_>>(),
@@ -61,12 +53,7 @@ pub fn of(eval: &EvalStepResult, room: &mut usize) -> Value {
 /// A line of the table; what is drawn of it only where it is a share.
 fn metric(summary: &Summary, row: &Row) -> Value {
     let estimate = summary.estimates.get(&row.metric);
-    let value = summary
-        .metrics
-        .get(&row.metric)
-        .copied()
-        .flatten()
-        .or(estimate.and_then(|e| e.value));
+    let value = figures::value_of(summary, &row.metric);
     let is_share = Unit::of_metric(&row.metric) == Unit::Rate
         && value.is_some_and(|v| (0.0..=1.0).contains(&v));
     let threshold = summary.gate.thresholds.iter().find(|threshold| {
@@ -148,15 +135,14 @@ fn item(eval: &EvalResult, told: &mut Told<'_>) -> Value {
 
 /// What is told of failures, as long as there is room.
 struct Told<'a> {
-    failures: HashMap<(&'a str, &'a str, Outcome), &'a Failure>,
+    failures: Failures<'a>,
     room: &'a mut usize,
 }
 
 impl<'a> Told<'a> {
     fn new(summary: &'a Summary, room: &'a mut usize) -> Self {
-        let key = |f: &'a Failure| ((f.eval_id.as_str(), f.case_id.as_str(), f.outcome), f);
         Told {
-            failures: summary.failures.iter().map(key).collect(),
+            failures: failures(summary),
             room,
         }
     }

@@ -98,12 +98,7 @@ impl Summary {
             ));
         }
         tally.omitted_failures = tally.failed.saturating_sub(tally.failures.len());
-        if self.summaries > 1 {
-            tally.notes.push(format!(
-                "{} of {name} were added up",
-                plural(self.summaries, "summary")
-            ));
-        }
+        tally.note_sum(self.summaries, name);
         Some(tally)
     }
 }

@@ -142,12 +142,7 @@ impl Nextest {
             let n = plural(self.flaky, "test");
             tally.notes.push(format!("{n} passed only when run again"));
         }
-        if self.summaries > 1 {
-            tally.notes.push(format!(
-                "{} of cargo-nextest were added up",
-                plural(self.summaries, "summary")
-            ));
-        }
+        tally.note_sum(self.summaries, "cargo-nextest");
         Some(tally)
     }
 }

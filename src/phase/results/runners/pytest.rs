@@ -146,12 +146,7 @@ impl Pytest {
                 .doubts
                 .push("pytest started and reported no summary".to_owned());
         }
-        if self.summaries > 1 {
-            tally.notes.push(format!(
-                "{} of pytest were added up",
-                plural(self.summaries, "summary")
-            ));
-        }
+        tally.note_sum(self.summaries, "pytest");
         Some(tally)
     }
 }

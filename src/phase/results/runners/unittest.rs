@@ -4,7 +4,6 @@
 //! Twisted's trial (`PASSED (successes=3)`) and Django's runner speak the same. Runs add up.
 
 use super::{Tally, add};
-use eval_base::text::plural;
 
 #[derive(Debug, Default)]
 pub(super) struct Unittest {
@@ -117,12 +116,7 @@ impl Unittest {
             return None;
         }
         tally.omitted_failures = tally.failed.saturating_sub(tally.failures.len());
-        if self.summaries > 1 {
-            tally.notes.push(format!(
-                "{} of unittest were added up",
-                plural(self.summaries, "summary")
-            ));
-        }
+        tally.note_sum(self.summaries, "unittest");
         Some(tally)
     }
 }

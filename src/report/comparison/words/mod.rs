@@ -51,14 +51,8 @@ impl Headline {
     }
 
     /// At the beginning of a title.
-    pub fn title(self) -> &'static str {
-        match self {
-            Headline::Regression => "Regression",
-            Headline::Improvement => "Improvement",
-            Headline::NoEvidence => "No evidence of a difference",
-            Headline::Undecided => "Undecided",
-            Headline::Untested => "Nothing could be tested",
-        }
+    pub fn title(self) -> String {
+        figures::capitalized(self.words())
     }
 }
 
@@ -256,6 +250,18 @@ impl Kind {
             Kind::Changed => &cases.changed,
             Kind::New => &cases.new,
             Kind::Gone => &cases.gone,
+        }
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Broken => "broken",
+            Kind::Fixed => "fixed",
+            Kind::StillFailing => "still failing",
+            Kind::Ungraded => "without a grade",
+            Kind::Changed => "changed",
+            Kind::New => "new",
+            Kind::Gone => "gone",
         }
     }
 

@@ -1,5 +1,7 @@
 //! Metrics and groups as every form shows them.
 
+use serde::Serialize;
+
 use super::{difference, interval, p_value};
 use crate::model::{
     Comparison, ComparisonVerdict, DifferenceTest, GroupDifference, Metric, MetricDifference,
@@ -9,29 +11,21 @@ use crate::spec::words::Grouping;
 use eval_base::text;
 
 /// Where a difference points.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Leaning {
     Worse,
     Better,
-    /// The same, or nobody said which way is better.
-    Neither,
 }
 
-pub fn leaning(metric: &MetricDifference) -> Leaning {
-    let higher = match metric.higher_is_better {
-        Some(higher) => higher,
-        None => return Leaning::Neither,
-    };
-    match metric.difference {
-        Some(difference) if difference.abs() >= 1e-12 => {
-            if (difference > 0.0) == higher {
-                Leaning::Better
-            } else {
-                Leaning::Worse
-            }
-        }
-        _ => Leaning::Neither,
-    }
+/// `None` when both are the same, or no side is the better one.
+fn leaning(metric: &MetricDifference) -> Option<Leaning> {
+    let higher = metric.higher_is_better?;
+    let difference = metric.difference.filter(|d| d.abs() >= 1e-12)?;
+    Some(match (difference > 0.0) == higher {
+        true => Leaning::Better,
+        false => Leaning::Worse,
+    })
 }
 
 /// The p of the side to which the difference points; of none, that of the question "is it worse?".
@@ -84,11 +78,11 @@ fn has_moved(metric: &MetricDifference, alpha: f64) -> bool {
 }
 
 /// A metric as every form shows it; empty where there is nothing.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Row {
     pub name: String,
     pub decides: bool,
-    pub leaning: Leaning,
+    pub leaning: Option<Leaning>,
     pub moved: bool,
     pub n: String,
     pub reference: String,

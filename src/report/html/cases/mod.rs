@@ -188,7 +188,7 @@ impl Cases<'_> {
             tokens: numbers.iter().map(|n| n.tokens).collect(),
             tokens_text: numbers
                 .iter()
-                .map(|n| n.tokens.map(grouped).unwrap_or_default())
+                .map(|n| n.tokens.map(figures::number).unwrap_or_default())
                 .collect(),
             cost: numbers.iter().map(|n| n.cost).collect(),
             cost_text: numbers
@@ -238,10 +238,6 @@ impl Cases<'_> {
         }
         sentences
     }
-}
-
-pub(super) fn grouped(n: u64) -> String {
-    text::group_digits(usize::try_from(n).unwrap_or(usize::MAX))
 }
 
 fn eval_facts(eval: &EvalResult) -> Vec<[String; 2]> {

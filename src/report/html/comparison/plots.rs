@@ -1,24 +1,11 @@
 //! Where differences are drawn: an axis around zero for what has one unit and one better side.
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
-use super::candidate::leaning_name;
 use crate::model::{Comparison, GroupDifference, MetricDifference};
 use crate::report::comparison::words::{self, Leaning, Row};
 use eval_base::text;
-
-/// Differences on one axis.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Plot {
-    title: String,
-    /// The side of zero on which the candidate is worse: `left`, `right`, or nothing when nobody
-    /// said.
-    worse: Option<&'static str>,
-    min: f64,
-    max: f64,
-    ticks: Vec<Tick>,
-    rows: Vec<Point>,
-}
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
 struct Tick {
@@ -34,7 +21,7 @@ struct Point {
     high: Option<f64>,
     text: String,
     /// `worse` or `better` where it is more than chance.
-    leaning: Option<&'static str>,
+    leaning: Option<Leaning>,
     decides: bool,
     /// Where the difference would be if all without a grade had gone against, or for, the
     /// candidate.
@@ -64,15 +51,19 @@ impl Axis {
         }
     }
 
-    fn title(&self) -> String {
-        let scale = if self.points {
-            "percentage points"
-        } else {
-            "per cent of the reference"
-        };
-        format!("Difference in {scale}, {unit} by {unit}", unit = self.unit)
+    fn scale(&self) -> &'static str {
+        match self.points {
+            true => "percentage points",
+            false => "per cent of the reference",
+        }
     }
 
+    fn title(&self) -> String {
+        let (scale, unit) = (self.scale(), &self.unit);
+        format!("Difference in {scale}, {unit} by {unit}")
+    }
+
+    /// The side of zero on which the candidate is worse, where one is.
     fn worse(&self) -> Option<&'static str> {
         self.higher_is_better
             .map(|higher| if higher { "left" } else { "right" })
@@ -80,7 +71,7 @@ impl Axis {
 }
 
 /// Every metric that can be drawn, by what lies on one axis.
-pub fn of_metrics(metrics: &[&MetricDifference], comparison: &Comparison) -> Vec<Plot> {
+pub fn of_metrics(metrics: &[&MetricDifference], comparison: &Comparison) -> Vec<Value> {
     let mut axes: Vec<(Axis, Vec<Point>)> = Vec::new();
     for metric in metrics {
         let axis = Axis::of(metric);
@@ -104,7 +95,7 @@ pub fn of_metrics(metrics: &[&MetricDifference], comparison: &Comparison) -> Vec
 }
 
 /// One metric by group; nothing when no group has a difference.
-pub fn of_groups(groups: &[&GroupDifference], comparison: &Comparison) -> Option<Plot> {
+pub fn of_groups(groups: &[&GroupDifference], comparison: &Comparison) -> Option<Value> {
     let axis = Axis::of(&groups.first()?.metric);
     let of_group = |group: &&GroupDifference| {
         let row = words::row(&group.metric, comparison);
@@ -116,7 +107,7 @@ pub fn of_groups(groups: &[&GroupDifference], comparison: &Comparison) -> Option
 }
 
 /// The metrics that verdicts rest on, with a line for each candidate.
-pub fn across(candidates: &[Comparison]) -> Vec<Plot> {
+pub fn across(candidates: &[Comparison]) -> Vec<Value> {
     let mut plots: Vec<(String, Axis, Vec<Point>)> = Vec::new();
     for comparison in candidates {
         for metric in words::telling(comparison) {
@@ -135,12 +126,8 @@ pub fn across(candidates: &[Comparison]) -> Vec<Plot> {
         }
     }
     let drawn = |(name, axis, points): (String, Axis, Vec<Point>)| {
-        let unit = if axis.points {
-            "percentage points"
-        } else {
-            "per cent of the reference"
-        };
-        plot(&axis, format!("{name}: difference in {unit}"), points)
+        let title = format!("{name}: difference in {}", axis.scale());
+        plot(&axis, title, points)
     };
     plots.into_iter().map(drawn).collect()
 }
@@ -174,14 +161,14 @@ fn point(metric: &MetricDifference, row: &Row, name: String, moved: bool) -> Opt
             .filter(|words| !words.is_empty())
             .collect::<Vec<_>>()
             .join(" "),
-        leaning: leaning_name(if moved { row.leaning } else { Leaning::Neither }),
+        leaning: row.leaning.filter(|_| moved),
         decides: row.decides,
         range,
         said: row.range.clone(),
     })
 }
 
-fn plot(axis: &Axis, title: String, rows: Vec<Point>) -> Plot {
+fn plot(axis: &Axis, title: String, rows: Vec<Point>) -> Value {
     let places = rows.iter().flat_map(|row| {
         let ends = row.range.into_iter().flatten();
         [Some(row.value), row.low, row.high]
@@ -196,14 +183,8 @@ fn plot(axis: &Axis, title: String, rows: Vec<Point>) -> Plot {
     // Both sides of zero are there, so that it is seen which one is empty.
     let room = 0.12 * span;
     let (min, max) = ((low - room).min(-room), (high + room).max(room));
-    Plot {
-        title,
-        worse: axis.worse(),
-        min,
-        max,
-        ticks: ticks(min, max, axis.points),
-        rows,
-    }
+    let ticks = ticks(min, max, axis.points);
+    json!({ "title": title, "worse": axis.worse(), "min": min, "max": max, "ticks": ticks, "rows": rows })
 }
 
 /// Round numbers within, zero among them.

@@ -9,7 +9,7 @@ use super::grade::{self, GradeTold};
 use super::shown::{self, MANY, Shown};
 use super::word;
 use crate::model::{AnswerSource, CaseResult, InputShown, ModelCall, Outcome, SampleResult, Usage};
-use crate::report::{figures, html::cases::grouped};
+use crate::report::figures::{self, number};
 use eval_base::text;
 
 /// Samples of one case that are shown.
@@ -135,7 +135,7 @@ pub struct SampleTold<'a> {
 /// summary's lists.
 pub fn told(case: &CaseResult, limit: usize) -> (Vec<SampleTold<'_>>, usize) {
     let mut samples: Vec<&SampleResult> = case.samples.iter().collect();
-    samples.sort_by_key(|sample| rank(sample.outcome));
+    samples.sort_by_key(|sample| figures::urgency(sample.outcome));
     let more = samples.len().saturating_sub(SAMPLES) + unlisted_passes(case);
     (
         samples
@@ -157,16 +157,6 @@ pub fn unlisted_passes(case: &CaseResult) -> usize {
     let at_once = usize::try_from(case.first_passes).unwrap_or(usize::MAX);
     // How many passed later nobody counts by case, but some did where it is flaky.
     at_once.saturating_sub(listed(false)) + usize::from(case.flaky && listed(true) == 0)
-}
-
-fn rank(outcome: Outcome) -> u8 {
-    match outcome {
-        Outcome::Failed => 0,
-        Outcome::Errored => 1,
-        Outcome::Pending => 2,
-        Outcome::Skipped => 3,
-        Outcome::Passed => 4,
-    }
 }
 
 fn one(sample: &SampleResult, limit: usize) -> SampleTold<'_> {
@@ -237,7 +227,7 @@ fn facts(sample: &SampleResult, limit: usize) -> Vec<Fact<'_>> {
     if sample.infrastructure_retries > 0 {
         fact(
             "Calls made again",
-            grouped(u64::from(sample.infrastructure_retries)),
+            number(u64::from(sample.infrastructure_retries)),
         );
     }
     if let Some(usage) = &sample.usage {
@@ -261,8 +251,8 @@ fn facts(sample: &SampleResult, limit: usize) -> Vec<Fact<'_>> {
 pub fn tokens(usage: &Usage) -> String {
     format!(
         "{} in, {} out",
-        grouped(usage.input_tokens),
-        grouped(usage.output_tokens)
+        number(usage.input_tokens),
+        number(usage.output_tokens)
     )
 }
 

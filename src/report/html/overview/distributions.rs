@@ -175,9 +175,8 @@ fn usage(summary: &Summary) -> Option<Value> {
                 Some(usd) => format!("at least {}", figures::cost(usd)),
                 None => "unknown".to_owned(),
             };
-            let of = |n: u64| text::group_digits(usize::try_from(n).unwrap_or(usize::MAX));
             json!({
-                "eval": eval, "input": of(usage.input_tokens), "output": of(usage.output_tokens),
+                "eval": eval, "input": figures::number(usage.input_tokens), "output": figures::number(usage.output_tokens),
                 "tokens": tokens(usage), "cost": cost, "usd": usage.cost_usd,
             })
         })

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{brief, counted};
-use crate::model::{Cause, Counts, EvalResult, EvalType, IntervalScope, Outcome, Summary};
+use crate::model::{Cause, Counts, EvalResult, IntervalScope, Outcome, Summary};
 use crate::report::{figures, notices};
 use eval_stats::likelihood::of_counts;
 
@@ -25,7 +25,7 @@ pub(super) fn of(summary: &Summary) -> Vec<Value> {
     let by_type: BTreeMap<String, Counts> = totals
         .by_type
         .iter()
-        .map(|(kind, counts)| (type_name(*kind).to_owned(), *counts))
+        .map(|(kind, counts)| (kind.name().to_owned(), *counts))
         .collect();
     let independent = summary.metadata.interval_scope != IntervalScope::SimilarEvals;
     let kinds = [
@@ -68,13 +68,6 @@ fn row(name: &str, counts: &Counts, independent: bool) -> Value {
         "high": interval.map(|interval| interval.high),
         "interval": interval.map(|i| format!("[{}, {}]", figures::percent(i.low), figures::percent(i.high))),
     })
-}
-
-fn type_name(kind: EvalType) -> &'static str {
-    match kind {
-        EvalType::Capability => "capability",
-        EvalType::Regression => "regression",
-    }
 }
 
 /// Samples by cause, the commonest first.
@@ -121,15 +114,8 @@ pub(super) fn trust(summary: &Summary) -> Vec<Value> {
 
 /// Evals, those first that did not pass.
 pub(super) fn evals(summary: &Summary) -> Value {
-    let rank = |eval: &&EvalResult| match eval.outcome {
-        Outcome::Failed => 0,
-        Outcome::Errored => 1,
-        Outcome::Pending => 2,
-        Outcome::Skipped => 3,
-        Outcome::Passed => 4,
-    };
     let mut sorted: Vec<&EvalResult> = summary.evals.iter().collect();
-    sorted.sort_by_key(rank);
+    sorted.sort_by_key(|eval| figures::urgency(eval.outcome));
     let mut room = EVAL_NAMES;
     let fits = |eval: &&&EvalResult| {
         let names = eval.id.len() + eval.category.as_ref().map_or(0, String::len);
@@ -150,7 +136,7 @@ fn one(eval: &EvalResult) -> Value {
     json!({
         "id": eval.id,
         "name": (eval.name != eval.id).then(|| brief(&eval.name)),
-        "type": type_name(eval.kind),
+        "type": eval.kind.name(),
         "category": eval.category,
         "criticality": eval.criticality.map(|criticality| criticality.name()),
         "outcome": eval.outcome.name(),

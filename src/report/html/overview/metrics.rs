@@ -24,12 +24,7 @@ pub(super) fn of(summary: &Summary) -> Value {
 fn row(summary: &Summary, metric: &str) -> Value {
     let row = figures::metric_row(summary, metric);
     let estimate = summary.estimates.get(metric);
-    let value = summary
-        .metrics
-        .get(metric)
-        .copied()
-        .flatten()
-        .or(estimate.and_then(|e| e.value));
+    let value = figures::value_of(summary, metric);
     let ci = estimate.and_then(|e| e.ci);
     let range = estimate
         .filter(|_| !row.range.is_empty())

@@ -46,7 +46,7 @@ pub(super) fn of(summary: &Summary) -> impl Serialize {
             "name": decision.name(), "label": figures::decision_label(decision), "exit_code": summary.gate.exit_code,
         },
         "gate": gate(summary),
-        "notices": notices(summary),
+        "notices": notices::notices(summary),
         "counts": counts(summary),
         "unknown": unknown(summary),
         "metrics": metrics::of(summary),
@@ -125,16 +125,6 @@ fn meaning(summary: &Summary) -> &'static str {
 
 fn without_grade(counts: &Counts) -> usize {
     counts.errored + counts.skipped + counts.pending
-}
-
-fn notices(summary: &Summary) -> Vec<Value> {
-    let all = notices::notices(summary).into_iter();
-    all.map(|notice| {
-        json!({
-            "loud": notice.loud, "headline": notice.headline, "notes": notice.notes, "command": notice.command,
-        })
-    })
-    .collect()
 }
 
 /// Counts by outcome, as numbers of things.
@@ -340,11 +330,11 @@ fn models_used(summary: &Summary) -> Option<Value> {
         .iter()
         .take(MODELS)
         .map(|told| {
-            json!({
-                "name": told.name, "role": told.role, "answers": told.answers, "retries": told.retries,
-                "waited": told.waited, "latency": told.latency, "tokens": told.tokens, "cost": told.cost,
-                "spent": told.spent, "remarks": told.remarks,
-            })
+            let mut row = json!({ "name": told.name, "role": told.role, "remarks": told.remarks });
+            for (label, words) in &told.lines {
+                row[*label] = json!(words);
+            }
+            row
         })
         .collect();
     Some(json!({ "rows": rows, "more": all.len().saturating_sub(MODELS) }))
