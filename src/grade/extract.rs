@@ -1,5 +1,6 @@
 //! From a target's output to what is graded, in the steps that the author named.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
@@ -14,7 +15,7 @@ use crate::graders::patterns::Patterns;
 use crate::graders::programs::{fences, of_language};
 
 /// Why a step gave nothing.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Nothing {
     /// The output has no such thing: it fails. `code` when code was asked for.
     Absent { what: String, code: bool },
@@ -23,6 +24,7 @@ pub(super) enum Nothing {
     /// The search took more work than it may.
     GivenUp(String),
     /// The grader process gave no answer.
+    #[serde(skip)]
     Unfinished(TaskFailure),
 }
 

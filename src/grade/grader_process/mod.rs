@@ -6,7 +6,6 @@
 //! goes to a grader process, which is this program again. It is ended at `grade_timeout_seconds` or
 //! at its memory limit, and the grade is then errored, whatever the grader would have said.
 
-mod frames;
 mod in_place;
 mod pool;
 mod serve;

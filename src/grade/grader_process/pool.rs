@@ -7,13 +7,12 @@ use std::process::Stdio;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use tokio::io::{AsyncReadExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
 
-use super::frames::{self, KeptTasks, READY, TaskRequest};
-use super::task::{GraderTask, TaskAnswer};
+use super::task::{self, GraderTask, READY, TaskAnswer};
 use super::{GRADER_ARGUMENT, MEMORY_MIB, TaskFailure};
 use crate::grade::interrupt::GraderInterrupt;
 use crate::model::OutputValue;
@@ -67,13 +66,13 @@ impl GraderPool {
         task: &GraderTask<'_>,
         value: &OutputValue,
     ) -> Result<TaskAnswer, TaskFailure> {
-        let request = frames::request(task, value)
+        let request = task::request(task, value)
             .map_err(|error| TaskFailure::Unreadable(error.to_string()))?;
         self.interrupt.bound(self.answer(&request)).await?
     }
 
     /// When a process ends without an answer, a new one gets the request once more.
-    async fn answer(&self, request: &TaskRequest<'_>) -> Result<TaskAnswer, TaskFailure> {
+    async fn answer(&self, request: &str) -> Result<TaskAnswer, TaskFailure> {
         // It is never closed.
         let _place = self.places.acquire().await;
         let mut left = self.config.limit;
@@ -94,17 +93,15 @@ impl GraderPool {
             };
             let started = Instant::now();
             match timeout(left, process.ask(request)).await {
-                Ok(Ok(answer)) => {
+                Ok(Ok(Ok(answer))) => {
                     self.idle
                         .lock()
                         .unwrap_or_else(PoisonError::into_inner)
                         .push(process);
                     return Ok(answer);
                 }
-                Ok(Err(AskError::Unreadable(error))) => {
-                    return Err(TaskFailure::Unreadable(error.to_string()));
-                }
-                Ok(Err(AskError::Ended(error))) => why = process.last_words(&error).await,
+                Ok(Ok(Err(why))) => return Err(TaskFailure::Unreadable(why)),
+                Ok(Err(error)) => why = process.last_words(&error).await,
                 // The process ends with its value.
                 Err(_) => return Err(TaskFailure::TimedOut(self.config.limit)),
             }
@@ -120,15 +117,6 @@ struct GraderProcess {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
-    kept: KeptTasks<()>,
-}
-
-/// Why a process gave no answer.
-enum AskError {
-    /// It closed its streams.
-    Ended(io::Error),
-    /// The request or the reply could not be read.
-    Unreadable(io::Error),
 }
 
 impl GraderProcess {
@@ -154,24 +142,29 @@ impl GraderProcess {
             child,
             stdin,
             stdout: BufReader::new(stdout),
-            kept: KeptTasks::default(),
         };
-        match timeout(START, frames::receive(&mut process.stdout)).await {
-            Ok(Ok([said])) if said == READY => Ok(process),
+        match timeout(START, process.line()).await {
+            Ok(Ok(said)) if said.trim_end() == READY => Ok(process),
             Ok(Ok(_)) => Err(cannot(io::ErrorKind::InvalidData.into())),
             Ok(Err(error)) => Err(process.last_words(&error).await),
             Err(_) => Err(cannot(io::ErrorKind::TimedOut.into())),
         }
     }
 
-    async fn ask(&mut self, request: &TaskRequest<'_>) -> Result<TaskAnswer, AskError> {
-        frames::send(&mut self.stdin, request, &mut self.kept)
-            .await
-            .map_err(AskError::Ended)?;
-        let reply = frames::receive(&mut self.stdout)
-            .await
-            .map_err(AskError::Ended)?;
-        frames::read_reply(reply).map_err(AskError::Unreadable)
+    /// The error says that it ended, the inner one that its answer can't be read.
+    async fn ask(&mut self, request: &str) -> io::Result<Result<TaskAnswer, String>> {
+        self.stdin.write_all(request.as_bytes()).await?;
+        self.stdin.flush().await?;
+        Ok(task::read_reply(&self.line().await?))
+    }
+
+    async fn line(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).await?;
+        match line.ends_with('\n') {
+            true => Ok(line),
+            false => Err(io::ErrorKind::UnexpectedEof.into()),
+        }
     }
 
     /// Why a process ended that did not answer.
@@ -218,7 +211,7 @@ mod tests {
         fn new(then: &str) -> Helper {
             let dir = tempfile::tempdir().unwrap();
             let helper = Helper(dir);
-            let ready = r"printf '\005\000\000\000\000\000\000\000ready'";
+            let ready = "echo ready";
             let script = format!(
                 "#!/bin/sh\necho x >> {}\n{ready}\n{then}\n",
                 helper.0.path().join("starts").display()
@@ -327,7 +320,7 @@ mod tests {
 
     #[tokio::test]
     async fn reply_that_does_not_parse_is_no_end_of_the_process() {
-        let reply = r"printf '\001\000\000\000\000\000\000\000{\000\000\000\000\000\000\000\000'; cat >/dev/null";
+        let reply = "echo '{'; cat >/dev/null";
         let helper = Helper::new(reply);
         let Err(failure @ TaskFailure::Unreadable(_)) = called(&helper.pool(LONG)).await else {
             panic!("a reply")

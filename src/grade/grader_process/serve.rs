@@ -3,11 +3,11 @@
 //! It reads requests on stdin and answers on stdout, one at a time, and keeps what it compiled. A
 //! separate thread reads, so that the process ends with its parent even in the middle of a search.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::sync::mpsc;
 use std::thread;
 
-use super::frames::{self, KeptTasks, READY, RequestFrames};
+use super::task::{READY, answer};
 use super::{MEMORY_MIB, Patterns};
 use eval_sandbox::{end_helper, limit_own_memory};
 
@@ -18,10 +18,9 @@ pub fn grader_process_main() -> ! {
 
 fn serve() -> io::Result<()> {
     limit_own_memory(MEMORY_MIB << 20)?;
-    let (sender, requests) = mpsc::sync_channel::<RequestFrames>(0);
+    let (sender, requests) = mpsc::sync_channel::<String>(0);
     thread::spawn(move || {
-        let mut input = io::stdin().lock();
-        while let Ok(request) = frames::read(&mut input) {
+        for request in io::stdin().lines().map_while(Result::ok) {
             if sender.send(request).is_err() {
                 break;
             }
@@ -30,16 +29,12 @@ fn serve() -> io::Result<()> {
         end_helper(0);
     });
     let patterns = Patterns::default();
-    let mut kept = KeptTasks::default();
     let mut out = io::stdout().lock();
-    frames::write(&mut out, &[READY])?;
+    out.write_all(format!("{READY}\n").as_bytes())?;
+    out.flush()?;
     for request in requests {
-        let reply = frames::read_request(request, &mut kept)
-            .and_then(|(task, value)| frames::reply(task.perform(&value, &patterns)));
-        frames::write(
-            &mut out,
-            &reply.or_else(|error| frames::unreadable(&error))?,
-        )?;
+        out.write_all(answer(&request, &patterns)?.as_bytes())?;
+        out.flush()?;
     }
     Ok(())
 }
