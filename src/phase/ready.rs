@@ -125,23 +125,11 @@ pub fn ready(phase: Phase, suites: Vec<StepSuite>, results: PathBuf) -> Result<R
 }
 
 fn begun(phase: &Phase) -> Result<Option<Begun>, NotReady> {
-    match &phase.base {
-        Some(base) => match git::commit_of(&phase.root, base) {
-            Ok(commit) => Ok(Some(Begun {
-                base: base.clone(),
-                commit,
-            })),
-            Err(error) => Err(NotReady::Base {
-                base: base.clone(),
-                error,
-            }),
-        },
-        // Without git, or before the first commit, nobody can tell, and nobody asked.
-        None => Ok(git::commit_of(&phase.root, "HEAD")
-            .ok()
-            .map(|commit| Begun {
-                base: "HEAD".to_owned(),
-                commit,
-            })),
+    let base = phase.base.clone().unwrap_or_else(|| "HEAD".to_owned());
+    match git::commit_of(&phase.root, &base) {
+        Ok(commit) => Ok(Some(Begun { base, commit })),
+        // There is no git or no commit yet, and no base was required.
+        Err(_) if phase.base.is_none() => Ok(None),
+        Err(error) => Err(NotReady::Base { base, error }),
     }
 }

@@ -11,6 +11,7 @@ use crate::load::{self, LoadRequest, Severity};
 use crate::model::{
     Bound, EvalStep, EvalStepResult, Figure, Step, StepResult, StepStatus, Summary,
 };
+use crate::report::json::word;
 use crate::report::write_reports;
 use crate::run::{self, Cancel, Finished, Observer, Prepared, RunError, RunRequest, Said};
 use eval_base::clock::Clock;
@@ -265,12 +266,4 @@ fn arguments(request: &LoadRequest, unread_vars: &BTreeSet<String>) -> Vec<Strin
         words.push("--allow-unsandboxed".to_owned());
     }
     words
-}
-
-/// A word of a closed list as it is typed.
-fn word<T: serde::Serialize>(value: &T) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(text)) => text,
-        _ => String::new(),
-    }
 }

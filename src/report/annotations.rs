@@ -64,17 +64,13 @@ pub fn of_run(summary: &Summary) -> Vec<Annotation> {
     let mut all = Vec::new();
     let suite = &summary.metadata.suite_name;
     for threshold in &summary.gate.thresholds {
-        let level = match threshold.status {
-            Decision::Fail => Level::Error,
+        let (level, missed) = match threshold.status {
+            Decision::Fail => (Level::Error, "missed"),
             Decision::Pass => continue,
-            _ => Level::Warning,
+            _ => (Level::Warning, "undecided"),
         };
         let row = figures::threshold_row(threshold);
-        let title = format!(
-            "{suite}: threshold on {} {}",
-            row.metric,
-            missed(threshold.status)
-        );
+        let title = format!("{suite}: threshold on {} {missed}", row.metric);
         all.push(Annotation::new(
             level,
             None,
@@ -192,13 +188,6 @@ fn of_broken(summary: &Summary, comparison: &Comparison) -> Vec<Annotation> {
         ));
     }
     all
-}
-
-fn missed(status: Decision) -> &'static str {
-    match status {
-        Decision::Fail => "missed",
-        _ => "undecided",
-    }
 }
 
 fn of_eval(eval: &EvalResult, failures: &Failures<'_>, level: Level) -> Annotation {

@@ -21,3 +21,11 @@ pub fn write(value: &impl Serialize, out: &mut dyn Write) -> Result<(), ReportEr
     })?;
     Ok(out.write_all(b"\n")?)
 }
+
+/// A word of a closed list as it is written in files and on the command line.
+pub fn word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}

@@ -9,7 +9,7 @@ use crate::report::page::{
     place, span, text,
 };
 use crate::report::{figures, run};
-use crate::run::history::{EvalHistory, Group, History, PastEval, PastRun};
+use crate::run::history::{EvalHistory, Group, History, PastRun};
 use eval_base::text::{group_digits, plural};
 
 /// Outcomes of the last runs that are shown of an eval, where there is room.
@@ -373,13 +373,6 @@ fn when(run: &PastRun) -> String {
 }
 
 fn runs(page: &mut Page, group: &Group, eval: &EvalHistory, view: &View) {
-    let of_run = |run: &'_ PastRun| -> Vec<PastEval> {
-        let evals = run
-            .evals
-            .iter()
-            .filter(|of_run| of_run.id == eval.latest.id);
-        evals.cloned().collect()
-    };
     let mut table = Table::new([
         Column::left("Run").least(10),
         Column::left("Commit").optional(),
@@ -391,12 +384,13 @@ fn runs(page: &mut Page, group: &Group, eval: &EvalHistory, view: &View) {
     let most = view.limits.evals;
     let mut all = 0;
     for run in group.runs.iter().rev() {
-        for eval in of_run(run) {
+        let of_run = run.evals.iter();
+        for eval in of_run.filter(|of_run| of_run.id == eval.latest.id) {
             all += 1;
             if all > most {
                 continue;
             }
-            let word = cause(&eval).map_or(eval.outcome.name(), |cause| cause.name());
+            let word = cause(eval).map_or(eval.outcome.name(), |cause| cause.name());
             let part = if eval.partial { " (part)" } else { "" };
             let word = own(format!("{word}{part}")).toned(Tone::of(eval.outcome));
             let latency = eval.median_latency_ms();

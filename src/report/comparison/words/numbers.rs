@@ -4,45 +4,32 @@ use crate::model::{Metric, split_part};
 use crate::report::figures;
 pub use crate::summary::compare::chance as p_value;
 
-/// How a metric's difference is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Scale {
-    /// In percentage points.
-    Points,
-    /// As the metric itself.
-    Own,
-}
-
-/// Only what is known to be a share is written in points: an author's own number may have any size.
-fn scale(metric: &str) -> Scale {
+/// True when differences of the metric are written in percentage points, and not as the metric
+/// itself: only of what is known to be a share, since an author's own number may have any size.
+pub fn is_in_points(metric: &str) -> bool {
     let (name, _) = split_part(metric);
     match name.parse::<Metric>() {
-        Ok(Metric::Named(_)) | Err(_) => Scale::Own,
-        Ok(metric) if figures::Unit::of_metric(&metric.to_string()) != figures::Unit::Rate => {
-            Scale::Own
-        }
-        Ok(_) => Scale::Points,
+        Ok(Metric::Named(_)) | Err(_) => false,
+        Ok(metric) => figures::Unit::of_metric(&metric.to_string()) == figures::Unit::Rate,
     }
-}
-
-/// True when differences of the metric are written in percentage points.
-pub fn is_in_points(metric: &str) -> bool {
-    scale(metric) == Scale::Points
 }
 
 /// A difference with its sign and unit: `-6.0 points`, `+120 ms`, `=`. Nothing that is not 0 is
 /// written as 0.
 pub fn difference(metric: &str, difference: f64) -> String {
-    match scale(metric) {
-        Scale::Points => match points(difference).as_str() {
-            "0" => "=".to_owned(),
-            figures::NO_VALUE => figures::NO_VALUE.to_owned(),
-            written => format!("{written} points"),
-        },
-        Scale::Own => match own(metric, difference).as_str() {
-            "0" => "=".to_owned(),
-            written => written.to_owned(),
-        },
+    let written = amount(metric, difference);
+    match written.as_str() {
+        "0" => "=".to_owned(),
+        figures::NO_VALUE => written,
+        _ if is_in_points(metric) => format!("{written} points"),
+        _ => written,
+    }
+}
+
+fn amount(metric: &str, difference: f64) -> String {
+    match is_in_points(metric) {
+        true => points(difference),
+        false => own(metric, difference),
     }
 }
 
@@ -51,11 +38,7 @@ pub fn interval(metric: &str, ci: Option<[f64; 2]>) -> String {
     let Some([low, high]) = ci else {
         return String::new();
     };
-    let end = |value: f64| match scale(metric) {
-        Scale::Points => points(value),
-        Scale::Own => own(metric, value),
-    };
-    format!("[{}, {}]", end(low), end(high))
+    format!("[{}, {}]", amount(metric, low), amount(metric, high))
 }
 
 /// A difference of shares in percentage points: one decimal, more when it would be 0 otherwise.

@@ -43,6 +43,11 @@ fn p_of(test: &DifferenceTest, metric: &MetricDifference) -> f64 {
     }
 }
 
+/// True when the verdict rests on the metric.
+fn decides(metric: &MetricDifference) -> bool {
+    metric.test.as_ref().is_some_and(|test| test.decides)
+}
+
 fn p_worse(test: &DifferenceTest) -> f64 {
     test.p_worse_adjusted.unwrap_or(test.p_worse)
 }
@@ -110,7 +115,7 @@ pub fn row(metric: &MetricDifference, comparison: &Comparison) -> Row {
     };
     Row {
         name: figures::metric_name(&metric.name),
-        decides: metric.test.as_ref().is_some_and(|test| test.decides),
+        decides: decides(metric),
         leaning: leaning(metric),
         moved: has_moved(metric, alpha),
         n: text::plural(metric.n, &text::one_line(&metric.unit)),
@@ -159,7 +164,7 @@ pub fn telling(comparison: &Comparison) -> Vec<&MetricDifference> {
         matches!(
             metric.name.parse(),
             Ok(Metric::CapabilityPassRate | Metric::RegressionPassRate)
-        ) && !metric.test.as_ref().is_some_and(|test| test.decides)
+        ) && !decides(metric)
             && same("pass_rate", metric)
     };
     // What was asked for is told, the more so when there is nothing of it.
@@ -167,14 +172,14 @@ pub fn telling(comparison: &Comparison) -> Vec<&MetricDifference> {
     let telling =
         |metric: &&MetricDifference| asked(metric) || is_telling(metric) && !repeats(metric);
     let mut metrics: Vec<&MetricDifference> = comparison.metrics.iter().filter(telling).collect();
-    metrics.sort_by_key(|metric| !metric.test.as_ref().is_some_and(|test| test.decides));
+    metrics.sort_by_key(|metric| !decides(metric));
     metrics
 }
 
 /// False for what would only fill the page: pass^1, which is pass@1; what nobody measured on either
 /// side.
 fn is_telling(metric: &MetricDifference) -> bool {
-    if metric.test.as_ref().is_some_and(|test| test.decides) {
+    if decides(metric) {
         return true;
     }
     match metric.name.parse::<Metric>() {
@@ -190,8 +195,6 @@ pub fn legend(comparison: &Comparison, [worse, better]: [&str; 2]) -> String {
         .metrics
         .iter()
         .chain(comparison.groups.iter().map(|group| &group.metric));
-    let decides =
-        |metric: &&MetricDifference| metric.test.as_ref().is_some_and(|test| test.decides);
     let adjusted = |metric: &MetricDifference| {
         metric.test.as_ref().is_some_and(|test| {
             test.p_worse_adjusted.is_some_and(|p| p != test.p_worse)
@@ -199,7 +202,7 @@ pub fn legend(comparison: &Comparison, [worse, better]: [&str; 2]) -> String {
         })
     };
     let mut words = String::new();
-    if comparison.metrics.iter().any(|metric| decides(&metric)) {
+    if comparison.metrics.iter().any(decides) {
         words.push_str("* the verdict rests on it. ");
     }
     let moved = comparison
@@ -221,7 +224,7 @@ pub fn legend(comparison: &Comparison, [worse, better]: [&str; 2]) -> String {
     }
     words.push_str("p: one-sided, the way the difference points");
     let none = comparison.verdict == ComparisonVerdict::None;
-    if none && comparison.metrics.iter().any(|metric| decides(&metric)) {
+    if none && comparison.metrics.iter().any(decides) {
         words.push_str(", of * whether it is worse");
     }
     words.push_str(match tests.clone().any(adjusted) {
@@ -283,7 +286,7 @@ pub fn groups(comparison: &Comparison, all: bool) -> Vec<Groups<'_>> {
 }
 
 fn differs(group: &GroupDifference) -> bool {
-    group.metric.test.as_ref().is_some_and(|test| test.decides)
+    decides(&group.metric)
         || group
             .metric
             .difference

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::details;
 use crate::model::{CaseResult, EvalResult, EvalType, Outcome, Summary};
-use crate::report::{ReportError, commands, figures};
+use crate::report::{ReportError, commands, figures, json};
 use eval_base::text;
 
 pub(super) use select::{Held, MOST};
@@ -245,8 +245,8 @@ fn eval_facts(eval: &EvalResult) -> Vec<[String; 2]> {
     let mut fact = |name: &str, words: Option<String>| {
         facts.extend(words.map(|words| [name.to_owned(), words]))
     };
-    fact("Difficulty", eval.difficulty.as_ref().map(details::word));
-    fact("Criticality", eval.criticality.as_ref().map(details::word));
+    fact("Difficulty", eval.difficulty.as_ref().map(json::word));
+    fact("Criticality", eval.criticality.as_ref().map(json::word));
     fact("Weight", Some(figures::count(eval.weight)));
     fact(
         "Written in",

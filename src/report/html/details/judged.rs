@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::sample::{Fact, call_facts, tokens};
 use super::shown::{self, MANY, Shown};
-use super::word;
 use crate::model::{Grade, JudgeReply, JudgeVote, Judged};
+use crate::report::json::word;
 use crate::report::{figures, judged as words};
 
 #[derive(Debug, Serialize)]

@@ -37,14 +37,6 @@ const NOTHING: &[u8] = b"null";
 /// The comma after an item.
 const COMMA: usize = 1;
 
-/// A word of a specification as it is written there.
-pub(super) fn word(value: &impl Serialize) -> String {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => word,
-        _ => String::new(),
-    }
-}
-
 pub(super) fn write(
     held: &[Held<'_>],
     budget: usize,

@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use super::grade::{self, GradeTold};
 use super::shown::{self, MANY, Shown};
-use super::word;
 use crate::model::{AnswerSource, CaseResult, InputShown, ModelCall, Outcome, SampleResult, Usage};
 use crate::report::figures::{self, number};
+use crate::report::json::word;
 use eval_base::text;
 
 /// Samples of one case that are shown.

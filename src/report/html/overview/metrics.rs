@@ -108,7 +108,7 @@ pub(super) fn curve(summary: &Summary) -> Vec<Value> {
         .filter_map(|(metric, name)| Some((metric.k()?, metric, name)))
         .collect();
     let series = |(name, is_of): (&str, IsOf)| {
-        let points: Vec<(bool, Value)> = all
+        let points: Vec<Value> = all
             .iter()
             .filter(|(_, metric, _)| is_of(metric))
             .map(|(k, _, metric)| {
@@ -118,14 +118,11 @@ pub(super) fn curve(summary: &Summary) -> Vec<Value> {
                 let value = summary.metrics.get(*metric).copied().flatten();
                 let text = format!("{} {}", row.value, row.interval);
                 let low_high = (ci.map(|ci| ci[0]), ci.map(|ci| ci[1]));
-                let point =
-                    json!({ "x": k, "value": value, "low": low_high.0, "high": low_high.1, "text": text.trim_end() });
-                (value.is_some(), point)
+                json!({ "x": k, "value": value, "low": low_high.0, "high": low_high.1, "text": text.trim_end() })
             })
             .collect();
-        let defined = points.iter().filter(|(defined, _)| *defined).count();
-        let points: Vec<Value> = points.into_iter().map(|(_, point)| point).collect();
-        (defined > 1).then(|| json!({ "name": name, "points": points }))
+        let defined = points.iter().filter(|point| !point["value"].is_null());
+        (defined.count() > 1).then(|| json!({ "name": name, "points": points }))
     };
     kinds.into_iter().filter_map(series).collect()
 }
