@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use super::places::{Places, root_of};
+use super::places::{Places, Project, root_of};
 use super::previous::previous;
 use crate::baseline::{ScoreStore, ScoresOf};
 use crate::cli::console::Console;
@@ -72,6 +72,16 @@ pub struct Side {
     pub journals: Vec<PathBuf>,
     /// Why a gate over the side does not pass.
     pub warnings: Vec<RunWarning>,
+}
+
+impl Side {
+    fn of_baseline(word: &str, read: &ScoreBaselineRead) -> Side {
+        Side {
+            scores: of_baseline(word.to_owned(), read),
+            journals: Vec::new(),
+            warnings: Vec::new(),
+        }
+    }
 }
 
 /// The sides that the words of a command line name.
@@ -277,33 +287,42 @@ impl Words<'_> {
             ));
             return Err(failure.hint("write what it gives into a file, and name that"));
         }
-        match kind_of(path)? {
-            Kind::Journal => self.journals(vec![path.to_owned()], word),
-            Kind::Report => Err(Failure::wrong(format!("{} is a report, not a journal", one_line(word)))
-                .hint("name the journal that lies beside it, or the run's id")),
-            Kind::Other => Err(Failure::wrong(format!("{} is neither a journal nor a score baseline", one_line(word))).hint(
+        let start = start_of(path)?;
+        let first = |key: &str| {
+            let object = start.trim_start().strip_prefix('{');
+            object.is_some_and(|rest| rest.trim_start().starts_with(key))
+        };
+        let named = path
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().ends_with(".journal.jsonl"));
+        if named || first("\"run_started\"") {
+            return self.journals(vec![path.to_owned()], word);
+        }
+        if first("\"eval_report\"") {
+            let failure = Failure::wrong(format!("{} is a report, not a journal", one_line(word)));
+            return Err(failure.hint("name the journal that lies beside it, or the run's id"));
+        }
+        if !start.contains("format_version") {
+            let failure = Failure::wrong(format!(
+                "{} is neither a journal nor a score baseline",
+                one_line(word)
+            ));
+            return Err(failure.hint(
                 "a journal is what a run leaves in its results (`run-....journal.jsonl`), a score baseline what \
                  `baseline accept --scores` writes",
-            )),
-            Kind::Scores => {
-                let file = ScoreStore::read_file(path).map_err(scores::named)?;
-                let read = ScoreBaselineRead { path: self.places.shown(path), rev: None, file };
-                let scores = of_baseline(word.to_owned(), &read);
-                Ok(Side { scores, journals: Vec::new(), warnings: Vec::new() })
-            }
+            ));
         }
+        let file = ScoreStore::read_file(path).map_err(scores::named)?;
+        let read = ScoreBaselineRead {
+            path: self.places.shown(path),
+            rev: None,
+            file,
+        };
+        Ok(Side::of_baseline(word, &read))
     }
 
     /// A word that means something only beside another side: `previous`, `accepted` or a revision.
     fn referring(&self, word: &str, beside: Option<&Beside>) -> Result<Side, Failure> {
-        let accepted = |rev| {
-            let scores = self.accepted(word, rev, beside)?;
-            Ok(Side {
-                scores,
-                journals: Vec::new(),
-                warnings: Vec::new(),
-            })
-        };
         match word {
             PREVIOUS => {
                 let beside = beside.ok_or_else(|| {
@@ -317,11 +336,11 @@ impl Words<'_> {
                 let run = found.ok_or_else(|| self.no_previous(results, beside))?;
                 self.journals(vec![run.journal()], word)
             }
-            ACCEPTED => accepted(None),
+            ACCEPTED => self.accepted(word, None, beside),
             rev => {
                 let at = self.repository()?;
                 match git::commit_of(&at, rev) {
-                    Ok(_) => accepted(Some(rev)),
+                    Ok(_) => self.accepted(word, Some(rev), beside),
                     Err(error) => Err(self.unknown(rev, &[no_revision(&error)])),
                 }
             }
@@ -334,7 +353,7 @@ impl Words<'_> {
         word: &str,
         rev: Option<&str>,
         beside: Option<&Beside>,
-    ) -> Result<RunScores, Failure> {
+    ) -> Result<Side, Failure> {
         let (store, suite, target) = self.whose(beside)?;
         let of = ScoresOf {
             suite: &suite,
@@ -353,7 +372,7 @@ impl Words<'_> {
                     rev: rev.map(str::to_owned),
                     file,
                 };
-                Ok(of_baseline(word.to_owned(), &read))
+                Ok(Side::of_baseline(word, &read))
             }
             None => Err(scores::missing(of, &shown, rev)),
         }
@@ -367,26 +386,17 @@ impl Words<'_> {
             .or(project.map(|project| project.target.as_str()))
             .unwrap_or_default()
             .to_owned();
-        let Some(beside) = beside else {
-            let project = project.ok_or_else(|| {
-                Failure::wrong("there is no suite here whose accepted scores could be meant")
-                    .hint("name it with --suite")
-            })?;
-            return Ok((
-                ScoreStore::new(&project.baselines),
-                project.suite.clone(),
-                target,
-            ));
+        let is_meant = |project: &&Project| {
+            beside.is_none_or(|beside| self.places.is_named() || project.suite == beside.suite)
         };
-        if let Some(project) =
-            project.filter(|project| self.places.is_named() || project.suite == beside.suite)
-        {
-            return Ok((
-                ScoreStore::new(&project.baselines),
-                project.suite.clone(),
-                target,
-            ));
+        if let Some(project) = project.filter(is_meant) {
+            let store = ScoreStore::new(&project.baselines);
+            return Ok((store, project.suite.clone(), target));
         }
+        let beside = beside.ok_or_else(|| {
+            Failure::wrong("there is no suite here whose accepted scores could be meant")
+                .hint("name it with --suite")
+        })?;
         // The candidate's own suite, where it lies on this machine.
         let own = beside
             .file
@@ -513,38 +523,14 @@ fn is_stream(path: &Path) -> bool {
         .is_ok_and(|about| !about.is_file() && !about.is_dir())
 }
 
-/// What a file holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Journal,
-    Report,
-    Scores,
-    Other,
-}
-
-/// Told by the file's first bytes.
-fn kind_of(path: &Path) -> Result<Kind, Failure> {
+/// The first bytes of a file, which show what it holds.
+fn start_of(path: &Path) -> Result<String, Failure> {
     use std::io::Read;
     let cannot = |error| Failure::wrong(format!("cannot read {}: {error}", path.display()));
     let file = eval_base::files::open_file(path).map_err(cannot)?;
     let mut start = Vec::new();
     file.take(512).read_to_end(&mut start).map_err(cannot)?;
-    let start = String::from_utf8_lossy(&start);
-    let named = path
-        .file_name()
-        .is_some_and(|name| name.to_string_lossy().ends_with(".journal.jsonl"));
-    let first = |key: &str| {
-        start
-            .trim_start()
-            .strip_prefix('{')
-            .is_some_and(|rest| rest.trim_start().starts_with(key))
-    };
-    Ok(match () {
-        () if named || first("\"run_started\"") => Kind::Journal,
-        () if first("\"eval_report\"") => Kind::Report,
-        () if start.contains("format_version") => Kind::Scores,
-        () => Kind::Other,
-    })
+    Ok(String::from_utf8_lossy(&start).into_owned())
 }
 
 /// True when a comparison's side was read from this run.

@@ -16,42 +16,19 @@ const JOURNALS: usize = 1_000;
 const JOURNAL_BYTES: u64 = 8 << 20;
 const ALL_BYTES: u64 = 64 << 20;
 
-/// The run that others are shown beside.
-#[derive(Debug, Clone)]
-pub(in crate::run) struct Beside {
-    run: RunIdentity,
-    /// When its first session began.
-    began: String,
-}
-
-impl Beside {
-    pub fn of(started: &RunStarted, began: &str) -> Beside {
-        Beside {
-            run: started.run.clone(),
-            began: began.to_owned(),
-        }
-    }
-
-    /// The run itself, and the run whose outputs it grades again: it takes the place of that.
-    fn is_own(&self, run_id: &String) -> bool {
-        *run_id == self.run.run_id || Some(run_id) == self.run.regrade_of.as_ref()
-    }
-}
-
 /// Earlier runs that are read while a run goes on.
 pub(in crate::run) struct Gathering(Option<JoinHandle<Vec<PastRate>>>);
 
 impl Gathering {
-    /// Begins to read, when the reports of the run show what is found.
+    /// Begins to read, when the reports of the run show what is found. The run's first session
+    /// began at `began`.
     pub fn of(plan: &Plan, started: &RunStarted, began: &str) -> Gathering {
         if !plan.reporting.formats.contains(&ReportFormat::Html) {
             return Gathering(None);
         }
-        let (results, beside) = (
-            plan.reporting.output_dir.clone(),
-            Beside::of(started, began),
-        );
-        let read = move || past_rates(&results, &beside);
+        let results = plan.reporting.output_dir.clone();
+        let (run, began) = (started.run.clone(), began.to_owned());
+        let read = move || past_rates(&results, &run, &began);
         // Without the thread the report goes without.
         Gathering(
             std::thread::Builder::new()
@@ -71,24 +48,27 @@ impl Gathering {
 /// The runs of the same suite and target that began before this one, oldest first: whole ones, as
 /// the history of their folder counts them. What can't be read, or is too large to be read for
 /// that, is left out.
-pub(super) fn past_rates(results: &Path, this: &Beside) -> Vec<PastRate> {
+pub(super) fn past_rates(results: &Path, this: &RunIdentity, began: &str) -> Vec<PastRate> {
+    // The run itself, and the run whose outputs it grades again: it takes the place of that.
+    let is_own = |id: &String| *id == this.run_id || Some(id) == this.regrade_of.as_ref();
     let (mut runs, _) = journal::scan_runs(results);
-    runs.retain(|run| !this.is_own(&run.run_id));
+    runs.retain(|run| !is_own(&run.run_id));
     let runs = runs.split_off(runs.len().saturating_sub(JOURNALS));
     let mut heads = entries::heads(runs, 1, &mut Vec::new());
     heads.retain(|head| {
-        head.started.run.timestamp <= this.began && !this.is_own(&head.started.run.run_id)
+        let run = &head.started.run;
+        run.timestamp.as_str() <= began && !is_own(&run.run_id)
     });
     let entries = entries::entries(heads, &mut LeftOut::default());
     let request = HistoryRequest {
-        suite: Some(&this.run.suite_name),
-        target: Some(&this.run.environment.target),
+        suite: Some(&this.suite_name),
+        target: Some(&this.environment.target),
         ..HistoryRequest::default()
     };
     let mut chosen = entries::choose(entries, &request, &mut LeftOut::default());
     chosen.retain(|entry| {
         let started = entry.first();
-        started.run.environment.target_type == this.run.environment.target_type
+        started.run.environment.target_type == this.environment.target_type
             && started.run.filters.is_empty()
     });
     let mut room = Room {

@@ -129,7 +129,14 @@ fn heads_run(heads: &[Head], texts: &Texts, warnings: &mut Vec<String>) -> Optio
                 warnings.extend(folded.cut_off.iter().map(|run| {
                     format!("run {run} has no end: it was cut off or still goes on; what it recorded counts")
                 }));
-                return folded.run(texts, warnings);
+                let run = folded.past_run(texts);
+                return run
+                    .map_err(|error| {
+                        warnings.push(format!(
+                            "a journal contradicts itself: {error}; it is left out"
+                        ));
+                    })
+                    .ok();
             }
             Err((at, message)) => {
                 warnings.push(message);
@@ -204,16 +211,6 @@ impl Folded {
             self.fold.push(&event)?;
         }
         Ok(ended)
-    }
-
-    fn run(&self, texts: &Texts, warnings: &mut Vec<String>) -> Option<PastRun> {
-        self.past_run(texts)
-            .map_err(|error| {
-                warnings.push(format!(
-                    "a journal contradicts itself: {error}; it is left out"
-                ));
-            })
-            .ok()
     }
 
     fn past_run(&self, texts: &Texts) -> Result<PastRun, SummaryError> {

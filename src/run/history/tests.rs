@@ -704,7 +704,7 @@ fn a_run_has_the_whole_runs_of_its_suite_and_target_before_it_oldest_first() {
     let seen = |this: &Written, paths: &RunPaths, hour: i64| {
         let began = format!("2026-03-01T{hour:02}:00:00Z");
         let started = this.started(paths, began.clone());
-        let rates = rates::past_rates(dir.path(), &rates::Beside::of(&started, &began));
+        let rates = rates::past_rates(dir.path(), &started.run, &began);
         let line = |rate: &PastRate| {
             let decision = rate.decision.map_or("-", Decision::name);
             let commit = rate.commit.as_deref().unwrap_or("-");
