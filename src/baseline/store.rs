@@ -159,14 +159,6 @@ impl Store {
         }
     }
 
-    /// The accepted baselines as they were at a revision. It can't be changed.
-    pub fn at(folder: Folder) -> Store {
-        Store {
-            dir: folder.dir().to_owned(),
-            folder,
-        }
-    }
-
     pub fn dir(&self) -> &Path {
         &self.dir
     }

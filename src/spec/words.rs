@@ -132,15 +132,6 @@ impl IntervalScope {
         self == IntervalScope::SimilarEvals && evals < IntervalScope::FEWEST_EVALS
     }
 
-    /// As authors write it.
-    pub fn name(self) -> &'static str {
-        match self {
-            IntervalScope::TheseCases => "these_cases",
-            IntervalScope::SimilarCases => "similar_cases",
-            IntervalScope::SimilarEvals => "similar_evals",
-        }
-    }
-
     /// What is random, as it completes "intervals are for ...".
     pub fn about(self) -> &'static str {
         match self {
