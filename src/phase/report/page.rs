@@ -212,7 +212,7 @@ fn tone(status: StepStatus) -> Tone {
 fn overview(page: &mut Page, steps: &[StepResult]) {
     let mut table = Table::new([
         Column::left("Step").least(12),
-        Column::left("Kind"),
+        Column::left("Kind").least(6).optional(),
         Column::left("Status"),
         Column::left("Counts"),
     ]);

@@ -5,14 +5,15 @@ use super::words::{self, Groups, Headline, Kind, Leaning, Row as MetricRow};
 use crate::model::{CaseChanges, ComparedSide, Comparison, ComparisonVerdict, Comparisons};
 use crate::report::figures;
 use crate::report::page::{
-    ARROW, BETTER, Block, Column, DOT, ERRORED, Item, Mark, Narrow, Page, Part, Row, Symbol, Table,
-    Text, Tone, UNKNOWN, View, WORSE, bold, code, dim, outside, own, signed, span, text,
+    ARROW, BETTER, Block, Column, DOT, ERRORED, FAILED, Item, Mark, Narrow, Notice, PASSED, Page,
+    Part, Row, SKIPPED, Symbol, Table, Text, Tone, UNKNOWN, View, WORSE, bold, code, dim, outside,
+    own, signed, span, text,
 };
 use crate::spec::words::FailOn;
 use eval_base::text::{group_digits, plural};
 
 /// Columns that names keep however narrow a terminal is.
-const NAME: usize = 14;
+const NAME: usize = 10;
 
 pub fn page(comparisons: &Comparisons, view: &View) -> Page {
     let mut page = Page::default();
@@ -156,8 +157,13 @@ fn verdict(page: &mut Page, comparison: &Comparison, view: &View) {
 }
 
 fn said(page: &mut Page, comparison: &Comparison, view: &View) {
-    if let Some(why) = words::undecided(comparison) {
-        page.words(span(Tone::Warn, why));
+    match words::undecided(comparison) {
+        Some(why) if view.is_terminal() => page.words(span(Tone::Warn, why)),
+        Some(why) => page.push(Block::Notice(Notice {
+            loud: true,
+            ..Notice::quiet(format!("Undecided: {why}"))
+        })),
+        None => {}
     }
     page.words(bold(outside(&words::first_sentence(comparison))));
     for sentence in words::further_sentences(comparison) {
@@ -268,13 +274,18 @@ fn metrics(page: &mut Page, comparison: &Comparison, view: &View) {
     }
     let most = view.limits.metrics;
     let defined = || rows.iter().filter(|row| row.undefined.is_empty());
-    let mut table = Table::new(metric_columns("Metric"));
+    let document = !view.is_terminal();
+    let paired = document.then(|| Column::left("Paired"));
+    let mut table = Table::new(metric_columns("Metric").into_iter().chain(paired));
     for row in rows.iter().take(most) {
         let mut cells = metric_cells(named(row), difference(row), row);
         if !row.undefined.is_empty() {
             cells.truncate(1);
             cells.push(span(Tone::Warn, figures::NO_VALUE).into());
             cells.resize(6, Text::default());
+        }
+        if document {
+            cells.push(outside(&row.n));
         }
         let note = outside(&row.undefined);
         table.rows.push(Row { cells, note });
@@ -289,10 +300,10 @@ fn metrics(page: &mut Page, comparison: &Comparison, view: &View) {
     let others = defined().filter(|row| row.n != usual);
     let others = others.map(|row| text![outside(&row.name), " ", outside(&row.n)]);
     let paired = std::iter::once(outside(usual)).chain(others);
-    if !usual.is_empty() {
+    if !usual.is_empty() && !document {
         page.words(dim(text!["paired: ", Text::joined(paired, ", ")]));
     }
-    let loud = |row: &&MetricRow| row.decides || view.verbose || !view.is_terminal();
+    let loud = |row: &&MetricRow| row.decides || view.verbose || document;
     for row in rows.iter().filter(|row| !row.range.is_empty()).filter(loud) {
         let words = " if all without a grade had gone against, or for, the candidate";
         let range = own(format!(" {}{words}", row.range));
@@ -331,22 +342,24 @@ fn group(kind: &Groups, comparison: &Comparison, view: &View) -> Block {
         .shown
         .first()
         .map(|group| figures::metric_name(&group.metric.name));
+    let differ = kind.shown.iter();
+    let differ = differ.filter(|group| group.verdict != ComparisonVerdict::None);
+    let finding = match differ.count() {
+        _ if view.is_terminal() => String::new(),
+        0 => ", no group differs by more than chance".to_owned(),
+        1 => ", 1 group differs by more than chance".to_owned(),
+        n => format!(", {n} groups differ by more than chance"),
+    };
     let title = text![
         own(format!("By {}: ", kind.by.name())),
         outside(&metric.unwrap_or_default()),
         if kind.decides { " *" } else { "" },
+        own(finding),
     ];
     let [name, from, to, by, interval, p] = metric_columns("Group");
     let cases = Column::right("Cases").optional();
-    let flips = [
-        Column::right("Broken").optional(),
-        Column::right("Fixed").optional(),
-    ];
-    let mut table = Table::new(
-        [name, from, to, by, interval, p, cases]
-            .into_iter()
-            .chain(flips),
-    );
+    let flips = Column::left("Flips");
+    let mut table = Table::new([name, from, to, by, interval, p, flips, cases]);
     for group in kind.shown.iter().take(most) {
         let row = words::row(&group.metric, comparison);
         let leaning = match group.verdict {
@@ -356,8 +369,8 @@ fn group(kind: &Groups, comparison: &Comparison, view: &View) -> Block {
         };
         let difference = leant(leaning, &row.difference);
         let mut cells = metric_cells(outside(&group.group), difference, &row);
-        let counts = [group.metric.n, group.broken, group.fixed];
-        cells.extend(counts.map(|n| own(group_digits(n))));
+        cells.push(flips_of(group.broken, group.fixed));
+        cells.push(own(group_digits(group.metric.n)));
         table.row(cells);
     }
     let mut body = Page::default();
@@ -369,13 +382,23 @@ fn group(kind: &Groups, comparison: &Comparison, view: &View) -> Block {
             true => "without a difference",
             false => "that may differ by chance",
         };
-        body.words(dim(own(format!("{groups} {how}"))));
+        let rest = view.rest();
+        body.words(dim(own(format!("{groups} {how}; {rest}"))));
     }
     Block::Part(Part {
         title,
         folded: true,
         blocks: body.blocks,
     })
+}
+
+/// How many cases broke, and how many were fixed.
+fn flips_of(broken: usize, fixed: usize) -> Text {
+    let flips = [(FAILED, Tone::Bad, broken), (PASSED, Tone::Good, fixed)];
+    let flips = flips.into_iter().filter(|(.., count)| *count > 0);
+    let flips =
+        flips.map(|(symbol, tone, count)| text![symbol, own(group_digits(count))].toned(tone));
+    Text::joined(flips, " ")
 }
 
 // Cases.
@@ -405,7 +428,7 @@ fn cases(page: &mut Page, cases: &CaseChanges, view: &View, whole: bool) {
                 outside(&words::case_name(case))
             ];
             if words::is_critical(case) {
-                name.push(text![" ", bold("critical")]);
+                name.push(text![" (", bold("critical"), ")"]);
             }
             table.row([name, signed(&words::passes(case, "→"))]);
         }
@@ -420,7 +443,6 @@ fn cases(page: &mut Page, cases: &CaseChanges, view: &View, whole: bool) {
 }
 
 fn flip(kind: Kind) -> (Symbol, Tone) {
-    use crate::report::page::{FAILED, PASSED, SKIPPED};
     let own = |sign: &'static str| Symbol {
         unicode: sign,
         ascii: sign,
@@ -445,7 +467,7 @@ fn columns(page: &mut Page, candidates: &[Comparison], view: &View) {
         keeps_end: true,
         ..Column::left(bold(outside(&words::label(&one.candidate))))
     });
-    let mut table = Table::new(std::iter::once(Column::left("").least(NAME)).chain(labels));
+    let mut table = Table::new(std::iter::once(Column::left("").least(17)).chain(labels));
     table.narrow = Narrow::Split;
     let mut line = |name: Text, cell: &dyn Fn(&Comparison) -> Text| {
         table.row(std::iter::once(name).chain(candidates.iter().map(cell)));

@@ -470,8 +470,10 @@ fn left_out(page: &mut Page, history: &History) {
         many(left.earlier, "before the requested ones"),
         many(left.captures, "made to capture baselines"),
     ];
-    page.push(Block::Gap);
-    for words in all.into_iter().flatten() {
+    for (at, words) in all.into_iter().flatten().enumerate() {
+        if at == 0 {
+            page.push(Block::Gap);
+        }
         page.words(dim(text!["left out: ", words]));
     }
 }

@@ -65,10 +65,17 @@ struct Writer {
 
 impl Writer {
     fn blocks(&mut self, blocks: &[Block], tight: bool) -> String {
-        blocks
-            .iter()
-            .map(|block| self.block(block, tight))
-            .collect()
+        let is_list = |block: &Block| matches!(block, Block::Facts(_) | Block::List(_));
+        let mut out = String::new();
+        for (at, block) in blocks.iter().enumerate() {
+            // Else readers would see one list.
+            let before = at.checked_sub(1).and_then(|before| blocks.get(before));
+            if !tight && is_list(block) && before.is_some_and(is_list) {
+                out.push_str("<!-- -->\n\n");
+            }
+            out.push_str(&self.block(block, tight));
+        }
+        out
     }
 
     /// A block with the empty line behind it; below an item of a list (`tight`) an item or some.

@@ -20,6 +20,8 @@ const SIDE_LINES: usize = 4;
 const LABEL: usize = 24;
 /// Blanks between columns.
 const GAP: usize = 2;
+/// Columns of the end of a long head: `2026-01-03/run-093000`.
+const HEAD_END: usize = 21;
 /// Columns of a cell in a row of tables that stand below each other.
 const SPLIT_CELL: usize = 8;
 const BARS: [&str; 8] = ["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
@@ -466,6 +468,8 @@ struct GridColumn<'a> {
     of: &'a Column,
     head: Pieces,
     width: usize,
+    /// How narrow it may become.
+    least: Option<usize>,
 }
 
 #[derive(Clone)]
@@ -507,8 +511,11 @@ impl<'a> Grid<'a> {
             let widest = cells.flatten().map(width_of).max().unwrap_or(0);
             // The title begins two columns further left.
             let offset = if title.is_some() { 2 } else { 0 };
+            // The beginning of a long head may go.
+            let least = of.least.or(of.keeps_end.then_some(widest.max(HEAD_END)));
             GridColumn {
                 of,
+                least,
                 width: widest.max(width_of(&head).saturating_sub(offset)),
                 head,
             }
@@ -526,8 +533,8 @@ impl<'a> Grid<'a> {
         self.indent + columns.sum::<usize>() - GAP
     }
 
-    /// The grid within a width: the widest columns that may be cut give way first, then columns
-    /// that may be left out.
+    /// The grid within a width: columns that may be cut give way first, of them those that may be
+    /// left out, then the widest; at last columns are left out.
     fn fitted(&self, width: usize) -> Option<Grid<'a>> {
         let mut whole = self.clone();
         loop {
@@ -535,8 +542,8 @@ impl<'a> Grid<'a> {
             while grid.total() > width {
                 let may = grid.columns.iter_mut().rev();
                 let may =
-                    may.filter(|column| column.of.least.is_some_and(|least| column.width > least));
-                match may.max_by_key(|column| column.width) {
+                    may.filter(|column| column.least.is_some_and(|least| column.width > least));
+                match may.max_by_key(|column| (column.of.optional, column.width)) {
                     Some(widest) => widest.width -= 1,
                     None => break,
                 }

@@ -8,6 +8,9 @@ use crate::report::page::{
 use eval_base::text::{group_digits, plural};
 
 pub fn section(page: &mut Page, summary: &Summary, view: &View) {
+    if summary.evals.is_empty() {
+        return;
+    }
     let most = view.limits.evals;
     let many = summary.evals.len() > most;
     let listed = |eval: &&EvalResult| !many || eval.outcome != Outcome::Passed;

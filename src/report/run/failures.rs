@@ -80,6 +80,7 @@ fn part(summary: &Summary, failure: &Failure, view: &View) -> Block {
     body.words(outside(&failure.reason));
     if !comment && let Some(sample) = judged::of_failure(summary, failure) {
         of_judges::verdicts(&mut body, sample, view);
+        body.push(Block::Gap);
     }
     let evidence = Evidence::of(failure, view.limits.evidence);
     let whole = match &evidence {
@@ -154,7 +155,7 @@ pub fn flaky(page: &mut Page, summary: &Summary, view: &View) {
         Column::left("Case").least(16),
         Column::right("Sample"),
         Column::right("Attempts"),
-        Column::left("First attempt").least(12).optional(),
+        Column::left("First attempt").least(13).optional(),
     ]);
     for flaky in all.by_ref().take(view.limits.cases.min(1_000)) {
         let (index, attempts) = flaky.sample.unzip();

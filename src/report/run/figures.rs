@@ -123,7 +123,8 @@ pub fn metrics(page: &mut Page, summary: &Summary) {
     if rows.is_empty() {
         return;
     }
-    let ranged = rows.iter().any(|row| !row.range.is_empty());
+    let ranged = |row: &figures::MetricRow| row.undefined.is_empty() && !row.range.is_empty();
+    let ranged = rows.iter().any(ranged);
     page.section("Metrics");
     let mut table = Table::new([
         Column::left("Metric").least(NAME),
@@ -134,6 +135,10 @@ pub fn metrics(page: &mut Page, summary: &Summary) {
     ]);
     for row in rows {
         let known = row.undefined.is_empty();
+        let mut note = outside(&row.undefined);
+        if !known && !row.range.is_empty() {
+            note.push(own(format!("; worst and best {}", row.range)));
+        }
         let mut cells = vec![outside(&row.name)];
         match known {
             true => cells.extend([row.value, row.interval, row.cases, row.range].map(own)),
@@ -143,7 +148,6 @@ pub fn metrics(page: &mut Page, summary: &Summary) {
                 cells.extend([value, blank.clone(), blank.clone(), blank]);
             }
         }
-        let note = outside(&row.undefined);
         table.rows.push(Row { cells, note });
     }
     page.table(table);

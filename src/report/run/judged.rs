@@ -137,7 +137,7 @@ fn replies(page: &mut Page, at: usize, vote: &JudgeVote) {
             at + 1
         ));
         if !reply.why.is_empty() {
-            title.push(text![": ", outside(&reply.why)]);
+            title.push(text![" (", outside(&reply.why), ")"]);
         }
         page.push(Block::Code {
             label: title.toned(Tone::Warn),

@@ -252,12 +252,12 @@ fn all_of_it_is_shown_when_asked_for() {
         Vote         Outcome
         local:llama  ! errored  judge_unparseable: its answers could not be used
                                 (no_json); after 1 request for repair
-        Reply 1 of 2, vote 1: no_json: there is no whole JSON object in it
+        Reply 1 of 2, vote 1: no_json (there is no whole JSON object in it)
         | I would say it is
         | fine | `really` </details>
         repair request: There is no JSON object in your answer.
-        Reply 2 of 2, vote 1: off_scale: Correctness is 9, which is not on its scale
-        of 1-5
+        Reply 2 of 2, vote 1: off_scale (Correctness is 9, which is not on its scale
+        of 1-5)
         | {"scores": {"Correctness": 9}}
 
     Judged
@@ -323,6 +323,8 @@ fn markdown_shows_it_of_every_case() {
     - ✅ rightly does not say: deprecated
     - ❌ says what it must not: legacy
 
+    <!-- -->
+
     - Why: It names the endpoints but not the version of the database, on which everything else rests.
     - Feedback: Name the version.
     - Feedback: Leave out what is gone.
@@ -334,7 +336,7 @@ fn markdown_shows_it_of_every_case() {
     | openai:judge | ❌ failed | 0.500 | said passed of itself, which does not count; scored what the rubric does not have: Style |
     | local:llama | ⚠️ errored |  | judge_unparseable: its answers could not be used (no_json); after 1 request for repair |
 
-    Reply 1 of 2, vote 3: no_json: there is no whole JSON object in it:
+    Reply 1 of 2, vote 3: no_json (there is no whole JSON object in it):
 
     ```text
     I would say it is
@@ -343,7 +345,7 @@ fn markdown_shows_it_of_every_case() {
 
     repair request: There is no JSON object in your answer.
 
-    Reply 2 of 2, vote 3: off_scale: Correctness is 9, which is not on its scale of 1-5:
+    Reply 2 of 2, vote 3: off_scale (Correctness is 9, which is not on its scale of 1-5):
 
     ```text
     {"scores": {"Correctness": 9}}
@@ -359,7 +361,7 @@ fn markdown_shows_it_of_every_case() {
     | --- | --- | --- |
     | local:llama | ⚠️ errored | judge_unparseable: its answers could not be used (no_json); after 1 request for repair |
 
-    Reply 1 of 2, vote 1: no_json: there is no whole JSON object in it:
+    Reply 1 of 2, vote 1: no_json (there is no whole JSON object in it):
 
     ```text
     I would say it is
@@ -368,7 +370,7 @@ fn markdown_shows_it_of_every_case() {
 
     repair request: There is no JSON object in your answer.
 
-    Reply 2 of 2, vote 1: off_scale: Correctness is 9, which is not on its scale of 1-5:
+    Reply 2 of 2, vote 1: off_scale (Correctness is 9, which is not on its scale of 1-5):
 
     ```text
     {"scores": {"Correctness": 9}}

@@ -436,9 +436,9 @@ fn terminal_tells_flaky_samples_apart_from_calls_made_again() {
     let shown = terminal_text(&flaky(), &TerminalOptions::default());
     let from = shown.find("Flaky").unwrap();
     assert_snapshot!(&shown[from..shown.find("Metric").unwrap()], @"
-    Flaky                                      Sample  Attempts  First attempt
-      cap-000                                       0         3  expected 4, got | 5
-      cap-000 › </script><img src=x> `rm -rf…       0         3  expected 4, got | 5
+    Flaky                                            Sample  Attempts  First attempt
+      cap-000                                             0         3  expected 4, …
+      cap-000 › </script><img src=x> `rm -rf` | [a…       0         3  expected 4, …
       cap-001
 
     Summary  Total  Pass rate  Passed

@@ -497,14 +497,14 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
     Phase: Implement user authentication (auth)
       plans/auth.yaml · 12.5 s · 5 files since main: +234 -45
 
-      Step                         Kind         Status                   Counts
-      ○ Build authentication log…  implement    not checked
-      ✗ Unit tests                 test         failed                   43/45 tests
-      ○ code-review                code-review  not checked
-      ✗ Lint                       check        failed (does not block)
-      ✗ Capabilities               eval         failed                   1/6 evals
-      ✓ Regressions                eval         passed                   1/1 evals
-      – Never run                  eval         not reached
+      Step                          Kind        Status                   Counts
+      ○ Build authentication logic  implement   not checked
+      ✗ Unit tests                  test        failed                   43/45 tests
+      ○ code-review                 code-revi…  not checked
+      ✗ Lint                        check       failed (does not block)
+      ✗ Capabilities                eval        failed                   1/6 evals
+      ✓ Regressions                 eval        passed                   1/1 evals
+      – Never run                   eval        not reached
 
     Unit tests
       Reason  2 of 45 tests failed

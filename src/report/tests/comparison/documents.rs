@@ -38,28 +38,26 @@ fn markdown_begins_with_the_verdict() {
     - reference: main · target solver (model) · model openai:gpt-4o-mini · run eval-20260101-120000 · commit 0123456 · 2026-01-02
     - candidate: latest · target solver (model) · model openai:gpt-4o-mini · run eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
 
-    | Metric | From | To | Difference | 95 % interval | p | Remark |
-    | --- | ---: | ---: | ---: | --- | ---: | --- |
-    | **pass@1** * | 0.850 | 0.790 | ▼ -6.0 points | [-9.1, -2.9] | 0.0004 |  |
-    | latency mean | 812 ms | 934 ms | ▼ +122 ms | [+80 ms, +164 ms] | &lt;0.0001 |  |
-    | pass@5 | 0.950 | 0.950 | -0.04 points | [-1.0, +0.9] | 0.46 |  |
-    | pass^5 (unbiased) | 0.614 | 0.541 | ▼ -7.3 points | [-12.0, -2.6] | 0.001 |  |
-    | pass@10 | n/a |  |  |  |  | 10 samples of a case are needed; there are 5 |
-    | pass rate | 0.500 | 0.500 | = | [-10.0, +10.0] | 0.50 |  |
-    | edits | 3.250 | 3.250 | +0.0004 | [-0.200, +0.210] | 0.50 |  |
-
-    paired: 400 cases, pass rate 38 evals
+    | Metric | From | To | Difference | 95 % interval | p | Paired | Remark |
+    | --- | ---: | ---: | ---: | --- | ---: | --- | --- |
+    | **pass@1** * | 0.850 | 0.790 | ▼ -6.0 points | [-9.1, -2.9] | 0.0004 | 400 cases |  |
+    | latency mean | 812 ms | 934 ms | ▼ +122 ms | [+80 ms, +164 ms] | &lt;0.0001 | 400 cases |  |
+    | pass@5 | 0.950 | 0.950 | -0.04 points | [-1.0, +0.9] | 0.46 | 400 cases |  |
+    | pass^5 (unbiased) | 0.614 | 0.541 | ▼ -7.3 points | [-12.0, -2.6] | 0.001 | 400 cases |  |
+    | pass@10 | n/a |  |  |  |  | 0 cases | 10 samples of a case are needed; there are 5 |
+    | pass rate | 0.500 | 0.500 | = | [-10.0, +10.0] | 0.50 | 38 evals |  |
+    | edits | 3.250 | 3.250 | +0.0004 | [-0.200, +0.210] | 0.50 | 400 cases |  |
 
     \* the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, the way the difference points; of several tests adjusted by Holm, those of other metrics not.
 
-    <details><summary>By category: <code>pass@1</code> *</summary>
+    <details><summary>By category: <code>pass@1</code> *, 1 group differs by more than chance</summary>
 
-    | Group | From | To | Difference | 95 % interval | p | Cases | Broken | Fixed |
-    | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: |
-    | code | 0.900 | 0.760 | ▼ -14.0 points | [-19.0, -9.2] | &lt;0.0001 | 200 | 22 | 4 |
-    | math and everything else that counts | 0.810 | 0.830 | +2.0 points | [-2.0, +6.0] | 0.57 | 190 | 2 | 8 |
+    | Group | From | To | Difference | 95 % interval | p | Flips | Cases |
+    | --- | ---: | ---: | ---: | --- | ---: | --- | ---: |
+    | code | 0.900 | 0.760 | ▼ -14.0 points | [-19.0, -9.2] | &lt;0.0001 | ❌22 ✅4 | 200 |
+    | math and everything else that counts | 0.810 | 0.830 | +2.0 points | [-2.0, +6.0] | 0.57 | ❌2 ✅8 | 190 |
 
-    1 more group without a difference
+    1 more group without a difference; the JSON report has all
 
     </details>
 
@@ -71,7 +69,7 @@ fn markdown_begins_with_the_verdict() {
 
     | Case | Passed |
     | --- | --- |
-    | ❌ cap-code-002 / case-01 **critical** | 5/5 → 1/5 |
+    | ❌ cap-code-002 / case-01 (**critical**) | 5/5 → 1/5 |
     | ❌ cap-code-002 / case-00 | 5/5 → 1/5 |
 
     </details>
@@ -120,7 +118,8 @@ fn markdown_says_what_is_undecided() {
     assert_snapshot!(as_markdown(&of(vec![undecided()], Decision::Incomplete, &[])), @r"
     # ⚠️ Undecided: Parser suite, latest against main
 
-    samples without a grade leave it open: at worst a regression, at best an improvement
+    > [!CAUTION]
+    > **Undecided: samples without a grade leave it open: at worst a regression, at best an improvement**
 
     **over what was graded: no evidence of a difference: pass@1 fell from 0.900 to 0.800, -10.0 points \[-41.0, +22.0\], p = 0.31 (one-sided, McNemar with mid-p, 10 cases)**
 
@@ -133,11 +132,9 @@ fn markdown_says_what_is_undecided() {
     - reference: main · target solver (model) · model openai:gpt-4o-mini · run eval-20260101-120000 · commit 0123456 · 2026-01-02
     - candidate: latest · target solver (model) · model openai:gpt-4o-mini · run eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
 
-    | Metric | From | To | Difference | 95 % interval | p |
-    | --- | ---: | ---: | ---: | --- | ---: |
-    | **pass@1** * | 0.900 | 0.800 | -10.0 points | [-41.0, +22.0] | 0.31 |
-
-    paired: 10 cases
+    | Metric | From | To | Difference | 95 % interval | p | Paired |
+    | --- | ---: | ---: | ---: | --- | ---: | --- |
+    | **pass@1** * | 0.900 | 0.800 | -10.0 points | [-41.0, +22.0] | 0.31 | 10 cases |
 
     pass@1 [-40.0, +30.0] if all without a grade had gone against, or for, the candidate
 
@@ -223,14 +220,14 @@ fn markdown_has_a_column_for_each_candidate() {
 
     - ⚠️ the suite had version 1.1.0 and has 1.2.0
 
-    <details><summary>By category: <code>pass@1</code> *</summary>
+    <details><summary>By category: <code>pass@1</code> *, 1 group differs by more than chance</summary>
 
-    | Group | From | To | Difference | 95 % interval | p | Cases | Broken | Fixed |
-    | --- | ---: | ---: | ---: | --- | ---: | ---: | ---: | ---: |
-    | code | 0.900 | 0.760 | ▼ -14.0 points | [-19.0, -9.2] | &lt;0.0001 | 200 | 22 | 4 |
-    | math and everything else that counts | 0.810 | 0.830 | +2.0 points | [-2.0, +6.0] | 0.57 | 190 | 2 | 8 |
+    | Group | From | To | Difference | 95 % interval | p | Flips | Cases |
+    | --- | ---: | ---: | ---: | --- | ---: | --- | ---: |
+    | code | 0.900 | 0.760 | ▼ -14.0 points | [-19.0, -9.2] | &lt;0.0001 | ❌22 ✅4 | 200 |
+    | math and everything else that counts | 0.810 | 0.830 | +2.0 points | [-2.0, +6.0] | 0.57 | ❌2 ✅8 | 190 |
 
-    1 more group without a difference
+    1 more group without a difference; the JSON report has all
 
     </details>
 
@@ -244,7 +241,8 @@ fn markdown_has_a_column_for_each_candidate() {
 
     ## ⚠️ eval-20260103-093001: undecided
 
-    samples without a grade leave it open: at worst a regression, at best an improvement
+    > [!CAUTION]
+    > **Undecided: samples without a grade leave it open: at worst a regression, at best an improvement**
 
     **over what was graded: no evidence of a difference: pass@1 fell from 0.900 to 0.800, -10.0 points \[-41.0, +22.0\], p = 0.31 (one-sided, McNemar with mid-p, 10 cases)**
 

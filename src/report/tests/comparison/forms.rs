@@ -41,26 +41,26 @@ fn a_regression_is_told_whole() {
       those of other metrics not.
 
       By category: pass@1 *
-        Group             From     To      Difference  95 % interval        p  Cases
-        code             0.900  0.760  ▼ -14.0 points  [-19.0, -9.2]  <0.0001    200
-        math and every…  0.810  0.830     +2.0 points  [-2.0, +6.0]      0.57    190
-        1 more group without a difference
+        Group            From     To      Difference  95 % interval        p  Flips
+        code            0.900  0.760  ▼ -14.0 points  [-19.0, -9.2]  <0.0001  ✗22 ✓4
+        math and ever…  0.810  0.830     +2.0 points  [-2.0, +6.0]      0.57  ✗2 ✓8
+        1 more group without a difference; --verbose shows more
 
       398 cases compared: 24 broken, 12 fixed, 61 still failing, 301 still passing
       not compared: 2 changed (other data or grading), 1 new, 7 gone, 4 left out of
       a side by filters or shards
 
-      Broken: passed before, fail now (24)  Passed
-        ✗ cap-code-002 / case-20 critical   5/5 → 1/5
-        ✗ cap-code-002 / case-00            5/5 → 1/5
-        ✗ cap-code-002 / case-01            5/5 → 1/5
-        ✗ cap-code-002 / case-02            5/5 → 1/5
-        ✗ cap-code-002 / case-03            5/5 → 1/5
-        ✗ cap-code-002 / case-04            5/5 → 1/5
-        ✗ cap-code-002 / case-05            5/5 → 1/5
-        ✗ cap-code-002 / case-06            5/5 → 1/5
-        ✗ cap-code-002 / case-07            5/5 → 1/5
-        ✗ cap-code-002 / case-08            5/5 → 1/5
+      Broken: passed before, fail now (24)   Passed
+        ✗ cap-code-002 / case-20 (critical)  5/5 → 1/5
+        ✗ cap-code-002 / case-00             5/5 → 1/5
+        ✗ cap-code-002 / case-01             5/5 → 1/5
+        ✗ cap-code-002 / case-02             5/5 → 1/5
+        ✗ cap-code-002 / case-03             5/5 → 1/5
+        ✗ cap-code-002 / case-04             5/5 → 1/5
+        ✗ cap-code-002 / case-05             5/5 → 1/5
+        ✗ cap-code-002 / case-06             5/5 → 1/5
+        ✗ cap-code-002 / case-07             5/5 → 1/5
+        ✗ cap-code-002 / case-08             5/5 → 1/5
         ... and 14 more cases; --verbose shows more
 
       Fixed: failed before, pass now (12)  Passed
@@ -313,10 +313,10 @@ fn several_candidates_have_a_column_each() {
       ! the suite had version 1.1.0 and has 1.2.0
 
       By category: pass@1 *
-        Group             From     To      Difference  95 % interval        p  Cases
-        code             0.900  0.760  ▼ -14.0 points  [-19.0, -9.2]  <0.0001    200
-        math and every…  0.810  0.830     +2.0 points  [-2.0, +6.0]      0.57    190
-        1 more group without a difference
+        Group            From     To      Difference  95 % interval        p  Flips
+        code            0.900  0.760  ▼ -14.0 points  [-19.0, -9.2]  <0.0001  ✗22 ✓4
+        math and ever…  0.810  0.830     +2.0 points  [-2.0, +6.0]      0.57  ✗2 ✓8
+        1 more group without a difference; --verbose shows more
 
     results/2026-01-03/run-093000
     ▲ IMPROVEMENT
@@ -455,10 +455,10 @@ fn all_is_shown_when_it_is_asked_for_and_ascii_where_nothing_else_is() {
       those of other metrics not.
 
       By category: pass@1 *
-        Group            From     To      Difference  95 % interval         p  Cases
-        code            0.900  0.760  v -14.0 points  [-19.0, -9.2]   <0.0001    200
-        math and ev...  0.810  0.830     +2.0 points  [-2.0, +6.0]       0.57    190
-        chat            0.700  0.700               =  [-10.0, +10.0]              10
+        Group           From     To      Difference  95 % interval         p  Flips
+        code           0.900  0.760  v -14.0 points  [-19.0, -9.2]   <0.0001  x22 +4
+        math and e...  0.810  0.830     +2.0 points  [-2.0, +6.0]       0.57  x2 +8
+        chat           0.700  0.700               =  [-10.0, +10.0]
 
       398 cases compared: 2 broken, 2 fixed, 61 still failing, 301 still passing
       not compared: 2 changed (other data or grading), 1 new, 7 gone, 4 left out of
@@ -560,13 +560,14 @@ fn a_narrow_terminal_has_sentences_in_place_of_tables() {
       By category: pass@1 *
         code: from 0.900, to 0.760, difference ▼
           -14.0 points, 95 % interval [-19.0,
-          -9.2], p <0.0001, cases 200, broken 22,
-          fixed 4
+          -9.2], p <0.0001, flips ✗22 ✓4, cases
+          200
         math and everything else that counts: from
           0.810, to 0.830, difference +2.0 points,
           95 % interval [-2.0, +6.0], p 0.57,
-          cases 190, broken 2, fixed 8
-        1 more group without a difference
+          flips ✗2 ✓8, cases 190
+        1 more group without a difference;
+        --verbose shows more
 
       398 cases compared: 398 still passing
 

@@ -61,8 +61,8 @@ fn the_terminal_has_a_section_of_it() {
 
       400 cases compared: 1 broken, 2 fixed, 397 still passing
 
-      Broken: passed before, fail now (1)  Passed
-        ✗ cap-code-002 / case-00 critical  5/5 → 1/5
+      Broken: passed before, fail now (1)    Passed
+        ✗ cap-code-002 / case-00 (critical)  5/5 → 1/5
 
       Fixed: failed before, pass now (2)  Passed
         ✓ cap-code-002 / case-00          0/1 → 1/1
@@ -92,11 +92,9 @@ fn markdown_has_a_section_of_it() {
 
     - ⚠️ the suite had version 1.1.0 and has 1.2.0
 
-    | Metric | From | To | Difference | 95 % interval | p |
-    | --- | ---: | ---: | ---: | --- | ---: |
-    | **pass@1** * | 0.850 | 0.790 | ▼ -6.0 points | [-9.1, -2.9] | 0.0004 |
-
-    paired: 400 cases
+    | Metric | From | To | Difference | 95 % interval | p | Paired |
+    | --- | ---: | ---: | ---: | --- | ---: | --- |
+    | **pass@1** * | 0.850 | 0.790 | ▼ -6.0 points | [-9.1, -2.9] | 0.0004 | 400 cases |
 
     \* the verdict rests on it. ▼ ▲ more than chance, each metric taken alone. p: one-sided, the way the difference points.
 
@@ -106,7 +104,7 @@ fn markdown_has_a_section_of_it() {
 
     | Case | Passed |
     | --- | --- |
-    | ❌ cap-code-002 / case-00 **critical** | 5/5 → 1/5 |
+    | ❌ cap-code-002 / case-00 (**critical**) | 5/5 → 1/5 |
 
     </details>
 
