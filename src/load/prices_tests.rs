@@ -128,6 +128,12 @@ fn equally_exact_globs_are_an_error_unless_they_say_the_same() {
 fn a_price_of_the_target_itself_wins() {
     let own = "openai:gpt-4o-mini, price: {input_per_million: 0, output_per_million: 0}";
     assert_eq!(priced(own, TWO), "0 and 0");
+    // A doubtful one is marked itself, not the whole target.
+    let own = "openai:m, price: {input_per_million: 20000, output_per_million: 1}";
+    insta::assert_snapshot!(priced(own, TWO), @"
+    suite.yaml:7:69 warning suspicious-value: 20000 dollars for a million tokens are hardly meant
+    20000 and 1
+    ");
 }
 
 #[test]

@@ -1229,7 +1229,7 @@ fn a_capture_is_of_what_was_asked_and_against_what_was_there() {
         .expect(1);
     let other = capture(&["--run", "latest"]).expect(2);
     assert!(
-        other.stdout.contains("what it asks is another than in"),
+        other.stdout.contains("its request differs from"),
         "{}",
         other.stdout
     );

@@ -51,11 +51,9 @@ pub(super) fn resolve(desk: &mut Desk, written: &Written) -> Option<Endpoint> {
         ca_file: ca_file(desk, written, of)?,
         insecure: joint.insecure.unwrap_or(false),
         price: {
-            let own = written
-                .spec
-                .price
-                .as_ref()
-                .map(|price| (price, written.node_of("price")));
+            let holder = written.node_of("price");
+            let node = holder.get("price").unwrap_or(holder);
+            let own = written.spec.price.as_ref().map(|price| (price, node));
             prices::price_of(desk, own, &named.provider, &named.model)
         },
         replay: replay(desk, written)?,
