@@ -7,7 +7,7 @@
 //! [`problem::Problem`]; [`render`] shows problems to people and machines.
 
 #[cfg(test)]
-mod agreement;
+mod agreement_tests;
 mod baselines;
 mod cases;
 mod check;
