@@ -34,11 +34,11 @@ pub fn write(page: &Page, options: Options) -> String {
         evidence: options.evidence.unwrap_or(usize::MAX),
     };
     let mut parts: Vec<String> = Vec::new();
-    for block in &page.blocks {
+    for (at, block) in page.blocks.iter().enumerate() {
         // What fills the page comes when all else is known.
         parts.push(match (block, options.most) {
             (Block::Fill(..), Some(_)) => String::new(),
-            _ => writer.block(block, false),
+            _ => between(&page.blocks, at).to_owned() + &writer.block(block, false),
         });
     }
     if let Some(most) = options.most {
@@ -57,6 +57,15 @@ pub fn write(page: &Page, options: Options) -> String {
     }
 }
 
+/// What parts two lists, which readers would see as one.
+fn between(blocks: &[Block], at: usize) -> &'static str {
+    let is_list = |at: usize| matches!(blocks.get(at), Some(Block::Facts(_) | Block::List(_)));
+    match at.checked_sub(1) {
+        Some(before) if is_list(before) && is_list(at) => "<!-- -->\n\n",
+        _ => "",
+    }
+}
+
 struct Writer {
     options: Options,
     /// Bytes of expected and actual values that are left.
@@ -65,17 +74,11 @@ struct Writer {
 
 impl Writer {
     fn blocks(&mut self, blocks: &[Block], tight: bool) -> String {
-        let is_list = |block: &Block| matches!(block, Block::Facts(_) | Block::List(_));
-        let mut out = String::new();
-        for (at, block) in blocks.iter().enumerate() {
-            // Else readers would see one list.
-            let before = at.checked_sub(1).and_then(|before| blocks.get(before));
-            if !tight && is_list(block) && before.is_some_and(is_list) {
-                out.push_str("<!-- -->\n\n");
-            }
-            out.push_str(&self.block(block, tight));
-        }
-        out
+        let written = |(at, block)| {
+            let gap = if tight { "" } else { between(blocks, at) };
+            gap.to_owned() + &self.block(block, tight)
+        };
+        blocks.iter().enumerate().map(written).collect()
     }
 
     /// A block with the empty line behind it; below an item of a list (`tight`) an item or some.

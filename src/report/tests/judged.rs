@@ -567,9 +567,13 @@ fn how_the_judges_did_is_told_in_a_few_lines() {
     - verdicts: 45 samples judged, 3 without a verdict (judge_unparseable: 2, judge_unreachable: 1)
     - panels: 40 of several votes: in 4 (10.0 %) votes differ on whether it passes
 
+    <!-- -->
+
     - ⚠️ 2 samples were not judged, though their cases have a judge
     - ⚠️ 3 verdicts on texts with marks or hidden characters, which were made harmless
     - ⚠️ 1 verdict on texts of which the middle was left out
+
+    <!-- -->
 
     - **local:llama &#124; \`x\`**
       - votes: 30: 30 pass, 0 fail

@@ -35,6 +35,8 @@ fn markdown_begins_with_the_verdict() {
 
     - regression: pass@1 fell
 
+    <!-- -->
+
     - reference: main · target solver (model) · model openai:gpt-4o-mini · run eval-20260101-120000 · commit 0123456 · 2026-01-02
     - candidate: latest · target solver (model) · model openai:gpt-4o-mini · run eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
 
@@ -195,6 +197,8 @@ fn markdown_has_a_column_for_each_candidate() {
     Gate: ❌ **FAIL** (`--fail-on significant`: a regression fails it)
 
     - small: regression: pass@1 fell from 0.850 to 0.790
+
+    <!-- -->
 
     - reference: main · target solver (model) · model openai:gpt-4o-mini · run eval-20260101-120000 · commit 0123456 · 2026-01-02
     - candidate: small · target solver (model) · model openai:gpt-4o-mini · run eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
