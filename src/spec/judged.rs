@@ -41,8 +41,8 @@ pub struct ModelGraderConfig {
     /// In place of the provider's. Ends where the provider's own path (`/chat/completions`,
     /// `/messages`) begins.
     pub base_url: Option<String>,
-    /// The environment variable that holds the key. Without it no key is sent to a `base_url` of
-    /// one's own.
+    /// The environment variable that holds the key. Without it no key is sent to a custom
+    /// `base_url`.
     pub api_key_env: Option<String>,
     /// Comes before the task of every judge.
     pub system: Option<String>,
@@ -83,8 +83,8 @@ pub struct ModelGraderConfig {
     pub replay: Option<String>,
     /// How a custom JSON API is called and read, in place of OpenAI's way.
     pub request: Option<RequestSpec>,
-    /// `false` does not tell the provider the form of the answer; default true: where it can be
-    /// told it is, and where that is refused it is asked without.
+    /// `false` does not send the provider the schema of the answer. Default true: it is sent where
+    /// the API takes one, and left out where the API refuses it.
     pub structured: Option<bool>,
     /// What is judged, or the name of a rubric. Criteria such as `1. **Clarity** (weight: 0.4)` in
     /// it are read and scored one by one.

@@ -1,4 +1,4 @@
-//! `notify:` of a suite: who is told of a gate.
+//! `notify:` of a suite: who gets a message about a gate.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ pub struct WebhookSpec {
     pub url_env: Option<String>,
     /// The address, when it is no secret.
     pub url: Option<String>,
-    /// When it is told.
+    /// When it is sent.
     #[serde(default)]
     pub on: NotifyOn,
     /// What is sent where `body` does not say, and how texts are escaped.
@@ -76,7 +76,7 @@ pub struct NotifyCommandSpec {
     /// environment of `eval-harness`.
     #[schemars(length(min = 1))]
     pub command: Vec<String>,
-    /// When it is told.
+    /// When it is sent.
     #[serde(default)]
     pub on: NotifyOn,
     /// Seconds that it may take; then it is ended with all that it started. Default 30.
@@ -84,7 +84,7 @@ pub struct NotifyCommandSpec {
     pub timeout_seconds: Option<f64>,
 }
 
-/// When a channel is told.
+/// When a channel gets a message.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum NotifyOn {

@@ -29,8 +29,8 @@ pub struct ProviderSpec {
     /// Ends where the API's own path (`/chat/completions`, `/messages`) begins. `openai` and
     /// `anthropic` have one.
     pub base_url: Option<String>,
-    /// The environment variable that holds the key. Without it no key is sent to a `base_url` of
-    /// one's own.
+    /// The environment variable that holds the key. Without it no key is sent to a custom
+    /// `base_url`.
     pub api_key_env: Option<String>,
     /// Sent with every request.
     #[serde(default)]

@@ -87,8 +87,8 @@ pub struct ModelSpec {
     /// In place of the provider's. Ends where the provider's own path (`/chat/completions`,
     /// `/messages`) begins.
     pub base_url: Option<String>,
-    /// The environment variable that holds the key. Without it no key is sent to a `base_url` of
-    /// one's own.
+    /// The environment variable that holds the key. Without it no key is sent to a custom
+    /// `base_url`.
     pub api_key_env: Option<String>,
     /// The system prompt.
     pub system: Option<String>,

@@ -140,7 +140,7 @@ fn a_changed_prompt_is_compared_and_named() {
         "{markdown}"
     );
     assert!(
-        markdown.contains("❌ e0 / c0 **critical** | 1/1 → 0/1, input changed |"),
+        markdown.contains("❌ e0 / c0 (**critical**) | 1/1 → 0/1, input changed |"),
         "{markdown}"
     );
     let html = std::fs::read_to_string(desk.project.result(".html")).unwrap();
