@@ -147,7 +147,7 @@ fn a_changed_prompt_is_compared_and_named() {
     assert!(html.contains("1/1 → 0/1, input changed"), "{}", html.len());
     let page = desk.compare(&[&a, &b]).expect(1).stdout;
     assert!(
-        page.contains("e0 / c0 critical ")
+        page.contains("e0 / c0 (critical) ")
             && page.contains("  1/1 → 0/1, input changed\n")
             && page.contains("e1 / c0 ")
             && page.contains("  1/1 → 0/1\n"),
