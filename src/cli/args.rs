@@ -11,6 +11,8 @@ mod new;
 mod phase;
 mod power;
 mod regrade;
+mod runs;
+mod show;
 
 use std::path::PathBuf;
 
@@ -29,6 +31,8 @@ pub use self::new::{InitArgs, NewArgs, NewKind};
 pub use self::phase::{PhaseArgs, PhaseFormat};
 pub use self::power::PowerArgs;
 pub use self::regrade::RegradeArgs;
+pub use self::runs::{RunsArgs, RunsPlaceArgs, RunsPruneArgs, RunsRmArgs, RunsVerb};
+pub use self::show::ShowArgs;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -78,6 +82,10 @@ pub enum CliCommand {
     Regrade(Box<RegradeArgs>),
     /// Render a run again from its journal, or join the shards of one.
     Report(ReportArgs),
+    /// Show cases in full: input, output, what was expected, what graders reported.
+    Show(ShowArgs),
+    /// List the runs of a results folder, and remove old ones.
+    Runs(RunsArgs),
     /// Compare runs, paired by case: is the candidate worse than the reference, and could that be
     /// chance?
     Compare(CompareArgs),

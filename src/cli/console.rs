@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use console::Term;
 
@@ -120,6 +121,34 @@ impl Console {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written,
         }
+    }
+
+    /// Writes a page to stdout, through `$PAGER` (else `less`) where a terminal has too few rows.
+    pub fn paged(&self, page: &[u8], no_pager: bool) -> io::Result<()> {
+        let rows = Term::stdout()
+            .size_checked()
+            .map(|(rows, _)| usize::from(rows));
+        let lines = page.iter().filter(|byte| **byte == b'\n').count();
+        let fits = no_pager || !io::stdout().is_terminal() || rows.is_none_or(|rows| lines < rows);
+        let pager = std::env::var("PAGER").unwrap_or_else(|_| "less".to_owned());
+        let mut words = pager.split_whitespace();
+        let Some(program) = words.next().filter(|_| !fits) else {
+            return self.result(page);
+        };
+        let mut command = Command::new(program);
+        command.args(words).stdin(Stdio::piped());
+        if std::env::var_os("LESS").is_none() {
+            // Colours are kept, a short page ends by itself, and the page stays on the screen.
+            command.env("LESS", "FRX");
+        }
+        let Ok(mut child) = command.spawn() else {
+            return self.result(page);
+        };
+        if let Some(mut stdin) = child.stdin.take() {
+            // The reader may have read enough.
+            let _ = stdin.write_all(page);
+        }
+        child.wait().map(|_| ())
     }
 
     pub fn error(&self, message: &str, hint: Option<&str>) {

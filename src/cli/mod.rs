@@ -23,9 +23,11 @@ mod regrade;
 mod report;
 mod resume;
 mod run;
+mod runs;
 mod scaffold;
 mod schema;
 mod scores;
+mod show;
 mod sides;
 mod signals;
 mod suite;
@@ -138,6 +140,8 @@ pub fn main() -> process::ExitCode {
         CliCommand::Run(args) => run::run(&console, &args),
         CliCommand::Regrade(args) => regrade::regrade(&console, &args),
         CliCommand::Report(args) => report::report(&console, &args),
+        CliCommand::Show(args) => show::show(&console, &args),
+        CliCommand::Runs(args) => runs::runs(&console, &args),
         CliCommand::Compare(args) => compare::compare(&console, &args),
         CliCommand::Power(args) => power::power(&console, &args),
         CliCommand::History(args) => history::history(&console, &args),

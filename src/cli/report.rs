@@ -9,8 +9,6 @@ use super::run::{exit_code, say_how_to_go_on};
 use super::{CliFailure, CliResult, suite};
 use crate::gate::ExitCode;
 use crate::journal;
-use crate::load;
-use crate::load::{LoadRequest, PlanPurpose};
 use crate::model::{ReportFormat, Summary};
 use crate::report::sides::RunSides;
 use crate::report::{self, write_report};
@@ -111,15 +109,7 @@ pub fn results_dir(suite: Option<&Path>, output_dir: Option<&Path>) -> Result<Pa
         None => suite::suite_path(None).ok(),
     };
     if let Some(suite) = suite {
-        let request = LoadRequest {
-            suite,
-            purpose: PlanPurpose::List,
-            env: suite::environment(),
-            cwd: cwd.clone(),
-            cpus: suite::cpus(),
-            ..LoadRequest::default()
-        };
-        if let Some(plan) = load::load(&request).plan {
+        if let Some(plan) = suite::listed(suite)? {
             return Ok(plan.reporting.output_dir);
         }
     }

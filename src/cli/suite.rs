@@ -38,6 +38,19 @@ pub fn default_suite(folder: &Path) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
+/// A suite as far as it can be read, for verbs that need its folders only.
+pub fn listed(suite: PathBuf) -> Result<Option<Plan>, CliFailure> {
+    let request = LoadRequest {
+        suite,
+        purpose: PlanPurpose::List,
+        env: environment(),
+        cwd: cwd()?,
+        cpus: cpus(),
+        ..LoadRequest::default()
+    };
+    Ok(load::load(&request).plan)
+}
+
 pub fn cwd() -> Result<PathBuf, CliFailure> {
     std::env::current_dir()
         .map_err(|error| CliFailure::wrong(format!("no current folder: {error}")))

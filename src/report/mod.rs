@@ -13,6 +13,7 @@ mod files;
 pub mod history;
 pub mod html;
 pub mod power;
+pub mod show;
 pub mod sides;
 
 mod commands;

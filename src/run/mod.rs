@@ -47,8 +47,8 @@ use std::path::Path;
 
 use crate::gate::{decide, doubted, held};
 use crate::grade::GradeError;
-use crate::journal::{self, JournalError};
-use crate::model::{Event, Summary};
+use crate::journal::{self, JournalError, RunPaths};
+use crate::model::{EvalResult, Event, Summary};
 use crate::summary::{SummaryError, SummaryFold};
 use crate::target::TargetError;
 
@@ -144,6 +144,57 @@ pub fn reread(journal: &Path) -> Result<RereadRun, RunError> {
     Ok(RereadRun {
         summary,
         started: started.ok_or(SummaryError::NotStarted)?,
+    })
+}
+
+/// Bytes of an output that lies beside the journal up to which it is read as a whole.
+const WHOLE_OUTPUT: u64 = 8 << 20;
+
+/// Selected cases of a run.
+pub struct SelectedCases {
+    pub run_id: String,
+    /// The evals that have a selected case, with these cases.
+    pub evals: Vec<EvalResult>,
+    /// Cases that were selected and are not among them, because they are too many.
+    pub omitted: usize,
+}
+
+/// Reads the cases that `takes` selects, by eval and case, with all that the journal has of them.
+/// Outputs that lie beside it are read up to [`WHOLE_OUTPUT`].
+pub fn cases_of(
+    paths: &RunPaths,
+    takes: impl Fn(&str, &str) -> bool,
+) -> Result<SelectedCases, RunError> {
+    let mut fold = SummaryFold::new();
+    for event in journal::read(&paths.journal())? {
+        let mut event = event?;
+        match &mut event {
+            Event::CasesPlanned(planned) => {
+                let eval = &planned.eval;
+                planned.cases.retain(|case| takes(eval, &case.id));
+            }
+            Event::SampleFinished(sample) if takes(&sample.eval, &sample.case) => {
+                for attempt in &mut sample.attempts {
+                    let stored = attempt.stored.as_ref().map(|stored| stored.bytes);
+                    if stored.is_some_and(|bytes| bytes <= WHOLE_OUTPUT) {
+                        attempt.output = journal::output_of(paths, attempt)?;
+                        attempt.stored = None;
+                    }
+                }
+            }
+            Event::SampleFinished(_) => continue,
+            Event::SampleSkipped(sample) if !takes(&sample.eval, &sample.case) => continue,
+            _ => {}
+        }
+        fold.push(&event)?;
+    }
+    let report = fold.finish()?;
+    let mut evals = report.evals;
+    evals.retain(|eval| !eval.cases.is_empty());
+    Ok(SelectedCases {
+        run_id: report.started.run.run_id,
+        evals,
+        omitted: report.omitted.cases,
     })
 }
 

@@ -40,9 +40,9 @@ pub struct UngatedSummary {
     history: Vec<PastRate>,
     /// Why the figures of the run may be wrong; with any of these the gate does not pass.
     pub warnings: Vec<RunWarning>,
-    evals: Vec<EvalResult>,
+    pub evals: Vec<EvalResult>,
     failures: Vec<Failure>,
-    omitted: Omitted,
+    pub omitted: Omitted,
 }
 
 impl SummaryFold {

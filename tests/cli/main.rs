@@ -36,6 +36,7 @@ mod run_gate;
 mod score_baselines;
 mod seed_regressions;
 mod seeds;
+mod show;
 mod sides;
 mod statistics;
 mod values;

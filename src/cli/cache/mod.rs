@@ -2,6 +2,8 @@
 
 mod page;
 
+pub(super) use page::bytes;
+
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 

@@ -106,7 +106,7 @@ fn day(time: &str) -> &str {
 }
 
 /// `999 B`, `1.2 MB`: three digits, powers of 1000.
-fn bytes(n: u64) -> String {
+pub(in crate::cli) fn bytes(n: u64) -> String {
     if n < 1000 {
         return format!("{n} B");
     }

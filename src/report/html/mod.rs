@@ -14,6 +14,8 @@ mod details;
 mod overview;
 mod sides;
 
+pub(super) use details::{facts_of_sample, parts_of_input};
+
 use std::io::Write;
 
 use crate::model::{Comparisons, Summary};

@@ -3,6 +3,8 @@
 
 use std::fmt::Write as _;
 
+use serde_json::{Map, Value};
+
 use super::view::EvidenceLimits;
 use crate::model::Failure;
 use crate::report::differences::{self, DifferenceTable};
@@ -18,10 +20,20 @@ pub enum FailureEvidence {
 impl FailureEvidence {
     /// `None` when a failure has neither side.
     pub fn of(failure: &Failure, shown: EvidenceLimits) -> Option<FailureEvidence> {
-        if let Some(rows) = differences::of_details(&failure.details, shown.places()) {
+        let (expected, actual) = (failure.expected.as_ref(), failure.actual.as_ref());
+        FailureEvidence::between(&failure.details, expected, actual, shown)
+    }
+
+    /// The same of what a grader reported.
+    pub fn between(
+        details: &Map<String, Value>,
+        expected: Option<&Value>,
+        actual: Option<&Value>,
+        shown: EvidenceLimits,
+    ) -> Option<FailureEvidence> {
+        if let Some(rows) = differences::of_details(details, shown.places()) {
             return Some(FailureEvidence::ByPath(rows));
         }
-        let (expected, actual) = (failure.expected.as_ref(), failure.actual.as_ref());
         match values::compare(expected, actual, shown) {
             ShownValues::Nothing => None,
             values => Some(FailureEvidence::Values(values)),

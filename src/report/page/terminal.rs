@@ -10,6 +10,7 @@ use super::{
 use crate::report::differences::DifferenceSide;
 use crate::report::values::{Excerpt, LineKind, ShownValues};
 use eval_base::text::{sanitize, width};
+use unicode_width::UnicodeWidthChar as _;
 
 /// Lines of a paragraph, without and with `--verbose`.
 const LINES: usize = 8;
@@ -39,6 +40,21 @@ struct TerminalWriter<'a> {
     lines: TerminalLines<'a>,
     /// Nothing was written since the last blank line.
     spaced: bool,
+}
+
+/// A line of code in rows of at most `room` columns.
+fn broken(line: &str, room: usize) -> Vec<&str> {
+    let (mut rows, mut from, mut taken) = (Vec::new(), 0, 0);
+    for (at, c) in line.char_indices() {
+        let columns = c.width().unwrap_or(0);
+        if taken + columns > room {
+            rows.push(&line[from..at]);
+            (from, taken) = (at, 0);
+        }
+        taken += columns;
+    }
+    rows.push(&line[from..]);
+    rows
 }
 
 fn margin(columns: usize) -> TonedPieces {
@@ -189,11 +205,14 @@ impl TerminalWriter<'_> {
 
     fn code(&mut self, text: &str, indent: usize) -> io::Result<()> {
         let bar = self.lines.pick("│ ", "| ");
+        let room = self.lines.width().saturating_sub(indent + 2).max(20);
         for line in sanitize(text).lines() {
-            let mut pieces = margin(indent);
-            pieces.push((TextTone::Dim, bar.to_owned()));
-            pieces.extend(self.lines.pieces(&[plain(line)]));
-            self.write(pieces)?;
+            for row in broken(line, room) {
+                let mut pieces = margin(indent);
+                pieces.push((TextTone::Dim, bar.to_owned()));
+                pieces.extend(self.lines.pieces(&[plain(row)]));
+                self.write(pieces)?;
+            }
         }
         Ok(())
     }

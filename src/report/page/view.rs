@@ -160,6 +160,18 @@ impl PageView {
         }
     }
 
+    /// For the cases that somebody looks at one by one: as much as `--verbose` shows.
+    pub fn in_full(options: &TerminalOptions) -> PageView {
+        let verbose = TerminalOptions {
+            verbose: true,
+            ..*options
+        };
+        PageView {
+            verbose: options.verbose,
+            ..PageView::terminal(&verbose)
+        }
+    }
+
     pub fn markdown() -> PageView {
         PageView {
             medium: PageMedium::Markdown,

@@ -17,6 +17,9 @@ use eval_base::text::{plural, short_commit};
 
 use figures::thresholds;
 
+pub(super) use failures::details;
+pub(super) use judged::verdicts;
+
 use super::figures::{decision_label, duration_seconds};
 
 /// Bytes of a command that a comment repeats.

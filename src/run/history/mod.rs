@@ -9,6 +9,7 @@ mod entries;
 mod figures;
 mod rates;
 mod read;
+mod stored;
 
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,9 @@ use crate::model::{Cause, Counts, Criticality, Decision, EvalType, Outcome, RunI
 use crate::model::{Environment, GitState};
 
 pub(super) use rates::PastRatesReader;
+
+use read::TextInterner;
+pub use stored::{StoredRun, is_running, remove, stored_runs};
 
 pub use figures::{EvalHistory, FlakyCommit};
 

@@ -7,15 +7,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::entries::{HistoryEntry, JournalHead, left_out};
 use super::{HistoryGroup, PastCase, PastEval, PastRun};
-use crate::gate::decide;
+use crate::gate::{decide, doubted};
 use crate::journal;
 use crate::model::{CasePlanned, Counts, Event, GitState, RunStarted};
-use crate::run::{RunError, in_parallel};
+use crate::run::{RunError, conclude, in_parallel};
 use crate::summary::{CaseView, CountedEval, SummaryError, SummaryFold};
 
 /// Texts that come again in every run, each held once.
 #[derive(Default)]
-struct TextInterner(Mutex<HashSet<Arc<str>>>);
+pub(super) struct TextInterner(Mutex<HashSet<Arc<str>>>);
 
 impl TextInterner {
     fn keep(&self, text: &str) -> Arc<str> {
@@ -128,6 +128,15 @@ fn replace(run: &mut PastRun, again: PastRun) {
     run.regraded_by.push(identity.run_id);
 }
 
+/// The run of one journal.
+pub(super) fn run_of_head(
+    head: &JournalHead,
+    texts: &TextInterner,
+    warnings: &mut Vec<String>,
+) -> Option<PastRun> {
+    heads_run(std::slice::from_ref(head), texts, warnings)
+}
+
 /// The run of one journal, or of shards. A shard that can't be read is left out with a warning.
 fn heads_run(
     heads: &[JournalHead],
@@ -206,7 +215,12 @@ impl FoldedJournals {
     /// Takes a journal; false when it has no end.
     fn take(&mut self, head: &JournalHead) -> Result<bool, RunError> {
         let mut ended = false;
-        for event in journal::read_counts(&head.journal)? {
+        // What a gate was compared with is in the whole journal only.
+        let events: Box<dyn Iterator<Item = _>> = match head.started.config.comparison.fail_on {
+            Some(_) => Box::new(journal::read(&head.journal)?),
+            None => Box::new(journal::read_counts(&head.journal)?),
+        };
+        for event in events {
             let event = event?;
             ended = matches!(event, Event::RunFinished(_));
             if let Event::RunStarted(session) | Event::RunResumed(session) = &event {
@@ -239,12 +253,19 @@ impl FoldedJournals {
             eval.cases.iter().for_each(|case| cases.add(case.outcome));
         }
         let interrupted = sessions.interrupted();
-        let gate = decide(
-            &started.config.gate,
-            &self.fold.tallies()?,
-            interrupted,
-            &sessions.lone_shards(),
-        );
+        let gate = match started.config.comparison.fail_on {
+            Some(_) => conclude(&self.fold)?.gate,
+            None => doubted(
+                decide(
+                    &started.config.gate,
+                    &self.fold.tallies()?,
+                    interrupted,
+                    &sessions.lone_shards(),
+                ),
+                &self.fold.warnings(),
+                interrupted,
+            ),
+        };
         Ok(PastRun {
             identity: sessions.identity(started),
             interrupted,

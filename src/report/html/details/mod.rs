@@ -14,6 +14,7 @@ mod shown;
 mod tests;
 
 pub(super) use sample::unlisted_passes;
+pub(in crate::report) use sample::{facts_of_sample, parts_of_input};
 
 use std::io::Write;
 

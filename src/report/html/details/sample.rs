@@ -37,7 +37,7 @@ pub fn input(input: &InputShown, limit: usize) -> InputTold<'_> {
     InputTold {
         kind: input.kind.name(),
         path: input.path.as_deref().map(|path| shown::name(path, limit)),
-        parts: parts(&input.value, limit),
+        parts: parts_of_input(&input.value, limit),
         context: input
             .context
             .as_ref()
@@ -47,7 +47,7 @@ pub fn input(input: &InputShown, limit: usize) -> InputTold<'_> {
 }
 
 /// Messages each by their role, a request by its parts, anything else whole.
-fn parts(value: &Value, limit: usize) -> Vec<(Cow<'_, str>, ShownText<'_>)> {
+pub fn parts_of_input(value: &Value, limit: usize) -> Vec<(Cow<'_, str>, ShownText<'_>)> {
     let message = |message: &'_ Value| message.get("role").and_then(Value::as_str).is_some();
     match value {
         Value::Null => Vec::new(),
@@ -203,7 +203,7 @@ fn one(sample: &SampleResult, limit: usize) -> SampleTold<'_> {
             .collect(),
         flaky: sample.flaky,
         earlier: earlier.collect(),
-        facts: facts(sample, limit),
+        facts: facts_of_sample(sample, limit),
     }
 }
 
@@ -213,7 +213,8 @@ pub fn measured(name: &str, value: f64, limit: usize) -> LabelledFact<'static> {
     (Cow::Owned(label), Cow::Owned(figures::figure(name, value)))
 }
 
-fn facts(sample: &SampleResult, limit: usize) -> Vec<LabelledFact<'_>> {
+/// What a sample took: time, attempts, tokens, how the model was called.
+pub fn facts_of_sample(sample: &SampleResult, limit: usize) -> Vec<LabelledFact<'_>> {
     let mut facts: Vec<LabelledFact<'_>> = Vec::new();
     let mut fact =
         |label: &'static str, words: String| facts.push((Cow::Borrowed(label), Cow::Owned(words)));

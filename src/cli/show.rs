@@ -1,0 +1,129 @@
+//! `eval-harness show`: the cases of a run in full.
+
+use super::args::{CiMode, ListFormat, ShowArgs};
+use super::ci::{self, GithubStep};
+use super::console::Console;
+use super::report::results_dir;
+use super::{CliFailure, CliResult};
+use crate::gate::ExitCode;
+use crate::journal;
+use crate::model::{CaseResult, Outcome};
+use crate::report::show::{self as page, ShownCase};
+use crate::run::{self, RunError, SelectedCases};
+use eval_base::globs::IdGlobs;
+use eval_base::text::{group_digits, plural};
+
+pub fn show(console: &Console, args: &ShowArgs) -> CliResult {
+    let globs = IdGlobs::new(&args.cases).map_err(|error| {
+        CliFailure::wrong(format!("`{}` is not a glob: {error}", error.pattern))
+    })?;
+    let dir = results_dir(args.suite.as_deref(), args.output_dir.as_deref())?;
+    let paths = journal::find_run(&dir, &args.run)?;
+    let takes = |eval: &str, case: &str| {
+        globs.is_empty()
+            || globs.fit(eval)
+            || globs.fit(case)
+            || globs.fit(&format!("{eval}/{case}"))
+    };
+    let selected = run::cases_of(&paths, takes).map_err(unreadable)?;
+    let all = selected.evals.iter().flat_map(|eval| {
+        let cases = eval.cases.iter();
+        cases.map(move |case| ShownCase { eval, case })
+    });
+    let cases: Vec<ShownCase<'_>> = all.filter(|shown| is_wanted(args, shown.case)).collect();
+    if cases.is_empty() {
+        return nothing(console, args, &selected);
+    }
+    let sample = match args.sample {
+        Some(number) => Some(sample_at(&cases, number)?),
+        None => None,
+    };
+    let mut out = Vec::new();
+    match args.format {
+        ListFormat::Json => {
+            page::write_json(&cases, sample, &mut out)?;
+            console.result(&out)?;
+        }
+        ListFormat::Human => {
+            page::render(
+                &cases,
+                sample,
+                &console.terminal_options(args.verbose),
+                &mut out,
+            )?;
+            let out = ci::for_log(GithubStep::of(CiMode::Auto).as_ref(), out);
+            console.paged(&out, args.no_pager)?;
+        }
+    }
+    if selected.omitted > 0 {
+        console.warn(&format!(
+            "{} of this large run are not shown; name evals or cases to see them",
+            plural(selected.omitted, "case")
+        ));
+    }
+    Ok(ExitCode::Pass)
+}
+
+fn unreadable(error: RunError) -> CliFailure {
+    let failure = CliFailure::wrong(&error);
+    match error.hint() {
+        Some(hint) => failure.hint(hint),
+        None => failure,
+    }
+}
+
+/// Whether a case is to be shown: of the outcomes that are given, or else, without a pattern, what
+/// did not pass.
+fn is_wanted(args: &ShowArgs, case: &CaseResult) -> bool {
+    if args.failed || args.errored || args.flaky {
+        return args.failed && case.outcome == Outcome::Failed
+            || args.errored && case.outcome == Outcome::Errored
+            || args.flaky && case.flaky;
+    }
+    !args.cases.is_empty() || case.outcome != Outcome::Passed
+}
+
+/// The sample, counted from 0; at least one of the cases must have it.
+fn sample_at(cases: &[ShownCase<'_>], number: usize) -> Result<u32, CliFailure> {
+    let samples = cases.iter().flat_map(|shown| &shown.case.samples);
+    let last = samples.map(|sample| sample.index as usize + 1).max();
+    match (u32::try_from(number - 1), last) {
+        (Ok(at), Some(last)) if number <= last => Ok(at),
+        (_, last) => {
+            let samples = plural(last.unwrap_or(0), "sample");
+            Err(
+                CliFailure::wrong(format!("there is no sample {}", group_digits(number)))
+                    .hint(format!("these cases have {samples}, counted from 1")),
+            )
+        }
+    }
+}
+
+/// No case fits: an error where a pattern matches nothing, good news where nothing failed.
+fn nothing(console: &Console, args: &ShowArgs, selected: &SelectedCases) -> CliResult {
+    let run = &selected.run_id;
+    if selected.evals.is_empty() && !args.cases.is_empty() {
+        let patterns = args.cases.join("`, `");
+        return Err(
+            CliFailure::wrong(format!("no case of run {run} matches `{patterns}`"))
+                .hint("`eval-harness report --verbose` lists the cases of the latest run"),
+        );
+    }
+    if args.format == ListFormat::Json {
+        console.result(b"[]\n")?;
+    }
+    let which = match (args.failed, args.errored, args.flaky) {
+        (true, false, false) => "failed",
+        (false, true, false) => "errored",
+        (false, false, true) => "is flaky",
+        (false, false, false) => {
+            console.note(&format!(
+                "every case of run {run} passed; name evals or cases to see them"
+            ));
+            return Ok(ExitCode::Pass);
+        }
+        _ => "has such an outcome",
+    };
+    console.note(&format!("no case of run {run} {which}"));
+    Ok(ExitCode::Pass)
+}

@@ -1,0 +1,289 @@
+//! Cases in full: what each was given, what came back, and what the graders reported.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::html::{facts_of_sample, parts_of_input};
+use crate::model::{CaseResult, EvalResult, Grade, InputKind, InputShown, Outcome, SampleResult};
+use crate::report::figures;
+use crate::report::page::{
+    FailureEvidence, ListItem, ListMark, Page, PageBlock, PageView, StyledText, TextTone, bold,
+    dim, mark, outside, own, place, terminal, text,
+};
+use crate::report::run::{details, verdicts};
+use crate::report::{TerminalOptions, values};
+use eval_base::text::plural;
+
+/// Bytes of an input, an output or a thought that are printed.
+const TEXT_BYTES: usize = 256 << 10;
+
+/// A case and the eval that it belongs to.
+#[derive(Debug, Clone, Copy)]
+pub struct ShownCase<'a> {
+    pub eval: &'a EvalResult,
+    pub case: &'a CaseResult,
+}
+
+/// What `show --format json` prints of a case.
+#[derive(Serialize)]
+struct CaseDocument<'a> {
+    eval_id: &'a str,
+    eval_name: &'a str,
+    #[serde(flatten)]
+    case: &'a CaseResult,
+}
+
+/// Writes cases for people. `sample` (from 0) selects one sample of each.
+pub fn render(
+    cases: &[ShownCase<'_>],
+    sample: Option<u32>,
+    options: &TerminalOptions,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let view = PageView::in_full(options);
+    let mut page = Page::default();
+    for shown in cases {
+        part(&mut page, shown, sample, &view);
+    }
+    // Reasons are whole, however many lines they take.
+    let whole = TerminalOptions {
+        verbose: true,
+        ..*options
+    };
+    terminal::write(&page, &whole, out)
+}
+
+/// Writes cases as a JSON array, with an end of line.
+pub fn write_json(
+    cases: &[ShownCase<'_>],
+    sample: Option<u32>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let documents: Vec<serde_json::Value> = cases
+        .iter()
+        .map(|shown| {
+            let mut case = shown.case.clone();
+            case.samples
+                .retain(|one| sample.is_none_or(|at| one.index == at));
+            serde_json::to_value(CaseDocument {
+                eval_id: &shown.eval.id,
+                eval_name: &shown.eval.name,
+                case: &case,
+            })
+        })
+        .collect::<Result<_, _>>()?;
+    eval_base::json::to_writer_pretty(&mut *out, &documents)?;
+    out.write_all(b"\n")
+}
+
+fn part(page: &mut Page, shown: &ShownCase<'_>, sample: Option<u32>, view: &PageView) {
+    let ShownCase { eval, case } = *shown;
+    let mut body = Page::default();
+    let name = case.name.as_deref().unwrap_or(&eval.name);
+    if name != case.id && name != eval.id {
+        body.words(dim(outside(name)));
+    }
+    match &case.input {
+        Some(given) => input(&mut body, given),
+        None => body.words(dim(own("The journal does not contain the input."))),
+    }
+    for one in case
+        .samples
+        .iter()
+        .filter(|one| sample.is_none_or(|at| one.index == at))
+    {
+        samples(&mut body, case, one, view);
+    }
+    let unlisted = case.first_graded as usize;
+    if case.samples.is_empty() && unlisted > 0 {
+        body.words(dim(own("The report keeps no details of these samples.")));
+    }
+    page.part(headline(eval, case), false, body.blocks);
+}
+
+fn headline(eval: &EvalResult, case: &CaseResult) -> StyledText {
+    let mut facts = Vec::new();
+    match case.cause {
+        Some(cause) => facts.push(own(cause.name()).toned(TextTone::of(case.outcome))),
+        None => facts.push(own(case.outcome.name()).toned(TextTone::of(case.outcome))),
+    }
+    if case.first_graded > 1 {
+        let graded = plural(case.first_graded as usize, "sample");
+        facts.push(dim(own(format!(
+            "{} of {graded} passed",
+            case.first_passes
+        ))));
+    }
+    if case.flaky {
+        facts.push(own("flaky").toned(TextTone::Warn));
+    }
+    text![
+        mark(case.outcome),
+        " ",
+        bold(place(&eval.id, &case.id)),
+        "  ",
+        StyledText::joined(facts, crate::report::page::DOT),
+    ]
+}
+
+fn input(body: &mut Page, given: &InputShown) {
+    let label = match (given.kind, &given.path) {
+        (InputKind::File, Some(path)) => text!["Input, ", outside(path)],
+        _ => StyledText::from("Input"),
+    };
+    let parts = parts_of_input(&given.value, TEXT_BYTES);
+    for (role, text) in parts {
+        let label = if role.is_empty() {
+            label.clone()
+        } else {
+            text![label.clone(), ", ", outside(&role)]
+        };
+        code(body, label, &text.text, text.cut.as_deref());
+    }
+    if let Some(context) = &given.context {
+        code(
+            body,
+            "Context".into(),
+            &values::whole(context, TEXT_BYTES),
+            None,
+        );
+    }
+    if given.truncated {
+        body.words(dim(own(
+            "The journal keeps at most 16 KiB of an input; this is its beginning.",
+        )));
+    }
+}
+
+fn code(body: &mut Page, label: StyledText, text: &str, note: Option<&str>) {
+    body.push(PageBlock::Code {
+        label,
+        language: "text",
+        text: text.trim_end().to_owned(),
+    });
+    if let Some(note) = note {
+        body.words(dim(outside(note)));
+    }
+}
+
+fn samples(body: &mut Page, case: &CaseResult, sample: &SampleResult, view: &PageView) {
+    if case.samples.len() > 1 || case.first_graded > 1 {
+        let title = text![
+            mark(sample.outcome),
+            " ",
+            own(format!("Sample {}", sample.index + 1)),
+            "  ",
+            own(sample
+                .cause
+                .map_or(sample.outcome.name(), |cause| cause.name()))
+            .toned(TextTone::of(sample.outcome)),
+        ];
+        let mut within = Page::default();
+        of_sample(&mut within, sample, view);
+        body.part(title, false, within.blocks);
+    } else {
+        of_sample(body, sample, view);
+    }
+}
+
+fn of_sample(body: &mut Page, sample: &SampleResult, view: &PageView) {
+    match &sample.output {
+        Some(output) => {
+            let note = sample
+                .output_truncated
+                .then_some("The target's output was longer; the rest was not kept.");
+            code(
+                body,
+                "Output".into(),
+                &values::whole(output, TEXT_BYTES),
+                note,
+            );
+        }
+        None => body.words(dim(own("No output."))),
+    }
+    if let Some(extracted) = &sample.extracted {
+        code(
+            body,
+            "Graded part of the output".into(),
+            &values::whole(extracted, TEXT_BYTES),
+            None,
+        );
+    }
+    if let Some(thoughts) = sample.thoughts.as_ref().filter(|_| view.verbose) {
+        let thoughts = eval_base::text::shortened(thoughts, TEXT_BYTES);
+        code(body, "Reasoning of the model".into(), &thoughts, None);
+    }
+    for grade in &sample.grades {
+        of_grade(body, grade, view);
+    }
+    verdicts(body, sample, view);
+    if sample
+        .grades
+        .iter()
+        .all(|grade| grade.reason != sample.reason)
+    {
+        body.words(outside(&sample.reason));
+    }
+    body.list(sample.earlier.iter().enumerate().map(|(at, earlier)| {
+        let words = own(format!("Attempt {}: {}", at + 1, earlier.outcome.name()));
+        let reason = match earlier.reason.as_str() {
+            "" => StyledText::default(),
+            reason => text![": ", outside(reason)],
+        };
+        ListItem::new(ListMark::Sign(mark(earlier.outcome)), text![words, reason])
+    }));
+    let measured = sample.metrics.iter().map(|(name, value)| {
+        let label = outside(&figures::metric_name(name));
+        (label, own(figures::figure(name, *value)))
+    });
+    let facts = facts_of_sample(sample, TEXT_BYTES)
+        .into_iter()
+        .map(|(label, words)| (outside(&label), outside(&words)));
+    if view.verbose {
+        body.facts(measured.chain(facts));
+    }
+}
+
+/// A verdict and, where it did not pass, expected against actual.
+fn of_grade(body: &mut Page, grade: &Grade, view: &PageView) {
+    let name = grade.grader.as_deref().unwrap_or(&grade.method);
+    let score = grade.score.filter(|score| ![0.0, 1.0].contains(score));
+    let score = score.map_or_else(String::new, |score| format!(" {}", figures::rate(score)));
+    let informative = if grade.informative {
+        " (informative)"
+    } else {
+        ""
+    };
+    let reason = match grade.reason.as_str() {
+        "" => StyledText::default(),
+        reason => text![": ", outside(reason)],
+    };
+    let mut item = ListItem::new(
+        ListMark::Sign(mark(grade.outcome)),
+        text![bold(outside(name)), own(score), own(informative), reason],
+    );
+    if grade.outcome != Outcome::Passed {
+        let mut below = Page::default();
+        let evidence = FailureEvidence::between(
+            &grade.details,
+            grade.expected.as_ref(),
+            grade.actual.as_ref(),
+            view.limits.evidence,
+        );
+        let by_path = matches!(&evidence, Some(FailureEvidence::ByPath(rows)) if rows.more == 0);
+        below.blocks.extend(evidence.map(PageBlock::Evidence));
+        if view.verbose {
+            details(&mut below, &grade.details, by_path, view);
+        }
+        item.below = below.blocks;
+    } else if let Some(expected) = grade.expected.as_ref().filter(|_| view.verbose) {
+        let mut below = Page::default();
+        below.facts([(
+            "Expected".into(),
+            outside(&values::whole(expected, TEXT_BYTES)),
+        )]);
+        item.below = below.blocks;
+    }
+    body.list([item]);
+}
