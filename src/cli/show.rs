@@ -78,7 +78,7 @@ fn is_wanted(args: &ShowArgs, case: &CaseResult) -> bool {
     if args.failed || args.errored || args.flaky {
         return args.failed && case.outcome == Outcome::Failed
             || args.errored && case.outcome == Outcome::Errored
-            || args.flaky && case.flaky;
+            || args.flaky && (case.flaky || (1..case.first_graded).contains(&case.first_passes));
     }
     !args.cases.is_empty() || case.outcome != Outcome::Passed
 }

@@ -80,8 +80,7 @@ pub fn write_json(
 fn part(page: &mut Page, shown: &ShownCase<'_>, sample: Option<u32>, view: &PageView) {
     let ShownCase { eval, case } = *shown;
     let mut body = Page::default();
-    let name = case.name.as_deref().unwrap_or(&eval.name);
-    if name != case.id && name != eval.id {
+    if let Some(name) = case.name.as_deref().filter(|name| *name != case.id) {
         body.words(dim(outside(name)));
     }
     match &case.input {

@@ -33,6 +33,7 @@ mod phase;
 mod power;
 mod resume;
 mod run_gate;
+mod runs;
 mod score_baselines;
 mod seed_regressions;
 mod seeds;

@@ -7,21 +7,7 @@ use serde_json::Value;
 const SUITE: &str = r#"
 eval_suite:
   name: Shown
-  evals:
-    - id: cap-words
-      eval_type: capability
-      name: Words
-      test_cases:
-        - {id: right, input: say one, expected: one}
-        - {id: wrong, input: {type: messages, messages: [{role: system, content: Be brief.}, {role: user, content: say two}]}, expected: {type: exact, value: "two\nlines"}}
-        - {id: shaky, input: say three, expected: {type: exact, value: three}}
-    - id: cap-data
-      eval_type: capability
-      name: Data
-      test_cases:
-        - id: order
-          input: an order as JSON
-          grader: {type: code, config: {method: json, schema: {type: object, required: [total]}}}
+  evals: [{$ref: words.yaml}, {$ref: data.yaml}]
   target: {type: recorded, path: outputs.jsonl}
   config: {samples: 2}
 "#;
@@ -36,10 +22,38 @@ const OUTPUTS: &str = r#"{"case": "right", "output": "one"}
 {"case": "order", "output": {"total": 12.50}}
 "#;
 
+const WORDS: &str = r#"
+schema_version: "1.0"
+eval_type: capability
+metadata: {id: cap-words, name: Words}
+test_cases:
+  - {id: right, input: say one, expected: {type: exact, value: one}}
+  - id: wrong
+    input: {type: messages, messages: [{role: system, content: Be brief.}, {role: user, content: say two}]}
+    expected: {type: exact, value: "two\nlines"}
+  - {id: shaky, input: say three, expected: {type: exact, value: three}}
+"#;
+
+const DATA: &str = r#"
+schema_version: "1.0"
+eval_type: capability
+metadata: {id: cap-data, name: Data}
+test_cases:
+  - id: order
+    input: an order as JSON
+    grader: {type: code, config: {method: json, schema: {type: object, required: [total]}}}
+"#;
+
 fn project() -> Project {
-    let suite = SUITE.replace("expected: one}", "expected: {type: exact, value: one}}");
-    let project = Project::with(&[("suite.yaml", &suite), ("outputs.jsonl", OUTPUTS)]);
-    project.call(&["run", "--suite", "suite.yaml", "--jobs", "1"]);
+    let project = Project::with(&[
+        ("suite.yaml", SUITE),
+        ("words.yaml", WORDS),
+        ("data.yaml", DATA),
+        ("outputs.jsonl", OUTPUTS),
+    ]);
+    project
+        .call(&["run", "--suite", "suite.yaml", "--jobs", "1"])
+        .expect(1);
     project
 }
 
@@ -51,7 +65,66 @@ fn shown(project: &Project, args: &[&str]) -> String {
 #[test]
 fn show_prints_what_did_not_pass() {
     let project = project();
-    assert_snapshot!(shown(&project, &[]), @"");
+    assert_snapshot!(shown(&project, &[]), @r#"
+    ✗ cap-words › wrong  wrong_answer · 0 of 2 samples passed
+      Input, system
+      │ Be brief.
+      Input, user
+      │ say two
+
+      ✗ Sample 1  wrong_answer
+        Output
+        │ two
+        │ other lines
+        ✗ exact_match: at line 2, column 1: expected "lines", got "other
+          lines\u{1b}[31m"
+          - expected  + actual
+            two
+          - lines
+          + other lines
+
+      ✗ Sample 2  wrong_answer
+        Output
+        │ a line that is much longer than the terminal has columns, so that it goe
+        │ s on in the next row
+        ✗ exact_match: at line 1, column 1: expected "two", got "a line that is
+          much longer than the term…"
+          - expected  + actual
+          - two
+          - lines
+          + a line that is much longer than the terminal has columns, so that it …
+
+    ✗ cap-words › shaky  wrong_answer · 1 of 2 samples passed
+      Input
+      │ say three
+
+      ✓ Sample 1  passed
+        Output
+        │ three
+        ✓ exact_match
+
+      ✗ Sample 2  wrong_answer
+        Output
+        │ four
+        ✗ exact_match: at line 1, column 1: expected "three", got "four"
+          expected  three
+          actual    four
+
+    ✗ cap-data › order  wrong_answer · 1 of 2 samples passed
+      Input
+      │ an order as JSON
+
+      ✗ Sample 1  wrong_answer
+        Output
+        │ {"sum":12.50}
+        ✗ json: does not match the schema: (root): "total" is a required property
+          actual    {"sum":12.50}
+
+      ✓ Sample 2  passed
+        Output
+        │ {"total":12.50}
+        ✓ json
+    "#);
 }
 
 #[test]
@@ -62,7 +135,18 @@ fn show_selects_cases_and_samples() {
         right.contains("say one") && !right.contains("say two"),
         "{right}"
     );
-    assert_snapshot!(shown(&project, &["shaky", "--sample", "2"]), @"");
+    assert_snapshot!(shown(&project, &["shaky", "--sample", "2"]), @r#"
+    ✗ cap-words › shaky  wrong_answer · 1 of 2 samples passed
+      Input
+      │ say three
+
+      ✗ Sample 2  wrong_answer
+        Output
+        │ four
+        ✗ exact_match: at line 1, column 1: expected "three", got "four"
+          expected  three
+          actual    four
+    "#);
     let flaky = shown(&project, &["--flaky"]);
     assert!(
         flaky.contains("shaky") && !flaky.contains("say two"),
