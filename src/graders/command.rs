@@ -42,24 +42,25 @@ const TRACEBACK: &str = "Traceback (most recent call last):";
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandGraderSpec {
-    /// Program and arguments. The output comes on stdin.
+    /// Program and arguments; the program reads the output on stdin.
     #[schemars(length(min = 1))]
     pub command: Vec<String>,
+    /// Environment variables to pass to the program.
     #[serde(default)]
     pub env: Vec<String>,
-    /// Default 30.
+    /// Time limit in seconds. Default 30.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
-    /// How the program says its verdict.
+    /// Where the verdict is read from: the exit code, or JSON on stdout.
     #[serde(default)]
     pub verdict: CommandVerdict,
-    /// Names of the numbers that the program says under `metrics` of its JSON verdict, all of them
-    /// each time.
+    /// Names of the numbers that the program reports in `metrics` of its JSON verdict; each verdict
+    /// must contain all of them.
     #[serde(default)]
     #[schemars(length(max = 64))]
     pub metrics: Vec<String>,
-    /// `true` runs it inside the sandbox: it sees the suite's folder read-only, a private `/tmp`,
-    /// and no network. Default false.
+    /// `true` runs the program in the sandbox: it sees the suite's folder read-only, a private
+    /// `/tmp`, and no network. Default false.
     #[serde(default)]
     pub sandbox: bool,
 }
@@ -76,11 +77,11 @@ pub struct CommandGrader {
     /// `exit_code`: 0 passes, 1 fails, anything else is errored. `json`: stdout is
     /// `{"passed": bool, "score": 0..1, "reason": text, "metrics": {name: number}}`.
     pub verdict: CommandVerdict,
-    /// The numbers that a JSON verdict holds under `metrics`, all of them.
+    /// The numbers in `metrics` of a JSON verdict, all of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<String>,
     pub expected: Option<Value>,
-    /// It runs inside the sandbox.
+    /// Whether the program runs in the sandbox.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub sandbox: bool,
 }

@@ -16,14 +16,17 @@ use eval_match::text;
 
 const METHOD: &str = "contains";
 
+/// Texts that an output must contain, and texts that it must not.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ContainsSpec {
+    /// Texts that the output must contain.
     #[serde(default)]
     pub must_include: OneOrMany<String>,
+    /// Texts that the output must not contain.
     #[serde(default)]
     pub must_not_include: OneOrMany<String>,
-    /// Default true.
+    /// Whether case matters. Default true.
     pub case_sensitive: Option<bool>,
 }
 

@@ -18,9 +18,9 @@ const METHOD: &str = "json";
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct JsonSpec {
-    /// The JSON that the output must equal, when the case has no `expected`.
+    /// The JSON that the output must equal, if the case has no `expected`.
     pub value: Option<Value>,
-    /// A JSON Schema that the output must fit.
+    /// A JSON Schema that the output must match.
     pub schema: Option<Value>,
 }
 

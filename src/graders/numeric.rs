@@ -18,10 +18,13 @@ const METHOD: &str = "numeric";
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NumericSpec {
-    /// The expected number, when the case has no `expected`.
+    /// The expected number, if the case has no `expected`.
     pub value: Option<Value>,
+    /// Allowed deviation from the number.
     pub tolerance: Option<ToleranceSpec>,
+    /// Lowest accepted number.
     pub min: Option<f64>,
+    /// Highest accepted number.
     pub max: Option<f64>,
 }
 

@@ -28,13 +28,14 @@ pub enum RegexFlag {
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RegexSpec {
-    /// The pattern, when `expected.value` does not hold it.
+    /// The pattern, if it is not in `expected.value`.
     pub pattern: Option<String>,
+    /// Flags of the pattern.
     #[serde(default)]
     pub flags: Vec<RegexFlag>,
     /// `false`: the pattern must not match. Default true.
     pub must_match: Option<bool>,
-    /// Names (or numbers) of groups whose text the report shows.
+    /// Names (or numbers) of the groups whose text the report shows.
     #[serde(default)]
     pub capture_groups: Vec<String>,
 }

@@ -33,26 +33,27 @@ const SEGMENTED: usize = 16 << 10;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SimilaritySpec {
-    /// The reference, when the case has no `expected`; `expected.alternatives` are further
+    /// The reference, if the case has no `expected`; `expected.alternatives` are further
     /// references.
     pub value: Option<String>,
+    /// The similarity metric.
     #[serde(default)]
     pub metric: SimilarityMetric,
-    /// The least likeness that passes, default 0.8; for `edit_rate` the highest rate that passes,
-    /// default 0.2.
+    /// Required similarity, default 0.8; for `edit_rate`, the highest rate that passes, default
+    /// 0.2.
     #[schemars(range(min = 0.0))]
     pub threshold: Option<f64>,
-    /// What `edit_rate` counts. Default `chars`.
+    /// Unit that `edit_rate` counts. Default `chars`.
     pub unit: Option<EditUnit>,
-    /// How texts become words, for `token_f1`, `rouge_l` and `bleu` (`13a` and `zh` for `bleu`
-    /// alone). Default `words`, or `mixed` where the output or a reference has letters of a script
-    /// that is written without blanks.
+    /// Splitting of texts into words, for `token_f1`, `rouge_l` and `bleu` (`13a` and `zh` only for
+    /// `bleu`). Default `words`, or `mixed` if the output or a reference has letters of a script
+    /// that is written without spaces.
     pub tokenizer: Option<Tokenizer>,
-    /// Default true; for `token_f1` and `rouge_l` false.
+    /// Whether case matters. Default true; for `token_f1` and `rouge_l` false.
     pub case_sensitive: Option<bool>,
-    /// Default true.
+    /// Whether whitespace at both ends is removed before comparing. Default true.
     pub trim_whitespace: Option<bool>,
-    /// Default true.
+    /// Whether CR LF equals LF. Default true.
     pub normalize_newlines: Option<bool>,
 }
 

@@ -32,19 +32,19 @@ const PLACES: usize = 60;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StructuralSpec {
-    /// The expected structure, when neither the case nor a baseline gives one.
+    /// The expected structure, if neither the case nor a baseline has one.
     pub value: Option<Value>,
-    /// `true` forbids additional fields and reordering of arrays. Default false.
+    /// `true` forbids additional fields and reordered arrays. Default false.
     #[serde(default)]
     pub strict: bool,
-    /// Default: not `strict`.
+    /// Whether the output may have additional fields. Default: the opposite of `strict`.
     pub allow_additional_fields: Option<bool>,
-    /// Default false: arrays keep their order.
+    /// Whether arrays may be in any order. Default false.
     pub allow_field_reordering: Option<bool>,
-    /// Paths that are left out; they may be absent.
+    /// Paths to ignore; they may be absent.
     #[serde(default)]
     pub ignore_fields: Vec<String>,
-    /// Paths that must exist and may hold anything.
+    /// Paths that must exist, with any value.
     #[serde(default)]
     pub ignore_values: Vec<String>,
     /// Paths that must exist.
