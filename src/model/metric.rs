@@ -234,11 +234,11 @@ impl FromStr for Metric {
     }
 }
 
-/// A metric that is the weighted mean of others, each brought to 0 (bad) to 1 (good).
+/// A metric that is the weighted mean of others, each scaled to 0 (bad) to 1 (good).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, schemars::JsonSchema)]
 pub struct Composite {
     pub name: String,
-    /// At least one; one weight at least is above 0.
+    /// The parts, at least one; at least one weight is above 0.
     pub components: Vec<Component>,
 }
 
@@ -251,7 +251,7 @@ pub struct Component {
     pub weight: f64,
     /// True when lower values are better.
     pub invert: bool,
-    /// The values that count 0 and 1, the lower first; what lies beyond them counts as they do.
+    /// The values that score 0 and 1, the lower first; values outside score 0 or 1.
     pub range: [f64; 2],
 }
 

@@ -1,4 +1,4 @@
-//! `executors:` of a suite: languages that the program does not know by itself.
+//! `executors:` of a suite: languages that are not built in.
 
 use std::collections::BTreeMap;
 

@@ -203,7 +203,7 @@ pub struct CaseContent {
 }
 
 impl CaseContent {
-    /// True when outcomes of both are outcomes of the same task, however it was asked for.
+    /// True if outcomes of both are outcomes of the same task, also with different inputs.
     pub fn is_task_of(&self, other: &CaseContent) -> bool {
         (self.data, self.grading) == (other.data, other.grading)
     }

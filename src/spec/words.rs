@@ -210,7 +210,7 @@ impl Grouping {
 /// A message of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
-    /// The role: `system`, `user` or `assistant`.
+    /// The role, such as `system`, `user` or `assistant`.
     pub role: String,
     /// The text of the message.
     pub content: String,
