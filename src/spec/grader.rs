@@ -43,7 +43,7 @@ pub struct CodeGraderSpec {
     /// Method and settings. If `method` is missing, it is inferred from `expected.type` and the
     /// settings.
     pub config: CodeConfig,
-    /// Inverts the verdict: a passed grade becomes failed, and a failed grade passed.
+    /// Inverts the verdict: a wrong answer passes, and a correct one fails.
     #[serde(default)]
     pub negate: bool,
     /// Weight under `combine: weighted`.

@@ -16,7 +16,7 @@ use super::words::PanelRule;
 pub struct ModelGraderSpec {
     /// The judge model and its task.
     pub config: ModelGraderConfig,
-    /// Inverts the verdict: a passed grade becomes failed, and a failed grade passed.
+    /// Inverts the verdict: a wrong answer passes, and a correct one fails.
     #[serde(default)]
     pub negate: bool,
     /// Weight under `combine: weighted`.
@@ -269,7 +269,7 @@ pub struct HumanGraderSpec {
     /// Settings for grading by people.
     #[serde(default)]
     pub config: HumanGraderConfig,
-    /// Inverts the verdict: a passed grade becomes failed, and a failed grade passed.
+    /// Inverts the verdict: a wrong answer passes, and a correct one fails.
     #[serde(default)]
     pub negate: bool,
     /// Weight under `combine: weighted`.

@@ -25,8 +25,8 @@ pub struct PhaseFile {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PhaseSpec {
-    /// Id for `{phase_id}` and `--phase-id`. Default: the name in lower case, with `-` in place of
-    /// other characters than letters and digits.
+    /// Id for `{phase_id}` and `--phase-id`. Default: the name in lower case, with `-` for all
+    /// characters except letters and digits.
     pub id: Option<String>,
     /// Name for reports.
     #[schemars(length(min = 1))]

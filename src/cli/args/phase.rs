@@ -37,7 +37,7 @@ pub struct PhaseArgs {
     #[arg(long, value_name = "ID")]
     pub phase_id: Option<String>,
     /// The current moment, such as `after_tests_pass`: a trigger for a different moment does
-    /// nothing and ends with 0.
+    /// nothing and ends with exit code 0.
     #[arg(long, value_name = "MOMENT", conflicts_with = "plan")]
     pub when: Option<String>,
     /// JUnit files of the tests that ran before a trigger: failed tests fail the phase. Repeat it

@@ -81,7 +81,8 @@ pub struct CodeExecutionSpec {
     /// this machine: at least 0.5 s, at most `timeout_seconds`.
     #[schemars(range(min = 1.01, max = 1000000.0))]
     pub timeout_factor: Option<f64>,
-    /// Memory limit in megabytes for the program. Default: `sandbox.memory_mb` of the suite.
+    /// Memory limit in megabytes for the program. Default: that of the executor or of the suite's
+    /// `sandbox`.
     #[schemars(range(min = 16, max = 1048576))]
     pub memory_mb: Option<u64>,
     /// Kilobytes to keep of stdout and of stderr. Default 1024.
