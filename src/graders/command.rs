@@ -51,7 +51,7 @@ pub struct CommandGraderSpec {
     /// Time limit in seconds. Default 30.
     #[schemars(range(min = 0.001, max = 86400.0))]
     pub timeout_seconds: Option<f64>,
-    /// Where the verdict is read from: the exit code, or JSON on stdout.
+    /// Source of the verdict: the exit code, or JSON on stdout.
     #[serde(default)]
     pub verdict: CommandVerdict,
     /// Names of the numbers that the program reports in `metrics` of its JSON verdict; each verdict

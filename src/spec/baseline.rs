@@ -56,6 +56,7 @@ pub struct BaselineFile {
     pub output_file: Option<OutputFile>,
 }
 
+/// The target that produced a baseline.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BaselineTarget {

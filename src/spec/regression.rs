@@ -31,10 +31,10 @@ pub struct RegressionDefinition {
     pub baseline_version: Option<String>,
     /// The known-good output, if it is not in a baseline file.
     pub baseline: Option<BaselineSpec>,
-    /// How the current output is produced.
+    /// The input, and the target that produces the current output.
     #[schemars(extend("x-aliases" = ["test_case"]))]
     pub current: CurrentSpec,
-    /// How the current output is compared with the baseline.
+    /// Comparison of the current output with the baseline.
     pub comparison: Option<ComparisonSpec>,
     /// The grader, or the name of one.
     pub grader: Option<GraderRef>,
@@ -74,10 +74,10 @@ pub struct RegressionDocument {
     pub baseline_version: Option<String>,
     /// The known-good output, if it is not in a baseline file.
     pub baseline: Option<BaselineSpec>,
-    /// How the current output is produced.
+    /// The input, and the target that produces the current output.
     #[schemars(extend("x-aliases" = ["test_case"]))]
     pub current: CurrentSpec,
-    /// How the current output is compared with the baseline.
+    /// Comparison of the current output with the baseline.
     pub comparison: Option<ComparisonSpec>,
     /// The grader, or the name of one.
     pub grader: Option<GraderRef>,
@@ -114,7 +114,7 @@ pub struct BaselineSpec {
     pub environment: Option<BTreeMap<String, Value>>,
 }
 
-/// How the current output is produced.
+/// The input, and the target that produces the current output.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CurrentSpec {
@@ -122,7 +122,7 @@ pub struct CurrentSpec {
     pub input: RegressionInput,
     /// The target that produces the output, instead of the suite's target.
     pub execution: Option<TargetSpec>,
-    /// How the current output is compared with the baseline.
+    /// Comparison of the current output with the baseline.
     pub comparison: Option<ComparisonSpec>,
 }
 
@@ -153,7 +153,7 @@ impl JsonSchema for RegressionInput {
     }
 }
 
-/// How the current output is compared with the baseline.
+/// Comparison of the current output with the baseline.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ComparisonSpec {

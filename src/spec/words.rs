@@ -97,7 +97,7 @@ impl Criticality {
     }
 }
 
-/// What intervals and tests generalize to: the random part of a figure.
+/// Scope of intervals and tests: the random part of a figure.
 #[derive(
     Debug,
     Clone,
