@@ -103,7 +103,7 @@ pub struct Comparison {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<GroupDifference>,
     pub cases: CaseChanges,
-    /// What could have been detected; absent if nothing could be tested.
+    /// Detectable drops; absent if nothing could be tested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub detectable: Option<Detectable>,
     /// Other differences between the two, in sentences.
@@ -300,7 +300,7 @@ impl CasePart {
     }
 }
 
-/// What the comparison could have detected.
+/// The drop that the comparison could have detected.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Detectable {

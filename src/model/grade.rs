@@ -177,7 +177,7 @@ pub struct Grade {
     pub judged: Option<Box<Judged>>,
 }
 
-/// What a verdict over a candidate's code rests on, the most reliable first.
+/// Trust level of a verdict over a candidate's code, the most reliable first.
 #[derive(
     Debug,
     Clone,

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::spec::words::{Bound, Figure};
 
-/// What comparisons of two runs of a suite can detect, and the gate's chances: the root of
-/// `power --format json`.
+/// The drops that comparisons of two runs of a suite can detect, and the gate's chances: the root
+/// of `power --format json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PowerReport {
@@ -55,7 +55,7 @@ pub struct PowerBasis {
     pub measured: bool,
 }
 
-/// What can be detected with a number of samples per case.
+/// Detectable drops with a number of samples per case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlannedPower {
