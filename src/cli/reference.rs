@@ -106,7 +106,7 @@ pub fn formats_markdown(schemas: &BTreeMap<&str, Value>) -> String {
 
 const INTRODUCTION: &str = "\
 Files are YAML or JSON, distinguished by their content. In the tables, keys in **bold** are required. A key that is not listed is
-an error; the message suggests a similar key. See [yaml.md](yaml.md) for the YAML that is supported, and
+an error; the message suggests a similar key if there is one. See [yaml.md](yaml.md) for the YAML that is supported, and
 [graders.md](graders.md) for what each grader does. Editors check and complete these files if their first line names a schema,
 as in the files that `init` and `new` write:
 
@@ -138,8 +138,8 @@ pub fn codes_markdown(codes: &[CodeRow]) -> String {
 }
 
 const CODES: &str = "\
-`eval-harness validate` (and `run`, before anything runs) reports every problem of every file at once. Each has a name and
-a code, which do not change between versions. Errors end with exit code 2; some problems are only warnings.
+`eval-harness validate` (and `run`, before anything runs) reports every problem of every file at once. Each has a name, and
+a code that stays the same between versions. Errors end with exit code 2; some problems are only warnings.
 ";
 
 const GROUPS: [(&str, &str); 5] = [
