@@ -104,7 +104,7 @@ fn with_query(
                         .and_then(|q| q.get(name))
                         .map_or(node.span, |n| n.span);
                     let message =
-                        format!("`{name}` is no text, number or truth, nor a list of these");
+                        format!("`{name}` must be a text, a number, true or false, or a list of these");
                     return desk.refuse(Problem::error(Code::BadRequest, at, message));
                 }
             };

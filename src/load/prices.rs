@@ -71,9 +71,9 @@ impl PriceShelf {
             problems.extend(doubts(&spec, node.get(&pattern).unwrap_or(node)));
             if !pattern.contains([':', '*', '?', '[', '{']) {
                 let message = format!(
-                    "`{pattern}` is the price of no model: prices stand under `provider:model`"
+                    "`{pattern}` matches no model: prices are keyed by `provider:model`"
                 );
-                let hint = format!("such as `openai:{pattern}`");
+                let hint = format!("for example `openai:{pattern}`");
                 problems.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
             }
             let entries = problems.take(PriceEntry::all(&pattern, &spec, at));
@@ -120,12 +120,12 @@ impl PriceShelf {
 impl PriceEntry {
     fn all(pattern: &str, spec: &PriceSpec, at: Span) -> Result<Vec<PriceEntry>, Problem> {
         let refuse = |why: String| {
-            Problem::error(Code::BadGlob, at, format!("`{pattern}` is no glob: {why}"))
+            Problem::error(Code::BadGlob, at, format!("`{pattern}` is not a glob: {why}"))
         };
         let mut singles = Vec::new();
         if !alternatives(pattern, &mut singles) {
             return Err(refuse(format!(
-                "it stands for more than {MOST_ALTERNATIVES} patterns"
+                "it expands to more than {MOST_ALTERNATIVES} patterns"
             )));
         }
         let entry = |single: String| {
@@ -241,10 +241,10 @@ fn doubts(spec: &PriceSpec, at: &Node) -> Vec<Problem> {
     for (key, value) in fields {
         let Some(value) = value else { continue };
         let message = if value > HARDLY_MEANT {
-            format!("{value} dollars for a million tokens are hardly meant")
+            format!("{value} dollars per million tokens is unusually high")
         } else if value > 0.0 && value < FOR_ONE_TOKEN {
             format!(
-                "{value} dollars for a million tokens are hardly meant: is it the price of one token?"
+                "{value} dollars per million tokens is unusually low: is it the price per token?"
             )
         } else {
             continue;
@@ -302,8 +302,8 @@ pub(super) fn check_budget(settings: &ModelSettings, asked: &[&Endpoint], proble
         return;
     }
     let names = unknown.into_iter().collect::<Vec<_>>().join(", ");
-    let message = format!("the budget is in dollars, and {names} has no price");
-    let hint = "write it under `prices:` in dollars for a million tokens (0 for a model of your own), or set a budget of `tokens`";
+    let message = format!("the budget is in dollars, but {names} has no price");
+    let hint = "add it under `prices:` in dollars per million tokens (0 for a model that you host), or set a budget in `tokens`";
     problems.push(Problem::general(Code::UnknownPrice, message).hint(hint));
 }
 

@@ -115,7 +115,7 @@ fn existing(
         return Err(Problem::error(
             Code::BadPath,
             at,
-            "the path is empty or holds a NUL",
+            "the path is empty or contains a NUL character",
         ));
     }
     let path = lexical(&dir.join(text));
@@ -171,9 +171,9 @@ fn escaping(text: &str, at: Span) -> Problem {
     Problem::error(
         Code::EscapingRef,
         at,
-        format!("`{text}` leads out of the project"),
+        format!("`{text}` is outside the project"),
     )
-    .hint("list the folder under `allow_paths:` in the suite if that is meant")
+    .hint("if that is intended, list the folder under `allow_paths:` in the suite")
 }
 
 /// Cuts `path#id`; a `#` that belongs to an existing file's name stays.

@@ -93,7 +93,7 @@ pub(crate) fn check_program(desk: &mut SuiteDesk, argv: &[String], at: Span) -> 
         return desk.refuse(Problem::error(
             Code::BadCommand,
             at,
-            "the command holds a NUL",
+            "the command contains a NUL character",
         ));
     }
     if find_program(desk, program).is_none() && !super::template::is_template(program) {

@@ -234,7 +234,7 @@ fn resumed_regraded_repeated_and_joined_runs_have_parts() {
     let call = project.call(&[&["run", "--suite", "suite.yaml"], more.as_slice()].concat());
     let warned = words(&call.stderr);
     assert!(
-        warned.contains("no eval that is selected has an id that fits `cap-auth`"),
+        warned.contains("no eval that is selected has an id that matches `cap-auth`"),
         "{warned}"
     );
     assert_ne!(

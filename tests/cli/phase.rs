@@ -384,7 +384,7 @@ fn a_trigger_of_another_moment_does_nothing() {
         .call(&["phase", "--trigger", "trigger.yaml"])
         .expect(2);
     assert!(
-        call.stderr.contains("give it with `--phase-id ID`"),
+        call.stderr.contains("pass `--phase-id ID`"),
         "{}",
         call.stderr
     );
@@ -528,7 +528,7 @@ fn reports_lie_where_they_may_and_are_tried_before_anything_runs() {
     let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(2);
     assert!(
         call.stderr
-            .contains("`../phase.md` leads out of the project"),
+            .contains("`../phase.md` is outside the project"),
         "{}",
         call.stderr
     );

@@ -321,9 +321,9 @@ fn demands_are_checked_with_their_place() {
     let call = project.call(&["run", "--suite", "suite.yaml"]).expect(2);
     for told in [
         "the Python `bin/py` cannot be found",
-        "`../outside` leads out of the project",
+        "`../outside` is outside the project",
         "`outputs.jsonl` is a file, not a folder",
-        "`/proc` leads out of the project",
+        "`/proc` is outside the project",
     ] {
         assert!(call.stderr.contains(told), "{told}\n{}", call.stderr);
     }

@@ -16,7 +16,7 @@ pub(super) fn phases(desk: &mut PhaseDesk, file: PhaseFile, node: &Node) -> Vec<
         let problem = Problem::error(
             Code::BothSpellings,
             at,
-            "`phase` and `phases` stand side by side",
+            "use `phase` or `phases`, not both",
         )
         .related(node.key_span("/phase"), "the other one");
         desk.problem(problem.hint("put all of them under `phases:`"));
@@ -164,8 +164,8 @@ pub(super) fn choose(
         },
         None if phases.len() > 1 => {
             let message =
-                "the plan holds several phases, and `--phase-id` does not say which is meant";
-            let hint = format!("give one of {} with `--phase-id`", listed());
+                "the plan has several phases, but `--phase-id` is not set";
+            let hint = format!("select one with `--phase-id`: {}", listed());
             desk.problem(Problem::error(Code::UnknownPhase, at, message).hint(hint));
             None
         }

@@ -136,7 +136,7 @@ pub(in crate::load) fn shelf(
                 problems.push(Problem::error(Code::UnknownGrader, at, message).near(&name, known));
             }
             Some(named) if named.spec.grader_type() != kind => {
-                let message = format!("`{name}` is no grader of type `{word}`");
+                let message = format!("`{name}` is not a grader of type `{word}`");
                 problems.push(Problem::error(Code::GraderConflict, at, message));
             }
             Some(_) => drop(shelf.defaults.insert(kind, name)),

@@ -56,7 +56,7 @@ pub(super) fn problem(tag: &Tag, text: &str, span: Span) -> Problem {
     Problem::error(
         Code::UnknownTag,
         span,
-        format!("the tag `{shown}` is not known here"),
+        format!("unknown tag `{shown}`"),
     )
     .hint("a text that begins with `!` needs quotes")
 }
