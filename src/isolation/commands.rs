@@ -354,8 +354,8 @@ mod tests {
         ROOT/suite/../usr/both
         `tool` is ROOT/home/tool, which is not visible inside the sandbox: add ROOT/home to `readable:` under the suite's `sandbox:` (and to `allow_paths:` if it is outside the project), or remove `sandbox: true`
         `link` is ROOT/home/tool, which is not visible inside the sandbox: add ROOT/home to `readable:` under the suite's `sandbox:` (and to `allow_paths:` if it is outside the project), or remove `sandbox: true`
-        `plain` was not found in PATH; for a file of the suite write `./plain`
-        `none` was not found in PATH; for a file of the suite write `./none`
+        `plain` was not found in PATH; for a file in the suite's folder, write `./plain`
+        `none` was not found in PATH; for a file in the suite's folder, write `./none`
         `./none` does not exist (looked for ROOT/suite/none)
         the interpreter of `./odd` is ROOT/home/tool, which is not visible inside the sandbox: add ROOT/home to `readable:` under the suite's `sandbox:` (and to `allow_paths:` if it is outside the project), or remove `sandbox: true`
         cannot run `./lost`: its interpreter `/no/such/thing` was not found

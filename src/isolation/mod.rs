@@ -106,7 +106,7 @@ impl SandboxRequest {
             .await
             .map_or_else(String::new, |tier| format!("; this machine provides only `{tier}`"));
         // Going without isolation is not what would help here.
-        let fix = remedy.split("; or accept").next().unwrap_or_default();
+        let fix = remedy.split("; or run code without").next().unwrap_or_default();
         SandboxRefusal {
             reason: format!("the suite requires {demanded} for the sandbox{weaker}. {error}"),
             remedy: format!("{fix}; or require less under `sandbox:` in the suite"),
@@ -219,7 +219,7 @@ mod tests {
         assert!(
             refused
                 .reason
-                .starts_with("the suite demands `minimum: userns` of the sandbox"),
+                .starts_with("the suite requires `minimum: userns` for the sandbox"),
             "{refused}"
         );
         assert!(

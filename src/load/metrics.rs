@@ -325,7 +325,7 @@ mod tests {
         build_pass Min 0.9, edit_rate Max 0.3, levenshtein Min 0.8, lint_warnings Max 3
         edit_rate Max 0.2, lint_warnings Max 5
         4:16 missing-key: it is not set whether `lint_warnings` is better when it is higher or lower | write `{min: 3}` or `{max: 3}`; for `--threshold`, `lint_warnings>=3` or `lint_warnings<=3`
-        4:16 out-of-range: a threshold on `build_pass` must be between 0 and 1, not 90 | 0.9 for 90 %
+        4:16 out-of-range: a threshold on `build_pass` must be between 0 and 1, not 90 | write 0.9 for 90 %
         4:16 unknown-metric: `edit_rat` is not a metric | did you mean `edit_rate`?
         - unknown-metric: `--threshold`: `bild_pass` is not a metric | did you mean `build_pass`?
         4:17 unknown-metric: `edit_rates` is not a metric | did you mean `edit_rate`?

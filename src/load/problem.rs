@@ -111,7 +111,7 @@ codes! {
     UnknownPrice = "EH0432" "unknown-price" "A budget is set in dollars, but a model has no price. An unknown price does not count as 0.";
     AmbiguousPrice = "EH0433" "ambiguous-price" "Two globs under `prices:` match a model equally well but have different prices.";
     UnguardedGate = "EH0434" "unguarded-gate" "No threshold depends on evals that pass, so the gate could pass although every capability eval fails.";
-    TooFewEvals = "EH0435" "too-few-evals" "A threshold limits an end of an interval over similar evals, which needs at least 5 evals.";
+    TooFewEvals = "EH0435" "too-few-evals" "A threshold limits an end of an interval for evals like these, which needs at least 5 evals.";
     UnreadVariable = "EH0440" "unread-variable" "`--var` sets a variable that the suite neither defines nor reads; often a typing error.";
     SuspiciousValue = "EH0423" "suspicious-value" "A value is probably a mistake.";
 

@@ -261,7 +261,7 @@ mod tests {
         ];
         insta::assert_snapshot!(all.join("\n"), @r"
         baselines/scores/S.t.json:4:1: this file contains the conflict markers of an unfinished merge (edit the file, or take one side: `git checkout --ours -- baselines/scores/S.t.json` or `git checkout --theirs -- baselines/scores/S.t.json`, then `git add`)
-        baselines/scores/S.t.json:2:21: this score baseline was written by a newer eval-harness: its format has version 7, and this program knows versions up to 1 (update eval-harness)
+        baselines/scores/S.t.json:2:21: this score baseline was written by a newer eval-harness: its format version is 7, but this program supports versions up to 1 (update eval-harness)
         baselines/scores/S.t.json:5:85: 2 of 1 samples passed, which is impossible
         baselines/scores/S.t.json:5:19: unknown key `outcom` (did you mean `outcome`?)
         baselines/scores/S.t.json:5:77: `n` must be at least 0, found `-2`
@@ -283,7 +283,7 @@ mod tests {
             let text = GOOD.replace("\"n\": 2", &format!("\"{key}\": {value}, \"n\": 2"));
             let said = said(&text);
             assert!(
-                said.contains(&format!("accepted scores have no `{key}`")),
+                said.contains(&format!("accepted scores can't have `{key}`")),
                 "{said}"
             );
         }

@@ -111,7 +111,7 @@ fn what_is_accepted_survives_writers_that_are_killed() {
         if let Some(error) = finished {
             let hint = error.hint().unwrap_or_default();
             assert!(
-                hint.starts_with("an accept that was cut off"),
+                hint.starts_with("if an accept was interrupted"),
                 "{error}: {hint}"
             );
             assert!(matches!(pending, Ok(Some(_))), "what finishes it is there");

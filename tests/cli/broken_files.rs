@@ -404,7 +404,7 @@ fn suites_that_cannot_run_are_refused() {
     ## unknown metric
     suite.yaml:4:16 unknown-metric: `pass_rte` is not a metric | did you mean `pass_rate`?
     ## percent
-    suite.yaml:4:27 out-of-range: a threshold on `pass_rate` must be between 0 and 1, not 90 | 0.9 for 90 %
+    suite.yaml:4:27 out-of-range: a threshold on `pass_rate` must be between 0 and 1, not 90 | write 0.9 for 90 %
     ## no regressions
     suite.yaml:4:16 unknown-metric: this suite cannot produce `regression_pass_rate`: it has no regression eval
     ## unknown preset

@@ -163,8 +163,8 @@ fn what_no_part_has_is_exit_2_and_nothing_runs() {
     let project = project(["y", "y", "y", "y", "y"]);
     for (threshold, said) in [
         ("pass_rate[tag=critcal]=1", "did you mean `critical`?"),
-        ("pass_rate[eval=x*]=1", "has an id that fits `x*`"),
-        ("pass_rate[type=regression]=1", "is of type `regression`"),
+        ("pass_rate[eval=x*]=1", "has an id that matches `x*`"),
+        ("pass_rate[type=regression]=1", "has the type `regression`"),
         (
             "capability_pass_rate[type=capability]=1",
             "one type already",

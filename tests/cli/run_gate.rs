@@ -100,7 +100,7 @@ fn thresholds_that_do_not_see_failing_evals_are_warned_of() {
         )
     };
     let trap = Project::with(&[("suite.yaml", &suite(""))]);
-    let warning = "the gate can pass though all 2 capability evals fail";
+    let warning = "the gate can pass although all 2 capability evals fail";
     let run = ["run", "--suite", "suite.yaml", "--progress", "none"];
     for (args, code) in [(&["validate", "suite.yaml"][..], 0), (&run, 0)] {
         let call = trap.call(args).expect(code);

@@ -106,8 +106,8 @@ impl RecordBatch {
     fn push_json(&mut self, line: usize, range: Range<usize>) -> Result<(), RecordsError> {
         if json::is_heavier(self.text.get(range.clone()).unwrap_or_default(), MAX_WEIGHT) {
             let reason =
-                "the values of this row would take more than 1 GiB of memory (an object counts 640 bytes, \
-                          any other value 64); split the row"
+                "the values of this row would take more than 1 GiB of memory (640 bytes per object, 64 per \
+                          other value); split the row"
                     .to_owned();
             return Err(RecordsError::Format { line, reason });
         }

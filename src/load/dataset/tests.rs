@@ -249,7 +249,7 @@ fn a_table_whose_quotation_marks_hide_rows_is_refused() {
     assert_eq!(
         told("id,q,a\r\n2,y,\"y\r\n3,\"z,z\r\n"),
         wrong(&format!(
-            "line 3: after the quotation mark that ends the field of line 2 {after}"
+            "line 3: after the closing quotation mark of the field that begins on line 2, {after}"
         ))
     );
     let good =

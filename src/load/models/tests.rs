@@ -210,7 +210,7 @@ fn names_that_tell_nothing_are_errors_that_say_what_to_write() {
     let all = all.map(|(target, more)| said(target, more)).join("\n");
     insta::assert_snapshot!(all, @r#"
     3:32 unknown-provider: unknown provider `olama` | did you mean `ollama:llama3`?
-    3:32 unknown-provider: unknown provider `llama3` | add it to the suite (`providers: {llama3: {base_url: "http://..."}}`); a model whose own name has a colon is written `PROVIDER:llama3:8b`
+    3:32 unknown-provider: unknown provider `llama3` | add it to the suite (`providers: {llama3: {base_url: "http://..."}}`); if the colon is part of the model's name, write `PROVIDER:llama3:8b`
     3:32 unknown-provider: unknown provider `llama3` | if the colon is part of the model's name, write `openai:llama3:8b` (`openai` is also for compatible servers)
     3:32 unknown-provider: the model `mistral-large` has no provider | write `PROVIDER:mistral-large` with `openai`, `anthropic` or a name under the suite's `providers:`, or set a `base_url`
     3:32 unknown-provider: the model `mistral-large` has no provider | write `ollama:mistral-large`

@@ -319,7 +319,7 @@ phase:
     plan.yaml:10:17 unknown-target the suite has no target `live` | the suite's targets are echo
     plan.yaml:12:21 unknown-metric `passrate` is not a metric | did you mean `pass_rate`?
     plan.yaml:11:51 unknown-metric `helpfulness` is not a metric | valid metrics: pass_at_K, pass_hat_K, pass_rate, capability_pass_rate, regression_pass_rate, case_pass_rate, score, weighted_score, latency_mean_ms, latency_p50_ms, latency_p95_ms, tokens_input, tokens_output, tokens, cost_usd, failed_samples, errored_samples, flaky_samples, judge_errored_rate, judge_parse_failure_rate, judge_repair_rate, judge_disagreement_rate, judge_consistency
-    plan.yaml:15:53 empty-cases `tags`: `crtical` fits nothing in this suite | did you mean `critical`?
+    plan.yaml:15:53 empty-cases `tags`: `crtical` matches nothing in this suite | did you mean `critical`?
     "#);
 }
 

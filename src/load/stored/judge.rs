@@ -58,8 +58,8 @@ pub(in crate::load) fn unknown_version(node: &Node, word: &str, newest: u32) -> 
         version if version <= u64::from(newest) => None,
         version => {
             let message = format!(
-                "this {word}baseline was written by a newer eval-harness: its format has version {version}, and this \
-                 program knows versions up to {newest}"
+                "this {word}baseline was written by a newer eval-harness: its format version is {version}, but this \
+                 program supports versions up to {newest}"
             );
             Some(Problem::error(Code::NewerBaseline, at.span, message).hint("update eval-harness"))
         }

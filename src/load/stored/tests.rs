@@ -120,7 +120,7 @@ fn what_is_wrong_with_a_baseline_is_told_at_its_place() {
     ## a list
     e.yaml:1:1 wrong-type: the document: expected a map, found a list
     ## a newer format
-    e.yaml:1:17 newer-baseline: this baseline was written by a newer eval-harness: its format has version 2, and this program knows versions up to 1 | update eval-harness
+    e.yaml:1:17 newer-baseline: this baseline was written by a newer eval-harness: its format version is 2, but this program supports versions up to 1 | update eval-harness
     ## a huge version
     e.yaml:1:17 newer-baseline: this baseline was written by a newer eval-harness: its format has version 99999999999, and this program knows versions up to 1 | update eval-harness
     ## version zero

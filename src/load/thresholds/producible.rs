@@ -87,7 +87,7 @@ pub(in crate::load) fn check_evals(
 ) {
     for demand in demands {
         if let Some(message) = too_few_evals(&demand.threshold, evals, scope) {
-            let hint = "set `config: {intervals: similar_cases}` for an interval over similar cases of these evals";
+            let hint = "set `config: {intervals: similar_cases}`: intervals are then for cases like these, in these evals";
             problems.push(demand.problem(Code::TooFewEvals, message).hint(hint));
         }
     }
@@ -118,7 +118,7 @@ pub fn too_few_evals(
     lacks.then(|| {
         let are = if count == 1 { " is" } else { "s are" };
         format!(
-            "`{}` has no interval: {count} eval{are} too few to generalize to similar evals; it takes at least {}",
+            "`{}` has no interval: {count} eval{are} too few to speak about evals like these; at least {} are needed",
             threshold.metric,
             IntervalScope::FEWEST_EVALS
         )
