@@ -228,10 +228,9 @@ fn what_was_accepted_in_the_meantime_is_not_overwritten() {
     insta::assert_snapshot!(why(lock.accept("e", false)), @"the pending baseline of `e` was captured against another accepted output than the one that is there now | capture again and look at the difference, or accept with --force");
     assert_eq!(output(store.accepted("e")), Some(json!(7)));
     std::fs::write(dir.path().join("b/e.yaml"), "<<<<<<< HEAD\n").expect("a file");
-    assert!(
-        why(lock.accept("e", false))
-            .contains("this file contains the conflict markers of an unfinished merge | edit the file")
-    );
+    assert!(why(lock.accept("e", false)).contains(
+        "this file contains the conflict markers of an unfinished merge | edit the file"
+    ));
     lock.accept("e", true).expect("forced");
     assert_eq!(output(store.accepted("e")), Some(json!(1)));
     drop(lock);
@@ -323,9 +322,7 @@ fn every_state_that_a_killed_accept_leaves_is_finished_by_the_next() {
                         .and_then(|p| p.hint.clone())
                         .unwrap_or_default();
                     assert!(
-                        hint.starts_with(
-                            "if an accept was interrupted, accept again"
-                        ),
+                        hint.starts_with("if an accept was interrupted, accept again"),
                         "{hint}"
                     );
                 }

@@ -131,8 +131,12 @@ impl CommandSandbox {
             ProgramEnding::MemoryLimit => {
                 TreeEnd::Stopped("it used more memory than the sandbox allows")
             }
-            ProgramEnding::OutputLimit => TreeEnd::Stopped("it wrote more output than the sandbox allows"),
-            ProgramEnding::Violation(_) => TreeEnd::Stopped("it tried something that the sandbox forbids"),
+            ProgramEnding::OutputLimit => {
+                TreeEnd::Stopped("it wrote more output than the sandbox allows")
+            }
+            ProgramEnding::Violation(_) => {
+                TreeEnd::Stopped("it tried something that the sandbox forbids")
+            }
         };
         Ok(TreeOutput {
             end,
@@ -191,7 +195,9 @@ fn find(
         }
     }
     Err(hidden.unwrap_or_else(|| {
-        format!("`{argv0}` was not found in PATH; for a file in the suite's folder, write `./{argv0}`")
+        format!(
+            "`{argv0}` was not found in PATH; for a file in the suite's folder, write `./{argv0}`"
+        )
     }))
 }
 

@@ -101,12 +101,14 @@ impl SandboxRequest {
             demanded.push(format!("`trust: {}`", trust.name()));
         }
         let demanded = demanded.join(" and ");
-        let weaker = self
-            .weaker()
-            .await
-            .map_or_else(String::new, |tier| format!("; this machine provides only `{tier}`"));
+        let weaker = self.weaker().await.map_or_else(String::new, |tier| {
+            format!("; this machine provides only `{tier}`")
+        });
         // Going without isolation is not what would help here.
-        let fix = remedy.split("; or run code without").next().unwrap_or_default();
+        let fix = remedy
+            .split("; or run code without")
+            .next()
+            .unwrap_or_default();
         SandboxRefusal {
             reason: format!("the suite requires {demanded} for the sandbox{weaker}. {error}"),
             remedy: format!("{fix}; or require less under `sandbox:` in the suite"),

@@ -249,10 +249,7 @@ pub(super) fn check_settings(session: &mut LoadSession, at: &Node, dir: &Path) {
     }
     if dir.is_file() {
         let path = at.get("path").unwrap_or(at);
-        let message = format!(
-            "the baselines folder `{}` is a file",
-            session.display(dir)
-        );
+        let message = format!("the baselines folder `{}` is a file", session.display(dir));
         session
             .problems
             .push(Problem::error(Code::BadPath, path.span, message));

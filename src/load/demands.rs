@@ -98,7 +98,8 @@ fn folder(desk: &mut SuiteDesk, text: &str, at: Span) -> Option<PathBuf> {
             path.display()
         );
         return desk.refuse(
-            Problem::error(Code::BadPath, at, message).hint("list only the folder in it that the programs need"),
+            Problem::error(Code::BadPath, at, message)
+                .hint("list only the folder in it that the programs need"),
         );
     }
     Some(path)

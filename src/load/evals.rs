@@ -168,7 +168,8 @@ fn check_shares(desk: &mut SuiteDesk, config: &EvalConfig, node: &Node) -> Optio
         let at = node.locate(&format!("/config/{key}"));
         let message = format!("with `{key}: 0`, the eval would pass even if nothing passes");
         desk.push(
-            Problem::error(Code::SuspiciousValue, at, message).hint("write a share above 0, at most 1"),
+            Problem::error(Code::SuspiciousValue, at, message)
+                .hint("write a share above 0, at most 1"),
         );
         whole = false;
     }

@@ -118,8 +118,7 @@ fn faults(name: &str, spec: &ExecutorSpec, map: &Node, at: &Node) -> Vec<Problem
         faults.push(Problem::error(Code::BadFormat, key, message));
     }
     if spec.file.contains(['/', '\0']) || matches!(spec.file.as_str(), "." | "..") {
-        let message =
-            "`file` must be a name without a folder: each program gets a separate folder";
+        let message = "`file` must be a name without a folder: each program gets a separate folder";
         faults.push(
             Problem::error(Code::BadPath, at.locate("/file"), message).hint("for example `main.c`"),
         );
@@ -130,7 +129,7 @@ fn faults(name: &str, spec: &ExecutorSpec, map: &Node, at: &Node) -> Vec<Problem
             .is_some_and(|program| program.trim().is_empty())
             || words.iter().any(|word| word.contains('\0'))
         {
-            let message = format!("`{key}` names no program");
+            let message = format!("`{key}` has no program");
             faults.push(Problem::error(
                 Code::BadCommand,
                 at.locate(&format!("/{key}")),
@@ -162,7 +161,8 @@ fn missing_probe(chosen: &ChosenExecutor, at: &Node) -> Option<Problem> {
         "the executor `{}` has a compiler but no probe, so a broken compiler would count as a failure of the code",
         own.name
     );
-    let hint = "set `probe` to a program that compiles and ends with exit code 0, or set `probe: \"\"`";
+    let hint =
+        "set `probe` to a program that compiles and ends with exit code 0, or set `probe: \"\"`";
     Some(Problem::warning(Code::SuspiciousValue, at.locate("/compile"), message).hint(hint))
 }
 
@@ -318,7 +318,7 @@ pub(crate) fn choose(
     let problem = Problem::error(
         Code::UnknownExecutor,
         at,
-        format!("no executor is named `{name}`"),
+        format!("unknown executor `{name}`"),
     );
     // Letters in another case are the commonest slip.
     let problem = problem.near(&name.to_lowercase(), names).or_hint(format!(

@@ -134,8 +134,9 @@ fn component(
     let metric: Metric = name.parse().map_err(|_| unknown())?;
     let kind = match &metric {
         Metric::Named(name) if all.contains_key(name) => {
-            let message =
-                format!("`{name}` is itself a composite; a composite may only use measured metrics");
+            let message = format!(
+                "`{name}` is itself a composite; a composite may only use measured metrics"
+            );
             return Err(refuse(Code::UnknownMetric, "metric", message));
         }
         Metric::Named(name) => match declared.get(name) {
@@ -154,8 +155,9 @@ fn component(
     // best case either.
     match falls {
         Some(true) if !spec.invert => {
-            let message =
-                format!("`{name}` is better when it is lower, but here a higher value would be better");
+            let message = format!(
+                "`{name}` is better when it is lower, but here a higher value would be better"
+            );
             let problem = refuse(Code::SuspiciousValue, "metric", message);
             return Err(problem.map(|problem| Box::new(problem.hint("add `invert: true`"))));
         }
@@ -416,7 +418,7 @@ mod tests {
         5:113 grader-conflict: two graders of this case measure `levenshtein` | give one of them another name: `metric: NAME` next to its `type`
         5:61 grader-incomplete: every grader of this case is `informative`, so none decides | at least one grader must decide the verdict
         5:92 grader-conflict: `metrics` are said in a JSON verdict, and this grader's verdict is its exit code | add `verdict: json`; for 1 or 0, write `metric: NAME` beside the grader's type
-        5:101 out-of-range: a similarity is between 0 and 1, so no output reaches 80 | 0.8 for 80 %
+        5:101 out-of-range: a similarity is between 0 and 1, so none reaches 80 | write 0.8 for 80 %
         5:101 suspicious-value: `threshold: 0` passes whatever the output says | a threshold above 0; for a grader that only measures, `informative: true` beside its type
         5:107 grader-conflict: `unit` says what `edit_rate` counts; `rouge_l` has no use for it
         4:13 bad-format: `edit_rate` is measured by a grader, so it can't also be computed

@@ -36,8 +36,7 @@ pub(super) fn channels(
     let wanted = spec.reporting.notify_on_failure;
     let at = || node.key_span("/reporting/notify_on_failure");
     if spec.notify.is_empty() && wanted == Some(true) && desk.suite.lenient {
-        let message =
-            "`notify_on_failure` has no channel: only the terminal bell will ring";
+        let message = "`notify_on_failure` has no channel: only the terminal bell will ring";
         let hint = "add `notify:` to the suite, such as `notify: [{type: webhook, url_env: SLACK_WEBHOOK_URL}]`";
         desk.push(Problem::warning(Code::SuspiciousValue, at(), message).hint(hint));
     }
@@ -157,7 +156,7 @@ fn authorities(desk: &mut SuiteDesk, file: &str, at: Span) -> Option<std::path::
     let path = lexical(&Path::new(desk.dir).join(file));
     if net::certificates(&path).is_err() {
         let message = format!("no certificate can be read from `{file}`");
-        let hint = "the path is relative to the file that names it; certificates in PEM begin with `-----BEGIN CERTIFICATE-----`";
+        let hint = "the path is relative to the file that contains it; certificates in PEM begin with `-----BEGIN CERTIFICATE-----`";
         desk.push_lenient(Problem::error(Code::BadRequest, at, message).hint(hint));
         return desk.suite.lenient.then_some(path);
     }

@@ -70,9 +70,8 @@ impl PriceShelf {
             ));
             problems.extend(doubts(&spec, node.get(&pattern).unwrap_or(node)));
             if !pattern.contains([':', '*', '?', '[', '{']) {
-                let message = format!(
-                    "`{pattern}` matches no model: prices are keyed by `provider:model`"
-                );
+                let message =
+                    format!("`{pattern}` matches no model: prices are keyed by `provider:model`");
                 let hint = format!("for example `openai:{pattern}`");
                 problems.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
             }
@@ -105,7 +104,7 @@ impl PriceShelf {
             None => Ok(Some(first.price)),
             Some(other) => {
                 let message = format!(
-                    "two prices fit `{name}` equally well: `{}` and `{}`",
+                    "two prices match `{name}` equally well: `{}` and `{}`",
                     first.pattern, other.pattern
                 );
                 let problem = Problem::error(Code::AmbiguousPrice, other.at, message)
@@ -120,7 +119,11 @@ impl PriceShelf {
 impl PriceEntry {
     fn all(pattern: &str, spec: &PriceSpec, at: Span) -> Result<Vec<PriceEntry>, Problem> {
         let refuse = |why: String| {
-            Problem::error(Code::BadGlob, at, format!("`{pattern}` is not a glob: {why}"))
+            Problem::error(
+                Code::BadGlob,
+                at,
+                format!("`{pattern}` is not a glob: {why}"),
+            )
         };
         let mut singles = Vec::new();
         if !alternatives(pattern, &mut singles) {

@@ -121,7 +121,7 @@ fn equally_exact_globs_are_an_error_unless_they_say_the_same() {
     };
     assert_eq!(priced("openai:ab", &two("2")), "1 and 2");
     assert_eq!(priced("openai:ac", &two("3")), "1 and 2");
-    insta::assert_snapshot!(priced("openai:ab", &two("3")), @"suite.yaml:4:5 error ambiguous-price: two prices fit `openai:ab` equally well: `openai:*b` and `openai:a*` | add a price under `openai:ab` itself");
+    insta::assert_snapshot!(priced("openai:ab", &two("3")), @"suite.yaml:4:5 error ambiguous-price: two prices match `openai:ab` equally well: `openai:*b` and `openai:a*` | add a price under `openai:ab` itself");
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn prices_that_can_not_be_or_are_hardly_meant() {
     20000 and 0.00000015
     ");
     insta::assert_snapshot!(priced("openai:m", "  prices: {m: {input_per_million: 1, output_per_million: 2}}\n"), @r"
-    suite.yaml:3:12 warning suspicious-value: `m` matches no model: prices are keyed by `provider:model` | such as `openai:m`
+    suite.yaml:3:12 warning suspicious-value: `m` matches no model: prices are keyed by `provider:model` | for example `openai:m`
     unknown
     ");
     insta::assert_snapshot!(priced("openai:m", "  prices: {'openai:[': {input_per_million: 1, output_per_million: 2}}\n"), @r"suite.yaml:3:12 error bad-glob: `openai:[` is not a glob: unclosed character class; missing ']'");
@@ -181,7 +181,7 @@ fn prices_of_a_file() {
         "5 and 4"
     );
     assert_eq!(with("  prices: {}\n", &[("prices.yaml", FILE)]), "unknown");
-    insta::assert_snapshot!(with("  prices: {$ref: p.yaml}\n", &[]), @r"suite.yaml:3:18 error missing-ref: there is no file `p.yaml` | paths are relative to the file that names them");
+    insta::assert_snapshot!(with("  prices: {$ref: p.yaml}\n", &[]), @r"suite.yaml:3:18 error missing-ref: the file `p.yaml` does not exist | paths are relative to the file that contains them");
     insta::assert_snapshot!(with("", &[("prices.yaml", "price:\n  openai:m: 3\n")]), @r"
     prices.yaml:1:1 warning unknown-shape: `prices.yaml` has no `prices:`, so no price is taken from it | list prices under `prices:`, keyed by `provider:model`
     unknown

@@ -13,8 +13,8 @@ use eval_base::redact::Redactor;
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $name:ident = $id:literal $slug:literal $text:literal;)*) => {
-        /// The kind of a problem. Ids and slugs are stable: they stand in documentation and in
-        /// people's scripts.
+        /// The kind of a problem. Ids and slugs are stable: documentation and people's scripts
+        /// use them.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Code { $($(#[$doc])* $name),* }
 
@@ -51,7 +51,7 @@ codes! {
     DuplicateKey = "EH0107" "duplicate-key" "A map has the same key twice. Remove one of them.";
     TooDeep = "EH0108" "too-deep" "Lists and maps are nested more than 128 deep.";
     ExpansionBomb = "EH0109" "expansion-bomb" "Aliases expand to more than a million values.";
-    UnquotedTemplate = "EH0110" "unquoted-template" "A value begins with `{{`, which YAML reads as a map in a map. Quote the template: \"{{ vars.x }}\".";
+    UnquotedTemplate = "EH0110" "unquoted-template" "A value begins with `{{`, which YAML reads as a map inside a map. Quote the template: \"{{ vars.x }}\".";
     SeveralDocuments = "EH0111" "several-documents" "A file contains several YAML documents (`---` between them). A file must contain one document.";
     UnknownTag = "EH0112" "unknown-tag" "A YAML tag (`!name`) other than the core ones (`!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!seq`, `!!map`), or one that does not fit its value.";
     ComplexKey = "EH0113" "complex-key" "A key of a map is itself a list or a map. Keys are text.";

@@ -162,8 +162,13 @@ fn missing(path: &Path, text: &str, at: Span) -> Problem {
             .map_or(String::new(), |(folder, _)| format!("{folder}/"));
         format!("did you mean `{folder}{near}`?")
     });
-    Problem::error(Code::MissingRef, at, format!("there is no file `{text}`")).maybe_hint(
-        hint.or_else(|| Some("paths are relative to the file that names them".to_owned())),
+    Problem::error(
+        Code::MissingRef,
+        at,
+        format!("the file `{text}` does not exist"),
+    )
+    .maybe_hint(
+        hint.or_else(|| Some("paths are relative to the file that contains them".to_owned())),
     )
 }
 
@@ -230,7 +235,7 @@ pub(super) fn expand(
     if inside.is_empty() {
         return Err(
             Problem::error(Code::EmptyGlob, at, format!("`{pattern}` matches no file"))
-                .hint("paths are relative to the file that names them; `**` crosses folders"),
+                .hint("paths are relative to the file that contains them; `**` crosses folders"),
         );
     }
     Ok(inside)

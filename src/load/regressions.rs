@@ -21,7 +21,7 @@ pub(super) fn comparison<'a>(
         (Some(own), Some(_)) => {
             let at = node.key_span("/current/comparison");
             desk.push(
-                Problem::error(Code::BothSpellings, at, "`comparison` is given twice")
+                Problem::error(Code::BothSpellings, at, "`comparison` is set twice")
                     .related(node.key_span("/comparison"), "the other one"),
             );
             Some((own, node.locate("/comparison")))

@@ -211,7 +211,7 @@ fn semantic_comparisons_are_by_likeness() {
         ("'!!!'", "", "grader-incomplete: `comparison: semantic` compares words, but the baseline has none | use `type: exact` or `type: structural`, which compare any output".to_owned()),
         ("{a: 1, b: '{{any_uuid}}'}", "", "grader-incomplete: `comparison: semantic` compares words, but the baseline has none | use `type: exact` or `type: structural`, which compare any output".to_owned()),
         ("a", ", tolerance: {similarity: 0}", "grader-conflict: with `similarity: 0`, every output passes | write a similarity above 0, at most 1".to_owned()),
-        ("a", ", tolerance: {similarity: 80}", "grader-conflict: a similarity is between 0 and 1, so no output reaches 80 | 1 means equal texts".to_owned()),
+        ("a", ", tolerance: {similarity: 80}", "grader-conflict: a similarity is between 0 and 1, so none reaches 80 | 1 means equal texts".to_owned()),
         ("a", ", tolerance: {metric: edit_rate}", "grader-conflict: `edit_rate` measures how different texts are, but `semantic` needs a similarity measure | use token_f1, rouge_l, levenshtein or bleu".to_owned()),
         ("a", ", tolerance: {similarity: 0.5, threshold: 0.5}", format!("grader-conflict: `similarity` and `threshold` are the same setting | {hint}")),
         ("a", ", tolerance: {scores: 0.5}", format!("grader-conflict: `semantic` compares texts, but `tolerance.scores` is for numbers | {hint}")),

@@ -96,7 +96,9 @@ pub(super) fn select(
                 Code::EmptyCases,
                 format!("no case matches the filters: {words}"),
             )
-            .hint("filters of different kinds must all match; `eval-harness list` shows what exists"),
+            .hint(
+                "filters of different kinds must all match; `eval-harness list` shows what exists",
+            ),
         );
     }
     selected
@@ -112,7 +114,8 @@ pub(super) fn part_of(
 ) -> Vec<Arc<Eval>> {
     let Shard { index, of } = shard;
     if index == 0 || index > of {
-        let message = format!("`--shard {index}/{of}`: there is no such shard; shards are numbered from 1");
+        let message =
+            format!("`--shard {index}/{of}`: there is no such shard; shards are numbered from 1");
         problems.push(Problem::general(Code::EmptyCases, message));
         return evals;
     }

@@ -111,7 +111,9 @@ impl BaselineReader<'_> {
                 "this is a Git LFS pointer, not the baseline",
             );
             return self.broken(
-                problem.hint("run `git lfs pull` to fetch the file; better, keep baselines out of LFS"),
+                problem.hint(
+                    "run `git lfs pull` to fetch the file; better, keep baselines out of LFS",
+                ),
             );
         }
         let Some(node) = tree::parse(self.sources, file, self.problems) else {

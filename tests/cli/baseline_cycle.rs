@@ -1115,7 +1115,7 @@ fn two_suites_in_one_folder_leave_each_other_alone() {
     );
     let said = baseline(&project, &["list"]).expect(2);
     assert!(
-        said.stderr.contains("holds another output"),
+        said.stderr.contains("does not match the fingerprint"),
         "{}",
         said.stderr
     );

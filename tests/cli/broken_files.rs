@@ -371,11 +371,11 @@ fn suites_that_cannot_run_are_refused() {
     ## no target
     suite.yaml:2:3 no-target: the suite has no target | add `target:`, or run with `--outputs FILE`
     ## two targets
-    suite.yaml:2:3 no-target: the suite has several targets and none is called `default` | choose one with `--target`: x, y
+    suite.yaml:2:3 no-target: the suite has several targets, and none has the name `default` | select one with `--target`: x, y
     ## wrong target
     - unknown-target: `--target`: the suite has no target `ecko` | did you mean `echo`?
     ## missing file
-    suite.yaml:5:13 missing-ref: there is no file `aa.yaml` | did you mean `a.yaml`?
+    suite.yaml:5:13 missing-ref: the file `aa.yaml` does not exist | did you mean `a.yaml`?
     ## circular
     suite.yaml:5:13 circular-ref: `suite.yaml` refers back to the file that contains it
     ## escaping
@@ -383,7 +383,7 @@ fn suites_that_cannot_run_are_refused() {
     ## folder
     suite.yaml:5:13 bad-path: `.` is a folder, not a file | name the files in it: `./*.yaml`
     ## empty glob
-    suite.yaml:5:13 empty-glob: `evals/*.yaml` matches no file | paths are relative to the file that names them; `**` crosses folders
+    suite.yaml:5:13 empty-glob: `evals/*.yaml` matches no file | paths are relative to the file that contains them; `**` crosses folders
     ## bad glob
     suite.yaml:5:13 bad-glob: `x[.yaml` is not a glob: unclosed character class; missing ']'
     ## fragment
@@ -394,7 +394,7 @@ fn suites_that_cannot_run_are_refused() {
     suite.yaml:6:12 duplicate-id: two evals have the id `a` | the first one is at a.yaml:1:7
     ## broken file and broken suite
     suite.yaml:4:3 unknown-key: unknown key `evls` | valid keys: `allow_paths`, `baselines`, `config`, `description`, `env`, `evals`, `executors`, `graders`, `max_regressions`, `metrics`, `name`, `notify`, and 12 more
-    suite.yaml:7:13 missing-ref: there is no file `nope.yaml` | paths are relative to the file that names them
+    suite.yaml:7:13 missing-ref: the file `nope.yaml` does not exist | paths are relative to the file that contains them
     broken.yaml:2:3 unknown-key: unknown key `inptu` | did you mean `input`?
     ## no evals
     suite.yaml:4:3 wrong-length: `evals` must not be empty
@@ -408,7 +408,7 @@ fn suites_that_cannot_run_are_refused() {
     ## no regressions
     suite.yaml:4:16 unknown-metric: this suite cannot produce `regression_pass_rate`: it has no regression eval
     ## unknown preset
-    suite.yaml:4:11 unknown-preset: no preset is named `produktion` | did you mean `production`?
+    suite.yaml:4:11 unknown-preset: unknown preset `produktion` | did you mean `production`?
     ## threshold option
     - unknown-metric: `--threshold pass_at_1` is not METRIC=VALUE | for example `pass_at_1=0.9` or `pass_rate[tag=critical]=1`
     - unknown-metric: `--threshold score=x`: `x` is not a number
@@ -425,9 +425,9 @@ fn suites_that_cannot_run_are_refused() {
     ## program
     suite.yaml:3:36 bad-command: the program `./solve.sh` cannot be found | a path with a slash is relative to the suite's folder
     ## recording
-    suite.yaml:3:34 missing-ref: there is no file `nope.jsonl` of recorded outputs | the path is relative to the file that names it
+    suite.yaml:3:34 missing-ref: the file `nope.jsonl` of recorded outputs does not exist | the path is relative to the file that contains it
     ## unknown default
-    suite.yaml:4:30 unknown-grader: no grader is named `nope`
+    suite.yaml:4:30 unknown-grader: unknown grader `nope`
     ## unsandboxed
     suite.yaml:7:91 unavailable-here: `sandbox: false` runs the output's code with your own rights | `run` needs `--allow-unsandboxed` for that
     "#);

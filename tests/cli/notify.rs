@@ -333,8 +333,9 @@ fn what_is_wrong_with_channels_is_found_before_anything_runs() {
     ");
     let call = run(&project("bye", "    - {type: pigeon}"), &[]).expect(2);
     assert!(
-        call.stderr
-            .contains("`pigeon` is not a valid value of `type`: expected one of `webhook`, `command`"),
+        call.stderr.contains(
+            "`pigeon` is not a valid value of `type`: expected one of `webhook`, `command`"
+        ),
         "{}",
         call.stderr
     );
@@ -363,14 +364,14 @@ fn a_flag_without_channels_and_channels_without_a_flag_are_warned_of() {
     };
     let told = with("  reporting: {notify_on_failure: true}");
     assert!(
-        told.contains(
-            "`notify_on_failure` has no channel: only the terminal bell will ring"
-        ),
+        told.contains("`notify_on_failure` has no channel: only the terminal bell will ring"),
         "{told}"
     );
     let told = with("  notify: [{type: webhook, url_env: HOOK}]");
     assert!(
-        told.contains("no run will notify these channels: `reporting.notify_on_failure` is not set"),
+        told.contains(
+            "no run will notify these channels: `reporting.notify_on_failure` is not set"
+        ),
         "{told}"
     );
     let told =

@@ -167,7 +167,7 @@ fn what_no_part_has_is_exit_2_and_nothing_runs() {
         ("pass_rate[type=regression]=1", "has the type `regression`"),
         (
             "capability_pass_rate[type=capability]=1",
-            "one type already",
+            "already limited to evals of one type",
         ),
         (
             "pass_hat_2[tag=critical]=1",
@@ -219,7 +219,7 @@ fn resumed_regraded_repeated_and_joined_runs_have_parts() {
         .call(&["run", "--suite", "suite.yaml", "--failed-in", "latest"])
         .expect(1);
     assert!(
-        !words(&call.stderr).contains("is of nothing"),
+        !words(&call.stderr).contains("covers nothing"),
         "{}",
         call.stderr
     );

@@ -531,14 +531,14 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0302]: there is no file `gone.pem`
+    error[EH0302]: the file `gone.pem` does not exist
      --> suite.yaml:3:69
       |
     2 | ...
     3 | ...p://127.0.0.1:1/api', ca_file: gone.pem}
       |                                   ^^^^^^^^
       |
-      = help: the path is relative to the file that names it
+      = help: the path is relative to the file that contains it
 
     1 error
     error: 1 problem in the suite; nothing ran
@@ -623,7 +623,7 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     5 | ...ll, endpoint: /a, headers: {Content-Length: '3'}}, expected: {type: co...
       |                                ^^^^^^^^^^^^^^
       |
-      = help: leave it out
+      = help: remove it
 
     1 error
     error: 1 problem in the suite; nothing ran

@@ -157,10 +157,7 @@ fn json_arrays_and_tables_are_read_with_their_lines() {
         &format!("  path: r.csv\n  format: csv\n{CASE}"),
         &[("r.csv", table)],
     );
-    assert_eq!(
-        errors(&found),
-        ["r.csv:4: 2 fields, but the header has 3"]
-    );
+    assert_eq!(errors(&found), ["r.csv:4: 2 fields, but the header has 3"]);
     let twice = loaded(
         &format!("  path: r.csv\n  format: csv\n{CASE}"),
         &[("r.csv", "id,id\n1,2\n")],
@@ -210,8 +207,8 @@ fn a_row_may_be_long_but_not_of_more_values_than_memory_holds() {
         assert_eq!(
             errors(&found),
             [format!(
-                "`{file}` line 2: the values of this row would take more than 1 GiB of memory (an object counts 640 bytes, \
-                 any other value 64); split the row"
+                "`{file}` line 2: the values of this row would take more than 1 GiB of memory (640 bytes per object, 64 per \
+                 other value); split the row"
             )]
         );
     }
@@ -245,7 +242,7 @@ fn a_table_whose_quotation_marks_hide_rows_is_refused() {
         wrong(&format!("line 1: {unclosed}"))
     );
     let after =
-        "stands neither a comma nor the end of the line; one inside a field is written twice";
+        "expected a comma or the end of the line; inside a field, write a quotation mark twice";
     assert_eq!(
         told("id,q,a\r\n2,y,\"y\r\n3,\"z,z\r\n"),
         wrong(&format!(

@@ -33,7 +33,8 @@ pub(in crate::load) fn from_comparison(
         let message =
             "`tolerance.metric` selects a similarity measure, which only `type: semantic` uses";
         return desk.refuse(
-            Problem::error(Code::GraderConflict, at, message).hint("use `type: semantic`, or remove it"),
+            Problem::error(Code::GraderConflict, at, message)
+                .hint("use `type: semantic`, or remove it"),
         );
     }
     let mut structural = structural(comparison, baseline);
@@ -184,7 +185,7 @@ fn likeness(
         );
     }
     if threshold > 1.0 {
-        let message = format!("a similarity is between 0 and 1, so no output reaches {threshold}");
+        let message = format!("a similarity is between 0 and 1, so none reaches {threshold}");
         return refuse(message, "1 means equal texts");
     }
     Some(SimilarityBound { measure, threshold })

@@ -255,13 +255,9 @@ fn look_up(desk: &mut SuiteDesk, written: &WrittenGraders) -> Option<Vec<FoundGr
 
 fn unknown_grader(desk: &mut SuiteDesk, name: &str, at: Span) {
     let shelf = &desk.suite.shelf;
-    let problem = Problem::error(
-        Code::UnknownGrader,
-        at,
-        format!("no grader is named `{name}`"),
-    )
-    .near(name, shelf.graders.keys().map(String::as_str))
-    .or_hint("define it under `graders:` in the suite");
+    let problem = Problem::error(Code::UnknownGrader, at, format!("unknown grader `{name}`"))
+        .near(name, shelf.graders.keys().map(String::as_str))
+        .or_hint("define it under `graders:` in the suite");
     desk.push(problem.maybe_warning(shelf.open));
 }
 
@@ -469,7 +465,10 @@ fn combined(
             )
         }
         CombineSpec::AtLeast(n) if *n == 0 || *n > graders.len() => {
-            let message = format!("`at_least: {n}` is not possible with {} grader(s)", graders.len());
+            let message = format!(
+                "`at_least: {n}` is not possible with {} grader(s)",
+                graders.len()
+            );
             desk.refuse(Problem::error(Code::BadCombine, at, message))
         }
         CombineSpec::AtLeast(n) => Some(Combine::AtLeast { n: *n }),

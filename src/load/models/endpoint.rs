@@ -302,7 +302,7 @@ fn replay(desk: &mut SuiteDesk, written: &WrittenModel) -> Option<Option<PathBuf
     }
     let message = format!("the folder `{folder}` of recorded exchanges does not exist");
     let hint =
-        "the path is relative to the file that names it; `--record DIR` writes such a folder";
+        "the path is relative to the file that contains it; `--record DIR` writes such a folder";
     desk.push_lenient(Problem::error(Code::MissingRef, written.at("replay"), message).hint(hint));
     desk.suite.lenient.then_some(Some(path))
 }

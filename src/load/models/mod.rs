@@ -195,7 +195,7 @@ fn sampling(desk: &mut SuiteDesk, written: &WrittenModel) -> SamplingOptions {
     if let Some(schema) = spec.json_schema.clone().map(Value::Object)
         && let Err(error) = jsonschema::validator_for(&schema)
     {
-        let message = format!("not a JSON Schema: {error}");
+        let message = format!("not a valid JSON Schema: {error}");
         desk.push(Problem::error(
             Code::BadSchema,
             written.at("json_schema"),
@@ -210,7 +210,7 @@ fn sampling(desk: &mut SuiteDesk, written: &WrittenModel) -> SamplingOptions {
     {
         let at = options.map_or(written.node.span, |node| node.key_span(&format!("/{name}")));
         let message = format!("`{name}` is not allowed under `options`: eval-harness sets it");
-        desk.push(Problem::error(Code::BadRequest, at, message).hint("leave it out"));
+        desk.push(Problem::error(Code::BadRequest, at, message).hint("remove it"));
     }
     if spec.stop.0.iter().any(String::is_empty) {
         let message = "a text under `stop` must not be empty";

@@ -42,7 +42,8 @@ pub(super) fn resolve(desk: &mut SuiteDesk, written: &WrittenModel) -> Option<Na
             .is_some_and(|(provider, model)| spaced(provider) || spaced(model))
         || text.chars().any(char::is_control)
     {
-        let message = "the model's name begins or ends with a space, or contains a control character";
+        let message =
+            "the model's name begins or ends with a space, or contains a control character";
         return desk.refuse(Problem::error(Code::BadFormat, at, message));
     }
     let Some((provider, model)) = text.split_once(':') else {
@@ -50,9 +51,9 @@ pub(super) fn resolve(desk: &mut SuiteDesk, written: &WrittenModel) -> Option<Na
     };
     if model.is_empty() || provider.is_empty() {
         let lack = if model.is_empty() {
-            "no model is named after the colon"
+            "the name of the model is missing after the colon"
         } else {
-            "no provider is named before the colon"
+            "the name of the provider is missing before the colon"
         };
         return desk.refuse(
             Problem::error(Code::BadFormat, at, lack)

@@ -214,8 +214,8 @@ fn names_that_tell_nothing_are_errors_that_say_what_to_write() {
     3:32 unknown-provider: unknown provider `llama3` | if the colon is part of the model's name, write `openai:llama3:8b` (`openai` is also for compatible servers)
     3:32 unknown-provider: the model `mistral-large` has no provider | write `PROVIDER:mistral-large` with `openai`, `anthropic` or a name under the suite's `providers:`, or set a `base_url`
     3:32 unknown-provider: the model `mistral-large` has no provider | write `ollama:mistral-large`
-    3:32 bad-format: no model is named after the colon | write `PROVIDER:MODEL`, such as `openai:gpt-4o-mini`
-    3:32 bad-format: no provider is named before the colon | write `PROVIDER:MODEL`, such as `openai:gpt-4o-mini`
+    3:32 bad-format: the name of the model is missing after the colon | write `PROVIDER:MODEL`, such as `openai:gpt-4o-mini`
+    3:32 bad-format: the name of the provider is missing before the colon | write `PROVIDER:MODEL`, such as `openai:gpt-4o-mini`
     3:32 bad-format: the model's name begins or ends with a space, or contains a control character
     3:32 bad-format: the model's name begins or ends with a space, or contains a control character
     3:32 unknown-provider: unknown provider `a` | if the colon is part of the model's name, write `http:a:b`
@@ -255,13 +255,13 @@ fn settings_that_cannot_be_meant_are_told_with_their_place() {
     3:52 bad-format: `api_key_env` is not a valid name of an environment variable | write the variable's name, such as `OPENAI_API_KEY`; the key itself belongs in the environment, not in a file
     3:52 bad-request: the key in `BROKEN` can't be sent: it contains a line break, or a character that is not allowed in a key
     3:49 bad-request: `a b` is not a header name: letters, digits and `-` make one
-    3:49 bad-request: the header `Content-Length` is set by the program, from what it sends | leave it out
+    3:49 bad-request: the header `Content-Length` is set by the program, from what it sends | remove it
     3:52 bad-schema: not a valid JSON Schema: "nonsense" is not valid under any of the schemas listed in the 'anyOf' keyword
-    3:49 bad-request: `stream` is not allowed under `options`: eval-harness sets it | leave it out
-    3:49 bad-request: `messages` is not allowed under `options`: eval-harness sets it | leave it out
+    3:49 bad-request: `stream` is not allowed under `options`: eval-harness sets it | remove it
+    3:49 bad-request: `messages` is not allowed under `options`: eval-harness sets it | remove it
     3:45 bad-format: a text under `stop` must not be empty
-    3:48 missing-ref: there is no file `gone.pem` | the path is relative to the file that names it
-    3:47 missing-ref: the folder `gone` of recorded exchanges does not exist | the path is relative to the file that names it; `--record DIR` writes such a folder
+    3:48 missing-ref: the file `gone.pem` does not exist | the path is relative to the file that contains it
+    3:47 missing-ref: the folder `gone` of recorded exchanges does not exist | the path is relative to the file that contains it; `--record DIR` writes such a folder
     3:52 out-of-range: `temperature` must be at least 0.0, found `-1`
     3:56 out-of-range: `max_concurrency` must be at least 1, found `0`
     3:32 bad-request: `gpt-x` has no `base_url` | add `base_url: "http://..."`

@@ -13,12 +13,8 @@ use crate::spec::{PhaseFile, PhaseSpec};
 pub(super) fn phases(desk: &mut PhaseDesk, file: PhaseFile, node: &Node) -> Vec<PlacedPhase> {
     if file.phase.is_some() && node.get("phases").is_some() {
         let at = node.key_span("/phases");
-        let problem = Problem::error(
-            Code::BothSpellings,
-            at,
-            "use `phase` or `phases`, not both",
-        )
-        .related(node.key_span("/phase"), "the other one");
+        let problem = Problem::error(Code::BothSpellings, at, "use `phase` or `phases`, not both")
+            .related(node.key_span("/phase"), "the other one");
         desk.problem(problem.hint("put all of them under `phases:`"));
     } else if file.phase.is_none() && file.phases.is_empty() {
         desk.problem(Problem::error(
@@ -163,8 +159,7 @@ pub(super) fn choose(
             }
         },
         None if phases.len() > 1 => {
-            let message =
-                "the plan has several phases, but `--phase-id` is not set";
+            let message = "the plan has several phases, but `--phase-id` is not set";
             let hint = format!("select one with `--phase-id`: {}", listed());
             desk.problem(Problem::error(Code::UnknownPhase, at, message).hint(hint));
             None

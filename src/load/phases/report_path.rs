@@ -189,7 +189,10 @@ mod tests {
                 "plan.yaml",
                 "bad-path: the report would overwrite this file",
             ),
-            (" ", "bad-path: the path is empty or contains a NUL character"),
+            (
+                " ",
+                "bad-path: the path is empty or contains a NUL character",
+            ),
         ];
         for (text, expected) in table {
             assert_eq!(said(text, &root), expected, "{text}");

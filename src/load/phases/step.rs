@@ -105,7 +105,8 @@ fn fitting(desk: &mut PhaseDesk, spec: &StepSpec, node: &Node) {
     if kind == StepType::Eval {
         for key in ["command", "dir", "timeout_seconds"] {
             if node.get(key).is_some() {
-                let hint = "an eval step runs its suite; put a command into a separate step before it";
+                let hint =
+                    "an eval step runs its suite; put a command into a separate step before it";
                 refuse(
                     &format!("/{key}"),
                     format!("a step of type `eval` has no `{key}`"),
@@ -121,9 +122,9 @@ fn fitting(desk: &mut PhaseDesk, spec: &StepSpec, node: &Node) {
                 at,
                 "a step of type `eval` needs `config.suite`",
             );
-            desk.problem(
-                problem.hint("add `config: {suite: ./evals/eval-suite.yaml}`; the path is relative to this file"),
-            );
+            desk.problem(problem.hint(
+                "add `config: {suite: ./evals/eval-suite.yaml}`; the path is relative to this file",
+            ));
         } else if has("junit") {
             refuse(
                 "/config/junit",
@@ -188,7 +189,9 @@ fn folder(desk: &mut PhaseDesk, dir: Option<&str>, node: &Node) -> PathBuf {
                 at,
                 format!("the folder `{text}` does not exist yet"),
             );
-            desk.problem(problem.hint("it is relative to this file; an earlier step may create it"));
+            desk.problem(
+                problem.hint("it is relative to this file; an earlier step may create it"),
+            );
         }
     }
     folder

@@ -44,10 +44,9 @@ pub(super) fn read(
     {
         if is_slip(now, moment) {
             let at = node.locate("/eval_trigger/when");
-            let message = format!("`--when {now}` looks like a typing error for this trigger's `{moment}`");
-            let hint = format!(
-                "did you mean `--when {moment}`?"
-            );
+            let message =
+                format!("`--when {now}` looks like a typing error for this trigger's `{moment}`");
+            let hint = format!("did you mean `--when {moment}`?");
             desk.problem(Problem::error(Code::SuspiciousValue, at, message).hint(hint));
             return None;
         }
@@ -61,9 +60,7 @@ pub(super) fn read(
     if request.phase_id.is_none() && asks_for_id.is_some_and(|path| path.contains(PLACEHOLDER)) {
         let at = node.locate("/eval_trigger/on_failure/report_path");
         let message = format!("the report path contains `{PLACEHOLDER}`, but no phase id is set");
-        desk.problem(
-            Problem::error(Code::UnknownPhase, at, message).hint("pass `--phase-id ID`"),
-        );
+        desk.problem(Problem::error(Code::UnknownPhase, at, message).hint("pass `--phase-id ID`"));
         return None;
     }
     let id = match &request.phase_id {

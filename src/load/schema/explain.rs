@@ -175,11 +175,7 @@ impl SchemaExplainer<'_> {
             .and_then(|node| node.key_place(key))
             .unwrap_or_else(|| self.root.key_span(at));
         let shown = quoted(&Value::String(key.to_owned()));
-        let problem = Problem::error(
-            Code::UnknownKey,
-            span,
-            format!("unknown key {shown}"),
-        );
+        let problem = Problem::error(Code::UnknownKey, span, format!("unknown key {shown}"));
         self.found.push((problem.hint(hint), None));
     }
 

@@ -135,7 +135,9 @@ impl BaselineFolder {
             BaselineFolder::Disk(dir) => read_in(dir, name, most),
             BaselineFolder::Revision(revision) => match revision.files.get(name) {
                 None => Ok(None),
-                Some(CommittedFile::Link) => Err("it is a symbolic link in that revision".to_owned()),
+                Some(CommittedFile::Link) => {
+                    Err("it is a symbolic link in that revision".to_owned())
+                }
                 Some(CommittedFile::File(bytes)) if bytes.len() as u64 > most => {
                     Err(too_large(most))
                 }
@@ -156,7 +158,7 @@ fn read_in(dir: &Path, name: &str, most: u64) -> Result<Option<Vec<u8>>, String>
                 .map_err(|error| format!("it is a symbolic link: {}", words(&error)))?;
             let inside = dir.canonicalize().is_ok_and(|dir| real.starts_with(dir));
             if !inside {
-                return Err("it is a symbolic link that leads out of the folder".to_owned());
+                return Err("it is a symbolic link to a file outside the folder".to_owned());
             }
             open(&real, libc::O_NONBLOCK)
         }

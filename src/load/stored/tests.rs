@@ -122,7 +122,7 @@ fn what_is_wrong_with_a_baseline_is_told_at_its_place() {
     ## a newer format
     e.yaml:1:17 newer-baseline: this baseline was written by a newer eval-harness: its format version is 2, but this program supports versions up to 1 | update eval-harness
     ## a huge version
-    e.yaml:1:17 newer-baseline: this baseline was written by a newer eval-harness: its format has version 99999999999, and this program knows versions up to 1 | update eval-harness
+    e.yaml:1:17 newer-baseline: this baseline was written by a newer eval-harness: its format version is 99999999999, but this program supports versions up to 1 | update eval-harness
     ## version zero
     e.yaml:1:17 bad-baseline: the format of baselines has no version 0 | write `format_version: 1`
     ## a version in words
@@ -260,7 +260,7 @@ fn what_is_no_ordinary_file_is_told() {
     ## a folder
     - unreadable: cannot read the baseline `e.yaml`: it is a folder, not a file
     ## a link out of the folder
-    - unreadable: cannot read the baseline `e.yaml`: it is a symbolic link that leads out of the folder
+    - unreadable: cannot read the baseline `e.yaml`: it is a symbolic link to a file outside the folder
     ## a link to nothing
     - unreadable: cannot read the baseline `e.yaml`: it is a symbolic link: its target does not exist
     ## a pipe

@@ -132,7 +132,7 @@ pub(in crate::load) fn shelf(
         match shelf.graders.get(&name) {
             None => {
                 let known = shelf.graders.keys().map(String::as_str);
-                let message = format!("no grader is named `{name}`");
+                let message = format!("unknown grader `{name}`");
                 problems.push(Problem::error(Code::UnknownGrader, at, message).near(&name, known));
             }
             Some(named) if named.spec.grader_type() != kind => {

@@ -257,9 +257,7 @@ impl SuiteLoader<'_> {
     }
 }
 
-/// At temperature 0 a model says the same again: of the suite's target, and of evals with models of
-/// their own unless the samples serve other cases. A case that sets no samples has the largest k.
-/// Where a suite writes the temperature of the target of that name.
+/// Where a suite sets the temperature of the target of that name.
 fn temperature_at(node: &Node, name: &str) -> Option<Span> {
     let named = node.get("targets").and_then(|targets| targets.get(name));
     named
@@ -267,6 +265,9 @@ fn temperature_at(node: &Node, name: &str) -> Option<Span> {
         .key_place("temperature")
 }
 
+/// Warns of several samples at temperature 0, where a model repeats its answer: of the suite's target,
+/// and of evals with a model of their own unless other cases need the samples. A case that sets no
+/// samples has the largest k.
 fn warn_of_equal_samples(
     evals: &[Arc<Eval>],
     (target, temperature_at): (Option<&Target>, Option<Span>),

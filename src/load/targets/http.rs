@@ -104,8 +104,12 @@ pub(in crate::load) fn authorities(
             format!("no certificate can be read from `{file}`"),
         )
         .hint("certificates in PEM begin with `-----BEGIN CERTIFICATE-----`"),
-        false => Problem::error(Code::MissingRef, at, format!("there is no file `{file}`"))
-            .hint("the path is relative to the file that names it"),
+        false => Problem::error(
+            Code::MissingRef,
+            at,
+            format!("the file `{file}` does not exist"),
+        )
+        .hint("the path is relative to the file that contains it"),
     };
     desk.push_lenient(problem);
     desk.suite.lenient.then_some(None)
@@ -169,7 +173,7 @@ pub(in crate::load) fn check_headers(
             net::HeaderFault::Value(_) => {
                 problem.hint("does a variable or a file end with a line break?")
             }
-            net::HeaderFault::Own(_) => problem.hint("leave it out"),
+            net::HeaderFault::Own(_) => problem.hint("remove it"),
             net::HeaderFault::Name(_) => problem,
         });
         whole = None;
@@ -198,9 +202,7 @@ fn call(
             ("body", spec.body.is_some()),
         ] {
             if given {
-                let message = format!(
-                    "`{key}` requires an `endpoint`, which is missing"
-                );
+                let message = format!("`{key}` requires an `endpoint`, which is missing");
                 let problem =
                     Problem::error(Code::BadRequest, node.key_span(&format!("/{key}")), message);
                 return desk.refuse(

@@ -177,7 +177,9 @@ fn asks(
         let group = node.and_then(|node| node.get(key));
         if nested && !parts.is_empty() {
             let at = node.and_then(|node| node.key_place(key)).or(place.key);
-            let message = format!("`{written}` is already limited to a part of the run, so `{key}` is not allowed");
+            let message = format!(
+                "`{written}` is already limited to a part of the run, so `{key}` is not allowed"
+            );
             problems.push(Problem::error(Code::BadFormat, at, message));
             continue;
         }
@@ -252,7 +254,8 @@ fn figure(
     if let (Some(bound), Some(on)) = (bound, on)
         && bound != on
     {
-        let message = "`bound` and `on` are two spellings of the same setting, but their values differ";
+        let message =
+            "`bound` and `on` are two spellings of the same setting, but their values differ";
         problems.push(Problem::error(Code::BothSpellings, at, message).hint("keep `bound`"));
         return None;
     }

@@ -537,7 +537,7 @@ fn the_presets_are_those_of_the_table() {
                 assert_eq!(of_suite, expected, "{name} {config}");
             } else {
                 assert!(
-                    of_line.contains("`pass_at_5` needs at least 5 samples of every case"),
+                    of_line.contains("`pass_at_5` needs at least 5 samples per case"),
                     "{of_line}"
                 );
             }

@@ -24,7 +24,7 @@ pub(super) fn unquoted_template(template: &str, span: Span) -> Problem {
     } else {
         format!("\"{template}\"")
     };
-    let message = "a value that begins with `{{` needs quotes: YAML reads it as a map in a map";
+    let message = "a value that begins with `{{` needs quotes: YAML reads it as a map inside a map";
     let hint = if template.len() <= 60 {
         format!("write {quoted}")
     } else {

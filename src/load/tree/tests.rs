@@ -61,21 +61,21 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "a: {{x}}\n",
         "{\"a\":\"{{x}}\"}",
         &[
-            "1:4 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map in a map | write \"{{x}}\"",
+            "1:4 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map inside a map | write \"{{x}}\"",
         ],
     ),
     (
         "a: {{ x }} tail\nb: 1\n",
         "-",
         &[
-            "1:4 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map in a map | write \"{{ x }}\"",
+            "1:4 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map inside a map | write \"{{ x }}\"",
         ],
     ),
     (
         "- {{ \"q\" ~ x }}\n",
         "-",
         &[
-            "1:3 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map in a map | write '{{ \"q\" ~ x }}'",
+            "1:3 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map inside a map | write '{{ \"q\" ~ x }}'",
         ],
     ),
     (
@@ -88,9 +88,7 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "a: !foo 1\n",
         "{\"a\":\"1\"}",
-        &[
-            "1:4 unknown-tag unknown tag `!foo` | a text that begins with `!` needs quotes",
-        ],
+        &["1:4 unknown-tag unknown tag `!foo` | a text that begins with `!` needs quotes"],
     ),
     (
         "a: !!int x\n",
@@ -170,15 +168,13 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "-",
         &["1:4 syntax this bracket closes nothing | -"],
     ),
-    (
-        "a: [1}\n",
-        "-",
-        &["1:4 syntax `[` is closed by `}` | -"],
-    ),
+    ("a: [1}\n", "-", &["1:4 syntax `[` is closed by `}` | -"]),
     (
         "a:\n  - 1\n b: 2\n",
         "-",
-        &["3:2 syntax this line does not fit the lines above it | check the indentation of this line"],
+        &[
+            "3:2 syntax this line does not fit the lines above it | check the indentation of this line",
+        ],
     ),
     (
         "a: %x\n",
@@ -249,7 +245,9 @@ const TABLE: &[(&str, &str, &[&str])] = &[
     (
         "- a\nb: 1\n",
         "-",
-        &["2:1 syntax this line does not fit the lines above it | check the indentation of this line"],
+        &[
+            "2:1 syntax this line does not fit the lines above it | check the indentation of this line",
+        ],
     ),
     (
         "a: !!seq {b: 1}\n",
@@ -292,15 +290,15 @@ const TABLE: &[(&str, &str, &[&str])] = &[
         "a: [{{ x }}, {{ y }}]\n",
         "{\"a\":[\"{{ x }}\",\"{{ y }}\"]}",
         &[
-            "1:5 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map in a map | write \"{{ x }}\"",
-            "1:14 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map in a map | write \"{{ y }}\"",
+            "1:5 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map inside a map | write \"{{ x }}\"",
+            "1:14 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map inside a map | write \"{{ y }}\"",
         ],
     ),
     (
         "{{ x }}: 1\n",
         "{\"{{ x }}\":1}",
         &[
-            "1:1 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map in a map | write \"{{ x }}\"",
+            "1:1 unquoted-template a value that begins with `{{` needs quotes: YAML reads it as a map inside a map | write \"{{ x }}\"",
         ],
     ),
     (

@@ -38,7 +38,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: {{ x }}\n  expected: y\n",
         said: &[
-            "2:10 unquoted-template: a value that begins with `{{` needs quotes: YAML reads it as a map in a map | write \"{{ x }}\"",
+            "2:10 unquoted-template: a value that begins with `{{` needs quotes: YAML reads it as a map inside a map | write \"{{ x }}\"",
             "2:13 warning undefined-variable: `x` is not defined | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces",
         ],
     },
@@ -213,7 +213,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: {type: file, content: nope.md}\n  expected: y\n",
         said: &[
-            "2:32 missing-ref: there is no file `nope.md` | paths are relative to the file that names them",
+            "2:32 missing-ref: the file `nope.md` does not exist | paths are relative to the file that contains them",
         ],
     },
     Broken {
@@ -332,7 +332,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: json, schema: {type: strin}}}\n",
         said: &[
-            "3:55 bad-schema: not a JSON Schema: \"strin\" is not valid under any of the schemas listed in the 'anyOf' keyword",
+            "3:55 bad-schema: not a valid JSON Schema: \"strin\" is not valid under any of the schemas listed in the 'anyOf' keyword",
         ],
     },
     Broken {
@@ -458,7 +458,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: strict\n",
         said: &[
-            "3:11 warning unknown-grader: no grader is named `strict` | define it under `graders:` in the suite",
+            "3:11 warning unknown-grader: unknown grader `strict` | define it under `graders:` in the suite",
         ],
     },
     Broken {
@@ -472,7 +472,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, rubric: nope}}\n",
         said: &[
-            "3:53 warning unknown-rubric: no rubric is named `nope` | define it under `graders: {rubrics: ...}` in the suite, or write the criteria here",
+            "3:53 warning unknown-rubric: unknown rubric `nope` | define it under `graders: {rubrics: ...}` in the suite, or write the criteria here",
         ],
     },
     Broken {
@@ -521,7 +521,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: model, config: {model: o1, rubric: be good, scoring: {type: boolean}, pass_threshold: 0.5}}\n",
         said: &[
-            "3:104 grader-conflict: `pass_threshold` does not apply: a boolean verdict on the whole rubric has no score | remove it, or list `criteria:`, so that it is the share of them that must be met",
+            "3:104 grader-conflict: `pass_threshold` does not apply: a boolean verdict on the whole rubric has no score | remove it, or list `criteria:`; it is then the share of them that must be met",
         ],
     },
     Broken {
@@ -549,7 +549,7 @@ vec![
         name: "graders.yaml",
         text: "graders:\n  j: {type: model, config: {model: 'local:m', rubric: cleer}}\nrubrics: {clear: Is it clear?}\n",
         said: &[
-            "2:55 unknown-rubric: no rubric is named `cleer` | did you mean `clear`?",
+            "2:55 unknown-rubric: unknown rubric `cleer` | did you mean `clear`?",
         ],
     },
     Broken {
@@ -663,7 +663,7 @@ vec![
         name: "file.yaml",
         text: "metadata: {id: f}\ndataset: {path: nope.jsonl, format: jsonl, case: {id: x, input: y, expected: z}}\n",
         said: &[
-            "2:17 missing-ref: there is no file `nope.jsonl` | did you mean `rows.jsonl`?",
+            "2:17 missing-ref: the file `nope.jsonl` does not exist | did you mean `rows.jsonl`?",
         ],
     },
     Broken {
@@ -747,7 +747,7 @@ vec![
         text: "graders:\n  g: {type: code, config: {case_sensitive: false}}\ndefaults: {code: h}\n",
         said: &[
             "2:6 cannot-infer-grader: the grader has no `method`, and neither its settings nor `expected.type` determine one | add `method:` under `config:`, one of exact_match, contains, regex, numeric, json, structural_match, function_output, code_execution, similarity, command",
-            "3:18 unknown-grader: no grader is named `h`",
+            "3:18 unknown-grader: unknown grader `h`",
         ],
     },
     Broken {
@@ -769,7 +769,7 @@ vec![
         name: "file.yaml",
         text: "eval_trigger: {when: now, suite: s.yaml, thresholds: {pas_rate: 1}}\n",
         said: &[
-            "1:34 missing-ref: there is no file `s.yaml` | paths are relative to the file that names them",
+            "1:34 missing-ref: the file `s.yaml` does not exist | paths are relative to the file that contains them",
         ],
     },
 ]

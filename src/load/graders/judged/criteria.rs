@@ -83,7 +83,7 @@ fn of_specs(
                 let message = "`scale` requires numeric scoring";
                 desk.push(
                     Problem::error(Code::GraderConflict, node.key_span(&at("scale")), message)
-                        .hint("leave it out"),
+                        .hint("remove it"),
                 );
                 whole = false;
                 None
@@ -172,8 +172,7 @@ fn of_text(
 ) -> Option<JudgeRubric> {
     if matches!(scoring, JudgeScoring::Boolean) {
         if rubric::mentions_weights(text) {
-            let message =
-                "the weights in the rubric are ignored: the rubric is judged as a whole";
+            let message = "the weights in the rubric are ignored: the rubric is judged as a whole";
             let hint = "list `criteria:` to have each of them judged, or remove `scoring`";
             desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
         }
@@ -368,6 +367,7 @@ fn warn_of_scale(
         }
         (None, None) => return,
     };
-    let hint = format!("if that is intended, set `scoring: {{type: numeric, range: [{low}, {high}]}}`");
+    let hint =
+        format!("if that is intended, set `scoring: {{type: numeric, range: [{low}, {high}]}}`");
     desk.push(Problem::warning(Code::SuspiciousValue, at, message).hint(hint));
 }

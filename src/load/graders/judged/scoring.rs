@@ -125,13 +125,15 @@ pub(super) fn pass_threshold(
     let threshold = match config.pass_threshold {
         Some(_) if by_verdict => {
             let message = "`pass_threshold` does not apply: a boolean verdict on the whole rubric has no score";
-            let hint = "remove it, or list `criteria:`, so that it is the share of them that must be met";
+            let hint =
+                "remove it, or list `criteria:`; it is then the share of them that must be met";
             return desk.refuse(Problem::error(Code::GraderConflict, at, message).hint(hint));
         }
         Some(written) if written <= 0.0 => {
             let message = "with `pass_threshold: 0`, every output passes";
             return desk.refuse(
-                Problem::error(Code::SuspiciousValue, at, message).hint("write a threshold above 0"),
+                Problem::error(Code::SuspiciousValue, at, message)
+                    .hint("write a threshold above 0"),
             );
         }
         written => written.unwrap_or(usual),
@@ -222,7 +224,7 @@ fn by_criterion(
             }
             None => {
                 let known = criteria.iter().map(|criterion| criterion.name.as_str());
-                let message = format!("no criterion is named `{name}`");
+                let message = format!("unknown criterion `{name}`");
                 let problem = Problem::error(Code::UnknownKey, node.key_span(&place), message);
                 problems.push(problem.near(name, known));
             }

@@ -357,7 +357,7 @@ fn several_models_judge_each_with_what_is_its_own() {
     9:76 grader-conflict: the header `Authorization` would be sent to several servers | set the keys under the suite's `providers:`, or set `api_key_env` for each of `models`
     9:49 unknown-key: unknown key `temprature` | did you mean `temperature`?
     9:42 unknown-provider: the model `nobody` has no provider | write `PROVIDER:nobody` with `openai`, `anthropic` or a name under the suite's `providers:`, or set a `base_url`
-    9:57 missing-ref: the folder `gone` of recorded exchanges does not exist | the path is relative to the file that names it; `--record DIR` writes such a folder
+    9:57 missing-ref: the folder `gone` of recorded exchanges does not exist | the path is relative to the file that contains it; `--record DIR` writes such a folder
     9:42 warning suspicious-value: 3 votes at `temperature: 0` are no better than one: the model repeats its answer | remove `temperature`, or list several `models`
     9:32 warning suspicious-value: `panel` combines several votes, but there is only one | set more `votes`, or list several `models`
     9:44 undefined-variable: `nobody` is not defined | define it under `vars:` in the suite, or pass `--var`; write `{% raw %}{{ ... }}{% endraw %}` for literal braces
@@ -424,7 +424,7 @@ fn a_scoring_fits_its_kind() {
     9:86 grader-conflict: [5, 1] is not a scale: its first number must be lower
     9:79 grader-conflict: `range` does not fit `type: boolean` | write `type: numeric`, or remove it
     9:79 grader-conflict: `categories` does not fit `type: numeric` | write `type: categorical`, or remove it
-    9:96 grader-conflict: `pass_threshold` does not apply: a boolean verdict on the whole rubric has no score | remove it, or list `criteria:`, so that it is the share of them that must be met
+    9:96 grader-conflict: `pass_threshold` does not apply: a boolean verdict on the whole rubric has no score | remove it, or list `criteria:`; it is then the share of them that must be met
     9:70 suspicious-value: with `pass_threshold: 0`, every output passes | write a threshold above 0
     9:63 grader-incomplete: categorical scoring needs at least two categories | for example `categories: [{name: good, score: 1}, {name: bad, score: 0}]`
     9:127 duplicate-id: two categories are named `Good` | names must differ in more than case, spaces, `_`, `-` and `*`
@@ -486,9 +486,9 @@ fn weights_and_scales_in_a_text_are_looked_at() {
         of(&"word ".repeat(20_001), ""),
     ];
     insta::assert_snapshot!(all.join("\n"), @"
-    9:41 grader-incomplete: the rubric is empty: a judge needs criteria
-    9:41 grader-incomplete: the rubric is empty: a judge needs criteria
-    9:41 unknown-rubric: no rubric is named `cleer` | define it under `graders: {rubrics: ...}` in the suite, or write the criteria here
+    9:41 grader-incomplete: the rubric is empty, but a judge needs criteria
+    9:41 grader-incomplete: the rubric is empty, but a judge needs criteria
+    9:41 unknown-rubric: unknown rubric `cleer` | define it under `graders: {rubrics: ...}` in the suite, or write the criteria here
     9:41 warning suspicious-value: the weights sum to 0.9, not to 1, so they are scaled | make them sum to 1, or to 100%
 
     9:41 grader-conflict: some criteria have a weight and others have none | give every criterion a weight, or none
@@ -556,7 +556,7 @@ fn examples_have_scores_of_the_scale() {
     --
     9:168 out-of-range: 10 is outside the scale from 1 to 9
     --
-    9:171 unknown-key: no criterion is named `Tonne` | did you mean `Tone`?
+    9:171 unknown-key: unknown criterion `Tonne` | did you mean `Tone`?
     --
     9:160 missing-key: the example has no score for `Tone` | an example needs a score for every criterion
     "#);
@@ -607,7 +607,7 @@ fn a_prompt_shows_the_output_and_names_what_there_is() {
     9:101 bad-template: the template cannot be rendered: syntax error: unexpected end of block | write `{% raw %}...{% endraw %}` around braces that are not a template
     9:81 bad-template: the template cannot be rendered: unknown filter: filter shout is unknown
     9:62 grader-incomplete: the prompt does not show the output to judge | write `{output}` where it belongs
-    9:62 unknown-rubric: no prompt is named `grade` | define it under `graders: {prompts: ...}` in the suite, or write the prompt here
+    9:62 unknown-rubric: unknown prompt `grade` | define it under `graders: {prompts: ...}` in the suite, or write the prompt here
     ");
     let named = |name: &str| {
         let more = "  graders: {prompts: {short: 'Grade {output} by {rubric}.', blind: 'Grade {rubric}.'}}\n";
@@ -625,8 +625,8 @@ fn a_prompt_shows_the_output_and_names_what_there_is() {
         Some("Grade {output} by {rubric}.")
     );
     insta::assert_snapshot!(["shrt", "other", "blind"].map(|name| tell(&named(name))).join("\n"), @"
-    10:62 unknown-rubric: no prompt is named `shrt` | did you mean `short`?
-    10:62 unknown-rubric: no prompt is named `other` | define it under `graders: {prompts: ...}` in the suite, or write the prompt here
+    10:62 unknown-rubric: unknown prompt `shrt` | did you mean `short`?
+    10:62 unknown-rubric: unknown prompt `other` | define it under `graders: {prompts: ...}` in the suite, or write the prompt here
     10:62 grader-incomplete: the prompt does not show the output to judge | write `{output}` where it belongs
     ");
 }
@@ -932,7 +932,7 @@ fn rows_whose_suite_is_not_known_are_told_of_once() {
         ),
     ];
     insta::assert_snapshot!(all.join("\n--\n"), @"
-    warning unknown-grader: no grader is named `judge`
+    warning unknown-grader: unknown grader `judge`
     --
     warning cannot-infer-grader: no grader is set, and code cannot judge an expectation of type `semantic`
     --

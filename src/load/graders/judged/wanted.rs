@@ -151,7 +151,8 @@ fn of_items(
         ..JudgeExpectation::default()
     };
     if whole && !wanted.has_items() {
-        let message = "the expected value requires nothing and forbids nothing, so every output would pass";
+        let message =
+            "the expected value requires nothing and forbids nothing, so every output would pass";
         let hint = "write at least one text under `must_include` or `must_not_include`";
         desk.push(Problem::error(Code::GraderIncomplete, at("must_include"), message).hint(hint));
         whole = false;
