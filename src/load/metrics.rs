@@ -234,7 +234,7 @@ pub(super) fn check_selected(
             let problem = Problem::error(Code::UnknownMetric, demand.at, message);
             problems.push(
                 problem
-                    .hint("the gate can't pass without it")
+                    .hint("select an eval that measures it, or remove the threshold; otherwise the gate can't pass")
                     .maybe_warning(again),
             );
         }
@@ -326,7 +326,7 @@ mod tests {
         insta::assert_snapshot!(said.join("\n"), @r##"
         build_pass Min 0.9, edit_rate Max 0.3, levenshtein Min 0.8, lint_warnings Max 3
         edit_rate Max 0.2, lint_warnings Max 5
-        4:16 missing-key: it is not set whether `lint_warnings` is better when it is higher or lower | write `{min: 3}` or `{max: 3}`; for `--threshold`, `lint_warnings>=3` or `lint_warnings<=3`
+        4:16 missing-key: it is not known whether `lint_warnings` is better when it is higher or lower | write `{min: 3}` or `{max: 3}`; for `--threshold`, `lint_warnings>=3` or `lint_warnings<=3`
         4:16 out-of-range: a threshold on `build_pass` must be between 0 and 1, not 90 | write 0.9 for 90 %
         4:16 unknown-metric: `edit_rat` is not a metric | did you mean `edit_rate`?
         - unknown-metric: `--threshold`: `bild_pass` is not a metric | did you mean `build_pass`?
@@ -449,7 +449,7 @@ mod tests {
         assert_eq!(
             said,
             [
-                "4:16 unknown-metric: the threshold on `edit_rate` needs `edit_rate`, which no selected eval measures | the gate can't pass without it"
+                "4:16 unknown-metric: the threshold on `edit_rate` needs `edit_rate`, which no selected eval measures | select an eval that measures it, or remove the threshold; otherwise the gate can't pass"
             ]
         );
         let shards = (1..=2).map(|index| {
@@ -491,8 +491,8 @@ mod tests {
         assert_eq!(
             said,
             [
-                "4:24 unknown-metric: the threshold on `edit_rate` needs `edit_rate`, which no selected eval measures | the gate can't pass without it",
-                "4:16 unknown-metric: the threshold on `q` needs `levenshtein`, which no selected eval measures | the gate can't pass without it",
+                "4:24 unknown-metric: the threshold on `edit_rate` needs `edit_rate`, which no selected eval measures | select an eval that measures it, or remove the threshold; otherwise the gate can't pass",
+                "4:16 unknown-metric: the threshold on `q` needs `levenshtein`, which no selected eval measures | select an eval that measures it, or remove the threshold; otherwise the gate can't pass",
             ]
         );
     }

@@ -43,7 +43,7 @@ macro_rules! codes {
 codes! {
     // EH01: reading files and YAML syntax.
     Unreadable = "EH0101" "unreadable" "A file does not exist, is a folder, or can't be read.";
-    TooLarge = "EH0102" "too-large" "A YAML or JSON file is larger than 64 MiB. Put so large a number of cases into a dataset, whose rows are streamed.";
+    TooLarge = "EH0102" "too-large" "A YAML or JSON file is larger than 64 MiB. Put many cases into a dataset, whose rows are streamed.";
     Encoding = "EH0103" "encoding" "A file is not UTF-8 text. The message shows the first invalid byte and what the file looks like.";
     EmptyFile = "EH0104" "empty-file" "A file is empty, or contains only comments.";
     Syntax = "EH0105" "syntax" "The text is not YAML. The message shows where the parser stopped, which may be a line after the mistake.";
@@ -69,7 +69,7 @@ codes! {
     BadFormat = "EH0207" "bad-format" "A text does not have the format that the key requires.";
     BothSpellings = "EH0208" "both-spellings" "One map has two spellings of the same key. Keep one.";
     UnknownShape = "EH0209" "unknown-shape" "The document does not match any of the formats that are possible for this file.";
-    BadShape = "EH0210" "bad-shape" "A value breaks a rule of the format that has no code; the message describes the rule.";
+    BadShape = "EH0210" "bad-shape" "A value breaks a rule of the format that no other code covers; the message describes the rule.";
 
     // EH03: references between files and parts.
     DuplicateId = "EH0301" "duplicate-id" "Two evals of a suite, or two cases of an eval, have the same id.";

@@ -518,7 +518,7 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     3 |   target: {type: http}
       |           ^^^^^^^^^^^^
       |
-      = help: add `base_url: "http://..."`, or add a target of type `http` to the suite, which executions without an address use
+      = help: add `base_url: "http://..."`, or add a target of type `http` to the suite; executions without an address use it
 
     1 error
     error: 1 problem in the suite; nothing ran
@@ -643,7 +643,7 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     5 |     - {id: e, input: a prompt, expected: {type: contains, value: fine}}
       |                      ^^^^^^^^
       |
-      = help: write `{method: GET, endpoint: /...}` (with `type: api_call` where the input is typed), or give the target an `endpoint` and a `body` that are filled with `{{ prompt }}` or `{{ input }}`
+      = help: write `{method: GET, endpoint: /...}` (with `type: api_call` if the input has a `type`), or set the target's `endpoint`, and a `body` with `{{ prompt }}` or `{{ input }}`
 
     1 error
     error: 1 problem in the suite; nothing ran

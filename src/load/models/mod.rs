@@ -95,7 +95,7 @@ pub(super) fn resolve(
         // A suite that is not known, or is broken, may well have one.
         if !desk.suite.shelf.open {
             desk.push_lenient(Problem::error(Code::MissingKey, node.span, "no `model` is set").hint(
-                "add `model: \"openai:gpt-4o-mini\"`, or add a target of type `model` to the suite, which executions without a model use",
+                "add `model: \"openai:gpt-4o-mini\"`, or add a target of type `model` to the suite; executions without a model use it",
             ));
         }
         return None;

@@ -220,7 +220,7 @@ fn names_that_tell_nothing_are_errors_that_say_what_to_write() {
     3:32 bad-format: the model's name begins or ends with a space, or contains a control character
     3:32 unknown-provider: unknown provider `a` | if the colon is part of the model's name, write `http:a:b`
     3:32 wrong-length: `model` must not be empty
-    3:11 missing-key: no `model` is set | add `model: "openai:gpt-4o-mini"`, or add a target of type `model` to the suite, which executions without a model use
+    3:11 missing-key: no `model` is set | add `model: "openai:gpt-4o-mini"`, or add a target of type `model` to the suite; executions without a model use it
     3:32 bad-request: `request` is not set, so the API can't be called | add `request: {body: {prompt: "{{ prompt }}"}, answer: "$.text"}`
     "#);
 }

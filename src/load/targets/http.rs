@@ -132,7 +132,7 @@ fn usual() -> HttpTarget {
 
 fn no_address(at: Span) -> Problem {
     Problem::error(Code::BadRequest, at, "the HTTP target has no `base_url`").hint(
-        "add `base_url: \"http://...\"`, or add a target of type `http` to the suite, which executions without an address use",
+        "add `base_url: \"http://...\"`, or add a target of type `http` to the suite; executions without an address use it",
     )
 }
 
@@ -333,8 +333,8 @@ pub(in crate::load) fn check_input(
         (Some(Target::Http(http)), _) if http.call.is_none() => {
             let message = "the target is an HTTP service, but this input is not an API call";
             desk.refuse(Problem::error(Code::BadRequest, node.span, message).hint(
-                "write `{method: GET, endpoint: /...}` (with `type: api_call` where the input is typed), or give the \
-                 target an `endpoint` and a `body` that are filled with `{{ prompt }}` or `{{ input }}`",
+                "write `{method: GET, endpoint: /...}` (with `type: api_call` if the input has a `type`), or set the \
+                 target's `endpoint`, and a `body` with `{{ prompt }}` or `{{ input }}`",
             ))
         }
         (Some(Target::Model(model)), input) => models::check_input(desk, model, input, node),

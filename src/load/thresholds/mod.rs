@@ -300,7 +300,7 @@ fn named_fault(demand: &ThresholdDemand, kind: NumberKind) -> Option<Problem> {
     match kind {
         NumberKind::Number if demand.bare => {
             let message =
-                format!("it is not set whether `{metric}` is better when it is higher or lower");
+                format!("it is not known whether `{metric}` is better when it is higher or lower");
             let hint = format!(
                 "write `{{min: {value}}}` or `{{max: {value}}}`; for `--threshold`, `{metric}>={value}` or `{metric}<={value}`"
             );
@@ -322,7 +322,7 @@ pub(super) fn check_requirement(
 ) {
     if let (Some(GateRequirement::AllEvals), Some(most @ 1..)) = (require, max_regressions) {
         let message = format!(
-            "`require: all_evals` and `max_regressions: {most}` contradict each other: one requires what the other forgives"
+            "`require: all_evals` and `max_regressions: {most}` contradict each other: one requires that all evals pass, the other allows failures"
         );
         problems.push(Problem::general(Code::OutOfRange, message).hint("keep one of them"));
     }

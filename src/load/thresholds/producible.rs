@@ -201,7 +201,7 @@ pub(in crate::load) fn check_part_selected(
         let problem = demand.problem(Code::EmptyCases, message);
         problems.push(
             problem
-                .hint("the gate can't pass without it")
+                .hint("select one, or remove the threshold; otherwise the gate can't pass")
                 .maybe_warning(again),
         );
     }

@@ -388,8 +388,8 @@ fn all_evals_are_required_where_a_set_the_command_line_or_a_phase_says_so() {
     4:25 unknown-value: `all_eval` is not a valid value of `require`: expected one of `all_evals`, `thresholds` | did you mean `all_evals`?
     4:25 wrong-type: `require`: expected one of `all_evals`, `thresholds`, found the number `1`
     4:16 unknown-metric: `requires` is not a metric | did you mean `require`?
-    - out-of-range: `require: all_evals` and `max_regressions: 1` contradict each other: one requires what the other forgives | keep one of them
-    - out-of-range: `require: all_evals` and `max_regressions: 2` contradict each other: one requires what the other forgives | keep one of them
+    - out-of-range: `require: all_evals` and `max_regressions: 1` contradict each other: one requires that all evals pass, the other allows failures | keep one of them
+    - out-of-range: `require: all_evals` and `max_regressions: 2` contradict each other: one requires that all evals pass, the other allows failures | keep one of them
     max_regressions 0
     require all_evals
     - unknown-metric: `--threshold require=all`: `require` must be `all_evals` or `thresholds`
@@ -442,7 +442,7 @@ fn filters_that_leave_nothing_of_a_part_are_an_error_but_not_in_shards_and_rerun
         eval: vec![eval.to_owned()],
         ..CaseFilters::default()
     };
-    insta::assert_snapshot!(said(head, LoadOverrides { filters: filters("cap-*"), ..LoadOverrides::default() }), @"4:38 empty-cases: `pass_rate[type=regression]` covers nothing: no eval that is selected has the type `regression` | the gate can't pass without it");
+    insta::assert_snapshot!(said(head, LoadOverrides { filters: filters("cap-*"), ..LoadOverrides::default() }), @"4:38 empty-cases: `pass_rate[type=regression]` covers nothing: no eval that is selected has the type `regression` | select one, or remove the threshold; otherwise the gate can't pass");
     let only = [("cap-auth".to_owned(), "cap-auth".to_owned())].into();
     let again = LoadOverrides {
         filters: CaseFilters {
@@ -454,8 +454,8 @@ fn filters_that_leave_nothing_of_a_part_are_an_error_but_not_in_shards_and_rerun
     insta::assert_snapshot!(said(head, again), @"
     pass_rate[type=regression] >= 1
     pass_rate[tag=edge] >= 1
-    4:38 empty-cases: `pass_rate[type=regression]` covers nothing: no eval that is selected has the type `regression` | the gate can't pass without it
-    4:63 empty-cases: `pass_rate[tag=edge]` covers nothing: no eval or case that is selected has the tag `edge` | the gate can't pass without it
+    4:38 empty-cases: `pass_rate[type=regression]` covers nothing: no eval that is selected has the type `regression` | select one, or remove the threshold; otherwise the gate can't pass
+    4:63 empty-cases: `pass_rate[tag=edge]` covers nothing: no eval or case that is selected has the tag `edge` | select one, or remove the threshold; otherwise the gate can't pass
     ");
     for index in 1..=7 {
         let shard = Some(Shard { index, of: 7 });
