@@ -228,10 +228,9 @@ fn what_was_accepted_in_the_meantime_is_not_overwritten() {
     insta::assert_snapshot!(why(lock.accept("e", false)), @"the pending baseline of `e` was captured against another accepted output than the one that is there now | capture again and look at the difference, or accept with --force");
     assert_eq!(output(store.accepted("e")), Some(json!(7)));
     std::fs::write(dir.path().join("b/e.yaml"), "<<<<<<< HEAD\n").expect("a file");
-    assert!(
-        why(lock.accept("e", false))
-            .contains("a merge that is not finished left its marks here | edit the file")
-    );
+    assert!(why(lock.accept("e", false)).contains(
+        "this file contains the conflict markers of an unfinished merge | edit the file"
+    ));
     lock.accept("e", true).expect("forced");
     assert_eq!(output(store.accepted("e")), Some(json!(1)));
     drop(lock);
@@ -250,7 +249,7 @@ fn what_was_accepted_in_the_meantime_is_not_overwritten() {
         "format_version: 1\neval_id: e\n",
     )
     .expect("a file");
-    insta::assert_snapshot!(why(lock.accept("e", true)).replace(&dir.path().display().to_string(), "DIR"), @"the baseline of `e` cannot be read: b/e.pending.yaml:1:1: the baseline has no output to compare with | write `output: ...`, or capture it anew with `eval-harness baseline capture`");
+    insta::assert_snapshot!(why(lock.accept("e", true)).replace(&dir.path().display().to_string(), "DIR"), @"the baseline of `e` cannot be read: b/e.pending.yaml:1:1: the baseline has no output to compare with | write `output: ...`, or capture it again with `eval-harness baseline capture`");
     assert_eq!(output(store.accepted("e")), Some(json!(2)));
 }
 
@@ -323,9 +322,7 @@ fn every_state_that_a_killed_accept_leaves_is_finished_by_the_next() {
                         .and_then(|p| p.hint.clone())
                         .unwrap_or_default();
                     assert!(
-                        hint.starts_with(
-                            "an accept that was cut off is finished by accepting again"
-                        ),
+                        hint.starts_with("if an accept was interrupted, accept again"),
                         "{hint}"
                     );
                 }
@@ -410,7 +407,7 @@ fn a_broken_file_is_an_entry_that_says_so() {
     insta::assert_snapshot!(lines.join("\n"), @r#"
     b: 2 / -
     c d: c%20d.yaml:1:4: this `[` is not closed / -
-    x: x.yaml:2:10: this file is not read: the baseline of `y` lies in `y.yaml` / -
+    x: x.yaml:2:10: this file is not read: the baseline of `y` must be named `y.yaml` / -
     é: - / 1
     "#);
 }

@@ -56,7 +56,7 @@ impl MethodSettings for JsonSpec {
         if let Some(schema) = schema
             && let Err(error) = jsonschema::validator_for(schema)
         {
-            let message = format!("not a JSON Schema: {error}");
+            let message = format!("not a valid JSON Schema: {error}");
             return desk.refuse(Problem::error(Code::BadSchema, at, message));
         }
         Some(vec![CodeGrader::Json(JsonMatch {

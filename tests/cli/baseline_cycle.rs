@@ -523,7 +523,7 @@ fn what_is_not_there_is_told() {
     hint: nothing at all is pending: `eval-harness baseline capture` captures
     ");
     insta::assert_snapshot!(told(&["capture", "reg-user"], 2), @"
-    error[EH0421]: `--eval reg-user` fits nothing in this suite
+    error[EH0421]: `--eval reg-user` matches nothing in this suite
      |
      = help: did you mean `reg-users`?
 
@@ -531,9 +531,9 @@ fn what_is_not_there_is_told() {
     error: 1 problem in the suite; nothing ran
     ");
     insta::assert_snapshot!(told(&["capture", "--category", "capability"], 2), @"
-    error[EH0421]: no case fits the filters: category capability
+    error[EH0421]: no case matches the filters: category capability
      |
-     = help: filters of different kinds must all fit; `list` shows what there is
+     = help: filters of different kinds must all match; `eval-harness list` shows what exists
 
     1 error
     error: 1 problem in the suite; nothing ran
@@ -632,7 +632,7 @@ fn a_baseline_that_its_own_output_does_not_match_is_not_written() {
     let captured = baseline(&project, &["capture", "--progress", "none"]).expect(3);
     insta::assert_snapshot!(scrubbed(&captured.stdout), @"
     refused    reg-a: the new baseline would not match its own output: meta is missing (expected a required key)
-    refused    reg-b: `comparison: numeric` finds no number in the baseline where it looks
+    refused    reg-b: `comparison: numeric` compares numbers, but the baseline has none to compare
     refused    reg-c: v: `v[0-9]+` asks for {{any_uuid}} here, which does not accept the text
 
     RUN of 3 regressions: 3 refused
@@ -1115,7 +1115,7 @@ fn two_suites_in_one_folder_leave_each_other_alone() {
     );
     let said = baseline(&project, &["list"]).expect(2);
     assert!(
-        said.stderr.contains("holds another output"),
+        said.stderr.contains("does not match the fingerprint"),
         "{}",
         said.stderr
     );

@@ -111,7 +111,7 @@ fn what_is_accepted_survives_writers_that_are_killed() {
         if let Some(error) = finished {
             let hint = error.hint().unwrap_or_default();
             assert!(
-                hint.starts_with("an accept that was cut off"),
+                hint.starts_with("if an accept was interrupted"),
                 "{error}: {hint}"
             );
             assert!(matches!(pending, Ok(Some(_))), "what finishes it is there");
@@ -525,7 +525,7 @@ fn files_of_the_folder_are_checked() {
     project.write("kept/e.yaml", &kept("other", "1"));
     let call = told(project.call(&["validate", "kept"]).expect(2));
     assert!(
-        call.contains("this file is not read: the baseline of `other` lies in `other.yaml`"),
+        call.contains("this file is not read: the baseline of `other` must be named `other.yaml`"),
         "{call}"
     );
 }
@@ -555,10 +555,10 @@ fn the_settings_of_baselines_are_judged_where_they_stand() {
         .collect();
     insta::assert_snapshot!(lines.join("\n"), @r#"
     4:46 bad-regex unclosed group
-    4:62 suspicious-value this pattern matches nothing at all, too, so it would be everywhere
+    4:62 suspicious-value this pattern also matches the empty text, so it would match everywhere
     4:95 bad-matcher unknown matcher any_uid; did you mean any_uuid?
-    4:137 bad-matcher `now` is no matcher such as `{{any_uuid}}`
-    4:159 bad-format `a b` is no name of an HTTP header
+    4:137 bad-matcher `now` is not a matcher such as `{{any_uuid}}`
+    4:159 bad-format `a b` is not a valid HTTP header name
     "#);
 }
 

@@ -314,18 +314,18 @@ fn what_is_wrong_with_channels_is_found_before_anything_runs() {
         .collect();
     insta::assert_snapshot!(heads.join("\n"), @"
     error[EH0427]: the webhook has no address
-      = help: add `url_env:` with the name of an environment variable that holds it
-    error[EH0208]: `url` and `url_env` both give an address
+      = help: add `url_env:` with the name of an environment variable that contains it
+    error[EH0208]: use `url` or `url_env`, not both
       = help: keep one
     error[EH0427]: this is not an HTTP address
-      = help: it begins with `http://` or `https://` and a host
-    error[EH0427]: `url` is no template
-      = help: an address that differs from place to place belongs into an environment variable: `url_env: NAME`
+      = help: an HTTP address begins with `http://` or `https://` and a host
+    error[EH0427]: `url` can't be a template
+      = help: put an address that varies into an environment variable, and set `url_env: NAME`
     error[EH0427]: `X Y` is not a header name: letters, digits and `-` make one
-    error[EH0404]: a message has no `reason`
+    error[EH0404]: `reason` is not available in a message
        = help: did you mean `reasons`? it has suite, phase, decision, exit_code, reasons, failures, more_failures, metrics, run_id, report
     error[EH0403]: the template cannot be rendered: syntax error: unexpected end of input, expected end of variable block
-       = help: write `{% raw %}...{% endraw %}` around braces that are no template
+       = help: write `{% raw %}...{% endraw %}` around braces that are not a template
     error[EH0415]: the program `no-such-program-anywhere` cannot be found
        = help: install it, or give its path
     8 errors
@@ -333,8 +333,9 @@ fn what_is_wrong_with_channels_is_found_before_anything_runs() {
     ");
     let call = run(&project("bye", "    - {type: pigeon}"), &[]).expect(2);
     assert!(
-        call.stderr
-            .contains("`pigeon` is not a value of `type`: it takes `webhook`, `command`"),
+        call.stderr.contains(
+            "`pigeon` is not a valid value of `type`: expected one of `webhook`, `command`"
+        ),
         "{}",
         call.stderr
     );
@@ -363,14 +364,14 @@ fn a_flag_without_channels_and_channels_without_a_flag_are_warned_of() {
     };
     let told = with("  reporting: {notify_on_failure: true}");
     assert!(
-        told.contains(
-            "`notify_on_failure` has no channel to tell: only the terminal's bell will ring"
-        ),
+        told.contains("`notify_on_failure` has no channel: only the terminal bell will ring"),
         "{told}"
     );
     let told = with("  notify: [{type: webhook, url_env: HOOK}]");
     assert!(
-        told.contains("no run will tell these channels: `reporting.notify_on_failure` is not set"),
+        told.contains(
+            "no run will notify these channels: `reporting.notify_on_failure` is not set"
+        ),
         "{told}"
     );
     let told =

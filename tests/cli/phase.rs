@@ -198,7 +198,8 @@ fn nothing_runs_when_anything_is_wrong() {
     let project = project(&[("plan.yaml", &plan)]);
     let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(2);
     assert!(
-        call.stderr.contains("there is no file `./evals/none.yaml`"),
+        call.stderr
+            .contains("the file `./evals/none.yaml` does not exist"),
         "{}",
         call.stderr
     );
@@ -384,7 +385,7 @@ fn a_trigger_of_another_moment_does_nothing() {
         .call(&["phase", "--trigger", "trigger.yaml"])
         .expect(2);
     assert!(
-        call.stderr.contains("give it with `--phase-id ID`"),
+        call.stderr.contains("pass `--phase-id ID`"),
         "{}",
         call.stderr
     );
@@ -527,8 +528,7 @@ fn reports_lie_where_they_may_and_are_tried_before_anything_runs() {
     let project = project(&[("plan.yaml", &plan)]);
     let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(2);
     assert!(
-        call.stderr
-            .contains("`../phase.md` leads out of the project"),
+        call.stderr.contains("`../phase.md` is outside the project"),
         "{}",
         call.stderr
     );

@@ -100,7 +100,7 @@ fn thresholds_that_do_not_see_failing_evals_are_warned_of() {
         )
     };
     let trap = Project::with(&[("suite.yaml", &suite(""))]);
-    let warning = "the gate can pass though all 2 capability evals fail";
+    let warning = "the gate can pass although all 2 capability evals fail";
     let run = ["run", "--suite", "suite.yaml", "--progress", "none"];
     for (args, code) in [(&["validate", "suite.yaml"][..], 0), (&run, 0)] {
         let call = trap.call(args).expect(code);
@@ -765,8 +765,8 @@ fn filters_limit_what_a_run_needs() {
     let call = project.call(&["run", "--tag", "slow"]).expect(2);
     for words in [
         "the environment variable `JUDGE_URL` is not set",
-        "nothing defines `vars.place`",
-        "nothing defines `vars.api`",
+        "`vars.place` is not defined",
+        "`vars.api` is not defined",
         "the environment variable `TOKEN` is not set",
         "served.yaml",
         "`NO_SUCH_KEY`",
@@ -792,7 +792,7 @@ fn filters_limit_what_a_run_needs() {
             .call(&["run", "--eval", "judged"])
             .expect(2)
             .stderr
-            .contains("the key `inptu` is not known here")
+            .contains("unknown key `inptu`")
     );
 }
 

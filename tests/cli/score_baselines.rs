@@ -231,7 +231,7 @@ fn scores_in_a_file_of_ones_own_and_files_that_are_wrong() {
     for (wrong, words) in [
         (
             text.replacen("  \"ks\"", "<<<<<<< HEAD\n  \"ks\"", 1),
-            "a merge that is not finished left its marks here",
+            "this file contains the conflict markers of an unfinished merge",
         ),
         (
             text.replace("\"format_version\": 1", "\"format_version\": 2"),

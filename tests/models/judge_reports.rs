@@ -225,7 +225,7 @@ fn what_no_judge_can_do_can_not_be_demanded() {
         json!({"judge_errored_rate": {"max": 0.1, "bound": "upper"}}),
     );
     assert!(
-        told.contains("has no interval for `bound` to look at"),
+        told.contains("has no interval, so `bound` is not allowed"),
         "{told}"
     );
     suite["eval_suite"]["evals"][0]["grader"] =

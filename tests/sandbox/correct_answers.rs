@@ -489,7 +489,7 @@ fn language_that_lacks_a_part_is_errored_with_what_its_probe_printed() {
     ]);
     let said = call.stdout + &call.stderr;
     assert!(
-        said.contains("the executor `fake` has a compiler and no probe"),
+        said.contains("the executor `fake` has a compiler but no probe"),
         "{said}"
     );
 }

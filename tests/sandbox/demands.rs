@@ -196,13 +196,13 @@ fn too_weak_a_machine_runs_nothing_whatever_the_command_line_says() {
         let call = forbidden(&project, args).expect(2);
         assert!(
             call.stderr
-                .contains("the suite demands `minimum: userns` of the sandbox"),
+                .contains("the suite requires `minimum: userns` for the sandbox"),
             "{}",
             call.stderr
         );
         assert!(
             call.stderr
-                .contains("demand less under `sandbox:` in the suite"),
+                .contains("require less under `sandbox:` in the suite"),
             "{}",
             call.stderr
         );
@@ -321,9 +321,9 @@ fn demands_are_checked_with_their_place() {
     let call = project.call(&["run", "--suite", "suite.yaml"]).expect(2);
     for told in [
         "the Python `bin/py` cannot be found",
-        "`../outside` leads out of the project",
+        "`../outside` is outside the project",
         "`outputs.jsonl` is a file, not a folder",
-        "`/proc` leads out of the project",
+        "`/proc` is outside the project",
     ] {
         assert!(call.stderr.contains(told), "{told}\n{}", call.stderr);
     }
@@ -393,7 +393,7 @@ fn another_python_and_further_folders_are_seen_inside() {
     );
     let call = project.call(&["run", "--suite", "suite.yaml"]).expect(2);
     assert!(
-        call.stderr.contains("the suite demands the Python ") && call.stderr.contains("no good"),
+        call.stderr.contains("the suite requires the Python ") && call.stderr.contains("no good"),
         "{}",
         call.stderr
     );
@@ -556,7 +556,7 @@ fn a_program_that_can_not_be_seen_inside_says_so() {
     assert!(
         told[0]
             .1
-            .contains("bin/judge, which can't be seen inside the sandbox"),
+            .contains("bin/judge, which is not visible inside the sandbox"),
         "{}",
         told[0].1
     );

@@ -496,7 +496,7 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     3 |   target: {type: http, base_url: 'localhost:8080'}
       |                                  ^^^^^^^^^^^^^^^^
       |
-      = help: it begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`
+      = help: an HTTP address begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`
 
     1 error
     error: 1 problem in the suite; nothing ran
@@ -507,7 +507,7 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     3 |   target: {type: http, base_url: 'http://h/#x=1'}
       |                                  ^^^^^^^^^^^^^^^
       |
-      = help: it begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`
+      = help: an HTTP address begins with `http://` or `https://` and a host, such as `http://127.0.0.1:8080/api`
 
     1 error
     error: 1 problem in the suite; nothing ran
@@ -518,7 +518,7 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     3 |   target: {type: http}
       |           ^^^^^^^^^^^^
       |
-      = help: add `base_url: "http://..."`, or give the suite a target of type `http`, which executions without an address use
+      = help: add `base_url: "http://..."`, or add a target of type `http` to the suite; executions without an address use it
 
     1 error
     error: 1 problem in the suite; nothing ran
@@ -531,14 +531,14 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0302]: there is no file `gone.pem`
+    error[EH0302]: the file `gone.pem` does not exist
      --> suite.yaml:3:69
       |
     2 | ...
     3 | ...p://127.0.0.1:1/api', ca_file: gone.pem}
       |                                   ^^^^^^^^
       |
-      = help: the path is relative to the file that names it
+      = help: the path is relative to the file that contains it
 
     1 error
     error: 1 problem in the suite; nothing ran
@@ -553,24 +553,24 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: `body` says how an input becomes a request, and `endpoint` is missing
+    error[EH0427]: `body` requires an `endpoint`, which is missing
      --> suite.yaml:3:60
       |
     2 |   name: s
     3 |   target: {type: http, base_url: 'http://127.0.0.1:1/api', body: '{{ prom...
       |                                                            ^^^^
       |
-      = help: an `api_call` input brings its own method, endpoint and body
+      = help: an `api_call` input has its own method, endpoint and body
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0403]: `{{ PROMPT }}` can't be filled when the request is made
+    error[EH0403]: `{{ PROMPT }}` can't be filled in when the request is made
      --> suite.yaml:3:80
       |
     3 | ...i', endpoint: /a, body: '{{ prompt | upper }}'}
       |                            ^^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: only `{{ prompt }}`, `{{ messages }}`, `{{ context }}`, `{{ input }}` are, as they are, without filters
+      = help: use only `{{ prompt }}`, `{{ messages }}`, `{{ context }}`, `{{ input }}`, without filters
 
     1 error
     error: 1 problem in the suite; nothing ran
@@ -581,7 +581,7 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     5 |     - {id: e, input: {type: api_call, endpoint: 'http://other/api/a'}, ex...
       |                                                 ^^^^^^^^^^^^^^^^^^^^
       |
-      = help: write the path alone; it is put below http://127.0.0.1:1/api
+      = help: write only the path; it is appended to http://127.0.0.1:1/api
 
     1 error
     error: 1 problem in the suite; nothing ran
@@ -592,7 +592,7 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     5 |     - {id: e, input: {type: api_call, endpoint: ../admin}, expected: {typ...
       |                                                 ^^^^^^^^
       |
-      = help: write the path alone; it is put below http://127.0.0.1:1/api
+      = help: write only the path; it is appended to http://127.0.0.1:1/api
 
     1 error
     error: 1 problem in the suite; nothing ran
@@ -623,11 +623,11 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
     5 | ...ll, endpoint: /a, headers: {Content-Length: '3'}}, expected: {type: co...
       |                                ^^^^^^^^^^^^^^
       |
-      = help: leave it out
+      = help: remove it
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: `a` is no text, number or truth, nor a list of these
+    error[EH0427]: `a` must be a text, a number, true or false, or a list of these
      --> suite.yaml:5:64
       |
     4 |   evals:
@@ -636,14 +636,14 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: the target is an HTTP service, and this input is no API call
+    error[EH0427]: the target is an HTTP service, but this input is not an API call
      --> suite.yaml:5:22
       |
     4 |   evals:
     5 |     - {id: e, input: a prompt, expected: {type: contains, value: fine}}
       |                      ^^^^^^^^
       |
-      = help: write `{method: GET, endpoint: /...}` (with `type: api_call` where the input is typed), or give the target an `endpoint` and a `body` that are filled with `{{ prompt }}` or `{{ input }}`
+      = help: write `{method: GET, endpoint: /...}` (with `type: api_call` if the input has a `type`), or set the target's `endpoint`, and a `body` with `{{ prompt }}` or `{{ input }}`
 
     1 error
     error: 1 problem in the suite; nothing ran

@@ -108,7 +108,7 @@ fn remedy(reasons: &[(Tier, String)]) -> String {
     } else {
         ""
     };
-    format!("{hint}{weaker}; or accept that code runs without isolation with --allow-unsandboxed")
+    format!("{hint}{weaker}; or run code without isolation with --allow-unsandboxed")
 }
 
 #[cfg(test)]
