@@ -242,17 +242,14 @@ fn vote(vote: &JudgeVote) -> VoteTold<'_> {
         .filter(|reply| !reply.repair.is_empty())
         .count();
     if repairs > 0 {
-        words.push(format!(
-            "after {}",
-            text::plural(repairs, "request") + " for repair"
-        ));
+        words.push(format!("after {}", text::plural(repairs, "repair request")));
     }
     let said = vote
         .said_passed
         .filter(|said| vote.outcome.is_graded() && *said != (vote.outcome == Outcome::Passed));
     if let Some(said) = said {
         let said = if said { "passed" } else { "failed" };
-        words.push(format!("said {said} of itself, which does not count"));
+        words.push(format!("its stated verdict ({said}) does not count"));
     }
     if !vote.unknown.is_empty() {
         let names: Vec<String> = vote
@@ -267,7 +264,7 @@ fn vote(vote: &JudgeVote) -> VoteTold<'_> {
             ""
         };
         words.push(format!(
-            "scored what the rubric does not have: {}{more}",
+            "scored criteria that are not in the rubric: {}{more}",
             names.join(", ")
         ));
     }

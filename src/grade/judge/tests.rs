@@ -346,7 +346,7 @@ async fn without_a_usable_answer_there_is_no_verdict() {
         "x",
     )
     .await;
-    insta::assert_snapshot!(line(&grade), @"errored - judge_unparseable the judge's answers could not be used (no_json: there is no JSON object in the reply), after 2 requests for repair; it is not cached: `run --resume` or another run asks the judge again");
+    insta::assert_snapshot!(line(&grade), @"errored - judge_unparseable the judge's answers could not be used (no_json: there is no JSON object in the reply), after 2 repair requests; it is not cached: `run --resume` or another run asks the judge again");
     assert_eq!(
         (server.asked(), grade.judged.unwrap().votes[0].replies.len()),
         (3, 3)

@@ -69,7 +69,7 @@ fn named(report: &PhaseReport) -> StyledText {
 
 fn interrupted(page: &mut Page, report: &PhaseReport) {
     if report.gate.interrupted {
-        let words = "INTERRUPTED: the phase was ended early; the remaining steps were not run";
+        let words = "INTERRUPTED: the phase ended early; the remaining steps were not run";
         page.push(PageBlock::Notice(PageNotice::loud(words)));
     }
 }

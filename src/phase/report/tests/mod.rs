@@ -532,7 +532,7 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
           - expected  + actual
           - line 1
             line 2
-          ⋯ 1 line alike
+          ⋯ 1 equal line
             line 4
           + line 5
           + more
