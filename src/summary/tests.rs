@@ -223,10 +223,10 @@ fn a_cost_that_only_some_samples_tell_has_no_upper_bound() {
     let why = |tallies: &GateTallies, metric: &str| {
         tallies.worst.metrics[metric].undefined.clone().unwrap()
     };
-    assert_eq!(why(&tallies, "tokens"), "1 of 2 samples tell no usage");
+    assert_eq!(why(&tallies, "tokens"), "1 of 2 samples report no usage");
     assert_eq!(
         why(&tallies, "cost_usd"),
-        "1 of 2 samples are of unknown cost"
+        "1 of 2 samples have an unknown cost"
     );
     assert_eq!(tallies.worst.metrics["pass_at_1"].value, Some(1.0));
 
@@ -253,7 +253,7 @@ fn a_cost_that_only_some_samples_tell_has_no_upper_bound() {
         );
         assert_eq!(
             why(&tallies, "cost_usd"),
-            "1 of 1 samples are of unknown cost",
+            "1 of 1 samples have an unknown cost",
             "{second:?}"
         );
         assert_eq!(tallies.worst.metrics["tokens"].value, tokens, "{second:?}");

@@ -213,7 +213,7 @@ fn a_case_that_was_written_anew_is_changed_and_not_broken() {
     let run = project
         .call(&["run", "--progress", "none", "--baseline=other.json"])
         .expect(1);
-    let words = "the reference asked target staging, and the candidate command";
+    let words = "the reference called target staging, and the candidate command";
     assert!(run.stdout.contains(words), "{}", run.stdout);
 }
 

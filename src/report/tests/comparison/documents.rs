@@ -127,7 +127,7 @@ fn markdown_says_what_is_undecided() {
 
     With 10 cases only a true drop of 47 points would have been found with 80 % chance; for the observed 10 points about 220 cases like these would be needed.
 
-    7 samples of the compared cases have no grade (1 of the reference, 6 of the candidate): had they gone against the candidate, the verdict would be \`regression\`, and had they gone for it, \`improvement\`.
+    7 samples of the compared cases have no grade (1 of the reference, 6 of the candidate): if they counted against the candidate, the verdict would be \`regression\`, and if they counted for it, \`improvement\`.
 
     Gate: ⚠️ **INCOMPLETE** (`--fail-on significant`: a regression fails the gate)
 
@@ -252,7 +252,7 @@ fn markdown_has_a_column_for_each_candidate() {
 
     With 10 cases only a true drop of 47 points would have been found with 80 % chance; for the observed 10 points about 220 cases like these would be needed.
 
-    7 samples of the compared cases have no grade (1 of the reference, 6 of the candidate): had they gone against the candidate, the verdict would be \`regression\`, and had they gone for it, \`improvement\`.
+    7 samples of the compared cases have no grade (1 of the reference, 6 of the candidate): if they counted against the candidate, the verdict would be \`regression\`, and if they counted for it, \`improvement\`.
 
     **400 cases compared: 400 still passing**
 

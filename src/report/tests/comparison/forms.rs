@@ -209,8 +209,7 @@ fn what_has_no_grade_can_turn_the_verdict() {
       With 10 cases only a true drop of 47 points would have been found with 80 %
       chance; for the observed 10 points about 220 cases like these would be needed.
       7 samples of the compared cases have no grade (1 of the reference, 6 of the
-      candidate): had they gone against the candidate, the verdict would be
-      `regression`, and had they gone for it, `improvement`.
+      candidate): if they counted against the candidate, the verdict would be `regression`, and if they counted for it, `improvement`.
 
       Metric     From     To    Difference  95 % interval      p
       pass@1 *  0.900  0.800  -10.0 points  [-41.0, +22.0]  0.31
@@ -252,8 +251,7 @@ fn nothing_could_be_paired() {
                  eval-20260103-093000 · commit fedcba9 with changes · 2026-01-03
 
     ! NOTHING COULD BE TESTED
-      every case of both changed in data or grading; `--allow-changed` compares them
-      all the same
+      every case on both sides changed in data or grading; `--allow-changed` compares them anyway
 
       Metric  From
       pass@1   n/a  no pairs
@@ -325,8 +323,7 @@ fn several_candidates_have_a_column_each() {
       With 10 cases only a true drop of 47 points would have been found with 80 %
       chance; for the observed 10 points about 220 cases like these would be needed.
       7 samples of the compared cases have no grade (1 of the reference, 6 of the
-      candidate): had they gone against the candidate, the verdict would be
-      `regression`, and had they gone for it, `improvement`.
+      candidate): if they counted against the candidate, the verdict would be `regression`, and if they counted for it, `improvement`.
 
     v2
     ○ NO EVIDENCE OF A DIFFERENCE
