@@ -433,7 +433,7 @@ fn k_above_the_samples_of_any_case_is_undefined() {
     assert_eq!(summary.metrics["pass_at_3"], None);
     assert_eq!(summary.metrics["pass_hat_3"], None);
     let reason = summary.estimates["pass_at_3"].undefined.as_deref();
-    assert_eq!(reason, Some("needs 3 samples a case, has 2"));
+    assert_eq!(reason, Some("needs 3 samples per case, but found 2"));
     assert_eq!(summary.metrics["pass_at_1"], Some(1.0));
 }
 

@@ -59,10 +59,10 @@ pub fn compare(
 fn not_equals(actual: &Datum, expected: &Datum) -> MatchResult {
     if let Some(type_name) = opaque_within(actual) {
         MatchResult::differs(format!(
-            "returned a {type_name} object, of which it can't be known what it equals"
+            "returned a {type_name} object, whose equality can't be determined"
         ))
     } else if equals(actual, expected) {
-        MatchResult::differs(format!("returned {actual}, which it must not equal"))
+        MatchResult::differs(format!("returned {actual}, which is not allowed"))
     } else {
         MatchResult::matched()
     }
@@ -279,7 +279,7 @@ fn told_apart(actual: &Datum, expected: &Datum) -> String {
             format!("{plain} (a set has no order: `comparator: unordered` compares it with a list)")
         }
         (Datum::Opaque { type_name, .. }, _) => {
-            format!("{plain} (a {type_name} object equals no plain value)")
+            format!("{plain} (a {type_name} object is not equal to any plain value)")
         }
         _ if actual.type_name() != expected.type_name() => {
             format!(

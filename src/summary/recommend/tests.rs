@@ -460,7 +460,7 @@ fn what_could_not_be_found_out_names_what_to_do() {
         ),
         said(Cause::TargetFailed, "./solve.sh exited with code 3"),
         said(Cause::MissingOutput, "samples.jsonl has no line for it"),
-        said(Cause::JudgeUnreachable, "no judge was asked"),
+        said(Cause::JudgeUnreachable, "no judge was called"),
         said(Cause::JudgeUnparseable, "no JSON in the answer"),
         said(Cause::Harness, "the grader ./grade did not end within 1 s"),
         said(Cause::NoCode, "extract: no code in the output"),
@@ -489,7 +489,7 @@ fn what_could_not_be_found_out_names_what_to_do() {
     Start the target, or correct its address: it could not be reached for 2 samples of cap-x / a (and 1 more): 127.0.0.1:8000 refuses the connection: nothing listens there
     Repair the target, which failed on 2 samples of cap-x / a (and 1 more): ./solve.sh exited with code 3
     Record outputs for 2 samples of cap-x / a (and 1 more), or exclude them with a filter: samples.jsonl has no line for it
-    Check the judge, which gave no answer for 2 samples of cap-x / a (and 1 more): no judge was asked
+    Check the judge, which gave no answer for 2 samples of cap-x / a (and 1 more): no judge was called
     Look at the judge's answers for 2 samples of cap-x / a (and 1 more), which could not be parsed: allow `repairs`, describe the format more clearly, or use a judge that follows it
     Correct the tests or settings of 2 samples of cap-x / a (and 1 more), not the output: the grader ./grade did not end within 1 s
     Look at the prompt of 2 samples of cap-x / a (and 1 more), or at `extract`, which found nothing to run: extract: no code in the output

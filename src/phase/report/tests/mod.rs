@@ -307,7 +307,7 @@ fn markdown_tells_all_that_happened() {
 
     - Unit tests: 2 of 45 tests failed
     - Lint: it ended with exit code 1
-    - Capabilities: pass_at_1 is 0.3333, at least 0.85 was asked; pass_hat_3 is undefined: needs 3 samples a case, has 1; 2 regressions (reg-orders, reg-same) failed (0 allowed)
+    - Capabilities: pass_at_1 is 0.3333, at least 0.85 was asked; pass_hat_3 is undefined: needs 3 samples per case, but found 1; 2 regressions (reg-orders, reg-same) failed (0 allowed)
 
     ### Implementation Summary
 
@@ -359,7 +359,7 @@ fn markdown_tells_all_that_happened() {
 
     Intervals are for cases like these, in these evals.
 
-    pass^3 has no value: needs 3 samples a case, has 1.
+    pass^3 has no value: needs 3 samples per case, but found 1.
 
     Without a grade (of 9 samples: 1 errored, 2 pending. They count neither as passed nor as failed.
 
@@ -524,7 +524,7 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
       pass@1      0.333  [0.014, 0.885]  ≥ 0.85     FAIL
       pass^3        n/a                  ≥ 0.50     INCOMPLETE
       Intervals are for cases like these, in these evals.
-      pass^3 has no value: needs 3 samples a case, has 1.
+      pass^3 has no value: needs 3 samples per case, but found 1.
       Without a grade (of 9 samples: 1 errored, 2 pending. They count neither as
       passed nor as failed.
       ✗ cap-code: Writes code (FAILED), 1 of 3 cases passed
@@ -577,7 +577,7 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
       - Unit tests: 2 of 45 tests failed
       - Lint: it ended with exit code 1
       - Capabilities: pass_at_1 is 0.3333, at least 0.85 was asked; pass_hat_3 is
-        undefined: needs 3 samples a case, has 1; 2 regressions (reg-orders,
+        undefined: needs 3 samples per case, but found 1; 2 regressions (reg-orders,
         reg-same) failed (0 allowed)
     reports  results/phases/phase-auth.md
              results/phases/phase-auth.json

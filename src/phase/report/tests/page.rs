@@ -120,7 +120,7 @@ unsandboxed: null
     journal: "results/2026-03-04/run-050607.journal.jsonl"
     kinds: [{"evals":[{"cases":null,"id":"human","more":null,"name":"Human","outcome":"pending","told":[{"case":null,"cause":null,"what":null}]},{"cases":null,"id":"wrong","more":null,"name":"Wrong","outcome":"failed","told":[{"case":null,"cause":"wrong_answer","what":{"actual":"{\"a\":2,\"b\":[1]}","diff":null,"expected":"{\"a\":1,\"b\":[1,2]}","more":null,"reason":null}}]}],"title":"Capability evals (0/2 passed)"},{"evals":[{"cases":null,"id":"lost","more":null,"name":"Lost","outcome":"errored","told":[{"case":null,"cause":"target_unreachable","what":{"actual":"out","diff":null,"expected":null,"more":null,"reason":"connection refused"}}]}],"title":"Regression evals (0/1 passed)"}]
     level: "95 % interval"
-    metrics: [{"drawn":{"ci":[0.0,0.9448463172264346],"limit":0.85,"on":"value","value":0.0},"interval":"[0.000, 0.945]","name":"pass@1","status":"FAIL","threshold":"≥ 0.85","tone":"fail","undefined":null,"value":"0.00"},{"drawn":null,"interval":"","name":"pass@3","status":"-","threshold":"-","tone":null,"undefined":"needs 3 samples a case, has 1","value":"n/a"}]
+    metrics: [{"drawn":{"ci":[0.0,0.9448463172264346],"limit":0.85,"on":"value","value":0.0},"interval":"[0.000, 0.945]","name":"pass@1","status":"FAIL","threshold":"≥ 0.85","tone":"fail","undefined":null,"value":"0.00"},{"drawn":null,"interval":"","name":"pass@3","status":"-","threshold":"-","tone":null,"undefined":"needs 3 samples per case, but found 1","value":"n/a"}]
     notices: []
     reasons: ["pass_at_1 is 0, at least 0.85 was asked"]
     run_id: "eval-20260304-050607"
