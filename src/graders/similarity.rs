@@ -486,7 +486,7 @@ mod tests {
         );
         assert_eq!(
             g.reason,
-            "the texts are too long to be compared: 200000 by 200000 characters, words or lines that differ"
+            "the texts are too long to be compared: 200000 by 200000 characters, words or lines differ"
         );
     }
 }

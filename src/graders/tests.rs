@@ -174,7 +174,7 @@ fn numbers_within_tolerance() {
     ];
     insta::assert_snapshot!(lines.join("\n"), @r##"
     passed -
-    failed wrong_answer the output is more than a number: "it is 2.72" (`extract` can take the 2.72 out of it)
+    failed wrong_answer the output is more than a number: "it is 2.72" (`extract` can select the 2.72)
     failed wrong_answer expected at most 10, got 30
     errored harness the expected value is not a number: no number in "x"
     "##);

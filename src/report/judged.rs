@@ -218,8 +218,8 @@ fn check_words(check: &JudgedCheck) -> String {
     match (check.wanted, check.met) {
         (true, true) => format!("says: {text}"),
         (true, false) => format!("does not say: {text}"),
-        (false, true) => format!("rightly does not say: {text}"),
-        (false, false) => format!("says what it must not: {text}"),
+        (false, true) => format!("does not say, as required: {text}"),
+        (false, false) => format!("says, but must not: {text}"),
     }
 }
 

@@ -137,7 +137,7 @@ fn a_run_measures_what_else_is_assumed() {
     let page = desk.project.call(&["power", "--run", &id]).expect(0).stdout;
     assert!(
         page.contains(&format!(
-            "as run {id} measured it: 75.0 % of its samples passed"
+            "as measured by run {id}: 75.0 % of its samples passed"
         )),
         "{page}"
     );

@@ -142,9 +142,7 @@ pub fn read(text: &str) -> Result<DecimalNumber, String> {
         [] => format!("no number in {shown:?}"),
         [one] => {
             let one = shortened(one, SHOWN);
-            format!(
-                "the output is more than a number: {shown:?} (`extract` can take the {one} out of it)"
-            )
+            format!("the output is more than a number: {shown:?} (`extract` can select the {one})")
         }
         [..] => format!("no single number in {shown:?}"),
     })
@@ -248,7 +246,7 @@ mod tests {
 
     #[test]
     fn takes_no_number_out_of_a_sentence() {
-        assert_snapshot!(shown("It is not 42."), @r#"the output is more than a number: "It is not 42." (`extract` can take the 42 out of it)"#);
+        assert_snapshot!(shown("It is not 42."), @r#"the output is more than a number: "It is not 42." (`extract` can select the 42)"#);
         assert_snapshot!(shown("between 3 and 5"), @r#"no single number in "between 3 and 5""#);
         assert_snapshot!(shown("none"), @r#"no number in "none""#);
         assert_snapshot!(shown(" \n"), @"the output is empty, so it contains no number");

@@ -127,7 +127,7 @@ mod tests {
             "This page contains 1500 of 6000 cases: 60 that did not pass or were flaky, and 1440 that passed."
         ));
         // The counts that the lists stand beside have ten more.
-        assert!(page.contains("Of 70 cases that did not pass, 10 are not here."));
+        assert!(page.contains("10 of 70 cases that did not pass are not on this page."));
         assert!(
             page.contains(r#""more":5791"#),
             "evals that the overview leaves out"

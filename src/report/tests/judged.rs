@@ -164,8 +164,8 @@ fn the_terminal_shows_criteria_checks_and_why() {
         Readability of names and comments, and…  40.0 %      4    1-5  0.750
         ✗ does not say: PostgreSQL 14+
         ✓ says: /api/v1/users
-        ✓ rightly does not say: deprecated
-        ✗ says what it must not: legacy
+        ✓ does not say, as required: deprecated
+        ✗ says, but must not: legacy
         Why       It names the endpoints but not the version of the database, on
                   which everything else rests.
         Feedback  Name the version.
@@ -320,8 +320,8 @@ fn markdown_shows_it_of_every_case() {
 
     - ❌ does not say: PostgreSQL 14+
     - ✅ says: /api/v1/users
-    - ✅ rightly does not say: deprecated
-    - ❌ says what it must not: legacy
+    - ✅ does not say, as required: deprecated
+    - ❌ says, but must not: legacy
 
     <!-- -->
 

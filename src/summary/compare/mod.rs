@@ -196,7 +196,7 @@ pub fn compare_anyway(
         let measure = PairedMeasure::of(metric, sides).map_err(untestable)?;
         if measure.higher_is_better.is_none() {
             return Err(untestable(
-                "has no direction: say whether more of it is better",
+                "has no direction: whether higher or lower is better is unknown",
             ));
         }
         if !tested.contains(&measure) {

@@ -425,11 +425,11 @@ fn of_samples_that_are_not_listed_nothing_is_said() {
         .missed("latency_p95_ms", Bound::Max, 1.0);
     assert!(
         said.text().contains("no program that passed took a tenth")
-            && said.text().contains("Begin with")
+            && said.text().contains("Start with")
     );
     said.omitted.samples = 1;
     assert!(
-        !said.text().contains("no program") && !said.text().contains("Begin with"),
+        !said.text().contains("no program") && !said.text().contains("Start with"),
         "{}",
         said.text()
     );

@@ -71,7 +71,7 @@ function caseSteps(row) {
     : link({ case: caseId(order[to]) }, { class: 'step', 'data-step': key, title: `Key ${key}` }, text));
   const filtered = order.length < casesData().n;
   return el('div', { class: 'case-steps' },
-    el('nav', { 'aria-label': 'Place of this case', class: 'crumbs' },
+    el('nav', { 'aria-label': 'Location of this case', class: 'crumbs' },
       el('a', { href: casesView.fragment ?? '#view=cases' }, 'Cases'), el('span', { 'aria-hidden': 'true' }, '›'),
       link({ view: 'cases', eval: casesData().evalOf(row).id }, {}, said(casesData().evalOf(row).name || casesData().evalOf(row).id))),
     el('nav', { 'aria-label': 'Other cases', class: 'steps' },

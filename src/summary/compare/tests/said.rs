@@ -455,7 +455,7 @@ fn metrics_that_no_case_has_are_no_ground_for_a_verdict() {
     the verdict can't be based on `latency_p95_ms`: it is a percentile, which a single case does not have
     the verdict can't be based on `tokens_input`: it is a sum over the run, which a single case does not have
     the verdict can't be based on `judge_consistency`: it measures judges, not the target
-    the verdict can't be based on `edit_rate`: it has no direction: say whether more of it is better
+    the verdict can't be based on `edit_rate`: it has no direction: whether higher or lower is better is unknown
     ");
     let mut scored = a.clone();
     scored.score_metrics = vec!["lint_pass".into()];
