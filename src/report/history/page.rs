@@ -479,6 +479,6 @@ fn left_out(page: &mut Page, history: &RunHistory) {
         if at == 0 {
             page.push(PageBlock::Gap);
         }
-        page.words(dim(text!["not shown:   ", words]));
+        page.words(dim(text!["not shown: ", words]));
     }
 }

@@ -203,7 +203,7 @@ pub fn legend(comparison: &Comparison, [worse, better]: [&str; 2]) -> String {
     };
     let mut words = String::new();
     if comparison.metrics.iter().any(decides) {
-        words.push_str("* the verdict depends on it.   ");
+        words.push_str("* the verdict depends on it. ");
     }
     let moved = comparison
         .metrics

@@ -137,7 +137,7 @@ function sampleParts(sample) {
   return [
     sample.reason && el('div', { class: 'reason-box' }, textView(sample.reason, 'Reason', { plain: true })),
     sample.output && part('Output', textView(sample.output, 'Output')),
-    sample.output_truncated && el('p', { class: 'soft small' }, 'The target's output was too large to be stored in full; this is its beginning.'),
+    sample.output_truncated && el('p', { class: 'soft small' }, 'The output was too large to be stored in full; this is its beginning.'),
     !sample.output && el('p', { class: 'soft' }, 'No output.'),
     sample.thoughts && part('Reasoning, not graded', textView(sample.thoughts, 'Reasoning', { plain: true })),
     sample.extracted && part('Extracted and graded', textView(sample.extracted, 'Extracted')),
