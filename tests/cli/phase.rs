@@ -691,7 +691,7 @@ fn a_suite_that_a_command_eases_is_told() {
         ("tests.sh", &script),
     ]);
     let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(0);
-    let note = "`./evals/auth-capability.yaml` changed while the phase ran; its new version was judged: 1 case gone";
+    let note = "`./evals/auth-capability.yaml` changed while the phase ran; its new version was judged: 1 case removed";
     assert!(call.stderr.contains(note), "{}", call.stderr);
     assert_eq!(json(&project, REPORT)["notes"][0], note);
     // What only grew is nobody's loss.

@@ -464,7 +464,7 @@ fn terminal_offers_to_go_on_with_what_was_ended_early() {
     let last: Vec<&str> = shown.lines().rev().take(4).collect();
     assert_eq!(
         last[3],
-        "go on    eval-harness run --resume eval-20260102-120000"
+        "resume   eval-harness run --resume eval-20260102-120000"
     );
     assert_eq!(
         last[2],
