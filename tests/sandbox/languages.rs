@@ -1025,7 +1025,7 @@ async fn sql_is_graded_by_its_rows() {
     lines.push(told(&graders, &broken, "SELECT 1").await);
     insta::assert_snapshot!(lines.join("\n"), @r###"
     passed -
-    failed wrong_answer the row ('x', 30.5) is missing, ('x', 20.5) is there instead
+    failed wrong_answer the row ('x', 30.5) is missing, found ('x', 20.5) instead
     failed wrong_answer expected 2 columns, got 1
     failed syntax_error the SQL does not parse: near "SELEC": syntax error
     failed exception the SQL failed: no such column: wages

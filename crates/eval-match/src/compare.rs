@@ -249,7 +249,7 @@ fn unordered(actual: &Datum, expected: &Datum) -> Result<MatchResult, String> {
         .iter()
         .find(|i| canonical(i).is_some_and(|key| left.get(&key) > Some(&0)));
     Ok(match surplus {
-        Some(item) => MatchResult::differs(format!("{item} is one too many in {actual}")),
+        Some(item) => MatchResult::differs(format!("{actual} has an extra {item}")),
         None => MatchResult::matched(),
     })
 }
@@ -261,7 +261,7 @@ fn difference(actual: &Datum, expected: &Datum, near: NearTest) -> String {
     let what = match (a, e) {
         (Some(a), Some(e)) => told_apart(a, e),
         (None, Some(e)) => format!("{e} is missing"),
-        (Some(a), None) => format!("{a} is one too many"),
+        (Some(a), None) => format!("{a} is an extra value"),
         (None, None) => "the values differ".to_owned(),
     };
     if path.is_empty() {

@@ -231,7 +231,7 @@ fn equals_tells_where_and_why() {
     assert_snapshot!(why(json!(true), json!(1)), @"expected 1, got True (a bool where a int is expected)");
     assert_snapshot!(why(json!([1, {"a": [2, "3"]}]), json!([1, {"a": [2, 3]}])), @"at [1]['a'][1]: expected 3, got '3' (a str where a int is expected)");
     assert_snapshot!(why(json!([1, 2]), json!([1, 2, 3])), @"at [2]: 3 is missing");
-    assert_snapshot!(why(json!({"a": 1, "b": 2}), json!({"a": 1})), @"at ['b']: 2 is one too many");
+    assert_snapshot!(why(json!({"a": 1, "b": 2}), json!({"a": 1})), @"at ['b']: 2 is an extra value");
     assert_snapshot!(why(json!({"$set": [1]}), json!([1])), @"expected [1], got {1} (a set has no order: `comparator: unordered` compares it with a list)");
 }
 

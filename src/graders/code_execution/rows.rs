@@ -290,7 +290,7 @@ mod tests {
         failed no statement of the SQL returns rows
         passed 
         failed expected 2 columns, got 1
-        failed the row (1,) is missing, ('1',) is there instead
+        failed the row (1,) is missing, found ('1',) instead
         ");
     }
 }

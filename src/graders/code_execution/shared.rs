@@ -226,7 +226,7 @@ fn judge(grader: &CodeExecution, report: &TestReport) -> Grade {
         TestVerdict::Opaque { type_name } => failed(
             Cause::WrongAnswer,
             format!(
-                "the code returned a {} object, which proves nothing",
+                "the code returned a {} object, whose comparisons prove nothing",
                 in_reason(type_name)
             ),
         ),
