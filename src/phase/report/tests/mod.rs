@@ -361,7 +361,7 @@ fn markdown_tells_all_that_happened() {
 
     pass^3 has no value: needs 3 samples per case, but found 1.
 
-    Without a grade (of 9 samples: 1 errored, 2 pending. They count neither as passed nor as failed.
+    Without a grade (of 9 samples): 1 errored, 2 pending. They count neither as passed nor as failed.
 
     #### Capability Evals (1/4 passed)
 
@@ -525,7 +525,7 @@ fn the_terminal_shows_one_page_that_ends_with_the_gate() {
       pass^3        n/a                  ≥ 0.50     INCOMPLETE
       Intervals are for cases like these, in these evals.
       pass^3 has no value: needs 3 samples per case, but found 1.
-      Without a grade (of 9 samples: 1 errored, 2 pending. They count neither as
+      Without a grade (of 9 samples): 1 errored, 2 pending. They count neither as
       passed nor as failed.
       ✗ cap-code: Writes code (FAILED), 1 of 3 cases passed
         - lists (wrong_answer)

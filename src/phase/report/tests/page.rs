@@ -125,7 +125,7 @@ unsandboxed: null
     reasons: ["pass_at_1 is 0, at least 0.85 was asked"]
     run_id: "eval-20260304-050607"
     suite: "./evals/auth.yaml"
-    ungraded: "Without a grade (of 3 samples: 1 errored, 1 pending. They count neither as passed nor as failed."
+    ungraded: "Without a grade (of 3 samples): 1 errored, 1 pending. They count neither as passed nor as failed."
     "#);
 }
 
