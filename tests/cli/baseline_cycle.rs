@@ -1242,7 +1242,7 @@ fn a_capture_is_of_what_was_asked_and_against_what_was_there() {
     assert!(
         stranger
             .stderr
-            .contains("is from suite `shop`, not of `desk`"),
+            .contains("is a run of suite `shop`, not of `desk`"),
         "{}",
         stranger.stderr
     );
