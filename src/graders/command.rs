@@ -94,10 +94,10 @@ impl MethodSettings for CommandGraderSpec {
         check_program(desk, &self.command, at)?;
         if !self.metrics.is_empty() && self.verdict != CommandVerdict::Json {
             let message =
-                "`metrics` are said in a JSON verdict, and this grader's verdict is its exit code";
+                "`metrics` require a JSON verdict, but this grader's verdict is its exit code";
             let problem = Problem::error(Code::GraderConflict, node.key_span("/metrics"), message);
             return desk.refuse(problem.hint(
-                "add `verdict: json`; for 1 or 0, write `metric: NAME` beside the grader's type",
+                "add `verdict: json`; to measure 1 or 0, set `metric: NAME` next to the grader's type",
             ));
         }
         Some(vec![CodeGrader::Command(CommandGrader {
@@ -299,7 +299,7 @@ fn parse(stdout: &[u8], names: &[String]) -> Result<Grade, String> {
         }
     } else {
         let reason = if reason.is_empty() {
-            "the grader says so and gives no reason".to_owned()
+            "the grader gave no reason".to_owned()
         } else {
             reason
         };
@@ -332,7 +332,7 @@ fn numbers(said: Option<Value>, names: &[String]) -> Result<BTreeMap<String, f64
     for name in names {
         let value = said
             .remove(name)
-            .ok_or_else(|| format!("`metrics` lacks `{name}`"))?;
+            .ok_or_else(|| format!("`metrics` has no `{name}`"))?;
         let number = value
             .as_f64()
             .filter(|number| number.is_finite())
@@ -347,7 +347,7 @@ fn numbers(said: Option<Value>, names: &[String]) -> Result<BTreeMap<String, f64
     match said.keys().next() {
         None => Ok(numbers),
         Some(name) => Err(format!(
-            "`metrics` holds `{}`, which the grader's `metrics:` does not name",
+            "`metrics` contains `{}`, which the grader's `metrics:` does not list",
             in_reason(name)
         )),
     }
@@ -441,7 +441,7 @@ mod tests {
         errored - grader_timeout the grader ./grade did not end within 1.5 s {}
         passed 1 -  {}
         failed 0.25 wrong_answer half {"seen":[1]}
-        failed 0 wrong_answer the grader says so and gives no reason {}
+        failed 0 wrong_answer the grader gave no reason {}
         errored - harness the grader ./grade gave no verdict: `passed` must be true or false, not "yes" {}
         errored - harness the grader ./grade gave no verdict: `score` must be a number from 0 to 1, not 5 {}
         errored - harness the grader ./grade gave no verdict: `passed` is missing {}
@@ -504,12 +504,12 @@ mod tests {
         ];
         insta::assert_snapshot!(lines.join("\n"), @r##"
         failed {"coverage": 0.83, "lint_warnings": 3.0} {"tool":"x"}
-        `metrics` lacks `lint_warnings`
-        `metrics` lacks `coverage`
+        `metrics` has no `lint_warnings`
+        `metrics` has no `coverage`
         the metric `lint_warnings` must be a finite number, not null
         the metric `coverage` must be a finite number, not 1e+999
         the metric `coverage` must be a finite number, not true
-        `metrics` holds `pass_rate`, which the grader's `metrics:` does not name
+        `metrics` contains `pass_rate`, which the grader's `metrics:` does not list
         `metrics` must be an object, not [1]
         the key `lint_warnings` is there twice at line 1 column 83
         "##);

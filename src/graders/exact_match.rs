@@ -52,8 +52,8 @@ impl MethodSettings for ExactMatchSpec {
             ];
             if levels.contains(&Some(false)) {
                 let message =
-                    "the baseline holds matchers, beside which texts are compared as they are";
-                let hint = "drop `case_sensitive`, `trim_whitespace` and `normalize_newlines`";
+                    "the baseline contains matchers, so settings for comparing texts do not apply";
+                let hint = "remove `case_sensitive`, `trim_whitespace` and `normalize_newlines`";
                 return desk
                     .refuse(Problem::error(Code::GraderConflict, node.span, message).hint(hint));
             }

@@ -44,7 +44,7 @@ impl MethodSettings for JsonSpec {
         };
         let (schema, at) = match (&self.schema, of_case) {
             (Some(_), Some(_)) => {
-                let message = "the grader and the case's expectation both give a `schema`";
+                let message = "the grader and the case's expectation both set a `schema`";
                 return desk.refuse(
                     Problem::error(Code::GraderConflict, node.key_span("/schema"), message)
                         .related(case_at, "the other one"),

@@ -104,7 +104,7 @@ impl MethodSettings for SimilaritySpec {
         );
         if by_words && let Some(empty) = references.iter().find(|text| !has_words(text)) {
             let message = format!(
-                "`{}` compares words, and the reference {empty:?} has none",
+                "`{}` compares words, but the reference {empty:?} has none",
                 measure.name()
             );
             return desk.refuse(incomplete(
@@ -117,7 +117,7 @@ impl MethodSettings for SimilaritySpec {
         let threshold = self.threshold(desk, node)?;
         if self.unit.is_some() && measure != SimilarityMetric::EditRate {
             let message = format!(
-                "`unit` says what `edit_rate` counts; `{}` has no use for it",
+                "`unit` sets what `edit_rate` counts; `{}` ignores it",
                 measure.name()
             );
             desk.push(Problem::warning(
@@ -158,19 +158,20 @@ impl SimilaritySpec {
         };
         let (name, at) = (measure.name(), node.key_span("/tokenizer"));
         let (message, hint) = if known.is_empty() {
-            let message =
-                format!("`tokenizer` says how texts become words, and `{name}` compares none");
+            let message = format!(
+                "`tokenizer` sets how texts are split into words, but `{name}` does not compare words"
+            );
             (
                 message,
-                "drop it, or choose `metric: token_f1`, `rouge_l` or `bleu`".to_owned(),
+                "remove it, or use `metric: token_f1`, `rouge_l` or `bleu`".to_owned(),
             )
         } else {
             let names: Vec<&str> = known.iter().map(|tokenizer| tokenizer.name()).collect();
             let message = format!(
-                "the tokenizer `{}` is one of `bleu`, and `{name}` does not have it",
+                "the tokenizer `{}` belongs to `bleu`, and `{name}` does not support it",
                 written.name()
             );
-            (message, format!("`{name}` has {}", names.join(", ")))
+            (message, format!("`{name}` supports {}", names.join(", ")))
         };
         desk.refuse(Problem::error(Code::GraderConflict, at, message).hint(hint))
     }
@@ -181,16 +182,16 @@ impl SimilaritySpec {
             (SimilarityMetric::EditRate, written) => Some(written.unwrap_or(MOST_EDITED)),
             (_, None) => Some(LEAST_LIKENESS),
             (_, Some(threshold)) if threshold <= 0.0 => {
-                let message = "`threshold: 0` passes whatever the output says";
+                let message = "`threshold: 0` passes every output";
                 desk.refuse(Problem::error(Code::SuspiciousValue, at, message).hint(
-                    "a threshold above 0; for a grader that only measures, `informative: true` beside its type",
+                    "set a threshold above 0; for a grader that only measures, set `informative: true` next to its type",
                 ))
             }
             (_, Some(threshold)) if threshold > 1.0 => {
                 let message =
-                    format!("a likeness is between 0 and 1, so that none reaches {threshold}");
+                    format!("a similarity is between 0 and 1, so none reaches {threshold}");
                 let percent = (threshold <= 100.0)
-                    .then(|| format!("{} for {threshold} %", threshold / 100.0));
+                    .then(|| format!("write {} for {threshold} %", threshold / 100.0));
                 desk.refuse(Problem::error(Code::OutOfRange, at, message).maybe_hint(percent))
             }
             (_, Some(threshold)) => Some(threshold),
@@ -231,7 +232,7 @@ impl OutputCheck for Similarity {
             let (number, threshold) = apart(number, self.threshold);
             let by = match tokenizer {
                 None | Some(Tokenizer::Words | Tokenizer::ThirteenA) => String::new(),
-                Some(other) => format!(" by the tokenizer `{}`", other.name()),
+                Some(other) => format!(" with the tokenizer `{}`", other.name()),
             };
             let reason = format!("{name} is {number}{by}{among}, which is {side} {threshold}");
             Grade::failed(GraderType::Code, METHOD, Cause::Threshold, reason)
@@ -486,7 +487,7 @@ mod tests {
         );
         assert_eq!(
             g.reason,
-            "the texts are too long to be compared: 200000 by 200000 characters, words or lines that differ"
+            "the texts are too long to be compared: 200000 by 200000 characters, words or lines differ"
         );
     }
 }

@@ -129,9 +129,9 @@ fn a_regression_without_a_baseline_is_no_definition_error() {
 fn numeric_comparisons_lead_to_numbers() {
     let scores =
         "{quality_scores: {tone: 4.6, note: ok}, comments: [a], users: [{age: 3, name: b}]}";
-    insta::assert_snapshot!(said(&numeric(scores, "{quality_score: {min_delta: -0.3}}")), @"grader-conflict: the tolerance of `quality_score` leads nowhere in the baseline | did you mean `quality_scores`?");
-    insta::assert_snapshot!(said(&numeric(scores, "{zzz: 1}")), @"grader-conflict: the tolerance of `zzz` leads nowhere in the baseline | its numbers are under `quality_scores`, `quality_scores.tone`, `users`, `users.*`, `users.*.age`");
-    insta::assert_snapshot!(said(&numeric(scores, "{quality_scores.note: 1}")), @"grader-conflict: the tolerance of `quality_scores.note` is for numbers, and the baseline has a text there");
+    insta::assert_snapshot!(said(&numeric(scores, "{quality_score: {min_delta: -0.3}}")), @"grader-conflict: the tolerance of `quality_score` matches nothing in the baseline | did you mean `quality_scores`?");
+    insta::assert_snapshot!(said(&numeric(scores, "{zzz: 1}")), @"grader-conflict: the tolerance of `zzz` matches nothing in the baseline | its numbers are under `quality_scores`, `quality_scores.tone`, `users`, `users.*`, `users.*.age`");
+    insta::assert_snapshot!(said(&numeric(scores, "{quality_scores.note: 1}")), @"grader-conflict: the tolerance of `quality_scores.note` is for numbers, but the baseline has a text there");
     insta::assert_snapshot!(said(&numeric(scores, "{comments: 1}")), @"grader-conflict: the tolerance of `comments` covers no number of the baseline");
     insta::assert_snapshot!(said(&numeric("{a: '4.5'}", "{a: 1}")), @"grader-conflict: the tolerance of `a` is for numbers, and the baseline has a text there | write the number without quotes");
     insta::assert_snapshot!(said(&numeric("{a: b}", "{}")), @"grader-incomplete: `comparison: numeric` compares numbers, but the baseline has none to compare");
@@ -290,8 +290,10 @@ fn comparisons_that_nearly_nothing_can_fail_are_told() {
             "baseline: {{output: {output}}}, current: {{input: x}}, comparison: {{{comparison}}}"
         ))
     };
-    let ignored = "suspicious-value: `ignore_fields` leaves no value of the baseline to compare, so that nearly any output passes | name only what may differ; `ignore_values` and `require_keys` ask that a field exists";
-    let empty = "suspicious-value: the baseline holds no value, and further fields are fine, so that nearly any output passes | `options: {strict: true}` forbids further fields; `require_keys` asks for some";
+    let ignored = "suspicious-value: `ignore_fields` leaves no value of the baseline to compare, so nearly any output passes \
+                   | list only fields that may differ; `ignore_values` and `require_keys` require that a field exists";
+    let empty = "suspicious-value: the baseline contains no value, and additional fields are allowed, so nearly any output \
+                 passes | `options: {strict: true}` forbids additional fields; `require_keys` requires some";
     for (output, comparison, told) in [
         (
             "{a: 1, b: [2]}",
@@ -363,10 +365,10 @@ fn matchers_and_literals_of_a_text_baseline() {
     assert!(
         matches!(by("similarity"), CodeGrader::Similarity(s) if s.references == ["{{any_uuid}}"])
     );
-    insta::assert_snapshot!(said("baseline: {output: '{{any_uuid}}'}, current: {input: x}, grader: {type: code, config: {method: exact_match, case_sensitive: false}}"), @"grader-conflict: the baseline holds matchers, beside which texts are compared as they are | drop `case_sensitive`, `trim_whitespace` and `normalize_newlines`");
+    insta::assert_snapshot!(said("baseline: {output: '{{any_uuid}}'}, current: {input: x}, grader: {type: code, config: {method: exact_match, case_sensitive: false}}"), @"grader-conflict: the baseline contains matchers, so settings for comparing texts do not apply | remove `case_sensitive`, `trim_whitespace` and `normalize_newlines`");
     insta::assert_snapshot!(said("baseline: {output: {a: '{{literal(x)}}', b: ' {{any_uuid}}', c: 'see {{any_uuid}}'}}, current: {input: x}"), @r#"
     bad-matcher: literal needs one JSON string: literal("the text"), with \" and \\ for a quote and a backslash
-    bad-matcher: a matcher must be the whole text | drop the white space around it; for a text with a variable part use `{{any_regex("...")}}`
-    bad-matcher: a matcher must be the whole text | use `{{any_regex("...")}}` for a text with a variable part, and `{{literal("...")}}` for this very text
+    bad-matcher: a matcher must be the whole text | remove the whitespace around it; for a text with a variable part use `{{any_regex("...")}}`
+    bad-matcher: a matcher must be the whole text | use `{{any_regex("...")}}` for a text with a variable part, and `{{literal("...")}}` for exactly this text
     "#);
 }

@@ -480,7 +480,7 @@ impl IntervalDesign {
 pub(crate) fn too_few_evals(evals: u64) -> String {
     let are = if evals == 1 { " is" } else { "s are" };
     format!(
-        "no interval: {evals} eval{are} too few to speak about evals like these (at least {} are needed)",
+        "no interval: {evals} eval{are} too few to generalize to evals like these (at least {} are needed)",
         IntervalScope::FEWEST_EVALS
     )
 }

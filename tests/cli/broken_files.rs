@@ -429,7 +429,7 @@ fn suites_that_cannot_run_are_refused() {
     ## unknown default
     suite.yaml:4:30 unknown-grader: unknown grader `nope`
     ## unsandboxed
-    suite.yaml:7:91 unavailable-here: `sandbox: false` runs the output's code with your own rights | `run` needs `--allow-unsandboxed` for that
+    suite.yaml:7:91 unavailable-here: `sandbox: false` runs the output's code with your permissions | to allow this, pass `--allow-unsandboxed` to `run`
     "#);
 }
 

@@ -104,7 +104,8 @@ fn a_changed_expectation_leaves_a_case_unpaired_unless_allowed() {
     let c = desk.run(1, first(12, 6), &[]);
     let call = desk.compare(&[&a, &c]);
     assert_eq!(call.code, Some(3), "{}", call.stderr);
-    let words = "every case of both changed in data or grading; `--allow-changed` compares them";
+    let words =
+        "every case on both sides changed in data or grading; `--allow-changed` compares them";
     assert!(one_line(&call.stdout).contains(words), "{}", call.stdout);
 }
 
@@ -352,7 +353,7 @@ fn no_case_in_common_is_incomplete_and_shown() {
             call.stderr
         );
         assert!(
-            call.stderr.contains("hint: cases are the same when"),
+            call.stderr.contains("hint: cases are matched by eval id"),
             "{}",
             call.stderr
         );

@@ -94,7 +94,7 @@ fn few_evals_have_no_interval_of_evals_like_these() {
     );
     assert_eq!(
         estimate["note"],
-        "no interval: 4 evals are too few to speak about evals like these (at least 5 are needed)"
+        "no interval: 4 evals are too few to generalize to evals like these (at least 5 are needed)"
     );
     let page = without.project.call(&["report"]).expect(1).stdout;
     let page = page.split_whitespace().collect::<Vec<_>>().join(" ");

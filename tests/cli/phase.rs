@@ -537,8 +537,7 @@ fn reports_lie_where_they_may_and_are_tried_before_anything_runs() {
     project.write("plan.yaml", &plan);
     let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(2);
     assert!(
-        call.stderr
-            .contains("cannot write the report of the phase to "),
+        call.stderr.contains("cannot write the phase report to "),
         "{}",
         call.stderr
     );
@@ -666,7 +665,7 @@ fn a_suite_that_a_command_breaks_is_wrong_and_the_report_is_written() {
     );
     let reason = report["steps"][2]["reason"].as_str().expect("a reason");
     assert!(
-        reason.starts_with("the suite changed since the phase began, and has "),
+        reason.starts_with("the suite changed since the phase began, and now has "),
         "{reason}"
     );
 }
@@ -692,7 +691,7 @@ fn a_suite_that_a_command_eases_is_told() {
         ("tests.sh", &script),
     ]);
     let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(0);
-    let note = "`./evals/auth-capability.yaml` changed while the phase ran, and was judged as it is now: 1 case gone";
+    let note = "`./evals/auth-capability.yaml` changed while the phase ran; its new version was judged: 1 case removed";
     assert!(call.stderr.contains(note), "{}", call.stderr);
     assert_eq!(json(&project, REPORT)["notes"][0], note);
     // What only grew is nobody's loss.
@@ -790,8 +789,7 @@ fn a_report_that_can_no_longer_be_written_is_no_pass_anywhere() {
         .env("GITHUB_OUTPUT", "said.txt");
     let call = Call::of(command.output().expect("the program starts")).expect(3);
     assert!(
-        call.stderr
-            .contains("cannot write the report of the phase to "),
+        call.stderr.contains("cannot write the phase report to "),
         "{}",
         call.stderr
     );
@@ -1022,7 +1020,7 @@ fn a_pass_of_yesterday_does_not_speak_for_a_phase_that_was_killed() {
     assert_eq!(statuses(&report), ["not_reached"; 4]);
     let page = std::fs::read_to_string(project.path().join(REPORT)).expect("a report");
     assert!(
-        page.contains("has not come to its end") && !page.contains("PASS"),
+        page.contains("has not finished") && !page.contains("PASS"),
         "{page}"
     );
 }
@@ -1099,7 +1097,7 @@ fn every_report_of_the_seeds_scenario() {
 
     ### Other Steps
 
-    - [ ] Build authentication logic (implement): not checked: nothing was run for it here
+    - [ ] Build authentication logic (implement): not checked: nothing was run for it
     - [ ] Release (check): not reached: the phase ended before it
       - Reason: Run capability evals did not pass
 
@@ -1126,7 +1124,7 @@ fn every_report_of_the_seeds_scenario() {
     ### Recommendations
 
     1. Fix Session timeout (cap-auth-003): 3 samples failed: at line 1, column 9: expected "expires after 30 min", got "persists indefinitely"
-    2. Don't read small differences into these figures: with 9 samples graded the intervals are wide
+    2. Do not rely on small differences between these figures: with 9 samples graded the intervals are wide
     "#);
     assert_snapshot!(steady(&project, &shown.stdout), @r#"
     Phase: Implement user authentication (implement-user-authentication)
@@ -1153,7 +1151,7 @@ fn every_report_of_the_seeds_scenario() {
     Recommendations
       1. Fix Session timeout (cap-auth-003): 3 samples failed: at line 1, column 9:
          expected "expires after 30 min", got "persists indefinitely"
-      2. Don't read small differences into these figures: with 9 samples graded the
+      2. Do not rely on small differences between these figures: with 9 samples graded the
          intervals are wide
 
     GATE FAIL: Run capability evals failed: pass_rate is 0.6667, at least 0.9 was
@@ -1211,7 +1209,7 @@ fn every_report_of_the_seeds_scenario() {
       },
       "recommendations": [
         "Fix Session timeout (cap-auth-003): 3 samples failed: at line 1, column 9: expected \"expires after 30 min\", got \"persists indefinitely\"",
-        "Don't read small differences into these figures: with 9 samples graded the intervals are wide"
+        "Do not rely on small differences between these figures: with 9 samples graded the intervals are wide"
       ],
       "steps": [
         {
@@ -1301,7 +1299,7 @@ fn every_report_of_the_seeds_scenario() {
 
     ### Other Steps
 
-    - [ ] Build authentication logic (implement): not checked: nothing was run for it here
+    - [ ] Build authentication logic (implement): not checked: nothing was run for it
     - [x] Release (check): passed
 
     ### Eval Results
@@ -1327,7 +1325,7 @@ fn every_report_of_the_seeds_scenario() {
     ### Recommendations
 
     1. Fix Session timeout (cap-auth-003): 3 samples failed: at line 1, column 9: expected "expires after 30 min", got "persists indefinitely"
-    2. Don't read small differences into these figures: with 9 samples graded the intervals are wide
+    2. Do not rely on small differences between these figures: with 9 samples graded the intervals are wide
     "#);
 
     project.write("plan.yaml", PLAN);
@@ -1363,7 +1361,7 @@ fn every_report_of_the_seeds_scenario() {
 
     ### Other Steps
 
-    - [ ] Build authentication logic (implement): not checked: nothing was run for it here
+    - [ ] Build authentication logic (implement): not checked: nothing was run for it
     - [x] Release (check): passed
 
     ### Eval Results
@@ -1386,7 +1384,7 @@ fn every_report_of_the_seeds_scenario() {
 
     ### Recommendations
 
-    1. Don't read small differences into these figures: with 9 samples graded the intervals are wide
+    1. Do not rely on small differences between these figures: with 9 samples graded the intervals are wide
     ");
     assert_snapshot!(steady(&project, &shown.stdout), @"
     Phase: Implement user authentication (implement-user-authentication)
@@ -1405,7 +1403,7 @@ fn every_report_of_the_seeds_scenario() {
       Intervals are for cases like these, in these evals.
 
     Recommendations
-      1. Don't read small differences into these figures: with 9 samples graded the
+      1. Do not rely on small differences between these figures: with 9 samples graded the
          intervals are wide
 
     GATE PASS

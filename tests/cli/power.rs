@@ -17,11 +17,10 @@ fn a_page_for_people_who_are_no_statisticians() {
     let call = desk.project.call(&["power"]).expect(0);
     insta::assert_snapshot!(call.stdout, @"
     Desk: what a comparison of two of its runs could find
-      100 cases in 4 evals · 1 sample planned of each
+      100 cases in 4 evals · 1 sample planned per case
       if 80.0 % of samples pass (--rate, or --run to measure it)
 
-      ! a true drop of 5 points would be found with a chance of 31 %; the smallest
-        that is found with 80 % is 12.2 points
+      ! a true drop of 5 points would be found with a chance of 31 %; the smallest drop that would be found with a chance of 80 % is 12.2 points
       to find 5 points with a chance of 80 %: about 500 cases like these, or 5
       samples of each of these cases
 
@@ -55,11 +54,10 @@ fn a_page_for_people_who_are_no_statisticians() {
         .expect(0);
     insta::assert_snapshot!(enough.stdout, @"
     Desk: what a comparison of two of its runs could find
-      25 cases in 1 eval · 1 sample planned of each · eval e0
+      25 cases in 1 eval · 1 sample planned per case · eval e0
       if 80.0 % of samples pass (--rate, or --run to measure it)
 
-      ✓ a true drop of 30 points would be found with a chance of 81 %; the smallest
-        that is found with 80 % is 29.7 points
+      ✓ a true drop of 30 points would be found with a chance of 81 %; the smallest drop that would be found with a chance of 80 % is 29.7 points
 
       Samples  Found with 80 %  Chance for 30 points  Cases for 30 points
             1      29.7 points                  81 %                   25
@@ -139,7 +137,7 @@ fn a_run_measures_what_else_is_assumed() {
     let page = desk.project.call(&["power", "--run", &id]).expect(0).stdout;
     assert!(
         page.contains(&format!(
-            "as run {id} measured it: 75.0 % of its samples passed"
+            "as measured by run {id}: 75.0 % of its samples passed"
         )),
         "{page}"
     );
@@ -172,11 +170,10 @@ fn thresholds_on_an_intervals_end_are_told_their_chances() {
     assert!(!call.stderr.contains("ends at"), "{}", call.stderr);
     insta::assert_snapshot!(call.stdout, @"
     Desk: what a comparison of two of its runs could find
-      60 cases in 1 eval · 1 sample planned of each
+      60 cases in 1 eval · 1 sample planned per case
       if 95.0 % of samples pass (--rate, or --run to measure it)
 
-      ! a true drop of 5 points would be found with a chance of 29 %; the smallest
-        that is found with 80 % is 12.6 points
+      ! a true drop of 5 points would be found with a chance of 29 %; the smallest drop that would be found with a chance of 80 % is 12.6 points
       to find 5 points with a chance of 80 %: about 220 cases like these, or 4
       samples of each of these cases
 

@@ -230,7 +230,7 @@ fn samples_that_repeat_have_a_notice_in_every_report() {
     };
     let project = Project::with(&[("suite.yaml", &suite), ("o.jsonl", &lines(false))]);
     let run = ["run", "--suite", "suite.yaml", "--progress", "none"];
-    let notice = "Samples repeat: all 5 cases with several samples have identical outputs in each";
+    let notice = "Samples repeat: in all 5 cases with several samples, the outputs are identical";
     let one_line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let shown = project.call(&run).expect(0).stdout;
     assert!(one_line(&shown).contains(notice), "{shown}");

@@ -95,7 +95,7 @@ fn a_run_beside_accepted_scores_tells_what_broke_and_the_gate_does_not_care() {
         "2 cases compared: 1 broken, 1 still passing",
         "not compared: 1 new",
         "✗ two                              1/1 → 0/1",
-        "It informs: the gate does not look",
+        "For information only: the gate ignores it",
     ] {
         assert!(page.contains(words), "{words}:\n{page}");
     }
@@ -163,7 +163,7 @@ fn a_case_that_was_written_anew_is_changed_and_not_broken() {
         .expect(1);
     for words in [
         "1 case compared: 1 still passing",
-        "1 changed (other data or grading)",
+        "1 changed (different data or grading)",
     ] {
         assert!(run.stdout.contains(words), "{words}:\n{}", run.stdout);
     }
@@ -213,7 +213,7 @@ fn a_case_that_was_written_anew_is_changed_and_not_broken() {
     let run = project
         .call(&["run", "--progress", "none", "--baseline=other.json"])
         .expect(1);
-    let words = "the reference asked target staging, and the candidate command";
+    let words = "the reference called target staging, and the candidate command";
     assert!(run.stdout.contains(words), "{}", run.stdout);
 }
 

@@ -336,7 +336,8 @@ fn demands_are_checked_with_their_place() {
         .call(&["run", "--suite", "suite.yaml", "--allow-unsandboxed"])
         .expect(2);
     assert!(
-        call.stderr.contains("contradicts what the suite demands"),
+        call.stderr
+            .contains("contradicts the requirements that the suite sets"),
         "{}",
         call.stderr
     );

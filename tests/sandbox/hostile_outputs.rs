@@ -49,7 +49,7 @@ fn hangs(id: &'static str, case: Value, output: impl Into<Value>) -> Hostile {
 }
 
 fn gives_up(id: &'static str, case: Value, output: impl Into<Value>) -> Hostile {
-    let reason = "the search for JSON in the output was given up after reading ";
+    let reason = "the search for JSON in the output was aborted after reading ";
     Hostile {
         id,
         case,
@@ -407,7 +407,7 @@ fn wide_values_are_judged_by_their_width() {
             "```python\nfrom decimal import Decimal\nfrom fractions import Fraction\ndef f(x):\n    return {value}\n```"
         )
     };
-    let wide = "the parts of a range are wider than 20000 bits";
+    let wide = "the bounds of a range have more than 20000 bits";
     let cases = [
         fails(
             "range",
@@ -479,7 +479,7 @@ fn wide_values_are_judged_by_their_width() {
             "pattern",
             calls(json!(LOOK_AHEAD), "regex"),
             returns("'x' * 200000"),
-            "the pattern needs backtracking, which searches texts of up to 16384 bytes here",
+            "the pattern needs backtracking, so it can only search texts of up to 16384 bytes here",
         ),
         passes(
             "honest range",

@@ -223,8 +223,12 @@ impl MethodSettings for CodeExecutionSpec {
         if let (CodeTests::Rows(_), Some(_)) = (&tests, &self.prefix) {
             let at = node.key_span("/prefix");
             return desk.refuse(
-                Problem::error(Code::GraderConflict, at, "`prefix` has no meaning for SQL")
-                    .hint("use `setup:`"),
+                Problem::error(
+                    Code::GraderConflict,
+                    at,
+                    "`prefix` is not supported for SQL",
+                )
+                .hint("use `setup:`"),
             );
         }
         Some(vec![CodeGrader::CodeExecution(CodeExecution {
@@ -264,7 +268,7 @@ fn in_process(
     let at = node.key_span("/trust");
     let in_python = *executor == Executor::Python;
     if !(in_python && matches!(tests, CodeTests::Check { .. } | CodeTests::Asserts { .. })) {
-        let message = "`trust: in_process` counts only with `test` and `asserts` in Python";
+        let message = "`trust: in_process` applies only to `test` and `asserts` in Python";
         return desk.refuse(Problem::error(Code::GraderConflict, at, message).hint("remove it"));
     }
     allows_in_process(desk, at, "`trust: in_process`").then_some(true)

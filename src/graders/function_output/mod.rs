@@ -145,7 +145,7 @@ impl MethodSettings for FunctionOutputSpec {
         let Some(name) = name else {
             return desk.refuse(incomplete(
                 node.span,
-                "`function_output` does not say which function to call",
+                "`function_output` has no function to call",
                 "add `function_name:`",
             ));
         };
@@ -169,7 +169,7 @@ impl MethodSettings for FunctionOutputSpec {
                     let problem = Problem::error(
                         Code::GraderConflict,
                         node.key_span("/test_cases"),
-                        "the grader and the case's expectation both give `test_cases`",
+                        "the grader and the case's expectation both set `test_cases`",
                     );
                     return desk.refuse(problem.related(at, "the other ones"));
                 }
@@ -188,12 +188,12 @@ impl MethodSettings for FunctionOutputSpec {
             let call_at = calls_node.map_or(calls_at, |n| n.locate(&format!("/{i}")));
             if chosen.executor.is_node() && !call.kwargs.is_empty() {
                 let message = format!(
-                    "call {i} has `kwargs`, which {} does not know",
+                    "call {i} has `kwargs`, which {} does not support",
                     chosen.executor.language()
                 );
                 return desk.refuse(
                     Problem::error(Code::GraderConflict, call_at, message)
-                        .hint("give an object as last of `args`"),
+                        .hint("pass an object as the last of `args`"),
                 );
             }
             cases.push(function_case(desk, call, i, call_at));
@@ -238,16 +238,14 @@ fn function_case(
 ) -> Option<FunctionCase> {
     let expected = match (&call.expected, &call.raises) {
         (Some(_), Some(_)) => {
-            let message = format!(
-                "call {index} demands both a result (`expected`) and an exception (`raises`)"
-            );
+            let message =
+                format!("call {index} sets both a result (`expected`) and an exception (`raises`)");
             return desk.refuse(Problem::error(Code::GraderConflict, at, message));
         }
         (Some(value), None) => CallExpectation::Value(value.clone()),
         (None, Some(exception)) => CallExpectation::Raises(exception.clone()),
         (None, None) => {
-            let message =
-                format!("call {index} says neither what is `expected` nor what it `raises`");
+            let message = format!("call {index} has neither `expected` nor `raises`");
             return desk.refuse(incomplete(at, &message, "add `expected:`"));
         }
     };
@@ -256,7 +254,7 @@ fn function_case(
             return desk.refuse(incomplete(
                 at,
                 "`comparator: regex` needs a pattern as `expected`",
-                "a text with a regular expression",
+                "write a regular expression as a text",
             ));
         };
         if !check_pattern(desk, pattern, RegexFlags::default(), &[], at, at) {
@@ -264,7 +262,7 @@ fn function_case(
         }
     }
     if call.tolerance.is_some() && call.comparator != Comparator::Approx {
-        let message = "`tolerance` counts only with `comparator: approx`";
+        let message = "`tolerance` applies only with `comparator: approx`";
         return desk.refuse(
             Problem::error(Code::GraderConflict, at, message).hint("add `comparator: approx`"),
         );

@@ -92,7 +92,7 @@ impl MethodSettings for StructuralSpec {
             return desk.refuse(Problem::error(
                 Code::GraderConflict,
                 at,
-                "`structural_match` knows no `alternatives`",
+                "`structural_match` does not support `alternatives`",
             ));
         }
         if let Some(own) = node.get("value") {
@@ -133,9 +133,10 @@ pub(crate) fn check_matchers(desk: &mut SuiteDesk, node: &Node) {
             None if holds_a_matcher_within(text) => {
                 let message = "a matcher must be the whole text";
                 let hint = if validate_matcher(text.trim()).is_some() {
-                    "drop the white space around it; for a text with a variable part use `{{any_regex(\"...\")}}`"
+                    "remove the whitespace around it; for a text with a variable part use `{{any_regex(\"...\")}}`"
                 } else {
-                    "use `{{any_regex(\"...\")}}` for a text with a variable part, and `{{literal(\"...\")}}` for this very text"
+                    "use `{{any_regex(\"...\")}}` for a text with a variable part, and `{{literal(\"...\")}}` for exactly \
+                     this text"
                 };
                 desk.push(Problem::error(Code::BadMatcher, node.span, message).hint(hint));
             }

@@ -300,10 +300,10 @@ fn executors_are_names_that_someone_defines() {
     grader-conflict at `stdio`: programs of `executor: sql` can't be tested by `stdio` | test them by `rows:` or `reference:`
     grader-conflict at `rows`: programs of `executor: python` can't be tested by `rows` | test them by `test:`, `asserts:` or `stdio:`
     bad-shape at `[3]`: this row has 1 cells where 2 are expected
-    bad-shape at `[[1]]`: [1] is no value that SQLite has | null, a number, a text, true or false for 1 and 0, or {"$bytes": "00ff"}
-    grader-incomplete at `'f()'`: "f()" asserts nothing, so it would always pass | write `assert(...)` or `assert.strictEqual(..., ...)`; what prepares the tests goes under `setup:`
-    grader-conflict at `tests`: `tests: stdin` stands beside `asserts`, which is another kind
-    grader-conflict at `tolerance`: `tolerance` counts only with `compare: tokens` and rows
+    bad-shape at `[[1]]`: [1] is not an SQLite value | write null, a number, a text, true or false for 1 and 0, or {"$bytes": "00ff"}
+    grader-incomplete at `'f()'`: "f()" asserts nothing, so it would always pass | write `assert(...)` or `assert.strictEqual(..., ...)`; put code that prepares the tests under `setup:`
+    grader-conflict at `tests`: `tests: stdin` does not fit `asserts`, which is a different kind of tests
+    grader-conflict at `tolerance`: `tolerance` applies only with `compare: tokens` and rows
     grader-conflict at `bash`: `function_output` calls functions of Python, JavaScript and TypeScript, not of bash | `method: code_execution` with `stdio:` runs whole programs
     grader-conflict at `{kwargs: {a: 1}, expected: 1}`: call 0 has `kwargs`, which JavaScript does not know | give an object as last of `args`
     bad-format at `python`: `python` is a name of the built-in executor `python` | choose another name

@@ -146,7 +146,7 @@ fn what_is_wrong_with_a_baseline_is_told_at_its_place() {
     ## an unknown matcher
     e.yaml:3:14 bad-matcher: unknown matcher any_uid; did you mean any_uuid?
     ## a part of a matcher
-    e.yaml:3:13 bad-matcher: a matcher must be the whole text | use `{{any_regex("...")}}` for a text with a variable part, and `{{literal("...")}}` for this very text
+    e.yaml:3:13 bad-matcher: a matcher must be the whole text | use `{{any_regex("...")}}` for a text with a variable part, and `{{literal("...")}}` for exactly this text
     ## a merge
     e.yaml:4:1 merge-conflict: this file contains the conflict markers of an unfinished merge | edit the file, or take one side: `git checkout --ours -- e.yaml` or `git checkout --theirs -- e.yaml`, then `git add`
     ## a merge's end

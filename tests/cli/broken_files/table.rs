@@ -255,14 +255,14 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: contains, must_include: ['']}}\n",
         said: &[
-            "3:32 grader-incomplete: an empty text is in every output, so it tests nothing | write the text that is meant",
+            "3:32 grader-incomplete: every output contains the empty text, so it tests nothing | write the text to look for",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: contains, must_include: [cat], must_not_include: [cat]}}\n",
         said: &[
-            "3:32 grader-conflict: no output can pass: \"cat\" must be included, and what it holds must not",
+            "3:32 grader-conflict: no output can pass: \"cat\" must be included, but a part of it must not",
         ],
     },
     Broken {
@@ -290,14 +290,14 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: regex, pattern: 'a', capture_groups: [x]}}\n",
         said: &[
-            "3:78 bad-capture-group: the pattern has no group `x` | the pattern has no groups; name one by `(?P<x>...)`",
+            "3:78 bad-capture-group: the pattern has no group `x` | the pattern has no groups; name one with `(?P<x>...)`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: regex, pattern: ''}}\n",
         said: &[
-            "3:57 grader-incomplete: the empty pattern matches every output | write the pattern that is meant",
+            "3:57 grader-incomplete: the empty pattern matches every output | write a pattern",
         ],
     },
     Broken {
@@ -318,7 +318,7 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: numeric, value: many}}\n",
         said: &[
-            "3:32 grader-incomplete: `numeric` expects a number, and \"many\" is none",
+            "3:32 grader-incomplete: `numeric` expects a number, but \"many\" is not one",
         ],
     },
     Broken {
@@ -381,28 +381,28 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: function_output, function_name: f, test_cases: [{args: [1]}]}}\n",
         said: &[
-            "3:89 grader-incomplete: call 0 says neither what is `expected` nor what it `raises` | add `expected:`",
+            "3:89 grader-incomplete: call 0 has neither `expected` nor `raises` | add `expected:`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: function_output, function_name: f, test_cases: [{args: [1], expected: 1, raises: E}]}}\n",
         said: &[
-            "3:89 grader-conflict: call 0 demands both a result (`expected`) and an exception (`raises`)",
+            "3:89 grader-conflict: call 0 sets both a result (`expected`) and an exception (`raises`)",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: function_output, function_name: f, test_cases: [{args: [1], expected: 1, tolerance: 1}]}}\n",
         said: &[
-            "3:89 grader-conflict: `tolerance` counts only with `comparator: approx` | add `comparator: approx`",
+            "3:89 grader-conflict: `tolerance` applies only with `comparator: approx` | add `comparator: approx`",
         ],
     },
     Broken {
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  expected: {type: functional, value: {test_cases: [{args: [1], expected: 1}]}}\n  grader: {type: code, config: {method: function_output}}\n",
         said: &[
-            "4:32 grader-incomplete: `function_output` does not say which function to call | add `function_name:`",
+            "4:32 grader-incomplete: `function_output` has no function to call | add `function_name:`",
         ],
     },
     Broken {
@@ -416,7 +416,8 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: code_execution, asserts: ['x = 1']}}\n",
         said: &[
-            "3:67 grader-incomplete: \"x = 1\" asserts nothing, so it would always pass | write `assert ...`; what prepares the tests goes under `setup:`",
+            "3:67 grader-incomplete: \"x = 1\" asserts nothing, so it would always pass | write `assert ...`; put code that \
+             prepares the tests under `setup:`",
         ],
     },
     Broken {
@@ -437,7 +438,8 @@ vec![
         name: "file.yaml",
         text: "- id: a\n  input: hello\n  grader: {type: code, config: {method: code_execution, asserts: ['assert 1'], stdio: [{stdout: a}]}}\n",
         said: &[
-            "3:80 grader-conflict: `asserts` and `stdio` stand side by side; one kind of tests is run | use two graders under `graders:`",
+            "3:80 grader-conflict: use `asserts` or `stdio`, not both: only one kind of tests is run | use two graders under \
+             `graders:`",
         ],
     },
     Broken {
