@@ -445,7 +445,7 @@ mod tests {
         errored - harness the grader ./grade gave no verdict: `score` must be a number from 0 to 1, not 5 {}
         errored - harness the grader ./grade gave no verdict: `passed` is missing {}
         errored - harness the grader ./grade gave no verdict: expected value at line 1 column 1 {}
-        errored - harness the grader ./grade gave no verdict: the key `passed` is there twice at line 1 column 33 {}
+        errored - harness the grader ./grade gave no verdict: duplicate key `passed` at line 1 column 33 {}
         errored - harness the grader ./grade exited with code 1 {}
         "##);
     }
@@ -510,7 +510,7 @@ mod tests {
         the metric `coverage` must be a finite number, not true
         `metrics` holds `pass_rate`, which the grader's `metrics:` does not name
         `metrics` must be an object, not [1]
-        the key `lint_warnings` is there twice at line 1 column 83
+        duplicate key `lint_warnings` at line 1 column 83
         "##);
     }
 }

@@ -139,11 +139,11 @@ mod tests {
         500, third: After(2s)
         500, last: GiveUp("the server answers 500 (tried 4 times)")
         refused: After(500ms)
-        unknown host: GiveUp("the host name of h:1 cannot be resolved; is it spelled right, and is there a network? (tried 4 times)")
+        unknown host: GiveUp("the host name of h:1 cannot be resolved; check its spelling and the network (tried 4 times)")
         reset: After(500ms)
         no connection in time: After(500ms)
         no answer in time: GiveUp("h:1 did not answer within 10 s")
-        no TLS: GiveUp("this machine has no certificates of authorities to know h:1 by; install them (the package is often called `ca-certificates`), or name a file of them with `ca_file` or SSL_CERT_FILE")
+        no TLS: GiveUp("this machine has no CA certificates to verify h:1 with; install them (often the package `ca-certificates`), or set `ca_file` or SSL_CERT_FILE to a file of certificates")
         "#);
     }
 

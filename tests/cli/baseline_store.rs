@@ -439,8 +439,9 @@ fn baselines_of_a_revision_are_compared_with() {
 
     let call = against("v9", 2);
     assert!(
-        flat(&call.stderr)
-            .contains("cannot read the baselines of `v9`: `v9` is no revision of this repository"),
+        flat(&call.stderr).contains(
+            "cannot read the baselines of `v9`: `v9` is not a revision of this repository"
+        ),
         "{}",
         call.stderr
     );

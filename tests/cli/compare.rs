@@ -437,21 +437,21 @@ fn a_word_that_means_nothing_is_answered_with_what_was_tried() {
     error: nothing to compare with is called `maim`:
       - no file has this name
       - no run below ROOT/results has this id (the latest: RUN)
-      - no git revision can be looked up: ROOT is in no git repository
+      - no git revision can be looked up: ROOT is not in a git repository
     hint: a side is `latest`, `previous`, `accepted`, a run id, a path, or a git revision
     ");
     insta::assert_snapshot!(shown(&[&run[..run.len() - 1]]), @r"
     error: nothing to compare with is called `RU`:
       - no file has this name
       - no run below ROOT/results has this id (the latest: RUN)
-      - no git revision can be looked up: ROOT is in no git repository
+      - no git revision can be looked up: ROOT is not in a git repository
     hint: did you mean `RUN`?
     ");
     insta::assert_snapshot!(shown(&["prevous"]), @r"
     error: nothing to compare with is called `prevous`:
       - no file has this name
       - no run below ROOT/results has this id (the latest: RUN)
-      - no git revision can be looked up: ROOT is in no git repository
+      - no git revision can be looked up: ROOT is not in a git repository
     hint: did you mean `previous`?
     ");
     insta::assert_snapshot!(shown(&["previous"]), @r"

@@ -222,7 +222,7 @@ fn no_tls_no_host_no_variable() {
         &[("HOOK", &url)],
     )
     .expect(1);
-    insta::assert_snapshot!(warned(&call).replace(&plain.port().to_string(), "PORT"), @"warning: notify: webhook 1: no TLS connection to 127.0.0.1:PORT: it does not speak TLS; is it an `http://` address?");
+    insta::assert_snapshot!(warned(&call).replace(&plain.port().to_string(), "PORT"), @"warning: notify: webhook 1: no TLS connection to 127.0.0.1:PORT: it does not use TLS; check whether the address begins with `http://`");
     assert!(!call.stderr.contains("hook-secret"));
     for (hook, expected) in [
         ("", "the environment variable HOOK is not set"),
@@ -321,7 +321,7 @@ fn what_is_wrong_with_channels_is_found_before_anything_runs() {
       = help: it begins with `http://` or `https://` and a host
     error[EH0427]: `url` is no template
       = help: an address that differs from place to place belongs into an environment variable: `url_env: NAME`
-    error[EH0427]: `X Y` is not a header name: letters, digits and `-` make one
+    error[EH0427]: `X Y` is not a header name; use letters, digits and `-`
     error[EH0404]: a message has no `reason`
        = help: did you mean `reasons`? it has suite, phase, decision, exit_code, reasons, failures, more_failures, metrics, run_id, report
     error[EH0403]: the template cannot be rendered: syntax error: unexpected end of input, expected end of variable block

@@ -469,7 +469,7 @@ fn a_base_must_be_there_when_somebody_asks_for_one() {
     let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(2);
     assert_eq!(
         call.stderr,
-        "error: the changes since `mian` are unknown: `mian` is no revision of this repository\nhint: did you mean `main`?\n"
+        "error: the changes since `mian` are unknown: `mian` is not a revision of this repository\nhint: did you mean `main`?\n"
     );
     assert!(!project.path().join("results").exists());
     project

@@ -359,7 +359,7 @@ fn scores_at_a_revision() {
     assert!(
         error
             .to_string()
-            .contains("`no-such-branch` is no revision of this repository"),
+            .contains("`no-such-branch` is not a revision of this repository"),
         "{error}"
     );
 }

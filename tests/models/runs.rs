@@ -71,7 +71,7 @@ fn same_400_for_every_question_stops_the_asking() {
         server.asked()
     );
     let journal = Journal::latest(&project);
-    let reason = "not asked, because 10 calls in a row ended so: ";
+    let reason = "not called, because 10 calls in a row failed like this: ";
     assert_eq!(
         journal
             .count(|sample| sample.reason.starts_with(reason)

@@ -75,7 +75,7 @@ fn unreadable_lines(id: impl Fn(usize) -> String) -> Vec<(Vec<u8>, &'static str)
         (b"\"good \x1b[2J\"".to_vec(), "control character"),
         (
             br#"{"ok": "good", "in": [{"ok": 1, "ok": 2}]}"#.to_vec(),
-            "the key `ok` is there twice",
+            "duplicate key `ok`",
         ),
         (
             br#""good", "output": "good""#.to_vec(),

@@ -456,7 +456,7 @@ fn what_could_not_be_found_out_names_what_to_do() {
         ),
         said(
             Cause::TargetUnreachable,
-            "127.0.0.1:8000 refuses the connection: nothing listens there",
+            "127.0.0.1:8000 refuses the connection: no server listens on this port",
         ),
         said(Cause::TargetFailed, "./solve.sh exited with code 3"),
         said(Cause::MissingOutput, "samples.jsonl has no line for it"),
@@ -486,7 +486,7 @@ fn what_could_not_be_found_out_names_what_to_do() {
     assert_snapshot!(all.join("\n"), @"
     Install what 2 samples of cap-x / a (and 1 more) need: javascript can't be run here: node is not in PATH; install Node.js 18 or newer; `eval-harness doctor` shows what this machine has
     See with `eval-harness doctor` why there was no sandbox for 2 samples of cap-x / a (and 1 more): no isolation is possible here: userns: not permitted
-    Start the target, or correct its address, which could not be reached for 2 samples of cap-x / a (and 1 more): 127.0.0.1:8000 refuses the connection: nothing listens there
+    Start the target, or correct its address, which could not be reached for 2 samples of cap-x / a (and 1 more): 127.0.0.1:8000 refuses the connection: no server listens on this port
     Repair the target, which failed on 2 samples of cap-x / a (and 1 more): ./solve.sh exited with code 3
     Record outputs for 2 samples of cap-x / a (and 1 more), or leave them out with a filter: samples.jsonl has no line for it
     See to the judge, which gave no answer on 2 samples of cap-x / a (and 1 more): no judge was asked
