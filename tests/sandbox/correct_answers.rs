@@ -146,7 +146,7 @@ fn tests_that_share_more_than_data_are_errored_unless_one_process_is_set() {
         });
     insta::assert_snapshot!(shown.join("\n"), @r"
     errored harness the tests replace parts of modules (`patch`), and the code runs in a separate process, so that a right answer could fail; set `trust: in_process` on the grader or dataset to run both in one process
-    errored harness the tests make or change files (`open`), and the code runs in a separate process, so that a right answer could fail; set `trust: in_process` on the grader or dataset to run both in one process
+    errored harness the tests create or change files (`open`), and the code runs in a separate process, so that a right answer could fail; set `trust: in_process` on the grader or dataset to run both in one process
     ");
 }
 
@@ -222,7 +222,7 @@ fn tests_in_one_process_keep_their_defences() {
     // What is replaced while the tests run makes them worthless, and is never a pass.
     let answer = "def total(path):\n    import unittest\n    unittest.TestCase.assertEqual = lambda *a: None\n";
     let said = wins(unit, answer, "errored ");
-    insta::assert_snapshot!(said, @"errored harness the tests prove nothing: the code replaced `assertEqual` of `TestCase`, which they use");
+    insta::assert_snapshot!(said, @"errored harness the tests prove nothing: the code replaced `assertEqual` of `TestCase`, which the tests use");
     let back = "def total(p):\n    import unittest\n    T = unittest.TestCase\n    real = T.assertEqual\n    def fake(*a): T.assertEqual = real\n    \
                 T.assertEqual = fake\n";
     wins(unit, back, "errored ");

@@ -196,7 +196,7 @@ mod tests {
         let mut bytes = Vec::new();
         write(&observed(), &TerminalOptions::default(), &mut bytes).unwrap();
         insta::assert_snapshot!(String::from_utf8(bytes).unwrap(), @"
-        1206 system calls of 4 kinds, tier userns: exited with 3
+        1206 system calls of 4 kinds, tier userns: exited with code 3
           no aio here
 
           read      1200
@@ -216,7 +216,7 @@ mod tests {
             json!({"name": "io_setup", "count": 1, "refused": 1, "ends_program": false})
         );
         assert_eq!(value["command"], json!(["db", "--fast"]));
-        assert_eq!(value["ending"], "exited with 3");
+        assert_eq!(value["ending"], "exited with code 3");
         assert_eq!(value["stderr"], "no aio here");
     }
 }

@@ -108,7 +108,7 @@ mod tests {
             tier: Some("rootns".into()),
             notes: Vec::new(),
             checks: vec![
-                check(CheckGroup::Isolation, "userns", CheckState::Missing, "uid_map: writing it was refused").fix(
+                check(CheckGroup::Isolation, "userns", CheckState::Missing, "uid_map: the kernel refused the write").fix(
                     "AppArmor restricts user namespaces: `sudo sysctl kernel.apparmor_restrict_unprivileged_userns=0` \
                      for every program, or a profile for this one",
                 ),
@@ -118,9 +118,9 @@ mod tests {
                     CheckGroup::Isolation,
                     "cgroup",
                     CheckState::Limited,
-                    "memory is watched every 25 ms, not bounded: other processes share our control group /sys/fs/cgroup/x",
+                    "memory is watched every 25 ms, not bounded: other processes share the control group /sys/fs/cgroup/x with eval-harness",
                 )
-                .fix("`systemd-run --user --scope -p Delegate=yes eval-harness ...` gives the harness a group of its own"),
+                .fix("`systemd-run --user --scope -p Delegate=yes eval-harness ...` gives eval-harness a separate group"),
                 check(CheckGroup::Limits, "user namespaces", CheckState::Ok, "at most 96365"),
                 python,
                 check(CheckGroup::Tools, "git", CheckState::Ok, "2.39.5"),
@@ -140,16 +140,16 @@ mod tests {
         eval-harness 0.1.0  linux x86_64, kernel 6.8.0-31-generic, 8 processors
 
         Isolation
-          ✗ userns        uid_map: writing it was refused
+          ✗ userns        uid_map: the kernel refused the write
                           fix: AppArmor restricts user namespaces: `sudo sysctl
                           kernel.apparmor_restrict_unprivileged_userns=0` for every
                           program, or a profile for this one
           ✓ rootns        chosen: as userns, by the rights of root
           – landlock abi  the kernel has no Landlock
           ! cgroup        memory is watched every 25 ms, not bounded: other processes
-                          share our control group /sys/fs/cgroup/x
+                          share the control group /sys/fs/cgroup/x with eval-harness
                           fix: `systemd-run --user --scope -p Delegate=yes eval-harness
-                          ...` gives the harness a group of its own
+                          ...` gives eval-harness a separate group
 
         Limits
           ✓ user namespaces  at most 96365
