@@ -295,7 +295,9 @@ where
         .build()
         .map_err(|error| CliFailure::incomplete(format!("cannot start: {error}")))?;
     let helper = std::env::current_exe().map_err(|error| {
-        CliFailure::incomplete(format!("cannot find this program's own file: {error}"))
+        CliFailure::incomplete(format!(
+            "cannot find the executable of eval-harness: {error}"
+        ))
     })?;
     runtime.block_on(async {
         let cancel = CancelSwitch::default();

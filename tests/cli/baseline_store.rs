@@ -289,9 +289,9 @@ fn a_full_or_read_only_disk_changes_nothing_that_was_accepted() {
     cannot write DIR/e.pending.yaml: No space left on device (os error 28) | the disk is full; nothing that was accepted has changed
     cannot write DIR/e.output.json: No space left on device (os error 28) | the disk is full; nothing that was accepted has changed
     1 Some(Number(3))
-    cannot write DIR/e.pending.yaml: Read-only file system (os error 30) | is the folder yours to write in?
-    cannot write DIR/e.output.json: Read-only file system (os error 30) | is the folder yours to write in?
-    cannot remove DIR/e.pending.yaml: Read-only file system (os error 30) | is the folder yours to write in?
+    cannot write DIR/e.pending.yaml: Read-only file system (os error 30) | check that you may write to the folder
+    cannot write DIR/e.output.json: Read-only file system (os error 30) | check that you may write to the folder
+    cannot remove DIR/e.pending.yaml: Read-only file system (os error 30) | check that you may write to the folder
     1 Some(Number(3))
     "#);
 }

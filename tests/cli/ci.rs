@@ -248,7 +248,7 @@ fn a_summary_stays_below_what_github_takes() {
     let summary = read(&files.summary);
     assert!(summary.len() <= 1 << 20, "{}", summary.len());
     assert!(
-        summary.contains("**Cut here: ") && summary.contains("The whole report is `results/"),
+        summary.contains("**Cut here: ") && summary.contains("The complete report is `results/"),
         "{}",
         &summary[(1 << 20) - 1_500..]
     );
@@ -257,7 +257,7 @@ fn a_summary_stays_below_what_github_takes() {
     let call = run(&project, &[], &files).expect(1);
     assert!(
         call.stderr
-            .contains("earlier commands of this step have used the 1 MiB that GitHub takes"),
+            .contains("earlier commands of this step used up the 1 MiB that GitHub accepts"),
         "{}",
         call.stderr
     );

@@ -334,7 +334,7 @@ fn accepted_scores_are_compared_over_a_changed_prompt() {
             .call(&["run", "--outputs", "outputs.jsonl", "--allow-changed"])
             .expect(2)
             .stderr
-            .contains("`--allow-changed` says which cases")
+            .contains("`--allow-changed` needs a comparison")
     );
 }
 
@@ -457,8 +457,7 @@ fn a_part_of_a_suite_is_compared_over_the_cases_of_both() {
     );
     let call = desk.compare(&[&whole, &format!("{one}+eval-1")]).expect(2);
     assert!(
-        call.stderr
-            .contains("nothing to compare with is called `eval-1`"),
+        call.stderr.contains("`eval-1` can't be found"),
         "{}",
         call.stderr
     );
@@ -677,7 +676,8 @@ fn a_pipe_and_a_suite_that_is_not_there_are_refused() {
     for word in ["pipe", "/dev/null"] {
         let call = desk.compare(&[word]).expect(2);
         assert!(
-            call.stderr.contains("is no file that can be read twice"),
+            call.stderr
+                .contains("is not a regular file, so it can't be read twice"),
             "{}",
             call.stderr
         );

@@ -239,10 +239,7 @@ fn what_cannot_be_compared_with_stops_the_run_before_it_starts() {
             .expect(2);
         assert!(call.stderr.contains(words), "{words}: {}", call.stderr);
     };
-    wrong(
-        &["--compare-to", "eval-1"],
-        "nothing to compare with is called `eval-1`",
-    );
+    wrong(&["--compare-to", "eval-1"], "`eval-1` can't be found");
     wrong(&["--fail-on", "any"], "the run is compared with nothing");
     wrong(
         &["--compare-to", &good, "--baseline"],
@@ -256,7 +253,7 @@ fn what_cannot_be_compared_with_stops_the_run_before_it_starts() {
     desk.write_suite("Other", |_, _| "ok".to_owned());
     wrong(
         &["--compare-to", &good],
-        "holds the scores of suite `Desk`, not of `Other`",
+        "contains the scores of suite `Desk`, not `Other`",
     );
     wrong(
         &["--compare-to", "previous"],
@@ -330,7 +327,7 @@ fn a_run_that_goes_on_keeps_its_reference_or_takes_another() {
     let call = resume(&["--compare-to", &good], 1);
     assert!(
         call.stderr.contains(&format!(
-            "the run was compared with previous ({low}); from now on it is compared with {good}; fails on any"
+            "the run was compared with previous ({low}); now it is compared with {good}; fails on any"
         )),
         "{}",
         call.stderr

@@ -254,10 +254,7 @@ fn json_fits_its_schema() {
 fn wrong_words_are_answered() {
     let desk = Desk::new(1, 5);
     for (args, words) in [
-        (
-            &["--run", "eval-1"][..],
-            "nothing to compare with is called `eval-1`",
-        ),
+        (&["--run", "eval-1"][..], "`eval-1` can't be found"),
         (&["--effect", "0"], "write a share above 0 and below 1"),
         (&["--power", "0.3"], "write a chance from 0.5 to below 1"),
         (&["--rate", "1"], "write a share above 0 and below 1"),

@@ -239,7 +239,7 @@ fn scores_in_a_file_of_ones_own_and_files_that_are_wrong() {
         ),
         (
             text.replace("\"suite\": \"Desk\"", "\"suite\": \"Shop\""),
-            "holds the scores of suite `Shop`",
+            "contains the scores of suite `Shop`",
         ),
         (
             text.replace("\"n\": 1", "\"n\": \"1\""),
@@ -389,7 +389,7 @@ fn the_verbs_with_scores_make_pending_accept_and_reject() {
     assert!(
         call(&["diff", "--scores"], 0)
             .stdout
-            .contains("nothing was accepted yet")
+            .contains("no scores are accepted yet")
     );
     let mut in_ci = project.command(&["baseline", "accept", "--scores"]);
     assert_eq!(

@@ -152,7 +152,8 @@ fn doctor_observes_a_command_of_the_working_folder() {
         "{page}"
     );
     assert!(
-        page.contains("1  refused\n") && page.contains("The sandbox refuses 1 of these kinds."),
+        page.contains("1  refused\n")
+            && page.contains("The sandbox refuses 1 of these system calls."),
         "{page}"
     );
     let missing = observe(&[], &["./nothing"]).expect(3);

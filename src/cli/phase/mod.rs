@@ -134,7 +134,9 @@ fn drive(
         .build()
         .map_err(|error| CliFailure::wrong(format!("cannot start: {error}")))?;
     let helper = std::env::current_exe().map_err(|error| {
-        CliFailure::wrong(format!("cannot find this program's own file: {error}"))
+        CliFailure::wrong(format!(
+            "cannot find the executable of eval-harness: {error}"
+        ))
     })?;
     runtime.block_on(async {
         let cancel = CancelSwitch::default();
