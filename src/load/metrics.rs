@@ -412,7 +412,7 @@ mod tests {
         ];
         insta::assert_snapshot!(said.join("\n"), @r##"
         5:69 bad-format: `pass_rate` is the name of a built-in metric
-        5:69 bad-format: `Build-Pass` is no metric's name: lower-case letters, digits and `_`, a letter first
+        5:69 bad-format: `Build-Pass` is not a metric name: use lower-case letters, digits and `_`, beginning with a letter
         5:113 grader-conflict: two graders of this case measure `levenshtein` | give one of them another name: `metric: NAME` beside its `type`
         5:61 grader-incomplete: every grader of this case is `informative`, so that none decides | one grader at least must give the verdict
         5:92 grader-conflict: `metrics` are said in a JSON verdict, and this grader's verdict is its exit code | add `verdict: json`; for 1 or 0, write `metric: NAME` beside the grader's type

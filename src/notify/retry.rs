@@ -46,7 +46,7 @@ pub fn next(tried: &TryResult, tries: u32, retries: u32) -> RetryStep {
     if let Some(asked) = asked.filter(|asked| *asked > LONGEST_WAIT) {
         let (asked, most) = (asked.as_secs(), LONGEST_WAIT.as_secs());
         return RetryStep::GiveUp(format!(
-            "{why}, and asks to wait {asked} s; it is waited for at most {most} s"
+            "{why} and requests a wait of {asked} s, but the longest wait is {most} s"
         ));
     }
     if tries > retries {
@@ -134,7 +134,7 @@ mod tests {
         429, second: After(1s)
         429 with Retry-After: After(7s)
         429 with Retry-After 0: After(500ms)
-        429 with a long one: GiveUp("the server answers 429, and asks to wait 3600 s; it is waited for at most 30 s")
+        429 with a long one: GiveUp("the server answers 429 and requests a wait of 3600 s, but the longest wait is 30 s")
         503 with the longest: After(30s)
         500, third: After(2s)
         500, last: GiveUp("the server answers 500 (tried 4 times)")

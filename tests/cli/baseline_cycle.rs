@@ -591,7 +591,7 @@ fn an_answer_that_does_not_come_costs_only_its_own_baseline() {
     let captured = baseline(&project, &["capture", "--progress", "none"]).expect(3);
     insta::assert_snapshot!(scrubbed(&captured.stdout), @"
     new        reg-users  baselines/reg-users.pending.yaml
-    refused    reg-notes: missing_output: outputs.jsonl holds no output of this case
+    refused    reg-notes: missing_output: outputs.jsonl has no output for this case
     unchanged  reg-total
 
     RUN of 3 regressions: 1 new, 1 unchanged, 1 refused

@@ -481,7 +481,7 @@ fn a_run_goes_on_only_against_the_same_baselines() {
         .replace(&second[..12], "SECOND");
     assert!(
         told.contains(
-            "the baselines to compare with were those of main (FIRST) and are those of main (SECOND)"
+            "the baselines were those of main (FIRST), but are those of main (SECOND) now"
         ),
         "{told}"
     );

@@ -420,7 +420,7 @@ fn a_word_that_means_nothing_is_answered_with_what_was_tried() {
     let desk = Desk::new(1, 3);
     let none = desk.compare(&["previous"]).expect(2);
     assert!(
-        none.stderr.contains("there is no run below"),
+        none.stderr.contains("there are no runs in"),
         "{}",
         none.stderr
     );
@@ -478,7 +478,7 @@ fn a_word_that_means_nothing_is_answered_with_what_was_tried() {
     ");
     insta::assert_snapshot!(shown(&["accepted"]), @r"
     error: suite `Desk` has no accepted scores against target `recorded`: there is no baselines/scores/Desk.recorded.json
-    hint: `eval-harness baseline capture --scores --run RUN` takes those of a finished run, and `eval-harness baseline accept --scores` accepts them
+    hint: `eval-harness baseline capture --scores --run RUN` captures those of a finished run, and `eval-harness baseline accept --scores` accepts them
     ");
     assert!(shown(&["-x"]).contains("unexpected argument '-x'"));
     let report = desk.project.result(".json");

@@ -448,10 +448,10 @@ fn a_part_of_a_suite_is_compared_over_the_cases_of_both() {
         assert_eq!(side["source"]["journals"].as_array().unwrap().len(), 2);
     }
     let call = desk.compare(&[&whole, &format!("{whole}+{one}")]).expect(2);
-    assert!(call.stderr.contains("is no shard"), "{}", call.stderr);
+    assert!(call.stderr.contains("is not a shard"), "{}", call.stderr);
     let call = desk.compare(&[&whole, &format!("{one}+{one}")]).expect(2);
     assert!(
-        call.stderr.contains("shard 1 is there twice"),
+        call.stderr.contains("shard 1 is given twice"),
         "{}",
         call.stderr
     );

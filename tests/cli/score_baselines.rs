@@ -285,7 +285,7 @@ fn only_a_whole_run_with_every_sample_graded_makes_a_baseline() {
     project.write("answer.sh", "exit 3\n");
     said.push(refused(&[], 3));
     insta::assert_snapshot!(said.join("\n"), @r"
-    it had only a part of the suite (eval one)
+    it ran only a part of the suite (eval one)
     it is shard 1 of 2
     2 samples errored
     ");
@@ -376,7 +376,7 @@ fn the_verbs_with_scores_make_pending_accept_and_reject() {
         .expect(0);
     let refused = call(&["capture", "--scores"], 2).stderr;
     assert!(
-        refused.contains("it had only a part of the suite (eval one)"),
+        refused.contains("it ran only a part of the suite (eval one)"),
         "{refused}"
     );
 

@@ -654,7 +654,7 @@ fn reasoning_without_an_answer_is_errored_and_paid_for_once() {
         Act::Body(200, body.to_string())
     };
     let scripts = [
-        (unclosed, "the output ends while the model still reasons"),
+        (unclosed, "the output ends during the reasoning"),
         (
             apart,
             "answered with reasoning (9 output tokens) and no text; raise `max_tokens`",

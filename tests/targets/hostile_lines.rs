@@ -254,7 +254,7 @@ fn a_case_without_a_line_names_the_lines_that_were_lost() {
         let (_, cause, reason) = &outcomes["missing"];
         assert_eq!(cause, "missing_output");
         assert!(
-            reason.ends_with("its line 2 cannot be read and may be the one"),
+            reason.ends_with("its line 2 cannot be read and may contain it"),
             "{line}: {reason}"
         );
     }

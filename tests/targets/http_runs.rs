@@ -204,7 +204,7 @@ fn another_token_is_the_same_input_and_the_same_target() {
         ])
         .expect(2);
     assert!(
-        lost.stderr.contains("give them again: `--var token=...`"),
+        lost.stderr.contains("pass them again: `--var token=...`"),
         "{}",
         lost.stderr
     );

@@ -147,7 +147,8 @@ mod tests {
           ✓ rootns        chosen: like userns, with root privileges
           – landlock abi  the kernel has no Landlock
           ! cgroup        memory is checked every 25 ms instead of limited: other
-                          processes share the control group /sys/fs/cgroup/x with eval-harness
+                          processes share the control group /sys/fs/cgroup/x
+                          with eval-harness
                           fix: `systemd-run --user --scope -p Delegate=yes eval-harness
                           ...` gives eval-harness a separate group
 

@@ -348,7 +348,7 @@ fn time_outs_tell_their_limit_and_how_near_to_it_others_came() {
         .lost(
             "b",
             Cause::TargetTimeout,
-            "./solve.sh did not end within 30 s; it was ended with all it had started",
+            "./solve.sh did not end within 30 s; it and all processes that it started were stopped",
         );
     assert_snapshot!(target.text(), @"1 sample of cap-slow / b ran out of time (limit 30 s), and the slowest target that passed took over four fifths of that: raise `timeout_seconds`, or make them faster");
 }

@@ -98,7 +98,7 @@ interrupted: false
 kind: "phase"
 notes: ["the archive could not be written"]
 pending: {"cases":[["human","human","Human"]],"words":"1 sample waits for a person's grade."}
-reasons: ["clippy: it ended with exit code 2","Evals: pass_at_1 is 0, at least 0.85 was asked"]
+reasons: ["clippy: it ended with exit code 2","Evals: pass_at_1 is 0, but at least 0.85 is required"]
 recommendations: ["Fix 1 failed test of Unit tests, auth / expires: left: 3, right: 4","Start the target, or correct its address, which could not be reached for 1 sample of lost: connection refused","Fix Wrong (wrong): the output differs","1 sample of human waits for a person's grade: have them graded","Fix clippy: it ended with exit code 2","Check Review yourself, or give it a `command`: nothing was run for it","Don't read small differences into these figures: with 1 sample graded the intervals are wide"]
 steps: null
 subject: "Implement user authentication"
@@ -111,7 +111,7 @@ unsandboxed: null
 {"action":"block","blocks":true,"counted":"tests: 3/4 passed, 1 failed","duration":"1.50 s","eval":null,"exit_code":"1","kind":"test","means":"","name":"Unit tests","reason":"","status":"failed","tail":"","tests":{"failures":[["auth","expires","left: 3, right: 4"]],"files":["target/junit.xml"],"more":null,"notes":[],"source":"junit"},"tone":"failed"}
 {"action":"warn","blocks":false,"counted":null,"duration":"1.50 s","eval":null,"exit_code":"2","kind":"check","means":"","name":"clippy","reason":"it ended with exit code 2","status":"failed","tail":"compiling\nerror: no\n</script>","tests":null,"tone":"failed"}
 {"action":"block","blocks":true,"counted":null,"duration":null,"eval":null,"exit_code":null,"kind":"code-review","means":"nothing was run for it here","name":"Review","reason":"","status":"not checked","tail":"","tests":null,"tone":"errored"}
-{"action":"block","blocks":true,"counted":"0/3 evals passed","duration":"1.50 s","eval":null,"exit_code":null,"kind":"eval","means":"","name":"Evals","reason":"pass_at_1 is 0, at least 0.85 was asked","status":"failed","tail":"","tests":null,"tone":"failed"}
+{"action":"block","blocks":true,"counted":"0/3 evals passed","duration":"1.50 s","eval":null,"exit_code":null,"kind":"eval","means":"","name":"Evals","reason":"pass_at_1 is 0, but at least 0.85 is required","status":"failed","tail":"","tests":null,"tone":"failed"}
 {"action":"block","blocks":true,"counted":null,"duration":null,"eval":null,"exit_code":null,"kind":"check","means":"the phase ended before it","name":"Build","reason":"","status":"not reached","tail":"","tests":null,"tone":"skipped"}
 "#);
     assert_snapshot!(lines(&suite), @r#"
@@ -122,7 +122,7 @@ unsandboxed: null
     level: "95 % interval"
     metrics: [{"drawn":{"ci":[0.0,0.9448463172264346],"limit":0.85,"on":"value","value":0.0},"interval":"[0.000, 0.945]","name":"pass@1","status":"FAIL","threshold":"≥ 0.85","tone":"fail","undefined":null,"value":"0.00"},{"drawn":null,"interval":"","name":"pass@3","status":"-","threshold":"-","tone":null,"undefined":"needs 3 samples a case, has 1","value":"n/a"}]
     notices: []
-    reasons: ["pass_at_1 is 0, at least 0.85 was asked"]
+    reasons: ["pass_at_1 is 0, but at least 0.85 is required"]
     run_id: "eval-20260304-050607"
     suite: "./evals/auth.yaml"
     ungraded: "Without a grade, of 3 samples: 1 errored, 1 pending. They count neither as passed nor as failed."
