@@ -52,7 +52,7 @@ pub enum StoreError {
 }
 
 fn by(process: Option<u32>) -> String {
-    process.map_or_else(String::new, |process| format!(" (process {process})"))
+    process.map_or_else(String::new, |process| format!(" (PID {process})"))
 }
 
 impl StoreError {
@@ -80,7 +80,7 @@ impl StoreError {
                     io::ErrorKind::AlreadyExists | io::ErrorKind::NotADirectory
                 ) =>
             {
-                Some("a file has the name of the folder".to_owned())
+                Some("a file exists where the folder should be".to_owned())
             }
             StoreError::NoPending { .. } => {
                 Some("`eval-harness baseline capture` captures one".to_owned())

@@ -363,7 +363,7 @@ fn one_writer_at_a_time_and_the_other_is_told_who() {
     let store = BaselineStore::new(dir.path().to_owned());
     let held = store.lock().expect("a lock");
     let told = why(store.lock_within(Duration::from_millis(50)));
-    let me = format!(" (process {})", std::process::id());
+    let me = format!(" (PID {})", std::process::id());
     let told = told
         .replace(&me, "")
         .replace(&dir.path().display().to_string(), "DIR");
@@ -420,8 +420,8 @@ fn what_stands_in_the_way_is_told() {
     let dir = tempfile::tempdir().expect("a folder");
     let told = |text: String| text.replace(&dir.path().display().to_string(), "DIR");
     std::fs::write(dir.path().join("file"), "").expect("a file");
-    insta::assert_snapshot!(told(why(BaselineStore::new(dir.path().join("file")).lock())), @"cannot create the folder DIR/file: File exists (os error 17) | a file has the name of the folder");
-    insta::assert_snapshot!(told(why(BaselineStore::new(dir.path().join("file/below")).lock())), @"cannot create the folder DIR/file/below: Not a directory (os error 20) | a file has the name of the folder");
+    insta::assert_snapshot!(told(why(BaselineStore::new(dir.path().join("file")).lock())), @"cannot create the folder DIR/file: File exists (os error 17) | a file exists where the folder should be");
+    insta::assert_snapshot!(told(why(BaselineStore::new(dir.path().join("file/below")).lock())), @"cannot create the folder DIR/file/below: Not a directory (os error 20) | a file exists where the folder should be");
     let store = BaselineStore::new(dir.path().join("b"));
     std::fs::create_dir_all(store.dir().join("e.pending.yaml")).expect("a folder");
     let lock = store.lock().expect("a lock");

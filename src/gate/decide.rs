@@ -75,12 +75,12 @@ fn undecided(spec: &GateSpec, tallies: &GateTallies, interrupted: bool, shards: 
     let indices: Vec<String> = shards.iter().map(|shard| shard.index.to_string()).collect();
     let of = shards.first().map_or(0, |shard| shard.of);
     let (noun, verb) = if shards.len() == 1 {
-        ("shard", "decides")
+        ("shard", "does")
     } else {
-        ("shards", "decide")
+        ("shards", "do")
     };
     let reason = format!(
-        "{noun} {} of {of} {verb} no gate; join the shards with `eval-harness report --run A --run B ...`",
+        "{noun} {} of {of} {verb} not decide the gate; join the shards with `eval-harness report --run A --run B ...`",
         indices.join(", ")
     );
     Gate {
@@ -781,12 +781,12 @@ mod tests {
         assert_eq!(
             gate.reasons,
             [
-                "shard 1 of 3 decides no gate; join the shards with `eval-harness report --run A --run B ...`"
+                "shard 1 of 3 does not decide the gate; join the shards with `eval-harness report --run A --run B ...`"
             ]
         );
         let two = [Shard { index: 1, of: 3 }, Shard { index: 3, of: 3 }];
         let gate = decide(&GateSpec::default(), &bad, true, &two);
         assert_eq!((gate.decision, gate.exit_code), (Decision::Undecided, 130));
-        assert!(gate.reasons[0].starts_with("shards 1, 3 of 3 decide no gate"));
+        assert!(gate.reasons[0].starts_with("shards 1, 3 of 3 do not decide the gate"));
     }
 }

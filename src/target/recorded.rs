@@ -252,8 +252,8 @@ impl Recording {
             // A pipe can't be read a second time.
             let Some(bytes) = whole(&file, largest_whole).map_err(unreadable)? else {
                 return Err(too_large(
-                    "a file that is not regular",
-                    "write it to a file first",
+                    "a special file (such as a pipe)",
+                    "write it to a regular file first",
                 ));
             };
             let content = (bytes.len() as u64, Fingerprint::of_bytes(&bytes));

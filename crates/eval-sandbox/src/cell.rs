@@ -136,7 +136,7 @@ fn listen_and_serve(
     } else if refused {
         let space = if notes.is_empty() { "" } else { "; " };
         notes += &format!(
-            "{space}refused system calls are not named, because the kernel does not report them"
+            "{space}refused system calls are not named, because they can't be observed here"
         );
     }
     // Made here once instead of by every forked child.

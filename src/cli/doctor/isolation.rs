@@ -132,7 +132,7 @@ pub fn cgroup(found: Result<String, NoCgroup>) -> DoctorCheck {
             format!("{groups}: memory is limited"),
         ),
         Err(NoCgroup { reason, remedy }) => {
-            let value = format!("memory is checked every 25 ms instead of limited: {reason}");
+            let value = format!("memory is checked every 25 ms, but not limited: {reason}");
             DoctorCheck::new(CheckGroup::Isolation, "cgroup", CheckState::Limited, value)
                 .fix(remedy)
         }

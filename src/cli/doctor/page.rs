@@ -118,7 +118,7 @@ mod tests {
                     CheckGroup::Isolation,
                     "cgroup",
                     CheckState::Limited,
-                    "memory is checked every 25 ms instead of limited: other processes share the control group /sys/fs/cgroup/x with eval-harness",
+                    "memory is checked every 25 ms, but not limited: other processes share the control group /sys/fs/cgroup/x with eval-harness",
                 )
                 .fix("`systemd-run --user --scope -p Delegate=yes eval-harness ...` gives eval-harness a separate group"),
                 check(CheckGroup::Limits, "user namespaces", CheckState::Ok, "at most 96365"),
@@ -146,7 +146,7 @@ mod tests {
                           program, or a profile for this one
           ✓ rootns        chosen: like userns, with root privileges
           – landlock abi  the kernel has no Landlock
-          ! cgroup        memory is checked every 25 ms instead of limited: other
+          ! cgroup        memory is checked every 25 ms, but not limited: other
                           processes share the control group /sys/fs/cgroup/x
                           with eval-harness
                           fix: `systemd-run --user --scope -p Delegate=yes eval-harness
