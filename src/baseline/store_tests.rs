@@ -123,7 +123,7 @@ fn a_baseline_is_captured_accepted_and_removed() {
     );
     assert_eq!(output(store.accepted("a/b")), Some(json!({"x": 1})));
     assert_eq!(names(store.dir()), "a%2Fb.yaml");
-    insta::assert_snapshot!(why(store.lock().expect("a lock").accept("a/b", true)), @"there is no pending baseline of `a/b` | `eval-harness baseline capture` makes one");
+    insta::assert_snapshot!(why(store.lock().expect("a lock").accept("a/b", true)), @"there is no pending baseline of `a/b` | `eval-harness baseline capture` captures one");
 }
 
 /// Between a look and a decision another capture may come in.
@@ -135,7 +135,7 @@ fn only_what_was_shown_is_decided_on() {
     let shown = store.pending("e").expect("fine").expect("there");
     capture(&store, "e", json!(2), 100);
     let lock = store.lock().expect("a lock");
-    insta::assert_snapshot!(why(lock.accept_shown(&shown, true)), @"`e` was captured again meanwhile: what is pending now is not what was shown | look at it again; nothing was changed");
+    insta::assert_snapshot!(why(lock.accept_shown(&shown, true)), @"`e` was captured again in the meantime: its pending baseline differs from the one that was shown | review it again; nothing was changed");
     assert!(matches!(
         lock.reject_shown(&shown),
         Err(StoreError::Replaced { .. })
@@ -206,7 +206,7 @@ fn what_nobody_could_read_is_not_kept() {
         .lock()
         .expect("a lock")
         .write_pending(&captured("e", nested(128)), 1 << 20);
-    insta::assert_snapshot!(why(refused), @"the output of `e` cannot be kept: recursion limit exceeded at line 1 column 128");
+    insta::assert_snapshot!(why(refused), @"the output of `e` cannot be stored: recursion limit exceeded at line 1 column 128");
     assert_eq!(
         output(store.pending("e")),
         Some(nested(127)),
@@ -225,7 +225,7 @@ fn what_was_accepted_in_the_meantime_is_not_overwritten() {
     )
     .expect("a file");
     let lock = store.lock().expect("a lock");
-    insta::assert_snapshot!(why(lock.accept("e", false)), @"the pending baseline of `e` was captured against another accepted output than the one that is there now | capture again and look at the difference, or accept with --force");
+    insta::assert_snapshot!(why(lock.accept("e", false)), @"the accepted output of `e` changed after the pending baseline was captured | capture again and check the difference, or accept with --force");
     assert_eq!(output(store.accepted("e")), Some(json!(7)));
     std::fs::write(dir.path().join("b/e.yaml"), "<<<<<<< HEAD\n").expect("a file");
     assert!(why(lock.accept("e", false)).contains(
@@ -360,11 +360,11 @@ fn one_writer_at_a_time_and_the_other_is_told_who() {
     let store = BaselineStore::new(dir.path().to_owned());
     let held = store.lock().expect("a lock");
     let told = why(store.lock_within(Duration::from_millis(50)));
-    let me = format!(" (number {})", std::process::id());
+    let me = format!(" (PID {})", std::process::id());
     let told = told
         .replace(&me, "")
         .replace(&dir.path().display().to_string(), "DIR");
-    insta::assert_snapshot!(told, @"another process is writing in DIR | it still was after 10 s: wait for it, or end it");
+    insta::assert_snapshot!(told, @"another process is writing in DIR | it was still writing after 10 s: wait for it, or stop it");
     drop(held);
     assert!(store.lock_within(Duration::ZERO).is_ok());
 }
@@ -417,8 +417,8 @@ fn what_stands_in_the_way_is_told() {
     let dir = tempfile::tempdir().expect("a folder");
     let told = |text: String| text.replace(&dir.path().display().to_string(), "DIR");
     std::fs::write(dir.path().join("file"), "").expect("a file");
-    insta::assert_snapshot!(told(why(BaselineStore::new(dir.path().join("file")).lock())), @"cannot make the folder DIR/file: File exists (os error 17) | a file stands where the folder should be");
-    insta::assert_snapshot!(told(why(BaselineStore::new(dir.path().join("file/below")).lock())), @"cannot make the folder DIR/file/below: Not a directory (os error 20) | a file stands where the folder should be");
+    insta::assert_snapshot!(told(why(BaselineStore::new(dir.path().join("file")).lock())), @"cannot create the folder DIR/file: File exists (os error 17) | a file exists where the folder should be");
+    insta::assert_snapshot!(told(why(BaselineStore::new(dir.path().join("file/below")).lock())), @"cannot create the folder DIR/file/below: Not a directory (os error 20) | a file exists where the folder should be");
     let store = BaselineStore::new(dir.path().join("b"));
     std::fs::create_dir_all(store.dir().join("e.pending.yaml")).expect("a folder");
     let lock = store.lock().expect("a lock");

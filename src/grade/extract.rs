@@ -492,13 +492,13 @@ mod tests {
         ] {
             let why = why(mode, &text);
             assert!(
-                why.starts_with("absent ambiguous JSON (the key `a` is there twice"),
+                why.starts_with("absent ambiguous JSON (duplicate key `a`"),
                 "{text}: {why}"
             );
         }
         let path = run(ExtractMethod::JsonPath { path: "$.a".into() }, twice);
         assert!(
-            path.starts_with("absent no JSON for the path `$.a` (the key `a` is there twice"),
+            path.starts_with("absent no JSON for the path `$.a` (duplicate key `a`"),
             "{path}"
         );
         assert_eq!(

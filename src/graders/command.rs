@@ -446,7 +446,7 @@ mod tests {
         errored - harness the grader ./grade gave no verdict: `score` must be a number from 0 to 1, not 5 {}
         errored - harness the grader ./grade gave no verdict: `passed` is missing {}
         errored - harness the grader ./grade gave no verdict: expected value at line 1 column 1 {}
-        errored - harness the grader ./grade gave no verdict: the key `passed` is there twice at line 1 column 33 {}
+        errored - harness the grader ./grade gave no verdict: duplicate key `passed` at line 1 column 33 {}
         errored - harness the grader ./grade exited with code 1 {}
         "##);
     }
@@ -511,7 +511,7 @@ mod tests {
         the metric `coverage` must be a finite number, not true
         `metrics` contains `pass_rate`, which the grader's `metrics:` does not list
         `metrics` must be an object, not [1]
-        the key `lint_warnings` is there twice at line 1 column 83
+        duplicate key `lint_warnings` at line 1 column 83
         "##);
     }
 }

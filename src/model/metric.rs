@@ -71,7 +71,10 @@ const LONGEST_NAME: usize = 64;
 /// What is wrong with a name that an author gives a metric; it completes "`name` ...".
 pub fn name_fault(name: &str) -> Option<String> {
     if !has_form_of_name(name) {
-        Some("is no metric's name: lower-case letters, digits and `_`, a letter first".to_owned())
+        Some(
+            "is not a metric name: use lower-case letters, digits and `_`, beginning with a letter"
+                .to_owned(),
+        )
     } else if name.len() > LONGEST_NAME {
         Some(format!("is longer than {LONGEST_NAME} characters"))
     } else if !matches!(name.parse(), Ok(Metric::Named(_))) {

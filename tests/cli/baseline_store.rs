@@ -289,9 +289,9 @@ fn a_full_or_read_only_disk_changes_nothing_that_was_accepted() {
     cannot write DIR/e.pending.yaml: No space left on device (os error 28) | the disk is full; nothing that was accepted has changed
     cannot write DIR/e.output.json: No space left on device (os error 28) | the disk is full; nothing that was accepted has changed
     1 Some(Number(3))
-    cannot write DIR/e.pending.yaml: Read-only file system (os error 30) | is the folder yours to write in?
-    cannot write DIR/e.output.json: Read-only file system (os error 30) | is the folder yours to write in?
-    cannot remove DIR/e.pending.yaml: Read-only file system (os error 30) | is the folder yours to write in?
+    cannot write DIR/e.pending.yaml: Read-only file system (os error 30) | check that you may write to the folder
+    cannot write DIR/e.output.json: Read-only file system (os error 30) | check that you may write to the folder
+    cannot remove DIR/e.pending.yaml: Read-only file system (os error 30) | check that you may write to the folder
     1 Some(Number(3))
     "#);
 }
@@ -439,8 +439,9 @@ fn baselines_of_a_revision_are_compared_with() {
 
     let call = against("v9", 2);
     assert!(
-        flat(&call.stderr)
-            .contains("cannot read the baselines of `v9`: `v9` is no revision of this repository"),
+        flat(&call.stderr).contains(
+            "cannot read the baselines of `v9`: `v9` is not a revision of this repository"
+        ),
         "{}",
         call.stderr
     );
@@ -480,7 +481,7 @@ fn a_run_goes_on_only_against_the_same_baselines() {
         .replace(&second[..12], "SECOND");
     assert!(
         told.contains(
-            "the baselines to compare with were those of main (FIRST) and are those of main (SECOND)"
+            "the baselines were those of main (FIRST), but are those of main (SECOND) now"
         ),
         "{told}"
     );

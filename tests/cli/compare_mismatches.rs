@@ -335,7 +335,7 @@ fn accepted_scores_are_compared_over_a_changed_prompt() {
             .call(&["run", "--outputs", "outputs.jsonl", "--allow-changed"])
             .expect(2)
             .stderr
-            .contains("`--allow-changed` says which cases")
+            .contains("`--allow-changed` needs a comparison")
     );
 }
 
@@ -449,17 +449,16 @@ fn a_part_of_a_suite_is_compared_over_the_cases_of_both() {
         assert_eq!(side["source"]["journals"].as_array().unwrap().len(), 2);
     }
     let call = desk.compare(&[&whole, &format!("{whole}+{one}")]).expect(2);
-    assert!(call.stderr.contains("is no shard"), "{}", call.stderr);
+    assert!(call.stderr.contains("is not a shard"), "{}", call.stderr);
     let call = desk.compare(&[&whole, &format!("{one}+{one}")]).expect(2);
     assert!(
-        call.stderr.contains("shard 1 is there twice"),
+        call.stderr.contains("shard 1 is given twice"),
         "{}",
         call.stderr
     );
     let call = desk.compare(&[&whole, &format!("{one}+eval-1")]).expect(2);
     assert!(
-        call.stderr
-            .contains("nothing to compare with is called `eval-1`"),
+        call.stderr.contains("`eval-1` can't be found"),
         "{}",
         call.stderr
     );
@@ -678,7 +677,8 @@ fn a_pipe_and_a_suite_that_is_not_there_are_refused() {
     for word in ["pipe", "/dev/null"] {
         let call = desk.compare(&[word]).expect(2);
         assert!(
-            call.stderr.contains("is no file that can be read twice"),
+            call.stderr
+                .contains("is not a regular file, so it can't be read twice"),
             "{}",
             call.stderr
         );

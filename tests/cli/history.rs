@@ -91,7 +91,7 @@ fn the_history_of_a_suite_follows_its_runs() {
     let call = project.call(&["history", "--eval", "cap-echo"]).expect(0);
     assert!(
         call.stderr
-            .contains("has no end: it was cut off or still goes on"),
+            .contains("did not finish: it was interrupted or is still running"),
         "{}",
         call.stderr
     );
@@ -150,7 +150,7 @@ fn what_is_asked_for_and_what_is_left_out() {
         .call(&["history", "--eval", "reg-*", "--eval", "no-such-*"])
         .expect(2);
     assert!(
-        call.stderr.contains("no eval fits `--eval no-such-*`"),
+        call.stderr.contains("no eval matches `--eval no-such-*`"),
         "{}",
         call.stderr
     );

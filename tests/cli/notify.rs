@@ -149,7 +149,7 @@ fn who_asks_to_wait_too_long_is_not_waited_for() {
     let server = Server::start(|_| Reply::status(429).with("retry-after", "86400"));
     let (warned, calls) = told_by(&server, HOOK);
     assert_eq!(calls, 1);
-    insta::assert_snapshot!(warned, @"warning: notify: webhook 1: the server answers 429, and asks to wait 86400 s; it is waited for at most 30 s");
+    insta::assert_snapshot!(warned, @"warning: notify: webhook 1: the server answers 429 and requests a wait of 86400 s, but the longest wait is 30 s");
 }
 
 #[test]
@@ -222,13 +222,13 @@ fn no_tls_no_host_no_variable() {
         &[("HOOK", &url)],
     )
     .expect(1);
-    insta::assert_snapshot!(warned(&call).replace(&plain.port().to_string(), "PORT"), @"warning: notify: webhook 1: no TLS connection to 127.0.0.1:PORT: it does not speak TLS; is it an `http://` address?");
+    insta::assert_snapshot!(warned(&call).replace(&plain.port().to_string(), "PORT"), @"warning: notify: webhook 1: no TLS connection to 127.0.0.1:PORT: it does not use TLS; check whether the address begins with `http://`");
     assert!(!call.stderr.contains("hook-secret"));
     for (hook, expected) in [
         ("", "the environment variable HOOK is not set"),
         (
             "not an address: secret",
-            "its address is not one: it begins with `http://` or `https://` and a host",
+            "its address is not valid: write `http://` or `https://` and a host",
         ),
     ] {
         let call = run(&project("bye", HOOK), &[("HOOK", hook)]).expect(1);
@@ -268,7 +268,7 @@ fn commands_that_fail_or_hang_are_ended_with_all_that_they_started() {
     let call = run(&project, &[]).expect(1);
     insta::assert_snapshot!(warned(&call), @"
     warning: notify: broken: it exited with code 3: no such room
-    warning: notify: endless: it did not end within 0.5 s, and was ended with all that it started
+    warning: notify: endless: it did not end within 0.5 s; it and all processes that it started were stopped
     ");
     let pid = std::fs::read_to_string(project.path().join("pid")).expect("it started");
     let proc = format!("/proc/{}", pid.trim());

@@ -370,7 +370,7 @@ fn a_trigger_of_another_moment_does_nothing() {
     assert_eq!(call.stdout, "");
     assert_eq!(
         call.stderr,
-        "nothing to do: the trigger waits for `after_tests_pass`, and it is `before_merge`\n"
+        "nothing to do: the trigger applies to `after_tests_pass`, but the moment is `before_merge`\n"
     );
     assert!(!project.path().join("results").exists());
     let call = at("after_test_pass").expect(2);
@@ -470,7 +470,7 @@ fn a_base_must_be_there_when_somebody_asks_for_one() {
     let call = project.call(&["phase", "--plan", "plan.yaml"]).expect(2);
     assert_eq!(
         call.stderr,
-        "error: the changes since `mian` are unknown: `mian` is no revision of this repository\nhint: did you mean `main`?\n"
+        "error: the changes since `mian` are unknown: `mian` is not a revision of this repository\nhint: did you mean `main`?\n"
     );
     assert!(!project.path().join("results").exists());
     project
@@ -705,7 +705,7 @@ fn a_suite_that_a_command_eases_is_told() {
         format!("cat >> evals/auth-capability.yaml <<'END'\n    - {{id{expected}END\n{TESTS_PASS}");
     let project = self::project(&[("tests.sh", &grown)]);
     let call = project.call(&["phase", "--plan", "plan.yaml"]);
-    assert!(!call.stderr.contains("changed while"), "{}", call.stderr);
+    assert!(!call.stderr.contains("changed during"), "{}", call.stderr);
     let report = json(&project, REPORT);
     assert_eq!(
         report["steps"][2]["eval"]["eval_report"]["summary"]["total_evals"],
@@ -1073,7 +1073,7 @@ fn every_report_of_the_seeds_scenario() {
 
     ❌ **FAIL**: Implement user authentication (`implement-user-authentication`)
 
-    - Run capability evals failed: pass_rate is 0.6667, at least 0.9 was asked: 2 of 3 evals passed; 1 more would have met it
+    - Run capability evals failed: pass_rate is 0.6667, but at least 0.9 is required: 2 of 3 evals passed; 1 more would have met it
 
     ### Implementation Summary
 
@@ -1154,8 +1154,8 @@ fn every_report_of_the_seeds_scenario() {
       2. Do not rely on small differences between these figures: with 9 samples graded the
          intervals are wide
 
-    GATE FAIL: Run capability evals failed: pass_rate is 0.6667, at least 0.9 was
-      asked: 2 of 3 evals passed; 1 more would have met it
+    GATE FAIL: Run capability evals failed: pass_rate is 0.6667, but at least 0.9 is
+      required: 2 of 3 evals passed; 1 more would have met it
     reports  results/[day]/[run].json
              results/[day]/[run].md
              results/phases/phase-implement-user-authentication.md
@@ -1176,7 +1176,7 @@ fn every_report_of_the_seeds_scenario() {
         "decision": "fail",
         "exit_code": 1,
         "reasons": [
-          "Run capability evals failed: pass_rate is 0.6667, at least 0.9 was asked: 2 of 3 evals passed; 1 more would have met it"
+          "Run capability evals failed: pass_rate is 0.6667, but at least 0.9 is required: 2 of 3 evals passed; 1 more would have met it"
         ]
       },
       "implementation": {
@@ -1247,7 +1247,7 @@ fn every_report_of_the_seeds_scenario() {
             "suite": "./evals/auth-capability.yaml"
           },
           "name": "Run capability evals",
-          "reason": "pass_rate is 0.6667, at least 0.9 was asked: 2 of 3 evals passed; 1 more would have met it",
+          "reason": "pass_rate is 0.6667, but at least 0.9 is required: 2 of 3 evals passed; 1 more would have met it",
           "status": "failed",
           "type": "eval"
         },
@@ -1273,7 +1273,7 @@ fn every_report_of_the_seeds_scenario() {
 
     ✅ **PASS**: Implement user authentication (`implement-user-authentication`)
 
-    - Run capability evals failed (this does not block): pass_rate is 0.6667, at least 0.9 was asked: 2 of 3 evals passed; 1 more would have met it
+    - Run capability evals failed (this does not block): pass_rate is 0.6667, but at least 0.9 is required: 2 of 3 evals passed; 1 more would have met it
 
     ### Implementation Summary
 

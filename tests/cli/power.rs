@@ -27,15 +27,9 @@ fn a_page_for_people_who_are_no_statisticians() {
       Samples  Found with 80 %  Chance for 5 points  Cases for 5 points
             1      12.2 points                 31 %                 500
 
-      Assumed: most cases nearly always or nearly never pass, so that half of what
-      makes outcomes differ is luck. Were all cases equally hard, the smallest drop
-      that is found would be 15.5 points, not 12.2; --run measures it in a run of
-      several samples a case.
-      The figures are of pass@1, simulated with the test that `compare` uses, for a
-      drop by the same share of every case's chance. One that only some cases have
-      may take more cases.
-      Several metrics, groups or candidates at once share the 5 % of false alarms,
-      and each then needs more.
+      Assumption: most cases nearly always or nearly never pass, so half of the variation in outcomes is chance. If all cases were equally hard, the smallest detectable drop would be 15.5 points, not 12.2. Use --run to measure it in a run with several samples per case.
+      The figures are for pass@1, simulated with the test that `compare` uses, for a drop by the same share in every case's pass probability. A drop in only some cases may need more cases.
+      Several metrics, groups or candidates that are compared at once share the 5 % false alarm rate, so each needs more data.
     ");
     assert!(!desk.project.path().join("results").exists(), "nothing ran");
     let enough = desk
@@ -63,15 +57,9 @@ fn a_page_for_people_who_are_no_statisticians() {
             1      29.7 points                  81 %                   25
             5      10.9 points             over 99 %                    6
 
-      Assumed: most cases nearly always or nearly never pass, so that half of what
-      makes outcomes differ is luck. Were all cases equally hard, the smallest drop
-      that is found would be 33.8 points, not 29.7; --run measures it in a run of
-      several samples a case.
-      The figures are of pass@1, simulated with the test that `compare` uses, for a
-      drop by the same share of every case's chance. One that only some cases have
-      may take more cases.
-      Several metrics, groups or candidates at once share the 5 % of false alarms,
-      and each then needs more.
+      Assumption: most cases nearly always or nearly never pass, so half of the variation in outcomes is chance. If all cases were equally hard, the smallest detectable drop would be 33.8 points, not 29.7. Use --run to measure it in a run with several samples per case.
+      The figures are for pass@1, simulated with the test that `compare` uses, for a drop by the same share in every case's pass probability. A drop in only some cases may need more cases.
+      Several metrics, groups or candidates that are compared at once share the 5 % false alarm rate, so each needs more data.
     ");
 }
 
@@ -186,15 +174,9 @@ fn thresholds_on_an_intervals_end_are_told_their_chances() {
       lower end of pass@1 at least 0.900, over 60: met with a chance of 19 % if the
       true rate is 0.950; 254 would make it 80 %
 
-      Assumed: most cases nearly always or nearly never pass, so that half of what
-      makes outcomes differ is luck. Were all cases equally hard, the smallest drop
-      that is found would be 14.6 points, not 12.6; --run measures it in a run of
-      several samples a case.
-      The figures are of pass@1, simulated with the test that `compare` uses, for a
-      drop by the same share of every case's chance. One that only some cases have
-      may take more cases.
-      Several metrics, groups or candidates at once share the 5 % of false alarms,
-      and each then needs more.
+      Assumption: most cases nearly always or nearly never pass, so half of the variation in outcomes is chance. If all cases were equally hard, the smallest detectable drop would be 14.6 points, not 12.6. Use --run to measure it in a run with several samples per case.
+      The figures are for pass@1, simulated with the test that `compare` uses, for a drop by the same share in every case's pass probability. A drop in only some cases may need more cases.
+      Several metrics, groups or candidates that are compared at once share the 5 % false alarm rate, so each needs more data.
     ");
 }
 
@@ -251,10 +233,7 @@ fn json_fits_its_schema() {
 fn wrong_words_are_answered() {
     let desk = Desk::new(1, 5);
     for (args, words) in [
-        (
-            &["--run", "eval-1"][..],
-            "nothing to compare with is called `eval-1`",
-        ),
+        (&["--run", "eval-1"][..], "`eval-1` can't be found"),
         (&["--effect", "0"], "write a share above 0 and below 1"),
         (&["--power", "0.3"], "write a chance from 0.5 to below 1"),
         (&["--rate", "1"], "write a share above 0 and below 1"),
@@ -279,8 +258,7 @@ fn wrong_words_are_answered() {
     desk.write_suite("Other", |_, _| "ok".to_owned());
     let call = desk.project.call(&["power", "--run", "latest"]).expect(2);
     assert!(
-        call.stderr
-            .contains("is one of suite `Desk`, not of `Other`"),
+        call.stderr.contains("belongs to suite `Desk`, not `Other`"),
         "{}",
         call.stderr
     );

@@ -313,7 +313,7 @@ fn changes_that_belie_what_is_finished_are_refused_in_words() {
         "suite.yaml",
         &SUITE.replace("[sh, solve.sh]", "[sh, solve.sh, fast]"),
     );
-    refused("the target changed: the settings of `command` (command) are not what they were");
+    refused("the target changed: the settings of `command` (command) differ now");
     project.write(
         "suite.yaml",
         &SUITE.replace("{type: command, command: [sh, solve.sh]}", "{type: echo}"),
@@ -509,7 +509,7 @@ fn outputs_are_graded_again_without_asking_the_target() {
     project.call(&["regrade"]).expect(1);
     let call = project.call(&["run", "--resume", "latest"]).expect(2);
     assert!(
-        call.stderr.contains("it graded the outputs of"),
+        call.stderr.contains("it regraded the outputs of"),
         "{}",
         call.stderr
     );
@@ -1041,7 +1041,7 @@ fn joined_shards_are_the_whole_run() {
     );
     refused(
         &[&shards[0], &shards[1], &shards[2], &shards[1]],
-        "shard 2 is there twice",
+        "shard 2 is given twice",
     );
     let one = &journals(&project)[0];
     refused(&[one, &shards[0]], "is no shard");
@@ -1082,7 +1082,7 @@ fn joined_shards_are_the_whole_run() {
         .expect(2);
     assert!(
         call.stderr
-            .contains("it is a run of shard 2/3, and now shard 1/3 is asked for"),
+            .contains("it is a run of shard 2/3, but shard 1/3 is requested now"),
         "{}",
         call.stderr
     );

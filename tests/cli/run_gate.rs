@@ -553,7 +553,7 @@ fn reports_that_cannot_be_written_leave_a_failed_gate_failed() {
         let stderr = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(code), "{stderr}");
         assert!(
-            stderr.contains("cannot write") && stderr.contains("the journal is whole"),
+            stderr.contains("cannot write") && stderr.contains("the journal is complete"),
             "{stderr}"
         );
     }

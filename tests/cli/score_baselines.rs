@@ -239,7 +239,7 @@ fn scores_in_a_file_of_ones_own_and_files_that_are_wrong() {
         ),
         (
             text.replace("\"suite\": \"Desk\"", "\"suite\": \"Shop\""),
-            "holds the scores of suite `Shop`",
+            "contains the scores of suite `Shop`",
         ),
         (
             text.replace("\"n\": 1", "\"n\": \"1\""),
@@ -285,7 +285,7 @@ fn only_a_whole_run_with_every_sample_graded_makes_a_baseline() {
     project.write("answer.sh", "exit 3\n");
     said.push(refused(&[], 3));
     insta::assert_snapshot!(said.join("\n"), @r"
-    it had only a part of the suite (eval one)
+    it ran only a part of the suite (eval one)
     it is shard 1 of 2
     2 samples errored
     ");
@@ -359,7 +359,7 @@ fn scores_at_a_revision() {
     assert!(
         error
             .to_string()
-            .contains("`no-such-branch` is no revision of this repository"),
+            .contains("`no-such-branch` is not a revision of this repository"),
         "{error}"
     );
 }
@@ -376,7 +376,7 @@ fn the_verbs_with_scores_make_pending_accept_and_reject() {
         .expect(0);
     let refused = call(&["capture", "--scores"], 2).stderr;
     assert!(
-        refused.contains("it had only a part of the suite (eval one)"),
+        refused.contains("it ran only a part of the suite (eval one)"),
         "{refused}"
     );
 
@@ -389,7 +389,7 @@ fn the_verbs_with_scores_make_pending_accept_and_reject() {
     assert!(
         call(&["diff", "--scores"], 0)
             .stdout
-            .contains("nothing was accepted yet")
+            .contains("no scores are accepted yet")
     );
     let mut in_ci = project.command(&["baseline", "accept", "--scores"]);
     assert_eq!(

@@ -51,7 +51,7 @@ fn a_damaged_cache_is_set_aside_and_the_run_goes_on() {
     let call = crate::model_runs::call(&project, &RUN).expect(0);
     assert_eq!(
         call.stderr
-            .matches("was damaged (file is not a database): it is now")
+            .matches("was damaged (file is not a database): it was renamed to")
             .count(),
         1,
         "{}",

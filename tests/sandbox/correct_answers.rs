@@ -223,7 +223,7 @@ fn tests_in_one_process_keep_their_defences() {
     // What is replaced while the tests run makes them worthless, and is never a pass.
     let answer = "def total(path):\n    import unittest\n    unittest.TestCase.assertEqual = lambda *a: None\n";
     let said = wins(unit, answer, "errored ");
-    insta::assert_snapshot!(said, @"errored harness the tests prove nothing: the code replaced `assertEqual` of `TestCase`, which they use");
+    insta::assert_snapshot!(said, @"errored harness the tests prove nothing: the code replaced `assertEqual` of `TestCase`, which the tests use");
     let back = "def total(p):\n    import unittest\n    T = unittest.TestCase\n    real = T.assertEqual\n    def fake(*a): T.assertEqual = real\n    \
                 T.assertEqual = fake\n";
     wins(unit, back, "errored ");

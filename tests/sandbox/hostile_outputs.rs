@@ -289,7 +289,7 @@ fn a_search_for_json_that_is_given_up_is_not_no_json() {
 fn repeated_keys_never_pass_for_one_of_them() {
     let one = || json_equal(json!({"a": 1}), None);
     let twice = r#"{"a": 2, "a": 1}"#;
-    let why = "the key `a` is there twice";
+    let why = "duplicate key `a`";
     let structural = json!({"expected": {"type": "structural", "value": {"a": "{{any_number}}"}}});
     let schema = graded(json!({"method": "json", "schema": {"required": ["a"]}}));
     let path =

@@ -75,7 +75,7 @@ fn unreadable_lines(id: impl Fn(usize) -> String) -> Vec<(Vec<u8>, &'static str)
         (b"\"good \x1b[2J\"".to_vec(), "control character"),
         (
             br#"{"ok": "good", "in": [{"ok": 1, "ok": 2}]}"#.to_vec(),
-            "the key `ok` is there twice",
+            "duplicate key `ok`",
         ),
         (
             br#""good", "output": "good""#.to_vec(),
@@ -251,7 +251,7 @@ fn a_case_without_a_line_names_the_lines_that_were_lost() {
         let (_, cause, reason) = &outcomes["missing"];
         assert_eq!(cause, "missing_output");
         assert!(
-            reason.ends_with("its line 2 cannot be read and may be the one"),
+            reason.ends_with("its line 2 cannot be read and may contain it"),
             "{line}: {reason}"
         );
     }

@@ -204,7 +204,7 @@ fn another_token_is_the_same_input_and_the_same_target() {
         ])
         .expect(2);
     assert!(
-        lost.stderr.contains("give them again: `--var token=...`"),
+        lost.stderr.contains("pass them again: `--var token=...`"),
         "{}",
         lost.stderr
     );
@@ -388,7 +388,7 @@ fn without_certificates_of_authorities_only_tls_is_impossible() {
     };
     run(&plain.url(), 0);
     let told = run(&plain.url().replace("http://", "https://"), 3);
-    insta::assert_snapshot!(told.replace(&plain.port().to_string(), "PORT"), @"this machine has no certificates of authorities to know 127.0.0.1:PORT by; install them (the package is often called `ca-certificates`), or name a file of them with `ca_file` or SSL_CERT_FILE");
+    insta::assert_snapshot!(told.replace(&plain.port().to_string(), "PORT"), @"this machine has no CA certificates to verify 127.0.0.1:PORT with; install them (often the package `ca-certificates`), or set `ca_file` or SSL_CERT_FILE to a file of certificates");
 }
 
 #[test]
@@ -500,7 +500,7 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: the address has a fragment (`#...`), which no server sees; leave it out
+    error[EH0427]: the address has a fragment (`#...`), which is never sent to a server; remove it
      --> suite.yaml:3:34
       |
     2 |   name: s
@@ -522,7 +522,7 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: `X Y` is not a header name: letters, digits and `-` make one
+    error[EH0427]: `X Y` is not a header name; use letters, digits and `-`
      --> suite.yaml:3:70
       |
     2 | ...
@@ -574,7 +574,7 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: the endpoint does not lie below the base address http://127.0.0.1:1/api
+    error[EH0427]: the endpoint is not below the base address http://127.0.0.1:1/api
      --> suite.yaml:5:49
       |
     4 |   evals:
@@ -585,7 +585,7 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: the endpoint does not lie below the base address http://127.0.0.1:1/api
+    error[EH0427]: the endpoint is not below the base address http://127.0.0.1:1/api
      --> suite.yaml:5:49
       |
     4 |   evals:
@@ -596,7 +596,7 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: `GE T` is not a method: it is one word, such as GET or POST
+    error[EH0427]: `GE T` is not a method; write one word, such as GET or POST
      --> suite.yaml:5:47
       |
     4 |   evals:
@@ -605,7 +605,7 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: the value of the header `X-Token` holds a line break or another control character
+    error[EH0427]: the value of the header `X-Token` contains a line break or another control character
      --> suite.yaml:5:72
       |
     4 | ...
@@ -616,7 +616,7 @@ fn what_is_wrong_with_a_request_is_said_before_anything_runs() {
 
     1 error
     error: 1 problem in the suite; nothing ran
-    error[EH0427]: the header `Content-Length` is set by the program, from what it sends
+    error[EH0427]: the header `Content-Length` is computed from the request and can't be set
      --> suite.yaml:5:63
       |
     4 | ...

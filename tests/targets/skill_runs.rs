@@ -162,7 +162,7 @@ fn an_exit_code_and_a_time_out_are_what_they_are_of_commands() {
     insta::assert_snapshot!(told, @r##"
     "errored" "target_failed": "./agent.sh exited with code 7: no"
     "failed" "exception": "./agent.sh exited with code 7: no"
-    "errored" "target_timeout": "./agent.sh did not end within 0.3 s; it was ended with all it had started"
+    "errored" "target_timeout": "./agent.sh did not end within 0.3 s; it and all processes that it started were stopped"
     "errored" "target_failed": "the output of ./agent.sh is not JSON: expected ident at line 1 column 2"
     "##);
 }

@@ -372,7 +372,7 @@ fn a_file_that_changes_after_loading_gives_faults_for_the_rows_that_changed() {
     );
     assert_eq!(lazy.told(), ["a", "b", "c"]);
     let path = lazy.dir.path().join("r.jsonl");
-    let changed = "r.jsonl changed while the run was going on:";
+    let changed = "r.jsonl changed during the run:";
     let with = |from: &str, to: &str| fs::write(&path, ROWS.replace(from, to)).expect("written");
 
     with("\"y\"", "\"other\"");
@@ -380,7 +380,7 @@ fn a_file_that_changes_after_loading_gives_faults_for_the_rows_that_changed() {
         lazy.told(),
         [
             "a",
-            &format!("{changed} r.jsonl:2:1 now holds another case"),
+            &format!("{changed} r.jsonl:2:1 now contains a different case"),
             "c"
         ]
     );
@@ -390,7 +390,7 @@ fn a_file_that_changes_after_loading_gives_faults_for_the_rows_that_changed() {
         [
             "a",
             "b",
-            &format!("{changed} r.jsonl:3:1 now holds another case")
+            &format!("{changed} r.jsonl:3:1 now contains a different case")
         ]
     );
     with("{\"id\": \"b\"", "{\"id\"; \"b\"");
@@ -415,7 +415,7 @@ fn a_file_that_changes_after_loading_gives_faults_for_the_rows_that_changed() {
     let shorter = format!("{changed} it has become shorter");
     assert_eq!(lazy.told(), ["a", &shorter, &shorter]);
     fs::remove_file(&path).expect("removed");
-    let gone = "r.jsonl could be read before the run, and now cannot: cannot be read: No such file or directory (os error 2)";
+    let gone = "r.jsonl could be read before the run, but not now: cannot be read: No such file or directory (os error 2)";
     assert_eq!(lazy.told(), [gone, gone, gone]);
 }
 

@@ -196,7 +196,7 @@ fn names_that_are_no_parts_are_told_where_they_stand() {
     6:48 bad-format: `capability_pass_rate` is already limited to evals of one type, so `type=regression` is not allowed | write `pass_rate[type=regression]`
     5:27 bad-format: types are `capability` and `regression`, not `regresion` | did you mean `regression`?
     5:62 bad-format: `tag` has no value
-    5:51 bad-format: the value of `tag` holds a line break or another control character
+    5:51 bad-format: the value of `tag` contains a line break or another control character
     5:80 bad-glob: `[` is not a glob: unclosed character class; missing ']'
     8:5 bad-format: `score[label=a]` names no part of a run: parts are named by `type`, `category`, `tag`, `eval`, not by `label` | for example `pass_rate[tag=critical]`
     7:39 bad-format: `score[tag=critical]` is already limited to a part of the run, so `by_type` is not allowed

@@ -348,7 +348,7 @@ fn time_outs_tell_their_limit_and_how_near_to_it_others_came() {
         .lost(
             "b",
             Cause::TargetTimeout,
-            "./solve.sh did not end within 30 s; it was ended with all it had started",
+            "./solve.sh did not end within 30 s; it and all processes that it started were stopped",
         );
     assert_snapshot!(target.text(), @"1 sample of cap-slow / b timed out (limit 30 s), and the slowest target that passed took over four fifths of the limit: raise `timeout_seconds`, or make them faster");
 }
@@ -452,11 +452,11 @@ fn what_could_not_be_found_out_names_what_to_do() {
         ),
         said(
             Cause::SandboxUnavailable,
-            "no isolation is possible here: userns: not permitted",
+            "no isolation is available: userns: not permitted",
         ),
         said(
             Cause::TargetUnreachable,
-            "127.0.0.1:8000 refuses the connection: nothing listens there",
+            "127.0.0.1:8000 refuses the connection: no server listens on this port",
         ),
         said(Cause::TargetFailed, "./solve.sh exited with code 3"),
         said(Cause::MissingOutput, "samples.jsonl has no line for it"),

@@ -122,7 +122,7 @@ unsandboxed: null
     level: "95 % interval"
     metrics: [{"drawn":{"ci":[0.0,0.9448463172264346],"limit":0.85,"on":"value","value":0.0},"interval":"[0.000, 0.945]","name":"pass@1","status":"FAIL","threshold":"≥ 0.85","tone":"fail","undefined":null,"value":"0.00"},{"drawn":null,"interval":"","name":"pass@3","status":"-","threshold":"-","tone":null,"undefined":"needs 3 samples per case, but found 1","value":"n/a"}]
     notices: []
-    reasons: ["pass_at_1 is 0, at least 0.85 was asked"]
+    reasons: ["pass_at_1 is 0, but at least 0.85 is required"]
     run_id: "eval-20260304-050607"
     suite: "./evals/auth.yaml"
     ungraded: "Without a grade (of 3 samples): 1 errored, 1 pending. They count neither as passed nor as failed."
