@@ -240,7 +240,7 @@ mod tests {
         assert!(
             refused
                 .reason
-                .starts_with("untrusted code can't be run: no isolation is possible here"),
+                .starts_with("untrusted code can't be run: no isolation is available: "),
             "{refused}"
         );
         assert!(

@@ -312,7 +312,7 @@ mod tests {
             assert_eq!(fault(good), "", "{good}");
         }
         for bad in ["", "F1", "1f", "_a", "a-b", "a b", "é"] {
-            assert!(fault(bad).starts_with("is no metric's name"), "{bad}");
+            assert!(fault(bad).starts_with("is not a metric name: use"), "{bad}");
         }
         for taken in [
             "pass_rate",

@@ -224,12 +224,13 @@ fn compare_case(
 impl CaseMismatches {
     fn reasons(&self, run: &str, earlier: &EarlierRun, prepared: &PreparedRun) -> Vec<String> {
         let (then, now) = self.samples;
+        let was = if self.fewer.count == 1 { "was" } else { "were" };
         [
             self.input.say(|cases| format!("the input of {cases} changed")),
             self.target.say(|cases| format!("the target of {cases} changed")),
             self.grading.say(|cases| format!("the grader of {cases} changed")),
             self.fewer.say(|cases| {
-                format!("{cases} was planned with {then} samples, but only {now} are requested now; samples can be \
+                format!("{cases} {was} planned with {then} samples, but only {now} are requested now; samples can be \
                      added, not removed")
             }),
             self.gone(earlier, prepared).map(|gone| format!("the suite (or the selection) no longer has {gone} of \

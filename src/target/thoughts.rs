@@ -132,11 +132,11 @@ mod tests {
         for (text, begin) in [
             (
                 "<think>Rome",
-                "the output ends while the model still reasons",
+                "the output ends during the reasoning (which has no closing tag): raise",
             ),
             (
                 "<think>Rome</think>\n",
-                "the model reasoned and gave no answer: raise the model's limit of tokens",
+                "the model reasoned but gave no answer: raise its token limit",
             ),
         ] {
             let failure = apart(Output::text(text)).unwrap_err();

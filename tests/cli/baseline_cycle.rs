@@ -326,7 +326,7 @@ fn nothing_is_written_in_ci() {
             let mut command = project.command(&[&["baseline"], args].concat());
             let call = Call::of(command.env("CI", value).output().unwrap()).expect(2);
             assert!(
-                call.stderr.contains("which is not done in CI"),
+                call.stderr.contains("which is not allowed in CI"),
                 "{}",
                 call.stderr
             );

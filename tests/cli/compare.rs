@@ -400,7 +400,7 @@ fn accepted_scores_and_revisions_are_sides_like_runs() {
     let both = desk.compare(&["main", &bad]).expect(0);
     assert!(
         both.stderr
-            .contains("`main` is a file here and a revision, too"),
+            .contains("`main` is both a file and a revision: the file is read"),
         "{}",
         both.stderr
     );

@@ -266,7 +266,7 @@ fn what_cannot_be_compared_with_stops_the_run_before_it_starts() {
         .write("e0.yaml", &text.replace("id: c", "id: d"));
     wrong(
         &["--compare-to", &good, "--eval", "e0"],
-        "has none of the cases that would run",
+        "has none of the selected cases",
     );
     assert_eq!(journals(), before, "nothing ran");
 }
@@ -345,7 +345,7 @@ fn a_run_that_goes_on_keeps_its_reference_or_takes_another() {
     resume(&["--fail-on", "never"], 0);
     let itself = resume(&["--compare-to", &bad], 2);
     assert!(
-        itself.stderr.contains("is the run itself that goes on"),
+        itself.stderr.contains("is the run that is being resumed"),
         "{}",
         itself.stderr
     );

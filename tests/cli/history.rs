@@ -156,7 +156,7 @@ fn what_is_asked_for_and_what_is_left_out() {
     );
     let call = project.call(&["history", "--since", "yesterday"]).expect(2);
     assert!(
-        call.stderr.contains("write a day such as 2026-03-01"),
+        call.stderr.contains("write a date such as 2026-03-01"),
         "{}",
         call.stderr
     );

@@ -129,7 +129,7 @@ fn a_run_measures_what_else_is_assumed() {
         )),
         "{page}"
     );
-    assert!(!page.contains("Assumed"), "{page}");
+    assert!(!page.contains("Assumption:"), "{page}");
     // A run of one sample a case can't tell how samples differ.
     desk.run(
         1,
@@ -142,7 +142,7 @@ fn a_run_measures_what_else_is_assumed() {
         .expect(0)
         .stdout;
     assert!(
-        page.contains("Assumed") && page.contains("75.0 % of samples pass, as in run"),
+        page.contains("Assumption:") && page.contains("75.0 % of samples pass, as in run"),
         "{page}"
     );
 }
@@ -190,7 +190,7 @@ fn a_threshold_out_of_reach_is_warned_of_before_anything_runs() {
     desk.record("none.jsonl", 1, |_, _, _| Way::Pass);
     for args in [&["validate"][..], &["run", "--dry-run"]] {
         let call = desk.project.call(args).expect(0);
-        let words = "even if all pass the interval ends at 0.842; it takes 33 cases";
+        let words = "even if all pass, the interval ends at 0.842; it takes 33 cases";
         assert!(call.stderr.contains(words), "{args:?}: {}", call.stderr);
     }
 }
@@ -243,11 +243,11 @@ fn wrong_words_are_answered() {
         (&["--suite", "no.yaml"], "no.yaml"),
         (
             &["--run", "previous"],
-            "`previous` needs a candidate beside it",
+            "`previous` depends on a candidate, but this command has none",
         ),
         (
             &["--run", "eval-1"],
-            "a run is `latest`, a run id, or the path of a journal",
+            "pass a run: `latest`, a run id, or the path of a journal",
         ),
     ] {
         let call = desk.project.call(&[&["power"], args].concat()).expect(2);

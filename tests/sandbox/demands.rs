@@ -149,7 +149,7 @@ fn a_test_that_needs_less_than_is_demanded_never_passes() {
     assert_eq!(told[2].0, "shared errored harness -");
     let reason = &told[2].1;
     assert!(
-        reason.contains("demands `trust: split`") && reason.contains("trust: in_process"),
+        reason.contains("requires `trust: split`") && reason.contains("trust: in_process"),
         "{reason}"
     );
 
@@ -247,7 +247,7 @@ fn what_ran_in_a_weaker_sandbox_never_counts_as_more() {
             .expect(2);
         assert!(
             call.stderr.contains("its programs ran ")
-                && call.stderr.contains("now demands `minimum: userns`")
+                && call.stderr.contains("now requires `minimum: userns`")
         );
         assert!(
             call.stderr.contains("eval-harness regrade --run"),

@@ -635,7 +635,7 @@ fn named_pipes_are_errors_at_once_wherever_a_file_is_named() {
         assert_eq!(call.code, Some(2), "{args:?}: {}", call.stderr);
         let shown = call.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(
-            shown.contains("named pipe") || shown.contains("no regular file"),
+            shown.contains("named pipe") || shown.contains("not a regular file"),
             "{args:?}: {shown}"
         );
     }

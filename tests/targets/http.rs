@@ -345,7 +345,7 @@ fn a_slow_drip_ends_with_the_time_and_a_flood_with_the_bound() {
     let failure = answer.result.unwrap_err();
     assert_eq!(failure.cause.to_string(), "target_timeout");
     assert!(
-        failure.reason.contains("did not end its answer")
+        failure.reason.contains("did not complete its answer")
             && failure.reason.ends_with("within 0.5 s")
     );
 

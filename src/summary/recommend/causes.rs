@@ -418,7 +418,7 @@ mod tests {
         for (why, limit) in [
             ("the program did not end within 10 s", Some(10.0)),
             (
-                "./solve.sh did not end within 1.5 s; it was ended with all it had started",
+                "./solve.sh did not end within 1.5 s; it and all processes that it started were stopped",
                 Some(1.5),
             ),
             (
