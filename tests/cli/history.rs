@@ -163,7 +163,7 @@ fn what_is_asked_for_and_what_is_left_out() {
     let call = project.call(&["history", "--target", "staging"]).expect(0);
     assert!(
         call.stdout
-            .contains("left out: 2 runs against other targets (command)"),
+            .contains("not shown: 2 runs against other targets (command)"),
         "{}",
         call.stdout
     );

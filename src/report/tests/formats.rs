@@ -89,7 +89,7 @@ fn every_kind_of_remark_is_shown() {
     summary.truncated = true;
     let shown = terminal_text(&summary, &TerminalOptions::default());
     for remark in [
-        "!! INTERRUPTED: the run ended early; samples that did not run are skipped, not\n       failed",
+        "!! INTERRUPTED: the run ended early; samples that did not run are skipped, not\n   failed",
         "!  Not the whole suite: tag fast, eval cap-*",
         "!  Only samples that did not pass are listed; the journal has all samples",
     ] {
