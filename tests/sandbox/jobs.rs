@@ -554,11 +554,11 @@ async fn a_program_that_does_not_load_fails_every_call() {
         ("import os; os._exit(0)", "Exited { code: Some(0) }"),
         (
             "raise KeyError(1)",
-            "LoadRaised(Raised { type_name: \"KeyError\"",
+            "LoadRaised(RaisedException { type_name: \"KeyError\"",
         ),
         (
             "import no_such_module",
-            "LoadRaised(Raised { type_name: \"ModuleNotFoundError\"",
+            "LoadRaised(RaisedException { type_name: \"ModuleNotFoundError\"",
         ),
         ("x = bytearray(10 ** 9)", "Ended(MemoryLimit)"),
         ("import os; os.abort()", "Ended(Signaled(6))"),
